@@ -1,0 +1,1 @@
+"""Labelled questions, the commands that score pipelines, and benchmarks against peers."""

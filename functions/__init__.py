@@ -1,0 +1,1 @@
+"""HTTP: reads strictly, replies strictly, knows azure.functions and rag_core's public names."""

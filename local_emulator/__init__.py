@@ -1,0 +1,1 @@
+"""The neighbours, on this machine."""

@@ -1,0 +1,1 @@
+"""The domain: a scoped question becomes evidence becomes a cited answer."""

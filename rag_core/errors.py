@@ -1,0 +1,93 @@
+"""What can go wrong, sorted by who can put it right."""
+
+from collections.abc import Mapping
+
+
+class RagError(Exception):
+    """A failure with a place in the error contract.
+
+    `code` is stable and machine-readable, `message` is plain words without users' text, `field` names the
+    part of the request that was wrong, `details` holds numbers and names that help to put it right.
+    """
+
+    code = "error"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        field: str | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.field = field
+        self.details = dict(details or {})
+
+
+class InvalidRequest(RagError):
+    """The caller can put it right: `field` is named and the message says what would be right."""
+
+    code = "invalid_request"
+
+    def __init__(self, field: str, message: str, *, code: str | None = None, **details: object) -> None:
+        super().__init__(f"{field} {message}", code=code, field=field, details=details)
+
+
+class NotFound(RagError):
+    """It is not there, or not the caller's: the two are not told apart."""
+
+    code = "not_found"
+
+
+class TooLarge(RagError):
+    """The request or document is over a stated limit."""
+
+    code = "too_large"
+
+
+class UnsupportedDocument(RagError):
+    """No extractor reads this kind of file; the message lists those that can be read."""
+
+    code = "unsupported_document"
+
+
+class UnreadableDocument(RagError):
+    """The kind is known but this file cannot be read: encrypted, empty, damaged, or not what it says."""
+
+    code = "document_unreadable"
+
+
+class Conflict(RagError):
+    """The caller can put it right by an earlier step, or by rebuilding the index for another model."""
+
+    code = "conflict"
+
+
+class Misconfigured(RagError):
+    """The operator can put it right: a setting is missing or wrong."""
+
+    code = "misconfigured"
+
+
+class Unavailable(RagError):
+    """Time can put it right: a neighbour did not answer, or answered nonsense."""
+
+    code = "unavailable"
+    retryable = True
+
+
+class DeadlineExceeded(Unavailable):
+    """The request, or one step of it, had no time left."""
+
+    code = "deadline_exceeded"
+
+
+class StorageFull(RagError):
+    """The disk refuses writes; what was acknowledged before can still be read."""
+
+    code = "storage_full"
+    retryable = True

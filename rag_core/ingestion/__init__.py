@@ -1,0 +1,1 @@
+"""From bytes to chunks that can be searched and cited."""

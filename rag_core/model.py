@@ -1,0 +1,307 @@
+"""The nouns: what a question, a piece of evidence and an answer are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+SearchType = Literal["vector", "keyword", "hybrid", "semantic"]
+Scalar = str | int | float | bool
+Vector = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose documents may be seen. Required by every read and write of the index.
+
+    A document with an owner is seen by that user and by the groups it names; one without is seen by its
+    whole workflow. Leaving out the user therefore shows less, never more. Empty `document_ids` means all
+    documents of the workflow.
+    """
+
+    workflow_id: str
+    user_id: str | None = None
+    groups: tuple[str, ...] = ()
+    document_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where characters `start` to `end` (end excluded) of a chunk's content stand in the document.
+
+    `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document,
+    both ends included; `bbox` is x0, y0, x1, y1 in points from the page's top left, None where the format
+    gives no geometry.
+    """
+
+    start: int
+    end: int
+    page: int | None
+    line_start: int
+    line_end: int
+    bbox: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A typed name that stands in a chunk: ("dtc", "P0700"), ("acronym", "TCM")."""
+
+    type: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a document as its extractor found it, with its lines kept as they stood.
+
+    `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to
+    `line_end`. `headings` is the chain above it, outermost first. `fields` are a row's named values.
+    """
+
+    text: str
+    kind: str
+    line_start: int
+    line_end: int
+    page: int | None = None
+    bbox: tuple[float, float, float, float] | None = None
+    headings: tuple[str, ...] = ()
+    fields: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is known of a document as a whole. `pages` is None for formats without pages."""
+
+    id: str
+    workflow_id: str
+    title: str
+    source: str
+    content_hash: str
+    extractor: str
+    pages: int | None = None
+    summary: str = ""
+    user_id: str | None = None
+    groups: tuple[str, ...] = ()
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A stored passage with everything needed to cite it. It has no score: that belongs to a `Hit`.
+
+    `spans` are in order of `start` and cover `content` but for the separators between blocks.
+    """
+
+    id: str
+    document_id: str
+    ordinal: int
+    content: str
+    title: str
+    source: str
+    content_hash: str
+    spans: tuple[Span, ...] = ()
+    parent_id: str | None = None
+    heading_path: tuple[str, ...] = ()
+    summary: str = ""
+    entities: tuple[Entity, ...] = ()
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def page(self) -> int | None:
+        """The page on which the chunk begins."""
+        return self.spans[0].page if self.spans else None
+
+    def place(self, start: int, end: int) -> Span | None:
+        """The page and lines of characters `start` to `end` of the content; None when nothing is known.
+
+        A block's lines are kept in its text, so a line number is the span's first plus the line breaks before.
+        The page is the one on which the passage begins.
+        """
+        touched = [s for s in self.spans if s.start < end and start < s.end]
+        if not touched:
+            return None
+        first, last = touched[0], touched[-1]
+        line_start = first.line_start + self.content.count("\n", first.start, max(start, first.start))
+        line_end = last.line_start + self.content.count("\n", last.start, min(end, last.end))
+        return Span(start, end, first.page, line_start, min(line_end, last.line_end), first.bbox)
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """The sentence of a passage that speaks to the question; `highlights` marks the shared words with <em>."""
+
+    text: str
+    highlights: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk as found. `score` is the order's own; `signals` keeps each judge's.
+
+    Signals: "words" (BM25), "meaning" (cosine), "semantic" (ranker, 0..1), "grade" (0..10).
+    `found_by` holds the labels of the probes that found it.
+    """
+
+    chunk: Chunk
+    score: float
+    signals: Mapping[str, float] = field(default_factory=dict)
+    captions: tuple[Caption, ...] = ()
+    found_by: tuple[str, ...] = ()
+
+
+Ranking = Sequence[Hit]  # best first; each chunk once
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on a chunk's field, checked before ranking.
+
+    Fields: "document_id", "title", "source", "page", "entity_codes" (any entity), an entity type such as
+    "dtc", or "metadata.NAME". A chunk with several values of a field passes when one of them does.
+    """
+
+    field: str
+    op: Literal["eq", "ne", "in", "gt", "ge", "lt", "le"]
+    value: Scalar | tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One value of a facet and in how many chunks it stands."""
+
+    value: Scalar
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """The values of a field, most frequent first, ties by value. `total` counts all distinct ones, exactly."""
+
+    field: str
+    total: int
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticAnswer:
+    """A sentence of the index that may answer the question by itself. `score` is 0..1."""
+
+    text: str
+    score: float
+    chunk_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A validated question with every number resolved. A count of 0 switches its stage off.
+
+    `how` chooses the legs; `rewordings` paraphrases and `imaginings` hypothetical answers are asked besides the
+    text; the best `rerank` candidates are graded; `semantic` candidates go through the semantic ranker;
+    the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
+    each leg brings `candidates` hits, times `overretrieve` when grading; `rrf_k` is the constant of fusion.
+    """
+
+    text: str
+    scope: Scope
+    how: SearchType
+    top_k: int
+    rewordings: int
+    imaginings: int
+    rerank: int
+    semantic: int
+    captions: int
+    answers: int
+    candidates: int
+    overretrieve: int
+    rrf_k: int
+    facet_limit: int
+    filters: tuple[Filter, ...] = ()
+    facets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wording put to the index. `label` is "original", "expanded1", … or "hyde"."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a pipeline gives: evidence, and what was asked to find it."""
+
+    hits: Ranking = ()
+    asked: tuple[Asked, ...] = ()
+    answers: tuple[SemanticAnswer, ...] = ()
+    facets: tuple[Facet, ...] = ()
+    reranked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """The words of a document that bear on a claim, and where they stand. `score` is 0..1."""
+
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    quote: str
+    score: float
+    section: tuple[str, ...] = ()
+    place: Span | None = None
+
+
+Verdict = Literal["verified", "partial", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of a text (characters `start` to `end`), and what the index says to it."""
+
+    text: str
+    start: int
+    end: int
+    verdict: Verdict
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What became of a document: counts of chunks, and `failed` names each chunk that is not searchable."""
+
+    document_id: str
+    chunks: int
+    embedded: int
+    unchanged: int
+    removed: int
+    pages: int | None
+    extractor: str
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity of the graph; `count` is the number of chunks in which it stands."""
+
+    id: str
+    type: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Two entities that stand in the same `count` chunks, some of which are named."""
+
+    source: str
+    target: str
+    count: int
+    chunk_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A part of the entity graph. `paths` list node ids from the first entity to the target."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    paths: tuple[tuple[str, ...], ...] = ()

@@ -1,0 +1,162 @@
+"""What the domain needs from outside, as protocols: stores and providers fill them, `bootstrap` chooses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing to look for: words, a vector, or both (the store then fuses the two legs by rank)."""
+
+    label: str
+    words: str = ""
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request to a chat model.
+
+    `task` is the template's name ("query_expansion", "hyde", "rerank", "summary"), `inputs` the values that
+    filled it: a local technique works from these. `schema` is the JSON schema of the reply, if it has one.
+    """
+
+    task: str
+    system: str
+    user: str
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    schema: Mapping[str, object] | None = None
+    max_tokens: int = 512
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a chat model said. `model` names who really said it: a deployment, or a local technique."""
+
+    text: str
+    model: str
+    local: bool = False
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. `space` names the model and everything that changes its vectors; `dimensions` 0 = none."""
+
+    @property
+    def space(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    async def embed_query(self, text: str) -> Vector: ...
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One vector a text, in order. Raises Unavailable."""
+        ...
+
+
+class LLM(Protocol):
+    """A chat model, or what stands in for one. `name` is shown to the reader of a reply."""
+
+    @property
+    def name(self) -> str: ...
+    async def complete(self, prompt: Prompt) -> Reply:
+        """Raises Unavailable, also for a task that the stand-in has no technique for."""
+        ...
+
+
+class Reranker(Protocol):
+    """Judges passages against a question. `name` is shown to the reader of a reply."""
+
+    @property
+    def name(self) -> str: ...
+    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        """One relevance in 0..1 a passage, in order; comparable within one call only. Raises Unavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What a replacement did to a document's chunks, by content hash."""
+
+    added: int
+    unchanged: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreDescription:
+    """What a store is and holds. `space` is "" until the first vector is written."""
+
+    kind: str
+    location: str
+    space: str
+    dimensions: int
+    documents: int
+    chunks: int
+    details: Mapping[str, str | int] = field(default_factory=dict)
+
+
+class ChunkStore(Protocol):
+    """Chunks, their vectors and their documents. Every read and write is scoped; filters come before ranking."""
+
+    async def search(
+        self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
+    ) -> Sequence[Ranking]:
+        """One ranking a probe, at most `limit` long; equal scores are ordered by chunk id.
+
+        Signals: "words" (BM25) and "meaning" (cosine), where that leg found the chunk. Words are plain text:
+        no character has a meaning of its own. Read-your-writes, also of other processes' writes.
+        """
+        ...
+
+    async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
+        """Chunks that pass the filters, by document id and ordinal."""
+        ...
+
+    async def get(self, ids: Sequence[str], scope: Scope) -> Sequence[Chunk]:
+        """The chunks of these ids, in this order; those absent or out of scope are left out."""
+        ...
+
+    async def neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
+        """The chunks around one in its document, in order, itself not included."""
+        ...
+
+    async def facets(
+        self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
+    ) -> Sequence[Facet]:
+        """One facet a field, in order; at most `limit` buckets (0: none), the total exact all the same."""
+        ...
+
+    async def facet_fields(self, scope: Scope) -> Sequence[str]:
+        """The fields with values in this scope: "entity_codes", entity types, "title", "source", "metadata.NAME"."""
+        ...
+
+    async def document(self, document_id: str, scope: Scope) -> Document | None: ...
+    async def documents(self, scope: Scope) -> Sequence[Document]: ...
+
+    async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
+        """The stored vectors of a document's chunks by content hash, so that what did not change is not embedded."""
+        ...
+
+    async def replace_document(
+        self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
+    ) -> Replaced:
+        """Make these the document's only chunks, in one durable step: the return is the acknowledgement.
+
+        `vectors` has one entry a chunk, None where there is none. Raises Conflict before any write when
+        `space` is not the space of the vectors already stored (code "reindex_required"), NotFound when the
+        document exists and is not the scope's to replace, StorageFull, Unavailable.
+        """
+        ...
+
+    async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None: ...
+
+    async def drop(self, document_id: str, scope: Scope) -> bool:
+        """Remove a document from everything at once; False when there was none in scope."""
+        ...
+
+    async def describe(self) -> StoreDescription: ...
+    async def close(self) -> None: ...

@@ -1,0 +1,55 @@
+"""Pure operations on rankings: fuse by rank, pool, drop duplicates. Equals are ordered by chunk id."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rag_core.model import Hit, Ranking
+
+
+def best_first(hits: Sequence[Hit]) -> list[Hit]:
+    """By score, highest first; equals by chunk id, so that the same input gives the same order."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
+
+
+def reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
+    """Fuse by rank: score(c) = sum over rankings of 1 / (k + rank), rank from 1.
+
+    Cormack, Clarke and Buettcher, SIGIR 2009, section 2, where k = 60. Signals are merged, the highest of each kept.
+    """
+    scores: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking, start=1):
+            scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + 1.0 / (k + rank)
+    return best_first([replace(hit, score=scores[hit.chunk.id]) for hit in _merged(rankings)])
+
+
+def pool(*rankings: Ranking) -> list[Hit]:
+    """Keep each chunk's highest score (max pooling). Scores must share one scale."""
+    return best_first(_merged(rankings))
+
+
+def drop_duplicates(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content_hash) -> list[Hit]:
+    """The first hit of each key; by default, of each content."""
+    first: dict[str, Hit] = {}
+    for hit in ranking:
+        first.setdefault(key(hit), hit)
+    return list(first.values())
+
+
+def _merged(rankings: Sequence[Ranking]) -> list[Hit]:
+    merged: dict[str, Hit] = {}
+    for ranking in rankings:
+        for hit in ranking:
+            known = merged.get(hit.chunk.id)
+            merged[hit.chunk.id] = _both(known, hit) if known else hit
+    return list(merged.values())
+
+
+def _both(a: Hit, b: Hit) -> Hit:
+    signals = {name: max(s[name] for s in (a.signals, b.signals) if name in s) for name in {**a.signals, **b.signals}}
+    return replace(
+        a if a.score >= b.score else b,
+        signals=signals,
+        captions=a.captions or b.captions,
+        found_by=tuple(dict.fromkeys((*a.found_by, *b.found_by))),
+    )

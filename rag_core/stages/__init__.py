@@ -1,0 +1,1 @@
+"""What a pipeline is made of: each function takes only what it uses."""

@@ -54,7 +54,8 @@ class Block:
     """A piece of a document as its extractor found it, with its lines kept as they stood.
 
     `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to
-    `line_end`. `headings` is the chain above it, outermost first. `fields` are a row's named values.
+    `line_end`, but for a row, which has a line a cell. `headings` is the chain above it, outermost first. `fields` are
+    a row's named values.
     """
 
     text: str
@@ -122,7 +123,8 @@ class Chunk:
         first, last = touched[0], touched[-1]
         line_start = first.line_start + self.content.count("\n", first.start, max(start, first.start))
         line_end = last.line_start + self.content.count("\n", last.start, min(end, last.end))
-        return Span(start, end, first.page, line_start, min(line_end, last.line_end), first.bbox)
+        line_start, line_end = min(line_start, first.line_end), min(line_end, last.line_end)  # a row has a line a cell
+        return Span(start, end, first.page, line_start, line_end, first.bbox)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk as found. `score` is the order's own; `signals` keeps each judge's.
+    """A chunk as found. `score` is the search's own and stays when a judge reorders; `signals` keeps each judge's.
 
     Signals: "words" (BM25), "meaning" (cosine), "semantic" (ranker, 0..1), "grade" (0..10).
     `found_by` holds the labels of the probes that found it.
@@ -197,7 +199,8 @@ class Query:
     `how` chooses the legs; `rewordings` paraphrases and `imaginings` hypothetical answers are asked besides the
     text; the best `rerank` candidates are graded; `semantic` candidates go through the semantic ranker;
     the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
-    each leg brings `candidates` hits, times `overretrieve` when grading; `rrf_k` is the constant of fusion.
+    a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
+    `rrf_k` is the constant of fusion.
     """
 
     text: str

@@ -78,7 +78,10 @@ class Run:
             return otherwise
 
     def degrade(self, step: str, code: str, reason: str, fallback: str) -> None:
-        self.degraded.append(Degradation(step, code, reason, fallback))
+        """Note a lesser answer; a step that failed twice in the same way is named once."""
+        noted = Degradation(step, code, reason, fallback)
+        if noted not in self.degraded:
+            self.degraded.append(noted)
 
     def warn(self, code: str, message: str) -> None:
         self.warnings.append(Warning_(code, message))

@@ -1,0 +1,48 @@
+"""Files to blocks of text with their place; one module a format, loaded when first needed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+
+from rag_core.errors import InvalidRequest, UnreadableDocument
+from rag_core.ingestion.extract.extraction import Extraction, bounded, clean
+from rag_core.ingestion.extract.kinds import kind_of
+from rag_core.model import Block
+
+__all__ = ["Extraction", "extract", "extract_as", "given", "kind_of"]
+
+
+def extract(data: bytes, filename: str) -> Extraction:
+    """Read a file in this process; `sandbox.extract_safely` does it in one that can be killed.
+
+    Raises:
+        UnsupportedDocument: no extractor for such a file.
+        UnreadableDocument: the kind is known, this file cannot be read.
+    """
+    return extract_as(kind_of(data, filename), data)
+
+
+def extract_as(kind: str, data: bytes) -> Extraction:
+    """Read bytes as "pdf", "docx", "text", "markdown" or "csv"."""
+    module = import_module(f"{__name__}.{kind}")
+    extraction: Extraction = module.read(data)
+    return _with_text(extraction)
+
+
+def given(blocks: Sequence[Block]) -> Extraction:
+    """Blocks that came with their place, as an extraction.
+
+    Raises:
+        InvalidRequest: a block ends before it begins.
+        UnreadableDocument: there is no text in them.
+    """
+    if any(not 1 <= block.line_start <= block.line_end for block in blocks):
+        raise InvalidRequest("blocks", "must have line_start from 1 and line_end from line_start")
+    pages = max((block.page for block in blocks if block.page is not None), default=None)
+    return _with_text(Extraction(bounded(replace(b, text=clean(b.text)) for b in blocks), pages, "blocks (given)"))
+
+
+def _with_text(extraction: Extraction) -> Extraction:
+    if not any(block.text.strip() for block in extraction.blocks):
+        raise UnreadableDocument("the document holds no text: send one that does", code="document_empty")
+    return extraction

@@ -1,0 +1,87 @@
+"""Tables: a row a block, with the header kept in each. Cells are kept as they stand, formulas too."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from rag_core.errors import UnreadableDocument
+from rag_core.ingestion.extract.extraction import MAX_BLOCKS, Extraction, bounded, too_much
+from rag_core.ingestion.extract.text import decode
+from rag_core.model import Block
+
+MAX_CELL = 1024 * 1024  # characters
+MAX_COLUMNS = 1000
+MAX_NAME = 128  # characters of a column's name
+_DELIMITERS = ",;\t|"
+
+Record = tuple[int, int, list[str]]  # first and last line, cells
+
+
+def read(data: bytes) -> Extraction:
+    text, encoding = decode(data)
+    lines = text.split("\n")
+    delimiter = _delimiter(lines)
+    records, notes = _records(lines, delimiter)
+    extractor = f"csv ({encoding}, {'tab' if delimiter == chr(9) else delimiter})"
+    if not records:
+        return Extraction((), None, extractor)
+    names = _names(records[0][2], max(len(cells) for _, _, cells in records))
+    return Extraction(bounded(_rows(names, records[1:])), None, extractor, notes)
+
+
+def _records(lines: Sequence[str], delimiter: str) -> tuple[list[Record], tuple[str, ...]]:
+    try:
+        return list(_parse(lines, delimiter, quoted=True)), ()
+    except csv.Error:
+        note = "a quote is never closed or stands inside a cell: quotes were read as plain characters"
+    try:
+        return list(_parse(lines, delimiter, quoted=False)), (note,)
+    except csv.Error as failure:
+        raise UnreadableDocument(
+            f"a cell has more than {MAX_CELL:,} characters: shorten it", code="table_cell_too_long"
+        ) from failure
+
+
+def _parse(lines: Sequence[str], delimiter: str, *, quoted: bool) -> Iterator[Record]:
+    csv.field_size_limit(MAX_CELL)  # the limit is the process's: the same value whoever sets it
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, quoting=quoting, strict=quoted)
+    last = 0
+    for number, cells in enumerate(reader):
+        if number > MAX_BLOCKS:
+            raise too_much()
+        first, last = last + 1, reader.line_num
+        if any(cell.strip() for cell in cells):
+            yield first, last, _within_limits(cells)
+
+
+def _within_limits(cells: list[str]) -> list[str]:
+    if len(cells) > MAX_COLUMNS:
+        raise UnreadableDocument(f"a row has more than {MAX_COLUMNS} columns: split the table", code="table_too_wide")
+    return cells
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The mark that stands in most of the first lines as often as in the header; the most frequent settles equals."""
+
+    def agreement(mark: str) -> tuple[int, int]:
+        widths = [line.count(mark) for line in lines[:20] if line.strip()]
+        return (widths.count(widths[0]) if widths and widths[0] else 0, max(widths[:1], default=0))
+
+    return max(_DELIMITERS, key=agreement)
+
+
+def _names(header: list[str], width: int) -> list[str]:
+    """A name for every column: one without is called by its number, one used before gets its number too."""
+    names: list[str] = []
+    for number in range(1, width + 1):
+        name = header[number - 1].strip()[:MAX_NAME] if number <= len(header) else ""
+        names.append(name if name and name not in names else f"{name or 'column'} {number}")
+    return names
+
+
+def _rows(names: list[str], records: Sequence[Record]) -> Iterator[Block]:
+    for first, last, cells in records:
+        fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
+        text = "\n".join(f"{name}: {cell}" for name, cell in fields.items())
+        yield Block(text, "row", first, last, fields=fields)

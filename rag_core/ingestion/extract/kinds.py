@@ -1,0 +1,68 @@
+"""Which extractor a file wants, by its bytes and by its name; both have to agree."""
+
+from rag_core.errors import UnreadableDocument, UnsupportedDocument
+
+ACCEPTED = "pdf, docx, txt, md or csv"
+_BY_EXTENSION = {
+    "pdf": "pdf",
+    "docx": "docx",
+    "txt": "text",
+    "text": "text",
+    "md": "markdown",
+    "markdown": "markdown",
+    "csv": "csv",
+    "tsv": "csv",
+}
+_BY_FIRST_BYTES = (
+    (b"%PDF-", "pdf"),
+    (b"PK\x03\x04", "docx"),
+    (b"\xd0\xcf\x11\xe0", "an old or encrypted Office file"),
+    (b"{\\rtf", "rich text"),
+    (b"MZ", "a program"),
+    (b"\x7fELF", "a program"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+    (b"GIF8", "an image"),
+    (b"\x1f\x8b", "a compressed file"),
+)
+_HTML = (b"<!doctype html", b"<html", b"<head", b"<script", b"<svg")
+_TEXTS = ("text", "markdown", "csv")
+
+
+def kind_of(data: bytes, filename: str) -> str:
+    """ "pdf", "docx", "text", "markdown" or "csv". A name without an extension leaves it to the bytes.
+
+    Raises:
+        UnsupportedDocument: no extractor for such a file.
+        UnreadableDocument: empty, encrypted, or not what its extension says.
+    """
+    if not data:
+        raise UnreadableDocument("the file is empty: send one with text", code="document_empty")
+    extension = filename.rpartition(".")[2].lower() if "." in filename else ""
+    named, found = _BY_EXTENSION.get(extension), _sniff(data, extension)
+    if extension and named is None:
+        raise UnsupportedDocument(f"files of this kind cannot be read: send {ACCEPTED}")
+    if named == found or (named in _TEXTS and found == "text"):
+        return named or found
+    if named == "docx" and found == "an old or encrypted Office file":
+        raise UnreadableDocument(
+            "the document is password-protected or in the old .doc format: save it as .docx without a password",
+            code="document_encrypted",
+        )
+    if named is None and found in _BY_EXTENSION.values():
+        return found
+    if named is None:
+        raise UnsupportedDocument(f"the file is {found}: send {ACCEPTED}")
+    raise UnreadableDocument(
+        f"the file is named .{extension} but holds {found}: send {ACCEPTED}, under its own extension",
+        code="extension_mismatch",
+    )
+
+
+def _sniff(data: bytes, extension: str) -> str:
+    """What the bytes are: a kind, or in words something that is not read here. "text" when nothing else is seen."""
+    if extension == "pdf" and b"%PDF-" in data[:1024]:  # readers allow for junk before the header
+        return "pdf"
+    if data.lstrip()[:20].lower().startswith(_HTML):
+        return "a web page"
+    return next((kind for start, kind in _BY_FIRST_BYTES if data.startswith(start)), "text")

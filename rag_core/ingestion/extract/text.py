@@ -1,0 +1,89 @@
+"""Plain text in whatever encoding it came; the one found is stated."""
+
+import codecs
+
+from rag_core.errors import UnreadableDocument
+from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, paragraphs
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark begins it
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SAMPLE = 256 * 1024  # bytes that are looked at to guess an encoding
+_FEW = 16  # bytes beyond ASCII below which a guess among the Latin encodings is worth less than the commonest
+_MOST_CONTROLS = 0.05  # share of control characters above which a file is no text
+
+
+def read(data: bytes) -> Extraction:
+    text, encoding = decode(data)
+    return Extraction(bounded(paragraphs(text.split("\n"))), None, f"text ({encoding})")
+
+
+def decode(data: bytes) -> tuple[str, str]:
+    """The clean text and the encoding it was in. Bytes that do not fit become U+FFFD.
+
+    Raises:
+        UnreadableDocument: not text (code "document_binary").
+    """
+    encoding = _encoding(data)
+    text = data.decode(encoding, errors="windows" if encoding == "utf-8" else "replace")
+    controls = sum(text.count(chr(code)) for code in (*range(9), *range(14, 27), *range(28, 32)))
+    if controls > _MOST_CONTROLS * len(text):
+        raise UnreadableDocument(
+            "the file holds binary data, not text: send pdf, docx, txt, md or csv", code="document_binary"
+        )
+    return clean(text), encoding
+
+
+def _encoding(data: bytes) -> str:
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    if marked:
+        return marked
+    sample = data[:_SAMPLE]
+    return _utf16(sample) or _utf8(data) or _guess(sample)
+
+
+def _utf16(sample: bytes) -> str | None:
+    """UTF-16 without a mark: zero bytes, as in its spaces and digits, at one end of the pairs only."""
+    at_even, at_odd = sample[::2].count(0), sample[1::2].count(0)
+    if len(sample) % 2 or not (at_even or at_odd) or (at_even and at_odd):
+        return None
+    name = "utf-16-be" if at_even else "utf-16-le"
+    return name if sample.decode(name, errors="replace").count("\ufffd") == 0 and _wide(sample) else None
+
+
+def _wide(sample: bytes) -> bool:
+    """Whether one end of the byte pairs says little: a text keeps to one or two alphabets."""
+    return min(len(set(sample[::2])), len(set(sample[1::2]))) <= 4
+
+
+def _utf8(data: bytes) -> str | None:
+    """UTF-8, also when some of it is damaged or pasted in from another encoding."""
+    text = data.decode("utf-8", errors="replace")
+    damaged = text.count("\ufffd")
+    return "utf-8" if damaged <= sum(char > "\x7f" for char in text) - damaged else None
+
+
+def _guess(sample: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample).best()
+    few = sum(byte > 127 for byte in sample) < _FEW
+    return best.encoding if best and not (few and _is_latin(str(best))) else "cp1252"
+
+
+def _is_latin(text: str) -> bool:
+    return not any(char.isalpha() and char > "\u024f" for char in text)
+
+
+def _as_windows(failure: UnicodeError) -> tuple[str, int]:
+    """What a damaged byte would be in Windows-1252: most files of two encodings are pasted together from these."""
+    if not isinstance(failure, UnicodeDecodeError):
+        raise failure
+    return failure.object[failure.start : failure.end].decode("cp1252", errors="replace"), failure.end
+
+
+codecs.register_error("windows", _as_windows)

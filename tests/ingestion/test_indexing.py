@@ -1,0 +1,270 @@
+"""A document is known by its name, replaced whole, and embedded only where it changed."""
+
+import asyncio
+import csv
+import gzip
+import io
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
+from rag_core.index import Index
+from rag_core.ingestion import indexing
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.kit import Kit
+from rag_core.model import Block, Chunk, Filter, Indexed, Scope, Vector
+from rag_core.ports import LLM
+from rag_core.providers.absent import NoEmbedder, NoReranker
+from rag_core.run import Run
+from rag_core.stores.embedded import EmbeddedStore
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DTC = Path(__file__).parents[1] / "data" / "dtc" / "dtc_codes.csv.gz"
+HERE = Scope("here")
+LIMITS = Limits(10_000_000, 30)
+
+
+@dataclass
+class Counting:
+    """An embedder that remembers what it was given, and fails when told to."""
+
+    space: str = "counting"
+    dimensions: int = 2
+    given: list[str] = field(default_factory=list)
+    broken: bool = False
+
+    async def embed_query(self, text: str) -> Vector:
+        return (await self.embed_documents([text]))[0]
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if self.broken:
+            raise Unavailable("no answer")
+        self.given += texts
+        return [(0.6, 0.8) for _ in texts]
+
+
+@pytest.fixture
+async def kit() -> AsyncIterator[Kit]:
+    reason = "none is configured"
+    store = EmbeddedStore(None)
+    llm: LLM = None  # type: ignore[assignment] # indexing asks no chat model
+    yield Kit(index=Index(store, Counting()), llm=llm, reranker=NoReranker(reason))
+    await store.close()
+
+
+def deaf(kit: Kit) -> Kit:
+    return replace(kit, index=replace(kit.index, embedder=NoEmbedder("none is configured")))
+
+
+async def put(kit: Kit, upload: Upload, scope: Scope = HERE, *, run: Run | None = None, **numbers: object) -> Indexed:
+    chunking = Chunking(**numbers)  # type: ignore[arg-type]
+    return await index_document(upload, scope, kit, run or Run(), chunking=chunking, limits=LIMITS)
+
+
+async def chunks_of(kit: Kit, document_id: str, scope: Scope = HERE) -> Sequence[Chunk]:
+    return await kit.index.store.select(replace(scope, document_ids=(document_id,)), limit=10_000)
+
+
+async def test_a_chunk_carries_all_that_the_index_holds(kit: Kit) -> None:
+    """S1-22, S1-24, S1-25, S1-26, S1-28, S1-29, S1-30, S1-31, S1-32: extracted, cut, enriched and stored."""
+    data = (EXAMPLES / "tcm-diagnostic-manual.pdf").read_bytes()
+    indexed = await put(kit, Upload(data=data, filename="docs/manual.pdf", title="Manual", metadata={"year": 2026}))
+    assert (indexed.chunks, indexed.embedded, indexed.pages, indexed.extractor) == (6, 6, 6, "pdf (pypdf)")
+    chunks = await chunks_of(kit, indexed.document_id)
+    assert [chunk.page for chunk in chunks] == [1, 2, 3, 4, 5, 6]
+    assert len({chunk.id for chunk in chunks}) == 6
+    second = chunks[1]
+    assert "P0700 names no faulty part." in second.content
+    assert (second.title, second.source, second.metadata["year"]) == ("Manual", "manual.pdf", 2026)
+    assert ("dtc", "P0700") in {(entity.type, entity.value) for entity in second.entities}
+    assert second.summary.endswith(".")
+    assert second.content_hash == sha256(second.content.encode()).hexdigest()
+    document = await kit.index.store.document(indexed.document_id, HERE)
+    assert document is not None
+    assert document.workflow_id == "here"
+    assert document.summary.startswith("This manual describes how to find the cause of a fault")
+
+
+async def test_a_vector_is_stored_beside_every_chunk(kit: Kit) -> None:
+    """S1-23, S1-27: vectors and metadata in one index."""
+    indexed = await put(kit, Upload(content="One.\n\nTwo."), strategy="rows")
+    chunks = await chunks_of(kit, indexed.document_id)
+    assert set(await kit.index.store.vectors(indexed.document_id, HERE)) == {c.content_hash for c in chunks}
+
+
+async def test_entity_codes_are_facets(kit: Kit) -> None:
+    """S1-33: a facetable list of all entities."""
+    await put(kit, Upload(content="P0700 is set by the TCM."))
+    (codes,) = await kit.index.store.facets(["entity_codes"], HERE, limit=10)
+    assert {bucket.value for bucket in codes.buckets} >= {"P0700", "TCM"}
+
+
+async def test_the_same_document_twice_is_one_and_nothing_is_embedded_again(kit: Kit) -> None:
+    """C35: no copy, no work."""
+    upload = Upload(data=(EXAMPLES / "workshop-notes.txt").read_bytes(), filename="notes.txt")
+    first, second = await put(kit, upload), await put(kit, upload)
+    assert first.document_id == second.document_id
+    assert (second.embedded, second.unchanged, second.removed) == (0, first.chunks, 0)
+    assert len(await kit.index.store.documents(HERE)) == 1
+
+
+async def test_a_changed_document_embeds_what_changed_and_leaves_no_tail(kit: Kit) -> None:
+    lines = [f"Paragraph {n} of the text." for n in range(9)]
+    await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="rows")
+    lines[3] = "Another one."
+    changed = await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="rows")
+    assert (changed.chunks, changed.embedded, changed.unchanged) == (9, 1, 8)
+    shrunk = await put(kit, Upload(content=lines[0], source="a"), strategy="rows")
+    assert (shrunk.chunks, shrunk.embedded) == (1, 0)
+    assert [chunk.content for chunk in await chunks_of(kit, shrunk.document_id)] == [lines[0]]
+
+
+async def test_a_failed_re_index_leaves_the_old_version(kit: Kit) -> None:
+    """C36: nothing is written when the embedder fails."""
+    indexed = await put(kit, Upload(content="The old text.", source="a"))
+    failing = replace(kit, index=replace(kit.index, embedder=Counting(broken=True)))
+    with pytest.raises(Unavailable):
+        await put(failing, Upload(content="The new text.", source="a"))
+    assert [chunk.content for chunk in await chunks_of(kit, indexed.document_id)] == ["The old text."]
+
+
+async def test_eight_uploads_of_one_document_at_once_are_one(kit: Kit) -> None:
+    """C35: a race leaves one copy."""
+    uploads = (put(kit, Upload(content="Same. " * 50, source="a")) for _ in range(8))
+    assert len({indexed.document_id for indexed in await asyncio.gather(*uploads)}) == 1
+    assert len(await kit.index.store.documents(HERE)) == 1
+
+
+async def test_two_people_may_have_a_document_of_the_same_name(kit: Kit) -> None:
+    """C20: one owner's file neither replaces nor reveals another's."""
+    ann, bob = Scope("here", "ann", ("a",)), Scope("here", "bob", ("b",))
+    hers = await put(kit, Upload(content="Hers.", source="notes.txt"), ann)
+    his = await put(kit, Upload(content="His.", source="notes.txt"), bob)
+    assert hers.document_id != his.document_id
+    assert [chunk.content for chunk in await kit.index.store.select(ann, limit=9)] == ["Hers."]
+    with pytest.raises(NotFound):
+        await put(kit, Upload(content="Mine now.", document_id=hers.document_id), bob)
+
+
+async def test_without_an_embedder_words_are_indexed_and_the_run_says_so(kit: Kit) -> None:
+    run = Run()
+    indexed = await put(deaf(kit), Upload(content="Words only."), run=run)
+    assert (indexed.chunks, indexed.embedded) == (1, 0)
+    assert [(note.code, note.fallback) for note in run.degraded] == [
+        ("embedding_unavailable", "indexed for words only")
+    ]
+
+
+async def test_semantic_chunks_are_made_by_the_embedder(kit: Kit) -> None:
+    """S1-16, S1-50: the sentences are embedded; without an embedder their words are compared, and the run says so."""
+    embedder = kit.index.embedder
+    assert isinstance(embedder, Counting)
+    await put(kit, Upload(content="One thing. Another thing. A third thing."), strategy="semantic")
+    assert embedder.given[:3] == ["One thing.", "Another thing.", "A third thing."]
+    run = Run()
+    await put(deaf(kit), Upload(content="One thing. Another thing.", source="b"), run=run, strategy="semantic")
+    assert "sentences were compared by their words" in {note.fallback for note in run.degraded}
+
+
+async def test_fields_of_a_row_can_be_filtered_by(kit: Kit) -> None:
+    """S1-20: the columns of a table are fields of its chunks."""
+    await put(kit, Upload(data=(EXAMPLES / "trouble-codes.csv").read_bytes(), filename="codes.csv"))
+    found = await kit.index.store.select(HERE, filters=[Filter("metadata.code", "eq", "P0700")], limit=9)
+    assert {chunk.metadata["manufacturer"] for chunk in found} == {"GENERIC", "AUDI"}
+    assert all("P0700" in {entity.value for entity in chunk.entities} for chunk in found)
+
+
+async def test_facets_of_a_whole_data_set_agree_with_a_count(kit: Kit) -> None:
+    """S1-10: how many unique trouble codes among 18,805 definitions, against a plain set."""
+    data = gzip.decompress(DTC.read_bytes())
+    codes = {row["code"] for row in csv.DictReader(io.StringIO(data.decode()))}
+    indexed = await put(deaf(kit), Upload(data=data, filename="dtc.csv"))
+    found, column = await kit.index.store.facets(["dtc", "metadata.code"], HERE, limit=20_000)
+    assert (indexed.chunks, found.total, column.total) == (18_805, len(codes), len(codes))
+    assert {bucket.value for bucket in found.buckets} == codes
+
+
+async def test_blocks_keep_the_place_they_came_with(kit: Kit) -> None:
+    box = (10.0, 20.0, 110.0, 40.0)
+    block = Block("P0700 is stored.", "paragraph", 12, 12, 3, box, ("Faults",))
+    indexed = await put(kit, Upload(blocks=(block,)))
+    (chunk,) = await chunks_of(kit, indexed.document_id)
+    assert (chunk.page, chunk.spans[0].bbox, chunk.spans[0].line_start) == (3, box, 12)
+    assert chunk.heading_path == ("Faults",)
+
+
+async def test_a_name_is_never_a_path(kit: Kit) -> None:
+    """C29: kept as a name only, without what cannot be seen."""
+    indexed = await put(kit, Upload(data=b"Text.", filename="..\\..\\etc/\u202epasswd\x00.txt"))
+    (chunk,) = await chunks_of(kit, indexed.document_id)
+    assert (chunk.source, chunk.title) == ("passwd.txt", "passwd")
+
+
+async def test_text_that_no_encoder_takes_is_cleaned(kit: Kit) -> None:
+    """C04: halves of characters, zero width and NUL."""
+    indexed = await put(kit, Upload(content="P07\u200b00\ud800 is\x00 set."))
+    (chunk,) = await chunks_of(kit, indexed.document_id)
+    assert chunk.content == "P0700 is set."
+
+
+async def test_what_an_extractor_noticed_is_told(kit: Kit) -> None:
+    """C33: hidden text is said to be there."""
+    run = Run()
+    data = (Path(__file__).parents[1] / "data" / "malformed" / "invisible_text.pdf").read_bytes()
+    await put(kit, Upload(data=data, filename="a.pdf"), run=run)
+    assert ["invisible text" in warning.message for warning in run.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("upload", "field"),
+    [
+        (Upload(), "content"),
+        (Upload(content="a", data=b"b", filename="c.txt"), "content"),
+        (Upload(data=b"b"), "filename"),
+        (Upload(content="a", document_id="a b"), "document_id"),
+        (Upload(content="a", document_id="a,b|c"), "document_id"),
+        (Upload(content="a", document_id="x" * 129), "document_id"),
+        (Upload(content="a", title="x" * 1025), "title"),
+        (Upload(content="a", source="x" * 1025), "source"),
+        (Upload(content="a", metadata={"": 1}), "metadata"),
+        (Upload(content="a", metadata={"a": "x" * 300}), "metadata"),
+        (Upload(content="a", metadata={"a": float("nan")}), "metadata"),
+        (Upload(content="a", metadata={"a": [1]}), "metadata"),  # type: ignore[dict-item]
+        (Upload(content="a", metadata={str(n): n for n in range(65)}), "metadata"),
+        (Upload(blocks=(Block("a", "paragraph", 2, 1),)), "blocks"),
+    ],
+)
+async def test_a_malformed_upload_is_refused_by_the_name_of_its_part(kit: Kit, upload: Upload, field: str) -> None:
+    """S1-57, C16: what was wrong and what would be right."""
+    with pytest.raises(InvalidRequest) as refused:
+        await put(kit, upload)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("upload", "error"),
+    [
+        (Upload(content="x" * 10_000_001), TooLarge),
+        (Upload(data=b"x" * 10_000_001, filename="a.txt"), TooLarge),
+        (Upload(content=" \n"), UnreadableDocument),
+        (Upload(blocks=()), UnreadableDocument),
+    ],
+)
+async def test_too_much_and_nothing_are_refused(kit: Kit, upload: Upload, error: type[RagError]) -> None:
+    with pytest.raises(error):
+        await put(kit, upload)
+
+
+async def test_a_document_of_too_many_chunks_is_refused_whole(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C34: one over the cap is refused, the cap itself is not, nothing half-indexed."""
+    monkeypatch.setattr(indexing, "MAX_CHUNKS", 3)
+    with pytest.raises(TooLarge) as refused:
+        await put(kit, Upload(content="a\n\nb\n\nc\n\nd"), strategy="rows")
+    assert refused.value.code == "too_many_chunks"
+    assert not await kit.index.store.documents(HERE)
+    assert (await put(kit, Upload(content="a\n\nb\n\nc"), strategy="rows")).chunks == 3

@@ -1,0 +1,59 @@
+"""The documented local class (S1-07 to S1-10): the same service, without HTTP, answering in the same shape."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rag_core import presets
+from rag_core.kit import Kit
+from rag_core.model import Scope
+from rag_core.reply import consulted
+from rag_core.run import Run
+from rag_core.service import consult
+
+
+@dataclass(frozen=True, slots=True)
+class RAGRetrievalAgent:
+    """Four ways to ask, on the parts of `bootstrap.in_memory()` or any others.
+
+    Every method takes, besides the question, its `workflow_id`, the `user_id` and `groups` of who asks, and the request
+    fields of `consult_rag` (`top_k`, `search_type`, `enable_…`). Replies are plain data, as `consult_rag` gives them.
+    """
+
+    kit: Kit
+
+    async def consult_rag_tool(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
+        """Hybrid search with semantic ranking and captions."""
+        return await self._ask("standard", query, workflow_id, **fields)
+
+    async def consult_rag_with_rerank(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
+        """The same with three times the candidates, of which the best are graded."""
+        return await self._ask("rerank", query, workflow_id, **fields)
+
+    async def advanced_rag_retrieve(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
+        """Expansion, HyDE, one search a wording, fusion and grading."""
+        return await self._ask("advanced", query, workflow_id, **fields)
+
+    async def get_entity_facets(
+        self, query: str = "", workflow_id: str = "default", *, field: str | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """The unique values of `field`, or of the field that the question means, with their counts."""
+        return await self._ask("facets", query, workflow_id, facets=(field,) if field else (), **fields)
+
+    async def _ask(
+        self,
+        pipeline: str,
+        query: str,
+        workflow_id: str,
+        *,
+        user_id: str | None = None,
+        groups: tuple[str, ...] = (),
+        facets: tuple[str, ...] = (),
+        **fields: Any,
+    ) -> dict[str, Any]:
+        run = Run()
+        preset, advice = presets.choose(pipeline=pipeline, **fields)
+        for message in advice:
+            run.warn("no_effect", message)
+        question = preset.query(query, Scope(workflow_id, user_id, groups), facets=facets)
+        result = await consult(question, self.kit, run, pipeline=preset.pipeline)
+        return consulted(result, question, preset, run)

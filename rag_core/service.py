@@ -1,0 +1,159 @@
+"""The front door: consult the index, summarize a document, cite a text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Literal
+
+from rag_core.errors import InvalidRequest, NotFound
+from rag_core.kit import Kit
+from rag_core.model import Claim, Document, Entity, Query, Result, Scope
+from rag_core.pipelines import PIPELINES
+from rag_core.pipelines.facets import facets
+from rag_core.ports import LLM, Prompt, Reply, Reranker
+from rag_core.run import Run
+from rag_core.stages import cite as citing
+from rag_core.stages.retrieve import embed
+from rag_core.stages.summarize import extract
+from rag_core.stages.summarize import summarize as summarized
+
+Origin = Literal["stored", "model", "extractive"]
+STORED: Origin = "stored"
+EVERY_CHUNK = 100_000
+SUMMARIZED_CHARS = 100_000  # some 25,000 tokens: within the window of every current chat model
+SUMMARY_S = 60.0
+CITE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A document in a few sentences. `chunks` counts its chunks, `entities` are those that stand in them."""
+
+    text: str
+    origin: Origin
+    document: Document
+    entities: tuple[Entity, ...]
+    chunks: int
+
+
+async def consult(query: Query, kit: Kit, run: Run, *, pipeline: str = "advanced") -> Result:
+    """Answer `query` by the named pipeline, noting in `run` what happened on the way.
+
+    Raises:
+        InvalidRequest: no pipeline of that name, or a facet that is not there.
+        Unavailable: a neighbour the pipeline cannot do without did not answer.
+    """
+    if pipeline not in PIPELINES:
+        raise InvalidRequest("pipeline", f"must be one of {', '.join(PIPELINES)}")
+    result = await PIPELINES[pipeline](query, noting(kit, run), run)
+    if query.facets and pipeline != "facets":
+        result = replace(result, facets=(await facets(query, kit, run)).facets)
+    if not result.hits and not any(facet.total for facet in result.facets):
+        run.warn("no_results", "nothing in this workflow matches: try other words, or fewer filters")
+    return result
+
+
+async def summarize(document_id: str, scope: Scope, kit: Kit, run: Run, *, refresh: bool = False) -> Summary:
+    """The stored summary of a document, or a new one, which is then stored (unless it only stands in for a model's).
+
+    Raises:
+        NotFound: there is no such document, or it is not the caller's.
+    """
+    store = kit.index.store
+    document = await run.step("document", store.document(document_id, scope))
+    if document is None:
+        raise NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+    chunks = await run.step("chunks", store.select(replace(scope, document_ids=(document_id,)), limit=EVERY_CHUNK))
+    if document.summary and not refresh:
+        text, origin = document.summary, STORED
+    else:
+        text, origin = await _summarized(document, [chunk.content for chunk in chunks], scope, noting(kit, run), run)
+    entities = tuple(dict.fromkeys(entity for chunk in chunks for entity in chunk.entities))
+    return Summary(text, origin, document, entities, len(chunks))
+
+
+async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]:
+    """Each sentence of `text` with a verdict, and with the passages of the index that bear on it.
+
+    Raises:
+        Unavailable: the store did not answer.
+    """
+    claims = citing.claims(text)
+    if not claims:
+        return ()
+    asked = citing.labelled(claims)
+    embedding = embed(asked, kit.index, how="hybrid")
+    vectors = await run.attempt("embed", embedding, otherwise={}, fallback="search by words only")
+    found = await run.step("search", citing.look_up(asked, vectors, scope, kit.index))
+    judged = await run.attempt(
+        "cite",
+        citing.judge(claims, found, noting(kit, run).reranker),
+        otherwise=citing.judge_by_rule(claims, found),
+        fallback="citations by rule, none of them verified",
+        within_s=CITE_S,
+    )
+    return tuple(judged)
+
+
+def noting(kit: Kit, run: Run) -> Kit:
+    """The same parts, with the diary told who really did a step and what it cost."""
+    return replace(kit, llm=_NotedLLM(kit.llm, run), reranker=_NotedReranker(kit.reranker, run))
+
+
+@dataclass(frozen=True, slots=True)
+class _NotedLLM:
+    llm: LLM
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.llm.name
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        reply = await self.llm.complete(prompt)
+        self.run.techniques[prompt.task] = reply.model
+        self.run.input_tokens += reply.input_tokens
+        self.run.output_tokens += reply.output_tokens
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class _NotedReranker:
+    reranker: Reranker
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.reranker.name
+
+    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        scores = await self.reranker.scores(text, passages)
+        self.run.techniques["ranker"] = self.name
+        return scores
+
+
+async def _summarized(
+    document: Document, passages: Sequence[str], scope: Scope, kit: Kit, run: Run
+) -> tuple[str, Origin]:
+    given = list(_within(passages, SUMMARIZED_CHARS))
+    if len(given) < len(passages):
+        run.warn("summary_of_beginning", f"made from the first {len(given)} of {len(passages)} chunks")
+    made = await run.attempt(
+        "summary",
+        summarized(document.title, given, kit.llm),
+        otherwise=None,
+        fallback="the document's key sentences, not stored",
+        within_s=SUMMARY_S,
+    )
+    if made is None:
+        return extract(given), "extractive"
+    text, local = made
+    await run.step("save", kit.index.store.save_summary(document.id, text, scope))
+    return text, "extractive" if local else "model"
+
+
+def _within(passages: Sequence[str], chars: int) -> Iterator[str]:
+    """The first passages that fit."""
+    for passage, end in zip(passages, accumulate(map(len, passages)), strict=True):
+        if end <= chars:
+            yield passage

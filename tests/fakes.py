@@ -1,0 +1,140 @@
+"""Parts that work, in small: what tests put where a model would be."""
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from rag_core.errors import Unavailable
+from rag_core.index import Index
+from rag_core.kit import Kit
+from rag_core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
+from rag_core.ports import LLM, Embedder, Prompt, Reply, Reranker
+from rag_core.presets import resolve
+from rag_core.stages.terms import terms
+from rag_core.stores.embedded import EmbeddedStore
+
+Script = str | Exception | Callable[[Prompt], str]
+SCOPE = Scope("garage")
+
+
+class ScriptedLLM:
+    """Says what it was told to say on each task, and remembers what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, **script: Script) -> None:
+        self.script = script
+        self.prompts: list[Prompt] = []
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        self.prompts.append(prompt)
+        said = self.script.get(prompt.task, Unavailable(f"nothing scripted for {prompt.task}"))
+        if isinstance(said, Exception):
+            raise said
+        text = said(prompt) if callable(said) else said
+        return Reply(text, "scripted-1", input_tokens=10, output_tokens=2)
+
+
+class OverlapReranker:
+    """The share of the question's terms that stand in the passage: a ranker small enough to predict."""
+
+    name = "overlap"
+
+    def __init__(self) -> None:
+        self.calls: list[Sequence[str]] = []
+
+    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        self.calls.append(passages)
+        wanted = terms(text)
+        return [len(wanted & terms(passage)) / max(1, len(wanted)) for passage in passages]
+
+
+class ConceptEmbedder:
+    """One axis a concept: words of one concept mean the same, others nothing."""
+
+    space = "concepts-4"
+    dimensions = 5
+    CONCEPTS: Mapping[str, int] = {
+        **dict.fromkeys(["transmission", "gearbox", "p0700", "tcm"], 0),
+        **dict.fromkeys(["engine", "misfire", "p0300", "cylinder"], 1),
+        **dict.fromkeys(["brake", "abs", "caliper"], 2),
+        **dict.fromkeys(["overheating", "hot", "temperature", "thermal"], 3),
+    }
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed_query(self, text: str) -> Vector:
+        self.asked.append(text)
+        axes = [0.0] * 4 + [0.1]
+        for word in terms(text):
+            if word in self.CONCEPTS:
+                axes[self.CONCEPTS[word]] += 1.0
+        length = math.hypot(*axes)
+        return [axis / length for axis in axes]
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return [await self.embed_query(text) for text in texts]
+
+
+class Down:
+    """A neighbour that does not answer, whatever it is asked for."""
+
+    name = "down"
+    space = ""
+    dimensions = 0
+
+    async def _fail(self, *_: object, **__: object) -> object:
+        raise Unavailable("it is down", code="down")
+
+    embed_query = embed_documents = complete = scores = search = describe = facet_fields = _fail
+
+
+class Asleep(Down):
+    """A neighbour that never answers."""
+
+    async def _fail(self, *_: object, **__: object) -> object:
+        return await asyncio.Event().wait()
+
+    embed_query = embed_documents = complete = scores = search = _fail
+
+
+def chunk(id: str, content: str, *codes: str, document: str = "manual", **fields: object) -> Chunk:
+    """A chunk on line 1 of its document, with entities of the type "dtc"."""
+    known = {
+        "ordinal": 0,
+        "title": f"The {document}",
+        "source": f"{document}.txt",
+        "content_hash": f"hash of {content}",
+        "spans": (Span(0, len(content), 1, 1, 1 + content.count("\n")),),
+        "entities": tuple(Entity("dtc", code) for code in codes),
+    }
+    return Chunk(id=id, document_id=document, content=content, **{**known, **fields})  # type: ignore[arg-type]
+
+
+def hit(id: str, score: float = 1.0, content: str | None = None, **signals: float) -> Hit:
+    return Hit(chunk(id, content or f"content of {id}"), score, signals)
+
+
+def query(text: str, preset: str = "advanced", **numbers: object) -> Query:
+    """A question with a preset's numbers, some replaced."""
+    return resolve(preset, **numbers).query(text, SCOPE)
+
+
+def grades(*given: object) -> str:
+    return json.dumps({"scores": given})
+
+
+async def filled(*chunks: Chunk, scope: Scope = SCOPE, embedder: Embedder | None = None) -> Index:
+    """An index in memory that holds these chunks."""
+    index = Index(EmbeddedStore(None), embedder or ConceptEmbedder())
+    for id in dict.fromkeys(c.document_id for c in chunks):
+        mine = [c for c in chunks if c.document_id == id]
+        document = Document(id, scope.workflow_id, mine[0].title, mine[0].source, f"hash of {id}", "test")
+        await index.add(document, mine, scope)
+    return index
+
+
+def kit(index: Index, *, llm: LLM | None = None, reranker: Reranker | None = None) -> Kit:
+    return Kit(index, llm or ScriptedLLM(), reranker or OverlapReranker())

@@ -1,0 +1,40 @@
+from rag_core.model import Span
+from tests.fakes import chunk
+
+TEXT = "First line\nsecond line\n\nThird block\non two lines"
+PAGES = (Span(0, 22, 1, 10, 11, (1, 2, 3, 4)), Span(24, 48, 2, 3, 4))
+
+
+def test_a_place_has_the_page_and_the_lines_of_the_words() -> None:
+    start = TEXT.index("second")
+    assert chunk("a", TEXT, spans=PAGES).place(start, start + 6) == Span(start, start + 6, 1, 11, 11, (1, 2, 3, 4))
+
+
+def test_a_place_over_two_blocks_begins_on_the_first_page_and_ends_on_the_last_line() -> None:
+    place = chunk("a", TEXT, spans=PAGES).place(0, len(TEXT))
+    assert place is not None
+    assert (place.page, place.line_start, place.line_end) == (1, 10, 4)
+
+
+def test_a_place_within_the_second_block_is_on_its_page() -> None:
+    start = TEXT.index("two lines")
+    place = chunk("a", TEXT, spans=PAGES).place(start, start + 3)
+    assert place is not None
+    assert (place.page, place.line_start, place.line_end) == (2, 4, 4)
+
+
+def test_a_chunk_without_spans_has_no_place() -> None:
+    nowhere = chunk("a", TEXT, spans=())
+    assert nowhere.page is None
+    assert nowhere.place(0, 5) is None
+
+
+def test_the_separator_between_blocks_has_no_place() -> None:
+    assert chunk("a", TEXT, spans=PAGES).place(22, 24) is None
+
+
+def test_a_row_of_a_table_is_one_line_however_many_cells_it_has() -> None:
+    row = chunk("a", "code: P0700\nmake: ACME", spans=(Span(0, 22, None, 7, 7),))
+    place = row.place(12, 22)
+    assert place is not None
+    assert (place.line_start, place.line_end) == (7, 7)

@@ -1,0 +1,73 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.model import Caption, Hit
+from rag_core.rankings import best_first, drop_duplicates, pool, reciprocal_rank
+from tests.fakes import hit
+
+ids = st.lists(st.sampled_from("abcdefgh"), unique=True)
+rankings = st.lists(ids.map(lambda names: [hit(name, 10.0 - at) for at, name in enumerate(names)]), max_size=4)
+
+
+def order(hits: Sequence[Hit]) -> str:
+    return "".join(found.chunk.id for found in hits)
+
+
+def test_reciprocal_rank_adds_one_over_k_and_rank() -> None:
+    """S1-03, C03: two legs are fused by rank with k = 60."""
+    fused = reciprocal_rank([hit("a"), hit("b")], [hit("b"), hit("c")])
+    assert order(fused) == "bac"
+    assert [h.score for h in fused] == pytest.approx([1 / 62 + 1 / 61, 1 / 61, 1 / 62])
+
+
+def test_the_constant_of_fusion_can_be_chosen() -> None:
+    assert reciprocal_rank([hit("a")], k=1)[0].score == pytest.approx(0.5)
+
+
+def test_fusing_nothing_gives_nothing() -> None:
+    assert reciprocal_rank() == reciprocal_rank([], []) == []
+
+
+def test_fusing_keeps_each_signal_s_highest_and_who_found_it() -> None:
+    words = replace(hit("a", 3.0, words=3.0, meaning=0.1), found_by=("original",))
+    meaning = replace(hit("a", 0.9, meaning=0.9), found_by=("hyde", "original"), captions=(Caption("c", "c"),))
+    [fused] = reciprocal_rank([words], [meaning])
+    assert fused.signals == {"words": 3.0, "meaning": 0.9}
+    assert fused.found_by == ("original", "hyde")
+    assert fused.captions == (Caption("c", "c"),)
+
+
+def test_pooling_keeps_the_highest_score() -> None:
+    """C04: variants that share a scale are pooled by maximum."""
+    pooled = pool([hit("a", 0.2), hit("b", 0.5)], [hit("a", 0.7)])
+    assert [(h.chunk.id, h.score) for h in pooled] == [("a", 0.7), ("b", 0.5)]
+
+
+def test_of_equal_contents_the_first_stays() -> None:
+    """S1-04, C44: duplicates are dropped by content before the best are taken."""
+    twins = [hit("b", content="the same"), hit("a", content="the same"), hit("c")]
+    assert order(drop_duplicates(twins)) == "bc"
+
+
+@given(rankings)
+def test_fusion_has_each_chunk_once_best_first_equals_by_id(lists: list[list[Hit]]) -> None:
+    fused = reciprocal_rank(*lists)
+    assert sorted(order(fused)) == sorted({h.chunk.id for ranking in lists for h in ranking})
+    assert fused == best_first(fused)
+    assert all((-a.score, a.chunk.id) < (-b.score, b.chunk.id) for a, b in pairwise(fused))
+
+
+@given(rankings)
+def test_fusion_does_not_depend_on_the_order_of_the_rankings(lists: list[list[Hit]]) -> None:
+    assert order(reciprocal_rank(*lists)) == order(reciprocal_rank(*reversed(lists)))
+
+
+@given(ids)
+def test_one_ranking_fused_alone_keeps_its_order(names: list[str]) -> None:
+    ranking = [hit(name) for name in names]
+    assert order(reciprocal_rank(ranking)) == order(ranking)

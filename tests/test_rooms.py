@@ -1,0 +1,129 @@
+"""Who may import whom: arrows point to nouns; only adapters know vendors; only bootstrap knows adapters."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NOUNS = {"model", "errors", "ports"}
+DOMAIN = NOUNS | {"rankings", "run", "index", "kit", "presets"}
+
+# room -> rooms of rag_core it may import, besides itself
+ALLOWED: dict[str, set[str]] = {
+    "model": set(),
+    "errors": set(),
+    "ports": {"model"},
+    "rankings": {"model"},
+    "run": NOUNS,
+    "index": NOUNS,
+    "kit": NOUNS | {"index"},
+    "presets": {"model", "errors"},
+    "prompts": {"model", "ports"},
+    "stages": DOMAIN - {"kit", "presets"} | {"prompts", "ingestion"},
+    "pipelines": DOMAIN - {"presets"} | {"stages"},
+    "service": DOMAIN - {"presets"} | {"stages", "pipelines"},
+    "graph": NOUNS | {"index"},
+    "reply": {"model", "run", "presets"},
+    "agent": DOMAIN | {"service", "reply"},
+    "ingestion": NOUNS | {"index", "kit", "run"},
+    "stores": NOUNS | {"rankings"},
+    "providers": NOUNS,
+    "settings": {"errors"},
+    "bootstrap": NOUNS | {"index", "kit", "settings", "stores", "providers", "ingestion"},
+    "cli": DOMAIN | {"service", "graph", "ingestion", "settings", "bootstrap", "reply"},
+}
+FUNCTIONS_MAY = DOMAIN | {"service", "graph", "ingestion", "settings", "reply"}  # no store, no provider, no bootstrap
+ADAPTERS = ("rag_core/stores/", "rag_core/providers/", "rag_core/ingestion/")
+VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know whom
+    "azure": ("functions/http.py", "function_app.py", "local_emulator/"),
+    "werkzeug": ("local_emulator/",),
+    "pydantic": ("functions/wire.py",),
+    "rich": ("rag_core/cli/",),
+}
+OURS = {"rag_core", "functions", "local_emulator", "evals", "function_app", "examples"}
+
+
+def sources() -> list[Path]:
+    rooms = [p for room in ("rag_core", "functions", "local_emulator") for p in (ROOT / room).rglob("*.py")]
+    return sorted([*rooms, ROOT / "function_app.py"])
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Dotted names of every module imported anywhere in a file, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room_of(dotted: str) -> str:
+    """The room of rag_core that a dotted name stands in."""
+    return dotted.split(".")[1] if "." in dotted else ""
+
+
+def strangers(path: Path) -> list[str]:
+    """The imports of a file that its room does not allow."""
+    place = path.relative_to(ROOT).as_posix()
+    names = list(imported(path))
+    ours = [n for n in names if n.split(".")[0] == "rag_core"]
+    found = [n for n in ours if not may_import(place, room_of(n))]
+    for name in names:
+        vendor = name.split(".")[0]
+        if vendor in OURS or vendor in sys.stdlib_module_names or place.startswith(ADAPTERS):
+            continue
+        if not place.startswith(VENDORS.get(vendor, ())):
+            found.append(name)
+    return found
+
+
+def may_import(place: str, room: str) -> bool:
+    if place.startswith("functions/"):
+        return room in FUNCTIONS_MAY
+    if place.startswith("rag_core/"):
+        mine = Path(place).parts[1].removesuffix(".py")
+        return room == mine or mine == "__init__" or room in ALLOWED[mine]
+    return True
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_a_room_imports_only_whom_it_may(path: Path) -> None:
+    assert strangers(path) == []
+
+
+def test_the_environment_is_read_in_settings_only() -> None:
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("os.environ", "os.getenv", "os.environb")
+    } | {
+        path.relative_to(ROOT).as_posix()
+        for path in sources()
+        if {"os.environ", "os.getenv", "os.environb"} & set(imported(path))
+    }
+    assert readers <= {"rag_core/settings.py"}
+
+
+def test_everything_is_caught_in_one_place_only() -> None:
+    broad = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException"))
+    }
+    assert broad <= {"functions/http.py"}
+
+
+def test_a_stranger_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table finds a planted stranger, so that the test above can fail."""
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    planted = tmp_path / "rag_core" / "stages" / "planted.py"
+    planted.parent.mkdir(parents=True)
+    planted.write_text("def f():\n    from rag_core.stores.embedded import EmbeddedStore\n    import openai\n")
+    assert strangers(planted) == ["rag_core.stores.embedded.EmbeddedStore", "openai"]

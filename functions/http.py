@@ -1,0 +1,206 @@
+"""Between Azure Functions and the domain: read strictly, reply strictly, map errors, mount the operations."""
+
+import asyncio
+import base64
+import binascii
+import json
+import logging
+import math
+import re
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+import azure.functions as func
+
+from functions.routes import Call, Operation
+from rag_core import errors
+from rag_core.errors import InvalidRequest, RagError, TooLarge, UnsupportedDocument
+from rag_core.kit import Kit
+from rag_core.run import Run
+from rag_core.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+STATUS: Mapping[type[RagError], int] = {
+    errors.InvalidRequest: 400,
+    errors.NotFound: 404,
+    errors.Conflict: 409,
+    errors.TooLarge: 413,
+    errors.UnsupportedDocument: 415,
+    errors.UnreadableDocument: 422,
+    errors.Misconfigured: 503,
+    errors.Unavailable: 503,
+    errors.DeadlineExceeded: 504,
+    errors.StorageFull: 507,
+}
+RETRY_AFTER_S = 5
+MAX_BODY = 1024 * 1024
+MAX_DEPTH = 32  # the deepest request of ours has 4
+
+PRINCIPAL = "x-ms-client-principal"
+USER_CLAIMS = (  # the object id first: it is the same in every application of a tenant
+    "http://schemas.microsoft.com/identity/claims/objectidentifier",
+    "oid",
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
+)
+
+
+def mount(
+    app: func.FunctionApp,
+    operations: Iterable[Operation],
+    get_settings: Callable[[], Settings],
+    get_kit: Callable[[], Kit],
+) -> None:
+    """Make each operation a function of the app. Settings and kit are asked for by requests, not before."""
+    for operation in operations:
+        level = func.AuthLevel.ANONYMOUS if operation.anonymous else func.AuthLevel.FUNCTION
+        handler = _handler(operation, get_settings, get_kit)
+        routed = app.route(operation.route, methods=operation.methods, auth_level=level)
+        app.function_name(operation.name)(routed(handler))
+
+
+def _handler(
+    operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], Kit]
+) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
+    async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
+        run_id = uuid.uuid4().hex
+        try:
+            settings = get_settings()
+            run = Run(settings.request_timeout_s, id=run_id)
+            user_id, groups = principal(req.headers) if settings.trust_principal else (None, ())
+            request = await asyncio.to_thread(read, req, operation, settings)
+            call = Call(settings, get_kit(), run, user_id, groups)
+            return written(200, await resolve_name(operation.handler)(request, call))
+        except RagError as error:
+            return refused(error, run_id)
+        except Exception:
+            logger.exception("%s failed in run %s", operation.name, run_id)
+            return refused(RagError("failed by a fault of ours, logged under this run_id", code="internal"), run_id)
+
+    return handle
+
+
+def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
+    """The request of an operation, from the query string of a GET and from the JSON body otherwise."""
+    if operation.request is None:
+        return None
+    from functions import wire
+
+    model = getattr(wire, operation.request)
+    if req.method == "GET":
+        texts = {name: value for name, value in req.params.items() if name != "code"}  # `code` is the function key
+        return wire.parse(model, _printable(texts), texts=True)
+    if req.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise UnsupportedDocument("the body must be application/json", code="unsupported_media_type")
+    upload = settings.max_upload_bytes * 4 // 3 if operation.uploads else 0  # base64 makes three bytes four
+    return wire.parse(model, parsed(req.get_body(), limit=MAX_BODY + upload))
+
+
+def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
+    """The JSON object in `body`, read strictly: nothing is guessed, nothing is dropped.
+
+    Raises:
+        TooLarge: over `limit` bytes.
+        InvalidRequest: nested deeper than 32, not UTF-8, not JSON, NaN or Infinity, a name twice, NUL or half
+            a surrogate pair in a text, or not an object. Depth is checked before the parser, which recurses.
+    """
+    if len(body) > limit:
+        raise TooLarge(f"the body is over {limit} bytes", field="body", details={"limit_bytes": limit})
+    _check_depth(body)
+    try:
+        data = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
+    except UnicodeDecodeError:
+        raise InvalidRequest("body", "must be UTF-8", code="invalid_json") from None
+    except ValueError:  # also an integer of more digits than Python reads
+        raise InvalidRequest("body", "must be JSON", code="invalid_json") from None
+    if not isinstance(data, dict):
+        raise InvalidRequest("body", "must be a JSON object", code="invalid_json")
+    return _printable(data)
+
+
+STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # to its end or the body's; possessive, so linear
+ONE_KIND = bytes.maketrans(b"{}", b"[]")
+NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def _check_depth(body: bytes) -> None:
+    """Takes the innermost brackets away, level by level: what is then left is too deep or was never closed."""
+    brackets = STRING.sub(b"", body).translate(ONE_KIND, NO_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+    if brackets:
+        message = f"must be JSON with its brackets closed, nested at most {MAX_DEPTH} deep"
+        raise InvalidRequest("body", message, code="invalid_json")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise InvalidRequest(name[:100], "must stand once", code="invalid_json")
+    return fields
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):  # NaN, Infinity, 1e999
+        raise InvalidRequest("body", "must not hold NaN, Infinity or numbers beyond them", code="invalid_json")
+    return number
+
+
+UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _printable(data: dict[str, Any]) -> dict[str, Any]:
+    """`data`, none of whose texts holds what UTF-8 or a database cannot keep."""
+    todo: list[tuple[str, Any]] = [("", data)]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, str) and UNPRINTABLE.search(value):
+            raise InvalidRequest(path or "body", "must not hold NUL or half a surrogate pair", code="invalid_text")
+        if isinstance(value, dict):
+            todo += [(path or "body", name) for name in value]
+            todo += [(f"{path}.{name[:100]}".lstrip("."), item) for name, item in value.items()]
+        if isinstance(value, list):
+            todo += [(f"{path}.{place}", item) for place, item in enumerate(value)]
+    return data
+
+
+def principal(headers: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
+    """The user and groups that the platform's authentication vouches for; no user when it names none."""
+    header = headers.get(PRINCIPAL)
+    if not header:
+        return None, ()
+    try:
+        claims = [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
+        users = [value for kind in USER_CLAIMS for typ, value in claims if typ == kind]
+        return users[0], tuple(value for typ, value in claims if typ == "groups")
+    except (binascii.Error, ValueError, KeyError, TypeError, IndexError):
+        raise InvalidRequest(
+            PRINCIPAL, "must be a client principal with an object id", code="invalid_principal"
+        ) from None
+
+
+def written(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> func.HttpResponse:
+    """A strict JSON reply. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
+    text = json.dumps(body, allow_nan=False, ensure_ascii=False)
+    return func.HttpResponse(
+        text.encode("utf-8", "replace"), status_code=status, mimetype="application/json", headers=dict(headers or {})
+    )
+
+
+def refused(error: RagError, run_id: str) -> func.HttpResponse:
+    """The error contract: the same shape for every refusal."""
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+    told = {
+        "code": error.code,
+        "message": error.message,
+        "field": error.field,
+        "retryable": error.retryable,
+        "details": error.details,
+    }
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 and error.retryable else {}
+    return written(status, {"success": False, "error": told, "run_id": run_id}, headers)

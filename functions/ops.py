@@ -1,0 +1,99 @@
+"""What operators and clients' tools ask: is it well, and what can it do."""
+
+from functools import cache
+from typing import Any
+
+from functions.routes import OPERATIONS, Call, Operation
+from rag_core import reply
+
+STATUSES = {
+    400: "The request is wrong; `field` says where.",
+    404: "Not there, or not the caller's.",
+    409: "An earlier step is missing, or the index holds another model's vectors.",
+    413: "Over a stated limit.",
+    415: "Not JSON, or a kind of document that is not read.",
+    422: "The document cannot be read.",
+    503: "A part is missing or does not answer.",
+    504: "No time was left.",
+    507: "The disk is full.",
+}
+REFUSAL = "Refusal"
+VERSION = "0.1"  # of the HTTP surface
+
+
+async def health(_: None, call: Call) -> dict[str, Any]:
+    """Which parts are in use. Asks the store, so that a damaged one shows; gives no counts, as anyone may ask."""
+    store = await call.run.step("store", call.kit.index.store.describe())
+    parts = {
+        "store": store.kind,
+        "embedder": call.kit.index.embedder.space or "none",
+        "reranker": call.kit.reranker.name,
+        "llm": call.kit.llm.name,
+    }
+    return {"success": True, "parts": parts, **reply.diary(call.run)}
+
+
+async def openapi(_: None, call: Call) -> dict[str, Any]:
+    return description()
+
+
+@cache
+def description() -> dict[str, Any]:
+    """The operations as OpenAPI 3.1."""
+    from functions import wire
+
+    requests = [operation.request for operation in OPERATIONS if operation.request]
+    schemas = wire.schemas(requests, [REFUSAL, *(operation.reply for operation in OPERATIONS)])
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "azure-rag", "version": VERSION},
+        "paths": {f"/{operation.route}": _path(operation, schemas) for operation in OPERATIONS},
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-functions-key"}},
+        },
+    }
+
+
+def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    return {method.lower(): _operation(operation, method, schemas) for method in operation.methods}
+
+
+def _operation(operation: Operation, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
+    first = method == operation.methods[-1]
+    asked = _parameters(operation, schemas) if method == "GET" else _body(operation)
+    refusals = {str(status): _content(STATUSES[status], REFUSAL) for status in operation.refusals}
+    return {
+        "operationId": operation.name if first else f"{operation.name}_{method.lower()}",
+        "summary": operation.summary,
+        "security": [] if operation.anonymous else [{"key": []}],
+        **asked,
+        "responses": {"200": _content("Done.", operation.reply), **refusals},
+    }
+
+
+def _parameters(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
+    if operation.request is None:
+        return {}
+    model, example = schemas[operation.request], operation.example or {}
+    parameters = [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in model.get("required", ()),
+            "schema": schema,
+            **({"example": example[name]} if name in example else {}),
+        }
+        for name, schema in model["properties"].items()
+    ]
+    return {"parameters": parameters}
+
+
+def _body(operation: Operation) -> dict[str, Any]:
+    content = {"schema": {"$ref": f"#/components/schemas/{operation.request}"}, "example": operation.example}
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+
+def _content(description: str, model: str) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{model}"}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}

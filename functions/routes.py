@@ -1,0 +1,136 @@
+"""The whole HTTP surface as one list: routes, OpenAPI and the tests are read off it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_core.kit import Kit
+from rag_core.model import Scope
+from rag_core.run import Run
+from rag_core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler is given besides the request: the parts, the diary, and who asks.
+
+    `user_id` and `groups` come from the platform's credential, never from the request.
+    """
+
+    settings: Settings
+    kit: Kit
+    run: Run
+    user_id: str | None = None
+    groups: tuple[str, ...] = ()
+
+    def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> Scope:
+        return Scope(workflow_id, self.user_id, self.groups, document_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One function: an async `handler(request, call)`, named "module:function", that gives the body of its reply.
+
+    `request` and `reply` name models of `functions.wire`; an operation without a request model reads nothing.
+    `refusals` are the statuses it can answer besides 200. `uploads` carry a document and may be as large as
+    one; `anonymous` needs no function key.
+    """
+
+    name: str
+    route: str
+    methods: tuple[str, ...]
+    handler: str
+    summary: str
+    request: str | None
+    reply: str
+    refusals: tuple[int, ...]
+    uploads: bool = False
+    anonymous: bool = False
+    example: Mapping[str, Any] | None = None
+
+
+OPERATIONS = (
+    Operation(
+        name="consult_rag",
+        route="api/consult_rag",
+        methods=("POST",),
+        handler="functions.consult:consult_rag",
+        summary="Find the passages that answer a question.",
+        request="ConsultRequest",
+        reply="ConsultReply",
+        refusals=(400, 409, 413, 415, 503, 504),
+        example={"query": "What does P0700 mean?", "pipeline": "advanced", "top_k": 5},
+    ),
+    Operation(
+        name="index_document",
+        route="api/index_document",
+        methods=("POST",),
+        handler="functions.documents:index_document",
+        summary="Make a document searchable, in place of its earlier version.",
+        request="IndexRequest",
+        reply="IndexReply",
+        refusals=(400, 404, 409, 413, 415, 422, 503, 504, 507),
+        uploads=True,
+        example={
+            "document_id": "transmission-notes",
+            "title": "Transmission notes",
+            "content": "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor.",
+            "metadata": {"model_year": 2021},
+        },
+    ),
+    Operation(
+        name="get_document_summary",
+        route="api/get_document_summary",
+        methods=("GET", "POST"),
+        handler="functions.documents:get_document_summary",
+        summary="Get a document's summary, made when there is none.",
+        request="SummaryRequest",
+        reply="SummaryReply",
+        refusals=(400, 404, 413, 415, 503, 504),
+        example={"document_id": "transmission-notes"},
+    ),
+    Operation(
+        name="extract_citations",
+        route="api/extract_citations",
+        methods=("POST",),
+        handler="functions.answers:extract_citations",
+        summary="Say for each sentence of a text what the indexed documents say to it, and where.",
+        request="CitationsRequest",
+        reply="CitationsReply",
+        refusals=(400, 409, 413, 415, 503, 504),
+        example={"text": "P0700 is stored by the TCM."},
+    ),
+    Operation(
+        name="graph_query",
+        route="api/graph_query",
+        methods=("GET", "POST"),
+        handler="functions.graph:graph_query",
+        summary="Query the graph of entities that stand in the same passages.",
+        request="GraphRequest",
+        reply="GraphReply",
+        refusals=(400, 404, 413, 415, 503, 504),
+        example={"operation": "neighbors", "entity": "P0700"},
+    ),
+    Operation(
+        name="health",
+        route="api/health",
+        methods=("GET",),
+        handler="functions.ops:health",
+        summary="Say which parts are in use, and whether the store answers.",
+        request=None,
+        reply="HealthReply",
+        refusals=(503, 504),
+        anonymous=True,
+    ),
+    Operation(
+        name="openapi",
+        route="api/openapi.json",
+        methods=("GET",),
+        handler="functions.ops:openapi",
+        summary="This description of the HTTP surface; it says nothing that the public source does not.",
+        request=None,
+        reply="OpenApiReply",
+        refusals=(),
+        anonymous=True,
+    ),
+)

@@ -1,0 +1,389 @@
+"""Requests and replies in the documents' field names. Loads pydantic: imported when a request first needs it."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StringConstraints, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from rag_core.errors import InvalidRequest
+from rag_core.model import Filter
+from rag_core.presets import PRESETS
+
+M = TypeVar("M", bound=BaseModel)
+
+EXACT = 2**53  # whole numbers up to here survive a JSON reader that makes every number a float
+Whole = Annotated[int, Field(ge=-EXACT, le=EXACT)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=8000)]
+Line = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
+FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
+Value = Annotated[str, StringConstraints(max_length=2000)] | bool | Whole | float
+Box = Annotated[tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)]  # JSON has no tuples
+Detail = Annotated[str, StringConstraints(max_length=256)] | bool | Whole | float
+Values = Annotated[list[Value], Field(min_length=1, max_length=1000)]
+NO_OTHERS: dict[str, Any] = {"json_schema_extra": {"additionalProperties": False}}  # than names of the pattern
+
+
+class Request(BaseModel):
+    """Unknown fields are refused and nothing is coerced: "5" is not 5, and 1 is not true."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Conditions(Request):
+    """All of these must hold of a field."""
+
+    eq: Value | None = None
+    ne: Value | None = None
+    ge: Value | None = None
+    gt: Value | None = None
+    le: Value | None = None
+    lt: Value | None = None
+    in_: Values | None = Field(default=None, alias="in")
+
+
+class ConsultRequest(Request):
+    """A question to the index. A value stands for equality in `filters`, a list for any of its values."""
+
+    query: Text
+    pipeline: Literal["standard", "rerank", "advanced", "facets"] | None = Field(
+        default=None, description="advanced when neither this nor `preset` is given"
+    )
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
+    workflow_id: Id = "default"
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="100 when not given")
+    search_type: Literal["vector", "keyword", "hybrid", "semantic"] | None = None
+    enable_rerank: bool | None = None
+    enable_query_expansion: bool | None = None
+    enable_hyde: bool | None = None
+    filters: Annotated[dict[FieldName, Value | Values | Conditions], Field(max_length=20, **NO_OTHERS)] = {}
+    facets: Annotated[list[FieldName], Field(max_length=20)] = []
+
+
+class UploadedBlock(Request):
+    """A piece of a document whose place is known. Without `line_start` it follows the block before."""
+
+    text: Annotated[str, StringConstraints(min_length=1)]
+    kind: Literal["heading", "paragraph", "row", "table"] = "paragraph"
+    page: Annotated[int, Field(ge=1, le=EXACT)] | None = None
+    bbox: Box | None = None
+    line_start: Annotated[int, Field(ge=1, le=EXACT)] | None = None
+    headings: Annotated[list[Line], Field(max_length=20)] = []
+
+
+class ChunkingOptions(Request):
+    """How the text is cut; sizes in tokens. `overlap` is at most half of `chunk_size`, a quarter when not given."""
+
+    strategy: Literal["tokens", "semantic", "rows"] | None = None
+    chunk_size: Annotated[int, Field(ge=32, le=8000)] | None = None
+    overlap: Annotated[int, Field(ge=0, le=4000)] | None = None
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+UPLOADS = ("content",), ("content_base64", "filename"), ("blocks",)
+
+
+class IndexRequest(Request):
+    """A document as text, as a file in base64 with its name, or as blocks: exactly one of the three."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(way)} for way in UPLOADS]})
+
+    content: Annotated[str, StringConstraints(min_length=1)] | None = None
+    content_base64: Annotated[str, StringConstraints(min_length=1)] | None = None
+    filename: Line | None = None
+    blocks: Annotated[list[UploadedBlock], Field(min_length=1, max_length=100_000)] | None = None
+    document_id: Id | None = None
+    title: Line | None = None
+    source: Line | None = None
+    workflow_id: Id = "default"
+    metadata: Annotated[dict[FieldName, Detail], Field(max_length=64, **NO_OTHERS)] = {}
+    chunking: ChunkingOptions = ChunkingOptions()
+
+
+class SummaryRequest(Request):
+    """A document whose summary is wanted; `refresh` makes it anew."""
+
+    document_id: Id
+    workflow_id: Id = "default"
+    refresh: bool = False
+
+
+class CitationsRequest(Request):
+    """A text whose sentences are to be held against the documents. `run_id` is echoed in `about_run`."""
+
+    text: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+    workflow_id: Id = "default"
+    document_ids: Annotated[list[Id], Field(max_length=100)] = []
+    run_id: Id | None = None
+
+
+class GraphRequest(Request):
+    """A part of the entity graph: `path` leads from `entity` to `target`, `top` needs neither."""
+
+    operation: Literal["entity", "neighbors", "path", "top"]
+    entity: Line | None = None
+    target: Line | None = None
+    depth: Annotated[int, Field(ge=1, le=3)] = 1
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    workflow_id: Id = "default"
+
+
+class Degradation(Reply):
+    step: str
+    code: str
+    reason: str
+    fallback: str
+
+
+class Advice(Reply):
+    code: str
+    message: str
+
+
+class Done(Reply):
+    """What every reply has: `degraded` names the steps that gave a lesser answer, `timings` are milliseconds."""
+
+    success: Literal[True]
+    run_id: str
+    degraded: list[Degradation]
+    warnings: list[Advice]
+    timings: dict[str, float]
+    techniques: dict[str, str]
+
+
+class CaptionReply(Reply):
+    text: str
+    highlights: str
+
+
+class PassageMetadata(Reply):
+    """Where the passage stands; the document's own metadata stand beside these."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    source: str
+    page: int | None
+    chunk_id: str
+    document_id: str
+    lines: Annotated[list[int], Field(min_length=2, max_length=2)] | None
+    section: list[str]
+
+
+class Passage(Reply):
+    id: str
+    title: str
+    content: str
+    doc_type: Literal["chunk"]
+    score: float
+    reranker_score: float | None
+    rerank_score: float | None
+    metadata: PassageMetadata
+    summary: str
+    entities: list[str]
+    captions: list[CaptionReply]
+    found_by: list[str]
+
+
+class SemanticAnswerReply(Reply):
+    text: str
+    score: float
+    chunk_id: str
+
+
+class BucketReply(Reply):
+    value: str | bool | int | float
+    count: int
+
+
+class ConsultReply(Done):
+    documents: list[Passage]
+    count: int
+    queries_used: list[str]
+    queries: dict[str, str]
+    reranked: bool
+    hyde_used: bool
+    pipeline: str
+    semantic_answers: list[SemanticAnswerReply]
+    facets: dict[str, list[BucketReply]]
+    facet_totals: dict[str, int]
+    preset: dict[str, str | int]
+    workflow_id: str
+
+
+class IndexReply(Done):
+    document_id: str
+    chunks: int
+    embedded: int
+    unchanged: int
+    removed: int
+    pages: int | None
+    extractor: str
+    failed: list[str]
+    workflow_id: str
+
+
+class EntityReply(Reply):
+    type: str
+    value: str
+
+
+class SummaryReply(Done):
+    document_id: str
+    summary: str
+    origin: Literal["stored", "model", "extractive"]
+    title: str
+    entities: list[EntityReply]
+    pages: int | None
+    chunks: int
+    workflow_id: str
+
+
+class CitationReply(Reply):
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    quote: str
+    score: float
+    section: list[str]
+    page: int | None
+    bbox: Annotated[list[float], Field(min_length=4, max_length=4)] | None
+    lines: Annotated[list[int], Field(min_length=2, max_length=2)] | None
+
+
+class ClaimReply(Reply):
+    text: str
+    start: int
+    end: int
+    verdict: Literal["verified", "partial", "unsupported"]
+    citations: list[CitationReply]
+
+
+class CitationsReply(Done):
+    claims: list[ClaimReply]
+    about_run: str | None
+    workflow_id: str
+
+
+class NodeReply(Reply):
+    id: str
+    type: str
+    count: int
+
+
+class EdgeReply(Reply):
+    source: str
+    target: str
+    count: int
+    chunk_ids: list[str]
+
+
+class GraphReply(Done):
+    nodes: list[NodeReply]
+    edges: list[EdgeReply]
+    paths: list[list[str]]
+    workflow_id: str
+
+
+class HealthReply(Done):
+    parts: dict[str, str]
+
+
+class OpenApiReply(BaseModel):
+    """An OpenAPI 3.1 document."""
+
+    model_config = ConfigDict(extra="allow")
+
+    openapi: Literal["3.1.0"]
+
+
+class ErrorDetail(Reply):
+    code: str
+    message: str
+    field: str | None
+    retryable: bool
+    details: dict[str, Any]
+
+
+class Refusal(Reply):
+    """Every answer that is not 200."""
+
+    success: Literal[False]
+    error: ErrorDetail
+    run_id: str
+
+
+class _Requests(GenerateJsonSchema):
+    """Null is taken for a field that was left out, but not advertised."""
+
+    def nullable_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"]) if schema["default"] is None else super().default_schema(schema)
+
+
+def schemas(requests: Iterable[str], replies: Iterable[str]) -> dict[str, Any]:
+    """The JSON schemas of the models of these names and of those they are made of."""
+    return _schemas(requests, _Requests) | _schemas(replies, GenerateJsonSchema)
+
+
+def _schemas(names: Iterable[str], generator: type[GenerateJsonSchema]) -> dict[str, Any]:
+    models: list[tuple[type[BaseModel], Literal["validation"]]] = [(globals()[name], "validation") for name in names]
+    where = "#/components/schemas/{model}"
+    return dict(models_json_schema(models, ref_template=where, schema_generator=generator)[1]["$defs"])
+
+
+def filters(asked: ConsultRequest) -> tuple[Filter, ...]:
+    """The filters of a request as conditions on fields."""
+    return tuple(condition for field, value in asked.filters.items() for condition in _conditions(field, value))
+
+
+def _conditions(field: str, value: Any) -> list[Filter]:
+    if isinstance(value, list):
+        return [Filter(field, "in", tuple(value))]
+    if isinstance(value, Conditions):
+        said: dict[Any, Any] = value.model_dump(by_alias=True, exclude_none=True)
+        return [Filter(field, op, tuple(v) if isinstance(v, list) else v) for op, v in said.items()]
+    return [Filter(field, "eq", value)]
+
+
+def parse(model: type[M], data: dict[str, Any], *, texts: bool = False) -> M:
+    """The request in `data`; with `texts` every value is a string, as in a query string.
+
+    Raises:
+        InvalidRequest: names the first wrong field by its path; the details have up to ten of them.
+    """
+    try:
+        return model.model_validate_strings(data) if texts else model.model_validate(data)
+    except ValidationError as invalid:
+        wrong: dict[str, str] = {}
+        for error in invalid.errors(include_url=False, include_context=False, include_input=False):
+            wrong.setdefault(*_told(error["loc"], error["type"], error["msg"]))
+        first, message = next(iter(wrong.items()))
+        raise InvalidRequest(first, message, fields=dict(list(wrong.items())[:10])) from None
+
+
+KINDS = {  # fields whose values may be of several kinds: an error names the kind after the value, one error a kind
+    "filters": "must be a text, a number, true or false, a list of these, or conditions (eq, ne, in, gt, ge, lt, le)",
+    "metadata": "must be a text, a number, true or false",
+}
+
+
+def _told(location: tuple[int | str, ...], kind: str, message: str) -> tuple[str, str]:
+    """The path of the field that an error is about, and what is wrong with it in the words of the error contract."""
+    names = [str(part)[:100] for part in location]
+    if names[0] in KINDS and len(names) > 2:
+        words = KINDS[names[0]] if names[2] != "[key]" else _must(message)
+        return ".".join(names[:2]), words
+    known = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
+    return ".".join(names), known.get(kind) or _must(message)
+
+
+def _must(message: str) -> str:
+    return "must " + message.partition(" should ")[2]

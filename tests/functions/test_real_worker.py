@@ -1,0 +1,145 @@
+"""The app in Microsoft's own Python worker library gives the replies that the emulator gives.
+
+`real_worker.py` plays the host and the gRPC proxy around PyPI's azure-functions-runtime, which wants Python 3.13.
+Its virtual environment is made once, in `.cache/worker-venv`.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import function_app
+from functions.routes import OPERATIONS
+from local_emulator.host import running
+from rag_core.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+VENV = ROOT / ".cache" / "worker-venv"
+WORKER = ("azure-functions-runtime==1.3.0", "azure-functions-runtime-v1==1.2.0", "protobuf==7.36.2")
+LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
+STORE = tuple(pinned for pinned in LOCAL if not pinned.startswith("onnxruntime"))  # no models are run
+NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
+
+TEXT = {"content-type": "application/json"}
+INDEX = next(dict(o.example or {}) for o in OPERATIONS if o.name == "index_document")
+EXCHANGES: list[tuple[str, str, Any]] = [
+    ("GET", "/api/health", None),
+    ("GET", "/api/openapi.json", None),
+    ("POST", "/api/index_document", INDEX),
+    ("POST", "/api/index_document", INDEX),
+    ("POST", "/api/index_document", {"content_base64": "IyBHZWFycwoKUDA3MTUgaXMgYSBzZW5zb3IuCg==", "filename": "g.md"}),
+    ("POST", "/api/consult_rag", {"query": "What does P0700 mean?", "pipeline": "standard"}),
+    ("POST", "/api/consult_rag", {"query": "What does P0700 mean?", "filters": {"metadata.model_year": {"ge": 2020}}}),
+    ("POST", "/api/consult_rag", {"query": "How many unique DTC codes?", "pipeline": "facets", "facets": ["dtc"]}),
+    ("GET", "/api/get_document_summary?document_id=transmission-notes&refresh=", None),
+    ("POST", "/api/get_document_summary", {"document_id": "unknown"}),
+    ("POST", "/api/extract_citations", {"text": "P0700 is stored by the TCM. Cats sleep."}),
+    ("GET", "/api/graph_query?operation=top&limit=3", None),
+    ("POST", "/api/graph_query", {"operation": "path", "entity": "P0700", "target": "P0715"}),
+    ("POST", "/api/consult_rag", {"query": "x", "top_k": "5"}),
+    ("POST", "/api/consult_rag", "not JSON"),
+    ("DELETE", "/api/consult_rag", None),
+    ("GET", "/api/nothing", None),
+]
+
+
+def python_313() -> str | None:
+    """A Python 3.13: the one on PATH, or pyenv's."""
+    for environment in ({}, {"PYENV_VERSION": "3.13"}, {"PYENV_VERSION": "3.13.0"}):
+        asked = [shutil.which("python3.13") or "", "-c", "import sys; print(sys.executable)"]
+        if asked[0]:
+            told = subprocess.run(asked, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+            if told.returncode == 0:
+                return told.stdout.strip()
+    return sys.executable if sys.version_info[:2] == (3, 13) else None
+
+
+@pytest.fixture(scope="module")
+def worker_python() -> Path:
+    """The Python of an environment with the worker library and what the app needs; made anew when either changes."""
+    found = python_313()
+    if found is None and os.environ.get("CI") == "true":
+        pytest.fail(NEEDED)
+    if found is None:
+        pytest.skip(NEEDED)
+    wanted = (ROOT / "requirements.txt").read_text("utf-8") + "".join(WORKER + STORE)
+    stamp, mark = VENV / "made-for", hashlib.sha256(wanted.encode()).hexdigest()
+    python = VENV / "bin" / "python"
+    if not stamp.exists() or stamp.read_text("utf-8") != mark:
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([found, "-m", "venv", "--clear", str(VENV)], check=True)
+        subprocess.run([*pip, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt")], check=True)
+        stamp.write_text(mark, "utf-8")
+    return python
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Words only: the worker's environment has no model files."""
+    return Settings(data_dir=tmp_path_factory.mktemp("emulator"), models_dir=tmp_path_factory.mktemp("no-models"))
+
+
+@pytest.fixture(scope="module")
+def emulator(settings: Settings) -> Iterator[str]:
+    with running(function_app.build(lambda: settings)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def worker(worker_python: Path, settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT), "serve", "--port", "0"]
+    chosen = {"RAG_DATA_DIR": str(tmp_path_factory.mktemp("worker")), "RAG_MODELS_DIR": str(settings.models_dir)}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **chosen})
+    assert child.stdout
+    yield child.stdout.readline().split()[-1]
+    child.terminate()
+    child.communicate()
+
+
+def test_the_worker_finds_every_function(worker_python: Path) -> None:
+    """S1-56..60: indexed by Microsoft's code, whose rules for names and annotations fail a whole app."""
+    names = ",".join(operation.name for operation in OPERATIONS)
+    listing = [
+        str(worker_python),
+        str(Path(__file__).with_name("real_worker.py")),
+        str(ROOT),
+        "list",
+        "--expect",
+        names,
+    ]
+    told = subprocess.run(listing, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert f"{len(OPERATIONS)} functions indexed" in told.stdout
+
+
+def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) -> None:
+    """S1-35: status, kind and content of every reply, but for ids and times of a run."""
+    for method, path, body in EXCHANGES:
+        expected, got = (exchange(url, method, path, body) for url in (emulator, worker))
+        assert got == expected, f"{method} {path}"
+
+
+def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, str, Any]:
+    connection = HTTPConnection(url.removeprefix("http://"))
+    sent = body if isinstance(body, str | None) else json.dumps(body)
+    connection.request(method, path, sent, TEXT)
+    reply = connection.getresponse()
+    text, kind = reply.read(), reply.getheader("content-type", "")
+    connection.close()
+    return reply.status, kind, steady(json.loads(text)) if kind == "application/json" else text
+
+
+def steady(reply: dict[str, Any]) -> dict[str, Any]:
+    """A reply without what differs from run to run."""
+    timings = reply.get("timings", {})
+    return {**reply, "run_id": None, "timings": sorted(timings)}

@@ -1,0 +1,92 @@
+"""The limits of the five requests, and what their fields become."""
+
+from typing import Any
+
+import pytest
+
+from functions import wire
+from rag_core.errors import InvalidRequest
+from rag_core.model import Filter
+
+TOO_LONG = "x" * 8001
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
+    ("ConsultRequest", {}, "query", "is required"),
+    ("ConsultRequest", {"query": ""}, "query", "at least 1"),
+    ("ConsultRequest", {"query": TOO_LONG}, "query", "at most 8000"),
+    ("ConsultRequest", {"query": "x", "pipeline": "fast"}, "pipeline", "'standard', 'rerank', 'advanced' or 'facets'"),
+    ("ConsultRequest", {"query": "x", "search_type": "fuzzy"}, "search_type", "'keyword', 'hybrid' or 'semantic'"),
+    ("ConsultRequest", {"query": "x", "topk": 5}, "topk", "not a field"),
+    *[("ConsultRequest", {"query": "x", "top_k": k}, "top_k", "must be") for k in (0, 101, 10**9, True, "5", 1.5, -1)],
+    ("ConsultRequest", {"query": "x", "workflow_id": "a b"}, "workflow_id", "must match"),
+    ("ConsultRequest", {"query": "x", "workflow_id": ""}, "workflow_id", "must match"),
+    ("ConsultRequest", {"query": "x", "workflow_id": "a\n"}, "workflow_id", "must match"),
+    ("ConsultRequest", {"query": "x", "workflow_id": "é" * 3}, "workflow_id", "must match"),
+    ("ConsultRequest", {"query": "x", "workflow_id": "x" * 129}, "workflow_id", "must match"),
+    ("ConsultRequest", {"query": "x", "filters": {"page": None}}, "filters.page", "conditions (eq, ne,"),
+    ("ConsultRequest", {"query": "x", "filters": {"page": {"near": 1}}}, "filters.page", "conditions (eq, ne,"),
+    ("ConsultRequest", {"query": "x", "filters": {"page": []}}, "filters.page", "conditions (eq, ne,"),
+    ("ConsultRequest", {"query": "x", "filters": {"a b": 1}}, "filters.a b", "must match"),
+    ("ConsultRequest", {"query": "x", "facets": ["dtc", 1]}, "facets.1", "valid string"),
+    ("IndexRequest", {"content": ""}, "content", "at least 1"),
+    ("IndexRequest", {"content": "x", "metadata": {"a": [1]}}, "metadata.a", "a text, a number, true or false"),
+    ("IndexRequest", {"content": "x", "chunking": {"size": 1}}, "chunking.size", "not a field"),
+    ("IndexRequest", {"content": "x", "chunking": {"chunk_size": 31}}, "chunking.chunk_size", "equal to 32"),
+    ("IndexRequest", {"blocks": []}, "blocks", "at least 1"),
+    ("IndexRequest", {"blocks": [{"text": "x", "bbox": [1.0, 2.0]}]}, "blocks.0.bbox.2", "is required"),
+    ("IndexRequest", {"blocks": [{"page": 1}]}, "blocks.0.text", "is required"),
+    ("IndexRequest", {"metadata": 5}, "metadata", "valid dictionary"),
+    ("IndexRequest", {"blocks": [{"text": "x", "page": 0}]}, "blocks.0.page", "equal to 1"),
+    ("IndexRequest", {"content": "x", "user_id": "me"}, "user_id", "not a field"),
+    ("SummaryRequest", {}, "document_id", "is required"),
+    ("CitationsRequest", {"text": "x", "document_ids": ["a", "b c"]}, "document_ids.1", "must match"),
+    ("GraphRequest", {"operation": "all"}, "operation", "'neighbors', 'path' or 'top'"),
+    ("GraphRequest", {"operation": "top", "limit": 101}, "limit", "equal to 100"),
+]
+
+
+@pytest.mark.parametrize(("model", "data", "field", "words"), REFUSED)
+def test_what_is_out_of_bounds_is_refused_by_path_and_said(
+    model: str, data: dict[str, Any], field: str, words: str
+) -> None:
+    """C06 C07 C16 S1-44..52: each bound, with the allowed values in the message."""
+    with pytest.raises(InvalidRequest) as refused:
+        wire.parse(getattr(wire, model), data)
+    assert refused.value.field == field
+    assert words in refused.value.message
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        wire.parse(wire.ConsultRequest, {"query": 1, "top_k": 0, "x": 1})
+    assert list(refused.value.details["fields"]) == ["query", "top_k", "x"]  # type: ignore[call-overload]
+
+
+def test_a_refusal_repeats_nothing_of_a_users_words() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        wire.parse(wire.ConsultRequest, {"query": "x", "pipeline": "my password"})
+    assert "password" not in str(refused.value) + str(refused.value.details)
+
+
+def test_an_omitted_workflow_is_the_one_called_default() -> None:
+    assert wire.parse(wire.ConsultRequest, {"query": "x"}).workflow_id == "default"
+
+
+def test_filters_become_conditions() -> None:
+    said = {"source": "a.pdf", "page": {"ge": 2, "lt": 9}, "dtc": ["P0700", "P0701"], "metadata.ok": True}
+    said["title"] = {"in": ["a", "b"], "ne": "c"}  # type: ignore[assignment]
+    assert wire.filters(wire.parse(wire.ConsultRequest, {"query": "x", "filters": said})) == (
+        Filter("source", "eq", "a.pdf"),
+        Filter("page", "ge", 2),
+        Filter("page", "lt", 9),
+        Filter("dtc", "in", ("P0700", "P0701")),
+        Filter("metadata.ok", "eq", True),
+        Filter("title", "ne", "c"),
+        Filter("title", "in", ("a", "b")),
+    )
+
+
+def test_texts_of_a_query_string_are_read_as_what_they_mean() -> None:
+    asked = wire.parse(wire.GraphRequest, {"operation": "top", "limit": "7"}, texts=True)
+    assert asked.limit == 7
+    with pytest.raises(InvalidRequest, match="limit must be a valid integer"):
+        wire.parse(wire.GraphRequest, {"operation": "top", "limit": "1,2"}, texts=True)

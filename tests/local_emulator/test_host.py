@@ -1,0 +1,207 @@
+"""The emulator answers as the Functions host does (AZURE 1d)."""
+
+import asyncio
+import json
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import azure.functions as func
+import pytest
+from werkzeug.test import Client
+
+from local_emulator.host import Host, running
+
+ROOT = Path(__file__).parents[2]
+LOOPS: set[int] = set()
+THREADS: set[int] = set()
+
+
+def planted() -> func.FunctionApp:
+    """An app with one function for each habit of the host."""
+    app = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
+
+    @app.route("api/echo/{name}", methods=["GET", "POST"])
+    async def echo(req: func.HttpRequest) -> func.HttpResponse:
+        LOOPS.add(id(asyncio.get_running_loop()))
+        told = {
+            "method": req.method,
+            "params": dict(req.params),
+            "route_params": dict(req.route_params),
+            "headers": dict(req.headers),
+            "body": req.get_body().decode(),
+        }
+        return func.HttpResponse(json.dumps(told), mimetype="application/json", headers={"X-Mark": "yes"})
+
+    @app.route("api/echo/{name}", methods=["PATCH"])
+    async def patched(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse("patched", status_code=202)
+
+    @app.route("rag/{id:int}", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+    def numbered(req: func.HttpRequest) -> func.HttpResponse:
+        THREADS.add(threading.get_ident())
+        return func.HttpResponse(f"number {req.route_params['id']}")
+
+    @app.route("rag/new", methods=["GET"], auth_level=func.AuthLevel.ANONYMOUS)
+    async def literal(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse("new")
+
+    @app.route("files/{*path}", auth_level=func.AuthLevel.ANONYMOUS)
+    async def files(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse(req.route_params["path"])
+
+    @app.route("api/boom", methods=["GET"])
+    async def boom(req: func.HttpRequest) -> func.HttpResponse:
+        raise ZeroDivisionError("secret")
+
+    @app.route("api/nothing", methods=["GET"])
+    async def nothing(req: func.HttpRequest) -> func.HttpResponse:
+        return {"a": "dict"}  # type: ignore[return-value]
+
+    return app
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    host = Host(planted(), max_body=1000)
+    yield Client(host)
+    host.close()
+
+
+def test_a_function_gets_what_the_host_would_give_it(client: Client) -> None:
+    reply = client.post("/api/echo/x%20y?a=1&a=2&b=&c=&c=3", data=b"hello", headers={"X-Thing": "T"})
+    assert (reply.status_code, reply.content_type, reply.headers["X-Mark"]) == (200, "application/json", "yes")
+    told: Any = reply.get_json()
+    assert told["params"] == {"a": "1,2", "c": "3"}, "repeated joined by commas, empty dropped"
+    assert told["route_params"] == {"name": "x y"}
+    assert told["headers"]["x-thing"] == "T", "names in lower case"
+    assert told["body"] == "hello"
+
+
+@pytest.mark.parametrize(("method", "path"), [("DELETE", "/api/echo/x"), ("HEAD", "/api/echo/x"), ("GET", "/api/none")])
+def test_a_wrong_method_is_not_found_as_a_wrong_route_is(client: Client, method: str, path: str) -> None:
+    """C08: the host answers 404, not 405, and nothing besides."""
+    reply = client.open(path, method=method)
+    assert (reply.status_code, reply.data) == (404, b"")
+
+
+def test_two_functions_share_a_route_by_method(client: Client) -> None:
+    reply = client.patch("/api/echo/x")
+    assert (reply.status_code, reply.text, reply.content_type) == (202, "patched", "text/plain; charset=utf-8")
+
+
+def test_a_literal_route_wins_over_a_parameter_and_a_number_must_be_one(client: Client) -> None:
+    """C14: `rag/{id:int}` beside `rag/new`."""
+    assert [client.get(f"/rag/{n}").text for n in (7, -7)] == ["number 7", "number -7"]
+    assert client.get("/rag/new").text == "new"
+    assert client.get("/rag/other").status_code == 404
+    assert client.put("/files/a/b.txt").text == "a/b.txt", "no methods: all of them"
+
+
+@pytest.mark.parametrize("path", ["/../etc/passwd", "/rag/../../x", "//rag/7", "/files/../rag/7", "/%2e%2e/x"])
+def test_a_path_is_taken_as_it_stands(client: Client, path: str) -> None:
+    """C08: dots in a route lead nowhere."""
+    reply = client.get(path)
+    assert reply.status_code == 404 or reply.text == "../rag/7"
+
+
+def test_a_failure_is_500_without_a_body_and_logged(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        reply = client.get("/api/boom")
+    assert (reply.status_code, reply.data) == (500, b"")
+    assert "boom failed" in caplog.text
+    assert client.get("/api/nothing").status_code == 500, "an HttpResponse is required"
+
+
+def test_one_loop_serves_all_and_a_blocking_function_has_its_own_thread(client: Client) -> None:
+    for _ in range(3):
+        client.get("/api/echo/x")
+        client.get("/rag/1")
+    assert len(LOOPS) == 1
+    assert threading.get_ident() not in THREADS
+
+
+def test_a_body_over_the_limit_is_refused_unread(client: Client) -> None:
+    """C05: nothing of it is read."""
+
+    class Untouched:
+        def read(self, size: int = -1) -> bytes:
+            raise AssertionError("read")
+
+    told = {"CONTENT_LENGTH": str(2**30), "wsgi.input": Untouched()}
+    assert client.post("/api/echo/x", environ_overrides=told).status_code == 413
+
+
+def test_a_key_is_asked_for_where_a_function_wants_one() -> None:
+    """C22: by header or query, 401 without a body, and anonymous functions stay open."""
+    host = Host(planted(), key="k")
+    client = Client(host)
+    try:
+        assert [client.get(path).status_code for path in ("/api/echo/x", "/api/echo/x?code=é", "/rag/7")] == [
+            401,
+            401,
+            200,
+        ]
+        assert client.get("/api/echo/x").data == b""
+        assert client.get("/api/echo/x", query_string={"code": "k"}).status_code == 200
+        assert client.get("/api/echo/x", headers={"X-Functions-Key": "k"}).status_code == 200
+    finally:
+        host.close()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running(planted(), key="k") as address:
+        yield address
+
+
+def test_it_serves_over_a_socket_on_a_free_port(url: str) -> None:
+    connection = HTTPConnection(url.removeprefix("http://"))
+    connection.request("POST", "/api/echo/x", b"hello", {"x-functions-key": "k"})
+    assert json.load(connection.getresponse())["body"] == "hello"
+    connection.close()
+
+
+def test_a_body_without_a_length_arrives_empty(url: str) -> None:
+    """C05: as at the host, a chunked body is not passed on."""
+    connection = HTTPConnection(url.removeprefix("http://"))
+    connection.request("POST", "/api/echo/x?code=k", iter([b"hello"]), encode_chunked=True)
+    assert json.load(connection.getresponse())["body"] == ""
+    connection.close()
+
+
+def test_a_body_cut_short_is_refused_and_harms_nobody(url: str) -> None:
+    """C05: Content-Length promises more than is sent."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(b"POST /api/echo/x?code=k HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nhello")
+        raw.shutdown(socket.SHUT_WR)
+        assert raw.recv(100).startswith(b"HTTP/1.1 400")
+    connection = HTTPConnection(host, int(port))
+    connection.request("GET", "/rag/7")
+    assert connection.getresponse().read() == b"number 7"
+    connection.close()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signals, tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib, local_emulator.host as host, rag_core.settings as settings\n"
+        "host.serve(settings.Settings(data_dir=pathlib.Path(sys.argv[1])), port=0, key='k')"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert child.stdout
+    said = [line for _, line in zip(range(10), child.stdout, strict=False)]
+    child.send_signal(stop)
+    rest = child.communicate(timeout=30)[0]
+    assert any("/api/consult_rag" in line and "POST" in line for line in said)
+    assert f"data: {tmp_path}\n" in said
+    assert any("curl" in line and "x-functions-key: k" in line for line in said)
+    assert (child.returncode, rest) == (0, "stopped\n")

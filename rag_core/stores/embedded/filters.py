@@ -1,0 +1,130 @@
+"""Who may see a chunk and what it is filtered by, as plain values that SQLite and the word index can both check."""
+
+# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import apsw
+
+from rag_core.model import Chunk, Document, Filter, Scalar, Scope
+
+Stored = str | int | float | bytes
+EVERYONE = "*"
+FIELDS = ("entity_codes", "title", "source", "document_id", "page")
+
+
+class Condition(NamedTuple):
+    """A part of a WHERE clause and the values of its question marks."""
+
+    sql: str
+    values: tuple[Stored, ...]
+
+    def also(self, sql: str, values: tuple[Stored, ...]) -> "Condition":
+        return Condition(f"{self.sql} and {sql}", self.values + values)
+
+
+def readers(document: Document) -> frozenset[str]:
+    """Who sees the document: its owner and its groups, or everyone in the workflow when it names neither."""
+    owner = {f"user:{document.user_id}"} if document.user_id is not None else set()
+    return frozenset(owner | {f"group:{name}" for name in document.groups} or {EVERYONE})
+
+
+def reads_as(scope: Scope) -> tuple[str, ...]:
+    """The readers that a scope may stand for."""
+    user = (f"user:{scope.user_id}",) if scope.user_id is not None else ()
+    return (EVERYONE, *user, *(f"group:{name}" for name in scope.groups))
+
+
+def owns(document: Document, scope: Scope) -> bool:
+    """Whether a document that the scope sees is also its to replace or remove: groups read, the owner writes."""
+    return document.user_id is None or document.user_id == scope.user_id
+
+
+def facts(chunk: Chunk) -> set[tuple[str, Stored]]:
+    """Every field and value that the chunk can be filtered and counted by. Empty texts count as absent."""
+    found: set[tuple[str, Stored | None]] = {
+        ("title", chunk.title),
+        ("source", chunk.source),
+        ("document_id", chunk.document_id),
+        ("page", chunk.page),
+        *(("entity_codes", entity.value) for entity in chunk.entities),
+        *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
+        *((f"metadata.{name}", stored(value)) for name, value in chunk.metadata.items()),
+    }
+    return {(field, value) for field, value in found if value is not None and value != ""}
+
+
+def stored(value: Scalar) -> Stored:
+    """A value as it is kept: 5.0 is 5, but true is not 1."""
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
+    return value
+
+
+def shown(value: Stored) -> Scalar:
+    return value == b"true" if isinstance(value, bytes) else value
+
+
+def mark(field: str, value: Stored) -> str:
+    """A field and its value as one short term of the word index, whatever characters and length they have."""
+    return blake2b(repr((field, value)).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def visible(workflow: int, scope: Scope) -> Condition:
+    """Which versions the scope sees."""
+    names = reads_as(scope)
+    shared = f"version in (select version from readers where workflow = ? and reader in ({_marks(names)}))"
+    where = Condition(shared, (workflow, *names))
+    if not scope.document_ids:
+        return where
+    named = f"version in (select version from documents where workflow = ? and id in ({_marks(scope.document_ids)}))"
+    return where.also(named, (workflow, *scope.document_ids))
+
+
+def passing(workflow: int, scope: Scope, filters: Sequence[Filter]) -> Condition:
+    """Which rows the scope sees that also pass every filter."""
+    where = visible(workflow, scope)
+    for condition in filters:
+        test = _test(condition)
+        borne = f"row in (select row from facts where workflow = ? and field = ? and {test.sql})"
+        where = where.also(borne, (workflow, condition.field, *test.values))
+    return where
+
+
+def marks(db: apsw.Connection, workflow: int, filters: Sequence[Filter]) -> list[list[str]]:
+    """For each filter the marks of which a chunk must bear one."""
+    return [[mark(f.field, value) for value in _passing_values(db, workflow, f)] for f in filters]
+
+
+def _passing_values(db: apsw.Connection, workflow: int, condition: Filter) -> Sequence[Stored]:
+    test = _test(condition)
+    if condition.op in ("eq", "in"):
+        return test.values
+    sql = f"select distinct value from facts where workflow = ? and field = ? and {test.sql}"
+    return [value for (value,) in db.execute(sql, (workflow, condition.field, *test.values))]
+
+
+def _test(condition: Filter) -> Condition:
+    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
+    values = tuple(stored(value) for value in given)
+    if condition.op in ("eq", "in"):
+        return Condition(f"value in ({_marks(values)})", values)
+    if condition.op == "ne":
+        return Condition("value <> ?", values[:1])
+    sign = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}[condition.op]
+    return Condition(f"value {sign} ? and typeof(value) in ({_kinds(values[0])})", values[:1])
+
+
+def _kinds(value: Stored) -> str:
+    """SQLite orders numbers before texts: only like is compared with like."""
+    if isinstance(value, str):
+        return "'text'"
+    return "'blob'" if isinstance(value, bytes) else "'integer', 'real'"
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

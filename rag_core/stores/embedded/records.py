@@ -1,0 +1,227 @@
+"""Documents, chunks and vectors as rows of the database, and back."""
+
+# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+
+import json
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from rag_core.model import Chunk, Document, Entity, Span, Vector
+from rag_core.ports import StoreDescription
+from rag_core.stores.embedded.filters import Condition, facts, readers
+
+SYNCHRONOUS = ("off", "normal", "full", "extra")
+
+_DOCUMENT = "id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata"
+_CHUNK = (
+    "id, document_id, ordinal, content, title, source, content_hash, spans, parent_id, heading_path, summary, "
+    "entities, metadata"
+)
+
+
+class Workflow(NamedTuple):
+    """A workflow at one moment. `seq` counts its changes; `generation` is raised to build its word index anew."""
+
+    id: int
+    name: str
+    seq: int
+    generation: int
+    documents: int
+    chunks: int
+
+
+class Space(NamedTuple):
+    """The embedding space of the stored vectors; "" and 0 while there are none. `store` names the database."""
+
+    store: str
+    name: str
+    dimensions: int
+
+
+class Fresh(NamedTuple):
+    """A chunk that came after some moment, and the readers of its document."""
+
+    row: int
+    version: int
+    readers: frozenset[str]
+    chunk: Chunk
+
+
+def space(db: apsw.Connection) -> Space:
+    return Space(*db.execute("select id, space, dimensions from store").get)
+
+
+def new_generation(db: apsw.Connection, workflow: Workflow) -> None:
+    """Have the word index built anew."""
+    db.execute("update workflows set generation = generation + 1 where id = ?", (workflow.id,))
+
+
+def description(db: apsw.Connection, location: str) -> StoreDescription:
+    kept = space(db)
+    documents, chunks = db.execute("select total(documents), total(chunks) from workflows").get
+    details: dict[str, str | int] = {
+        "sqlite": apsw.sqlite_lib_version(),
+        "journal_mode": db.pragma("journal_mode"),
+        "synchronous": SYNCHRONOUS[db.pragma("synchronous")],
+    }
+    return StoreDescription("embedded", location, kept.name, kept.dimensions, int(documents), int(chunks), details)
+
+
+def set_space(db: apsw.Connection, name: str, dimensions: int) -> None:
+    db.execute("update store set space = ?, dimensions = ?", (name, dimensions))
+
+
+def workflow(db: apsw.Connection, name: str) -> Workflow:
+    """The workflow as it is; one that was never written to has id 0 and holds nothing."""
+    sql = "select id, name, seq, generation, documents, chunks from workflows where name = ?"
+    return Workflow(*(db.execute(sql, (name,)).fetchone() or (0, name, 0, 0, 0, 0)))
+
+
+def changed_workflow(db: apsw.Connection, name: str) -> Workflow:
+    """The workflow, made if need be, with its next `seq`."""
+    db.execute("insert into workflows(name, seq) values (?, 1) on conflict(name) do update set seq = seq + 1", (name,))
+    return workflow(db, name)
+
+
+def documents(db: apsw.Connection, name: str, where: Condition) -> dict[int, Document]:
+    """The documents of these versions by version, in order of their ids."""
+    rows = db.execute(
+        f"select version, {_DOCUMENT} from documents where {where.sql} order by id",
+        where.values,
+    )
+    return {version: _document(name, *row) for version, *row in rows}
+
+
+def chunks(db: apsw.Connection, where: Condition, tail: str = "") -> dict[int, Chunk]:
+    """The chunks of these rows by row; `tail` orders and limits them."""
+    rows = db.execute(f"select row, {_CHUNK} from chunks where {where.sql} {tail}", where.values)
+    return {row: _chunk(*columns) for row, *columns in rows}
+
+
+def among(column: str, wanted: Sequence[int | str]) -> Condition:
+    return Condition(f"{column} in (select value from json_each(?))", (json.dumps(wanted),))
+
+
+def has_document(db: apsw.Connection, workflow: Workflow, document_id: str) -> bool:
+    sql = "select 1 from documents where workflow = ? and id = ?"
+    return db.execute(sql, (workflow.id, document_id)).fetchone() is not None
+
+
+def hashes(db: apsw.Connection, version: int) -> list[str]:
+    return [
+        content_hash for (content_hash,) in db.execute("select content_hash from chunks where version = ?", (version,))
+    ]
+
+
+def chunk_ids(db: apsw.Connection, rows: Sequence[int]) -> dict[int, str]:
+    where = among("row", rows)
+    return dict(db.execute(f"select row, id from chunks where {where.sql}", where.values))
+
+
+def fresh(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[Fresh]:
+    """The chunks that came after `since`, in order."""
+    versions = documents(db, workflow.name, Condition("workflow = ? and seq > ?", (workflow.id, since)))
+    for version in sorted(versions):
+        seen_by = readers(versions[version])
+        for row, chunk in chunks(db, Condition("version = ?", (version,)), "order by row").items():
+            yield Fresh(row, version, seen_by, chunk)
+
+
+def gone(db: apsw.Connection, workflow: Workflow, since: int) -> list[int]:
+    """The versions that were replaced or dropped after `since`."""
+    sql = "select version from gone where workflow = ? and seq > ?"
+    return [version for (version,) in db.execute(sql, (workflow.id, since))]
+
+
+def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> list[tuple[int, int, bytes]]:
+    """Row, version and vector of what came after `since`, in order."""
+    sql = (
+        "select v.row, c.version, v.vector from documents d join chunks c on c.version = d.version "
+        "join vectors v on v.row = c.row where d.workflow = ? and d.seq > ? order by v.row"
+    )
+    return [(row, version, vector) for row, version, vector in db.execute(sql, (workflow.id, since))]
+
+
+def vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:
+    sql = "select c.content_hash, v.vector from chunks c join vectors v on v.row = c.row where c.version = ?"
+    return {content_hash: array("f", vector) for content_hash, vector in db.execute(sql, (version,))}
+
+
+def add(
+    db: apsw.Connection,
+    workflow: Workflow,
+    document: Document,
+    chunks: Sequence[Chunk],
+    vectors: Sequence[Vector | None],
+) -> None:
+    """Write a new version of a document whose old one, if any, was removed before."""
+    d = document
+    columns = (d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary, d.user_id)
+    ((version,),) = db.execute(
+        f"insert into documents(workflow, seq, chunks, {_DOCUMENT}) values ({_marks(13)}) returning version",
+        (workflow.id, workflow.seq, len(chunks), *columns, json.dumps(d.groups), json.dumps(dict(d.metadata))),
+    )
+    db.executemany("insert into readers values (?, ?, ?)", [(workflow.id, name, version) for name in readers(d)])
+    for chunk, vector in zip(chunks, vectors, strict=True):
+        _add_chunk(db, workflow.id, version, chunk, vector)
+    _count(db, workflow.id, 1, len(chunks))
+
+
+def remove(db: apsw.Connection, workflow: Workflow, version: int) -> None:
+    """Take a version out of everything that hangs on it, and note that it is gone."""
+    ((count,),) = db.execute("delete from documents where version = ? returning chunks", (version,))
+    db.execute("insert into gone values (?, ?, ?)", (workflow.id, workflow.seq, version))
+    _count(db, workflow.id, -1, -count)
+
+
+def _count(db: apsw.Connection, workflow: int, documents: int, chunks: int) -> None:
+    sql = "update workflows set documents = documents + ?, chunks = chunks + ? where id = ?"
+    db.execute(sql, (documents, chunks, workflow))
+
+
+def _add_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, vector: Vector | None) -> None:
+    c = chunk
+    spans = json.dumps([(s.start, s.end, s.page, s.line_start, s.line_end, s.bbox) for s in c.spans])
+    entities = json.dumps([(e.type, e.value) for e in c.entities])
+    columns = (c.id, c.document_id, c.ordinal, c.content, c.title, c.source, c.content_hash, spans, c.parent_id)
+    more = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
+    db.execute(
+        f"insert into chunks(workflow, version, {_CHUNK}) values ({_marks(15)})", (workflow, version, *columns, *more)
+    )
+    row = db.last_insert_rowid()
+    if vector is not None:
+        db.execute("insert into vectors values (?, ?)", (row, array("f", vector).tobytes()))
+    db.executemany(
+        "insert into facts values (?, ?, ?, ?, ?)",
+        [(workflow, field, value, row, version) for field, value in facts(chunk)],
+    )
+
+
+def _document(workflow: str, *columns: Any) -> Document:
+    id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata = columns
+    return Document(
+        id, workflow, title, source, content_hash, extractor, pages, summary, user_id,
+        tuple(json.loads(groups)), json.loads(metadata),
+    )  # fmt: skip
+
+
+def _chunk(*columns: Any) -> Chunk:
+    (id, document_id, ordinal, content, title, source, content_hash, spans, parent_id) = columns[:9]
+    heading_path, summary, entities, metadata = columns[9:]
+    return Chunk(
+        id, document_id, ordinal, content, title, source, content_hash,
+        tuple(_span(*place) for place in json.loads(spans)),
+        parent_id, tuple(json.loads(heading_path)), summary,
+        tuple(Entity(*pair) for pair in json.loads(entities)), json.loads(metadata),
+    )  # fmt: skip
+
+
+def _span(start: int, end: int, page: int | None, line_start: int, line_end: int, bbox: list[float] | None) -> Span:
+    return Span(start, end, page, line_start, line_end, (bbox[0], bbox[1], bbox[2], bbox[3]) if bbox else None)
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)

@@ -1,0 +1,202 @@
+"""Search by words: one tantivy index a workflow, so that nobody's documents move another's scores."""
+
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import tantivy
+from tantivy import Document, Occur, Query
+
+from rag_core.errors import Unavailable
+from rag_core.stores.embedded import records
+from rag_core.stores.embedded.analysis import analyzer, pieces, plain
+from rag_core.stores.embedded.filters import facts, mark
+from rag_core.stores.embedded.records import Fresh, Workflow
+
+LOCK_WAIT_S = 5.0
+LOCK_POLL_S = 0.01
+WRITER_BYTES = 50_000_000
+MOST_TERMS = 1024  # of a query: as in Lucene; a whole passage has fewer
+FEW = 16  # terms that are faster sought one by one than as a set
+MARKER = -1  # the version of the one document that says, in `row`, up to which seq the index has come
+
+Scored = tuple[int, float]
+
+
+class DamagedError(Exception):
+    """The index is not what was written, or not of this database: its next generation has to be built."""
+
+    def __init__(self, generation: int) -> None:
+        super().__init__(generation)
+        self.generation = generation
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The index as it was at `seq`."""
+
+    seq: int
+    searcher: tantivy.Searcher
+
+
+class Words:
+    """The word index of one workflow in `folder`, or in memory when there is none."""
+
+    def __init__(self, folder: Path | None, workflow: Workflow) -> None:
+        self._lock = threading.Lock()
+        self._generation = workflow.generation
+        self._analyze = analyzer(stop_words=True).analyze
+        self._analyze_question = analyzer(stop_words=False).analyze
+        self._schema = _schema()
+        try:
+            self._index = self._opened(folder)
+            self._view = self._latest()
+        except (ValueError, OSError) as failure:
+            raise DamagedError(self._generation) from failure
+        if self._view.seq > workflow.seq:
+            raise DamagedError(self._generation)  # the database was put back to an earlier state
+
+    def at(self, db: apsw.Connection, workflow: Workflow) -> View:
+        """The index with all that `db` sees, possibly more. Raises DamagedError, or Unavailable when others hold it."""
+        if self._view.seq < workflow.seq:
+            with self._lock:
+                try:
+                    self._catch_up(db, workflow)
+                except (ValueError, OSError) as failure:
+                    raise DamagedError(self._generation) from failure
+        return self._view
+
+    def find(self, view: View, text: str, conditions: Sequence[tuple[str, Sequence[str]]], depth: int) -> list[Scored]:
+        """Rows by BM25, best first: the best `depth`, and those that equal the last of them.
+
+        Each condition is a field and the marks of which a chunk must bear one; it does not touch the score.
+        """
+        wanted = self._query(plain(text))
+        if wanted is None:
+            return []
+        musts = [Query.const_score_query(self._any_of(field, values), 0.0) for field, values in conditions]
+        query = Query.boolean_query([(Occur.Must, part) for part in (wanted, *musts)])
+        try:
+            return self._best(view.searcher, query, depth)
+        except (ValueError, OSError) as failure:
+            raise DamagedError(self._generation) from failure
+
+    def _any_of(self, field: str, values: Sequence[str]) -> Query:
+        if len(values) > FEW:
+            return Query.term_set_query(self._schema, field, list(values))
+        return Query.boolean_query([(Occur.Should, Query.term_query(self._schema, field, v, "basic")) for v in values])
+
+    def _best(self, searcher: tantivy.Searcher, query: Query, depth: int) -> list[Scored]:
+        limit = 2 * depth
+        while True:
+            hits = searcher.search(query, limit, count=False).hits
+            scores = [round(score, 4) for score, _ in hits]  # summed in float32 in an order that varies
+            if len(hits) < limit or scores[-1] < scores[depth - 1]:
+                break
+            limit *= 4
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        least = scores[min(depth, len(scores)) - 1] if scores else 0.0
+        return [(int(row or 0), score) for row, score in zip(rows, scores, strict=True) if score >= least]
+
+    def _query(self, text: str) -> Query | None:
+        stems = dict.fromkeys(self._analyze_question(text) or self._analyze(text))
+        terms = [(field, stem) for stem in stems for field in ("content", "title")]
+        terms += [("pieces", piece) for piece in dict.fromkeys(pieces(text))]
+        shoulds = [(Occur.Should, Query.term_query(self._schema, *term, "freq")) for term in terms[:MOST_TERMS]]
+        return Query.boolean_query(shoulds) if shoulds else None
+
+    def _opened(self, folder: Path | None) -> tantivy.Index:
+        if folder:
+            folder.parent.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        index = tantivy.Index(self._schema, str(folder) if folder else None)
+        index.register_tokenizer("stems", analyzer(stop_words=True))
+        return index
+
+    def _latest(self) -> View:
+        self._index.reload()
+        searcher = self._index.searcher()
+        hits = searcher.search(Query.term_query(self._schema, "version", MARKER), 1, count=False).hits
+        (seq,) = searcher.fast_field_values("row", [address for _, address in hits]) or (0,)
+        return View(int(seq or 0), searcher)
+
+    def _catch_up(self, db: apsw.Connection, workflow: Workflow) -> None:
+        if self._view.seq >= workflow.seq:  # another thread did it while this one waited
+            return
+        writer = self._writer(workflow)
+        if writer:
+            try:
+                self._replay(writer, db, workflow)
+            finally:
+                writer.wait_merging_threads()  # gives the lock back
+            self._view = self._latest()
+        if self._view.seq == workflow.seq and self._view.searcher.num_docs != workflow.chunks + 1:
+            raise DamagedError(self._generation)
+
+    def _writer(self, workflow: Workflow) -> tantivy.IndexWriter | None:
+        """The only writer there can be; None when another process did the work while this one waited."""
+        end = time.monotonic() + LOCK_WAIT_S
+        while True:
+            writer = self._try_lock()
+            self._view = self._latest()
+            if self._view.seq >= workflow.seq:
+                if writer:
+                    writer.wait_merging_threads()
+                return None
+            if writer:
+                return writer
+            if time.monotonic() > end:
+                raise Unavailable("another process is still writing the word index", code="words_busy")
+            time.sleep(LOCK_POLL_S)
+
+    def _try_lock(self) -> tantivy.IndexWriter | None:
+        try:
+            return self._index.writer(WRITER_BYTES, 1)
+        except ValueError as failure:
+            if "LockBusy" in str(failure):
+                return None
+            raise
+
+    def _replay(self, writer: tantivy.IndexWriter, db: apsw.Connection, workflow: Workflow) -> None:
+        since = self._view.seq
+        for version in (MARKER, *records.gone(db, workflow, since)):
+            writer.delete_documents_by_term("version", version)
+        for fresh in records.fresh(db, workflow, since):
+            writer.add_document(self._document(fresh))
+        writer.add_document(Document.from_dict({"row": workflow.seq, "version": MARKER}, self._schema))
+        writer.commit()
+
+    def _document(self, fresh: Fresh) -> Document:
+        chunk = fresh.chunk
+        content, title = plain(chunk.content), plain(" ".join((chunk.title, *chunk.heading_path)))
+        values = {
+            "row": fresh.row,
+            "version": fresh.version,
+            "content": content,
+            "title": title,
+            "pieces": " ".join(pieces(f"{title}\n{content}")),
+            "readers": sorted(fresh.readers),
+            "facts": [mark(*fact) for fact in facts(chunk)],
+        }
+        return Document.from_dict(values, self._schema)
+
+
+def remove(folder: Path) -> None:
+    """Remove an index that is no longer used, as far as the system lets go of it."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _schema() -> tantivy.Schema:
+    schema = tantivy.SchemaBuilder()
+    schema.add_integer_field("row", fast=True)
+    schema.add_integer_field("version", indexed=True)  # signed: deleting by an unsigned term deletes nothing (0.27)
+    for field in ("content", "title"):
+        schema.add_text_field(field, tokenizer_name="stems", index_option="freq")
+    schema.add_text_field("pieces", tokenizer_name="whitespace", index_option="freq")
+    for field in ("readers", "facts"):
+        schema.add_text_field(field, tokenizer_name="raw", index_option="basic")
+    return schema.build()

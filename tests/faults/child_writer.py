@@ -1,0 +1,80 @@
+"""Indexes documents in a process of its own, telling over a pipe what it does, until it is killed."""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from random import Random
+
+from rag_core.index import Index
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.model import Scope, Vector
+from rag_core.run import Run
+from rag_core.stores.embedded import EmbeddedStore
+from tests.fakes import kit
+from tests.stores.sample import SCOPE, SPACE, find, put, vector
+
+DOCUMENTS = 6  # written in turn, so that most writes replace an earlier version
+
+
+@dataclass
+class LastStep:
+    """An embedder; embedding is the last that happens before the store is asked to commit."""
+
+    told: Connection | None = None
+    turn: int = 0
+    says: str = "commit"
+    space: str = SPACE
+    dimensions: int = 16
+
+    async def embed_query(self, text: str) -> Vector:
+        return vector(text)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        made = [vector(text) for text in texts]
+        if self.told:
+            self.told.send((self.says, self.turn))
+        return made
+
+
+def name(turn: int) -> str:
+    return f"doc{turn % DOCUMENTS}"
+
+
+def table(turn: int) -> str:
+    """Another number of other rows each turn: "every" stands in all, the codes become facets."""
+    draw = Random(turn)
+    rows = [f"P{draw.randrange(100):04},every turn{turn} row{i}" for i in range(draw.randrange(1, 30))]
+    return "\n".join(["code,meaning", *rows])
+
+
+async def index(turn: int, store: EmbeddedStore, embedder: LastStep, scope: Scope = SCOPE) -> None:
+    """The way of every upload: extract, cut, enrich, embed, replace."""
+    upload = Upload(content=table(turn), source="codes.csv", document_id=name(turn))
+    parts = kit(Index(store, embedder))
+    await index_document(upload, scope, parts, Run(), chunking=Chunking(), limits=Limits(10**6, 10.0))
+
+
+def write(folder: Path, told: Connection, first: int, lying: bool) -> None:
+    """Write turn after turn from `first`; a `lying` writer acknowledges before it has committed."""
+    asyncio.run(_write(folder, LastStep(told, first, "acknowledged" if lying else "commit"), first))
+
+
+async def _write(folder: Path, embedder: LastStep, first: int) -> None:
+    store = EmbeddedStore(folder)
+    told = embedder.told
+    assert told
+    for turn in itertools.count(first):
+        told.send(("extraction", turn))
+        embedder.turn = turn
+        await index(turn, store, embedder)
+        told.send(("acknowledged", turn))
+        told.send(("projection", turn))
+        await find(store, "every")
+
+
+def write_once(folder: Path, document_id: str, text: str) -> None:
+    asyncio.run(put(EmbeddedStore(folder), document_id, [text]))

@@ -1,0 +1,207 @@
+"""What is particular to the store in a folder: files, other processes, damage."""
+
+import multiprocessing
+import shutil
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+from rag_core.errors import Misconfigured, StorageFull, Unavailable
+from rag_core.stores.embedded import EmbeddedStore, records, truth, words
+from tests.faults import child_writer
+from tests.stores.sample import SCOPE, bare, find, ids, put
+
+TEXTS = ["the torque converter", "the brake line", "the oil pump"]
+PROCESSES = multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    """A store that was written, searched and closed."""
+    store = EmbeddedStore(tmp_path / "data")
+    await put(store, "manual", TEXTS)
+    await find(store, "torque")
+    await store.close()
+    return tmp_path / "data"
+
+
+def word_files(folder: Path) -> list[Path]:
+    return [path for path in (folder / "words").rglob("*") if path.is_file() and path.suffix != ".lock"]
+
+
+def generations(folder: Path) -> list[str]:
+    return [path.name.split("-")[2] for path in (folder / "words").iterdir()]
+
+
+async def test_a_store_opened_again_answers_as_before(folder: Path) -> None:
+    first, second = EmbeddedStore(folder), EmbeddedStore(folder)
+    assert bare(await find(first, "torque converter")) == bare(await find(second, "torque converter"))
+    described = await first.describe()
+    assert (described.kind, described.documents, described.chunks) == ("embedded", 1, 3)
+
+
+async def test_an_acknowledged_write_is_on_the_disk(folder: Path) -> None:
+    """F7: only WAL with synchronous FULL keeps what was acknowledged through a power cut; F8: not this SQLite's bug."""
+    details = (await EmbeddedStore(folder).describe()).details
+    assert (details["journal_mode"], details["synchronous"]) == ("wal", "full")
+    assert tuple(map(int, str(details["sqlite"]).split("."))) >= (3, 51, 3)
+
+
+async def test_only_the_owner_of_the_process_can_read_the_files(folder: Path) -> None:
+    store = EmbeddedStore(folder)
+    await put(store, "other", ["text"])
+    files = [folder / f"index.sqlite{ending}" for ending in ("", "-wal", "-shm")]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (*files, folder / "words")] == [0o600] * 3 + [0o700]
+
+
+async def test_two_stores_on_one_folder_see_each_others_writes_at_once(tmp_path: Path) -> None:
+    one, other = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
+    for turn in range(6):
+        writer, reader = (one, other) if turn % 2 else (other, one)
+        await put(writer, "shared", [f"turn{turn}", "constant"])
+        for how in ("words", "meaning", "both"):
+            assert f"turn{turn}" in {hit.chunk.content for hit in await find(reader, f"turn{turn}", how=how)}
+            assert len(await find(reader, "constant", how="words")) == 1
+        await writer.drop("shared", SCOPE)
+        assert not await find(reader, "constant")
+    assert generations(tmp_path) == ["0"], "what is replaced is taken out, not healed by building the index anew"
+
+
+async def test_what_another_process_wrote_is_found_by_the_next_question(tmp_path: Path) -> None:
+    """C60: the command line indexes while the emulator serves."""
+    store = EmbeddedStore(tmp_path)
+    await put(store, "mine", ["written here"])
+    await find(store, "written")
+    child = PROCESSES.Process(target=child_writer.write_once, args=(tmp_path, "theirs", "written elsewhere"))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    for how in ("words", "meaning", "both"):
+        assert "theirs:000" in ids(await find(store, "written elsewhere", how=how))
+
+
+async def test_a_reader_waits_while_another_process_holds_the_word_index_and_then_says_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "LOCK_WAIT_S", 0.05)
+    holder, store = EmbeddedStore(folder), EmbeddedStore(folder)
+    await find(holder, "torque", how="words")
+    ((_, index),) = holder._open()[1]._words.values()
+    writer = index._try_lock()
+    await put(store, "late", ["a late arrival"])
+    with pytest.raises(Unavailable) as failure:
+        await find(store, "late", how="words")
+    assert failure.value.code == "words_busy"
+    assert "late:000" in ids(await find(store, "late arrival", how="meaning"))
+    assert writer is not None
+    writer.wait_merging_threads()
+    assert ids(await find(store, "late", how="words")) == ["late:000"]
+
+
+async def test_a_question_is_put_again_when_another_moved_the_index_on_meanwhile(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, read, moments = EmbeddedStore(folder), records.workflow, []
+    await put(store, "second", ["torque again"])
+    await find(store, "torque")
+
+    def late(db: apsw.Connection, name: str) -> records.Workflow:
+        now = read(db, name)
+        moments.append(now)
+        return now._replace(seq=now.seq - 1) if len(moments) == 1 else now
+
+    monkeypatch.setattr(records, "workflow", late)
+    for how in ("words", "meaning"):
+        moments.clear()
+        assert await find(store, "torque", how=how)
+        assert len(moments) == 2
+
+
+async def test_a_word_index_that_is_missing_is_built_again(folder: Path) -> None:
+    expected = bare(await find(EmbeddedStore(folder), "brake line"))
+    shutil.rmtree(folder / "words")
+    assert bare(await find(EmbeddedStore(folder), "brake line")) == expected
+
+
+@pytest.mark.parametrize("damage", [b"", b"not what was written"])
+async def test_a_damaged_word_index_is_built_again(folder: Path, damage: bytes) -> None:
+    expected = bare(await find(EmbeddedStore(folder), "brake line"))
+    for number in range(len(word_files(folder))):
+        word_files(folder)[number].write_bytes(damage)
+        assert bare(await find(EmbeddedStore(folder), "brake line")) == expected
+
+
+async def test_a_word_index_of_another_moment_is_built_again(folder: Path, tmp_path: Path) -> None:
+    """The database was put back from a backup, or the folder from an older one."""
+    shutil.copytree(folder, tmp_path / "backup")
+    store = EmbeddedStore(folder)
+    await put(store, "later", ["the later torque"])
+    assert len(await find(store, "torque", how="words")) == 2
+    await store.close()
+    shutil.copy(truth.database(tmp_path / "backup"), truth.database(folder))
+    assert ids(await find(EmbeddedStore(folder), "torque", how="words")) == ["manual:000"]
+
+
+async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.stores.embedded.store.BACKLOG", 3)
+    store = EmbeddedStore(tmp_path)
+    for turn in range(4):
+        await put(store, f"d{turn}", ["text"])
+    assert word_files(tmp_path)
+
+
+async def test_an_index_of_a_newer_version_is_refused(folder: Path) -> None:
+    db = apsw.Connection(str(truth.database(folder)))
+    db.pragma("user_version", truth.SCHEMA_VERSION + 1)
+    db.close()
+    with pytest.raises(Misconfigured) as refused:
+        await EmbeddedStore(folder).describe()
+    assert refused.value.code == "schema_newer"
+
+
+@pytest.mark.parametrize("damage", [b"", b"this is no database" * 1000])
+async def test_a_damaged_truth_is_refused_and_never_taken_for_an_empty_one(folder: Path, damage: bytes) -> None:
+    truth.database(folder).write_bytes(damage)
+    with pytest.raises(Misconfigured) as refused:
+        await find(EmbeddedStore(folder), "torque")
+    assert refused.value.code == "storage_damaged"
+
+
+async def test_a_page_of_rubbish_in_the_truth_is_reported(folder: Path) -> None:
+    raw = truth.database(folder).read_bytes()
+    truth.database(folder).write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
+    with pytest.raises(Misconfigured):
+        await EmbeddedStore(folder).select(SCOPE, limit=9)
+
+
+async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(Misconfigured) as refused:
+        await EmbeddedStore(tmp_path / "file").describe()
+    assert "file" in refused.value.message
+
+
+async def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(folder: Path) -> None:
+    """S1-56 with a disk that has no room: 507, and reading goes on."""
+    store = EmbeddedStore(folder)
+    for db in store._open()[0]._idle.queue:
+        db.pragma("max_page_count", db.pragma("page_count"))
+    with pytest.raises(StorageFull):
+        await put(store, "large", ["word " * 20_000] * 5)
+    assert ids(await find(store, "torque", how="words")) == ["manual:000"]
+
+
+async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(truth, "BUSY_MS", 20)
+    store = EmbeddedStore(folder)
+    await store.describe()
+    other = apsw.Connection(str(truth.database(folder)))
+    other.execute("begin immediate")
+    with pytest.raises(Unavailable) as refused:
+        await put(store, "late", ["text"])
+    assert refused.value.code == "store_busy"
+    other.close()

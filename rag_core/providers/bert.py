@@ -1,0 +1,110 @@
+"""A BERT-shaped ONNX model of a folder: its tokenizer and session, loaded when first used, once for all threads."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
+from tokenizers import Tokenizer
+
+from rag_core.errors import Misconfigured, Unavailable
+from rag_core.providers import local_models
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+POSITIONS = 512  # what BERT's position table holds, special tokens included
+
+LEAKED: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
+    kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
+)
+UNLOADABLE: tuple[type[Exception], ...] = (*LEAKED, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    tokenizer: Any
+    session: Any
+    cls: int
+    sep: int
+
+
+class Bert:
+    """Runs one sequence a call: vectors of a dynamically quantized model depend on their batch (MODELS.md, 1)."""
+
+    def __init__(self, folder: Path, *, threads: int) -> None:
+        self.folder = folder
+        self._workers = ThreadPoolExecutor(threads, thread_name_prefix=folder.name)
+        self._lock = threading.Lock()
+        self._parts: _Loaded | None = None
+
+    async def map(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """`work` of every item, in order, on the model's threads."""
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(*(loop.run_in_executor(self._workers, work, item) for item in items))
+
+    def tokens(self, text: str) -> list[int]:
+        """The ids of a text without special tokens; half a surrogate pair reads as "?"."""
+        whole = text.encode("utf-8", "replace").decode()
+        return list(self._load().tokenizer.encode(whole, add_special_tokens=False).ids)
+
+    def run(self, first: Sequence[int], second: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
+        """The model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
+
+        Raises:
+            Unavailable: the runtime failed.
+        """
+        loaded = self._load()
+        head = [loaded.cls, *first, loaded.sep]
+        tail = [] if second is None else [*second, loaded.sep]
+        ids = np.array([head + tail], dtype=np.int64)
+        types = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        try:
+            output: npt.NDArray[np.float32] = loaded.session.run(None, feed)[0][0]
+        except LEAKED as failure:
+            raise Unavailable(f"the model in {self.folder.name} failed: {type(failure).__name__}") from failure
+        return output
+
+    def _load(self) -> _Loaded:
+        with self._lock:
+            if self._parts is None:
+                self._parts = _load(self.folder)
+            return self._parts
+
+
+def windows(tokens: Sequence[int], size: int, *, overlap: int) -> list[Sequence[int]]:
+    """Cut into the fewest equal windows of at most `size` tokens of which neighbours share at least `overlap`."""
+    if len(tokens) <= size:
+        return [tokens]
+    count = -(-(len(tokens) - overlap) // (size - overlap))
+    length = -(-(len(tokens) + (count - 1) * overlap) // count)
+    starts = (i * (len(tokens) - length) // (count - 1) for i in range(count))
+    return [tokens[start : start + length] for start in starts]
+
+
+def _load(folder: Path) -> _Loaded:
+    local_models.fingerprint(folder)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
+    try:
+        definition = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
+        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    except UNLOADABLE as failure:
+        raise Misconfigured(f"the model in {folder} cannot be loaded: {type(failure).__name__}") from failure
+    tokenizer = Tokenizer.from_str(definition)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    if cls is None or sep is None:
+        raise Misconfigured(f"the tokenizer in {folder} has no [CLS] and [SEP]: not a BERT-shaped model")
+    return _Loaded(tokenizer, session, cls, sep)

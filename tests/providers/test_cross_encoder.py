@@ -1,0 +1,31 @@
+from collections.abc import Sequence
+
+import pytest
+
+from rag_core.providers.cross_encoder import CrossEncoder
+from tests import local
+
+
+async def test_a_pair_that_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The semantic ranker and the grading of one request ask about the same pairs."""
+    runs: list[Sequence[int]] = []
+    reranker = CrossEncoder(local.folder("reranker"), threads=1)
+    run = reranker._model.run
+    monkeypatch.setattr(reranker._model, "run", lambda first, second: (runs.append(second), run(first, second))[1])
+    once = await reranker.scores("keys?", ["a", "b"])
+    assert await reranker.scores("keys?", ["b", "a"]) == [once[1], once[0]]
+    await reranker.scores("locks?", ["a"])
+    assert len(runs) == 3
+
+
+async def test_scores_keep_the_order_of_near_certain_passages_apart() -> None:
+    """float32 would round both to 1."""
+    question = "how often are the signing keys rotated?"
+    passages = ["Signing keys are rotated every 90 days.", "The signing keys are rotated every 90 days by the team."]
+    one, other = await local.reranker().scores(question, passages)
+    assert one != other
+    assert min(one, other) > 0.999
+
+
+def test_a_name_says_that_the_model_is_local() -> None:
+    assert local.reranker().name == "ms-marco-MiniLM-L-12-v2 int8 (local)"

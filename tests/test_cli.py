@@ -1,0 +1,259 @@
+"""The `rag` command, as a user types it: real parts, a folder of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rag_core.cli import doctor, main
+from rag_core.cli.show import plain
+
+NOTES = """# Transmission notes
+
+P0700 means that the transmission control module has stored a fault of its own.
+Read the TCM before anything else is replaced.
+
+# Sensors
+
+P0715 is the input speed sensor. P0700 often stands beside P0715 in the same TCM.
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    path = tmp_path_factory.mktemp("documents") / "notes.md"
+    path.write_text(NOTES)
+    assert main(["index", "--data", str(data), str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def here(notes: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The option that names the folder in which the notes are indexed."""
+    capsys.readouterr()
+    return ["--data", str(data)]
+
+
+def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "good.txt").write_text("The valve body is at the bottom of the case.")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / ".hidden.txt").write_text("not for the index")
+    assert main(["index", "--data", str(tmp_path / "data"), str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("indexed") and "good.txt: 1 passages" in line for line in lines)
+    assert any(line.startswith("skipped") and "picture.png: " in line and "pdf" in line for line in lines)
+    assert not any("hidden" in line for line in lines)
+    assert lines[-1] == "1 indexed, 1 skipped"
+
+
+def test_a_file_that_was_named_and_cannot_be_read_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    liar = tmp_path / "liar.pdf"
+    liar.write_text("no PDF at all")
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert main(["index", "--data", str(tmp_path / "data"), str(liar), str(picture)]) == 1
+    out = capsys.readouterr().out
+    assert f"refused   {liar}: " in out
+    assert f"refused   {picture}: " in out
+    assert out.endswith("2 refused\n")
+
+
+def test_the_same_file_again_is_unchanged(notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", *here, str(notes)]) == 0
+    assert capsys.readouterr().out.startswith("unchanged")
+
+
+def test_a_glob_is_understood_and_one_that_finds_nothing_is_refused(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", *here, f"{notes.parent}/*.md"]) == 0
+    assert main(["index", *here, f"{notes.parent}/*.docx"]) == 2
+    assert "*.docx: no such file" in capsys.readouterr().err
+
+
+def test_query_prints_a_ranking_with_its_places(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", *here, "What does P0700 mean?", "--pipeline", "standard", "--top-k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("standard: 1 passage")
+    assert str(notes) in out
+    assert "lines " in out
+    assert "P0700 means that the transmission control module" in out
+
+
+def test_query_as_json_is_what_the_function_replies(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", *here, "P0715", "--json"]) == 0
+    reply = json.loads(capsys.readouterr().out)
+    assert reply["success"]
+    assert reply["pipeline"] == "advanced"
+    assert "P0715" in reply["documents"][0]["content"]
+
+
+def test_a_step_that_gave_a_lesser_answer_is_named(
+    here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    assert main(["query", *here, "P0715", "--pipeline", "standard"]) == 0
+    assert "Degraded: embed: " in capsys.readouterr().out
+
+
+def test_the_facets_pipeline_counts_what_the_question_means(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", *here, "How many unique DTC codes?", "--pipeline", "facets"]) == 0
+    assert "dtc: 2 distinct values" in capsys.readouterr().out
+
+
+def test_facets_counts_the_values_of_a_field(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["facets", *here, "dtc"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("dtc: 2 distinct values")
+    assert "P0700" in out
+    assert main(["facets", *here, "colour"]) == 2
+    assert "field must be one of " in capsys.readouterr().err
+
+
+def test_graph_shows_what_stands_together(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", *here, "P0700"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("P0700 (dtc) stands in ")
+    assert "P0715" in out
+    assert main(["graph", *here, "P0700", "--to", "P0715"]) == 0
+    assert "P0700 → P0715" in capsys.readouterr().out
+    assert main(["graph", *here, "P9999"]) == 2
+
+
+@pytest.mark.parametrize("name", ["notes.md", "path"])
+def test_summary_takes_a_title_or_a_path(
+    name: str, notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["summary", *here, str(notes) if name == "path" else name]) == 0
+    out = capsys.readouterr().out
+    assert "Summary: " in out
+    assert "transmission" in out
+
+
+def test_an_unknown_document_is_refused_with_those_there_are(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["summary", *here, "nowhere.pdf"]) == 2
+    refused = capsys.readouterr().err
+    assert refused.startswith("rag: no document")
+    assert "ransmission" in refused or "notes" in refused
+
+
+def test_cite_marks_each_sentence(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = "P0715 is the input speed sensor. The moon is made of green cheese."
+    assert main(["cite", *here, text]) == 0
+    out = capsys.readouterr().out
+    assert "✓ verified: P0715 is the input speed sensor." in out
+    assert "✗ unsupported: The moon is made of green cheese." in out
+    assert "· line 8 ·" in out
+
+
+def test_cite_reads_standard_input(data: Path, notes: Path) -> None:
+    command = [sys.executable, "-m", "rag_core.cli", "cite", "--data", str(data), "-"]
+    done = subprocess.run(command, input="P0715 is the input speed sensor.", capture_output=True, text=True, check=True)
+    assert "verified" in done.stdout
+
+
+@pytest.fixture
+def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection of two documents and a question, in BEIR's layout."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "labelled"
+    folder.mkdir()
+    passages = {"a": "P0700 is a fault of the transmission.", "b": "The moon is a long way off."}
+    corpus = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in passages.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(corpus))
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "What is P0700?"}))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    return folder
+
+
+def test_eval_run_prints_a_row_for_each_pipeline(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "run", str(labelled), "--queries", "1", "--json"]) == 0
+    rows = {row["pipeline"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert {"standard", "rerank", "advanced"} <= set(rows)
+    assert set(rows["standard"]) >= {"ndcg@10", "recall@10", "mrr", "p50_ms", "p95_ms"}
+    assert rows["standard"]["ndcg@10"] == 1
+
+
+def test_eval_run_of_a_folder_without_questions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "run", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("rag: ")
+
+
+def test_another_workflow_sees_nothing(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", *here, "--workflow", "other", "P0700"]) == 0
+    assert "0 passages" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong", [["query", "x", "--pipeline", "fast"], ["query", "x", "--top-k", "0"], ["query", " "]]
+)
+def test_a_wrong_argument_is_one_line_and_no_traceback(
+    wrong: list[str], here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([wrong[0], *here, *wrong[1:]]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("rag: ")
+    assert err.count("\n") == 1
+
+
+def test_doctor_names_the_parts_in_use(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", *here]) == 0
+    out = capsys.readouterr().out
+    assert "1 documents" in out
+    assert "✓ embedder" in out
+    assert "✓ reranker" in out
+    assert out.endswith("Nothing required is broken.\n")
+
+
+def test_doctor_says_what_is_missing_and_why(
+    here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    main(["doctor", *here])
+    out = capsys.readouterr().out
+    assert "– embedder" in out
+    assert "RAG_MODELS_DIR" in out
+
+
+def test_doctor_names_a_setting_that_cannot_be_used(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_TIMEOUT_S", "soon")
+    assert main(["doctor"]) == 1
+    assert "✗ settings" in capsys.readouterr().out
+
+
+def test_doctor_names_every_import_that_fails() -> None:
+    failures = list(doctor.imports(["json", "no_such_module", "no_such_package.part"], required=True))
+    assert [(failure.state, failure.name) for failure in failures] == [
+        ("broken", "no_such_module"),
+        ("broken", "no_such_package.part"),
+    ]
+
+
+@pytest.mark.parametrize("command", ["serve", "index", "query", "facets", "graph", "summary", "cite", "eval", "doctor"])
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert "usage: rag" in capsys.readouterr().out
+
+
+def test_a_document_cannot_steer_the_terminal() -> None:
+    assert plain("red \x1b[31m text\nand \x07 bell") == "red [31m text and bell"

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo test lint check serve bench soak requirements constraints clean
+.PHONY: help install demo demo-azure test lint check serve bench soak requirements constraints clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -12,12 +12,15 @@ PORT ?= 7071
 DOCS ?= examples
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
 install: .venv/installed ## Make .venv and put everything in it, pinned
 
 demo: install ## Index documents over HTTP and ask about them (DOCS=folder for your own)
 	@.venv/bin/python examples/demo.py --docs "$(DOCS)"
+
+demo-azure: install ## The same over emulated Azure AI Search, OpenAI and Document Intelligence, with the real clients
+	@.venv/bin/python examples/demo.py --azure --docs "$(DOCS)"
 
 test: install ## Run the tests, offline
 	.venv/bin/python -m pytest -m "not soak"

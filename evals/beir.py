@@ -32,10 +32,9 @@ class Collection:
 def load(directory: Path, *, queries: int | None = None) -> Collection:
     """Read a folder, with its first `queries` answerable queries. Raises Misconfigured, naming the file at fault."""
     try:
-        corpus = next(path for name in ("corpus.jsonl", "corpus.jsonl.gz") if (path := directory / name).is_file())
-        passages = tuple(Passage(str(r["_id"]), r.get("title") or "", r["text"]) for r in _records(corpus))
+        passages = tuple(Passage(str(r["_id"]), r.get("title") or "", r["text"]) for r in records(corpus(directory)))
         judgements = _judgements(directory / "qrels.tsv")
-        asked = {str(r["_id"]): r["text"] for r in _records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
+        asked = {str(r["_id"]): r["text"] for r in records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None
     except (OSError, KeyError, ValueError) as failure:
@@ -44,7 +43,12 @@ def load(directory: Path, *, queries: int | None = None) -> Collection:
     return Collection(directory.name, passages, chosen, {id: judgements[id] for id in chosen})
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def corpus(directory: Path) -> Path:
+    """The file of its documents. Raises StopIteration when there is none."""
+    return next(path for name in ("corpus.jsonl", "corpus.jsonl.gz") if (path := directory / name).is_file())
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 

@@ -1,6 +1,7 @@
 """Everything the product does, over HTTP and on this machine: index a folder, ask about it, check what is printed.
 
-Run as `make demo`, or `make demo DOCS=folder`. Each printed passage is looked for in the file itself, on the page
+Run as `make demo`, or `make demo DOCS=folder`; `make demo-azure` does the same over emulated Azure services, with the
+clients that a deployed app has. Each printed passage is looked for in the file itself, on the page
 and in the lines that the reply names; one that is not there makes the exit status 1.
 """
 
@@ -11,7 +12,7 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
@@ -22,8 +23,8 @@ from typing import Any
 from charset_normalizer import from_path
 from pypdf import PdfReader
 
-import function_app
 from local_emulator import host
+from local_emulator.azure import addresses, neighbours
 from rag_core import settings
 from rag_core.cli.show import plain
 
@@ -87,20 +88,23 @@ class Proof:
 
     def _stands_in(self, words: str, path: Path, first: int, last: int) -> bool:
         lines = str(from_path(path).best()).splitlines()
-        return squeezed(words) in squeezed("".join(lines[first - 1 : last]))
+        said = unnamed(words, lines[0]) if path.suffix.lower() == ".csv" else words
+        return squeezed(said) in squeezed("".join(lines[first - 1 : last]))
 
 
 def main() -> int:
     """0 when everything answered and every place printed is the right one."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--docs", type=Path, default=HERE, help="the folder to index (default: examples)")
-    folder = parser.parse_args().docs.resolve()
+    parser.add_argument("--azure", action="store_true", help="over emulated Azure services, with the real clients")
+    chosen = parser.parse_args()
+    folder = chosen.docs.resolve()
     files = sorted(path for path in folder.rglob("*") if path.is_file() and wanted(path.relative_to(folder)))
     if not files:
         print(f"demo: no file in {folder}", file=sys.stderr)
         return 1
     proof = Proof(folder)
-    with TemporaryDirectory(prefix="rag-demo-") as data, emulator(Path(data)) as api:
+    with TemporaryDirectory(prefix="rag-demo-") as data, emulator(Path(data), azure=chosen.azure) as api:
         print(f"The emulator answers at {api.address}; its data are in {data} and go with it.")
         show(api, proof, files)
     return verdict(proof)
@@ -254,6 +258,12 @@ def squeezed(text: str) -> str:
     return re.sub(r"\x1b\[[\d;]*m|[\W_]+", "", text.casefold())
 
 
+def unnamed(row: str, header: str) -> str:
+    """The cells of a row without the names of their columns, which stand in the file's first line only."""
+    names = "|".join(re.escape(name.strip()) for name in re.split(r"[,;\t|]", header))
+    return re.sub(rf"(?:^|\s)(?:{names}): ", " ", row)
+
+
 def stand(place: Reply) -> str:
     page = f", p. {place['page']}" if place["page"] else ""
     first, last = place["lines"] or (0, 0)
@@ -276,11 +286,13 @@ def nothing(shown: object, why: str) -> None:
 
 
 @contextmanager
-def emulator(data: Path) -> Iterator[Api]:
+def emulator(data: Path, *, azure: bool) -> Iterator[Api]:
     """The local emulator on a free loopback port, with this data folder and stopped at the end."""
-    chosen = replace(settings.load(), data_dir=data)
-    with host.running(function_app.build(lambda: chosen)) as url:
-        yield Api(url.removeprefix("http://"))
+    with (neighbours if azure else nullcontext)(replace(settings.load(), data_dir=data)) as chosen:
+        if azure:
+            print(f"Its neighbours, over the network as on Azure:\n{addresses(chosen)}")
+        with host.running_with(chosen) as url:
+            yield Api(url.removeprefix("http://"))
 
 
 if __name__ == "__main__":

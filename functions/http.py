@@ -73,7 +73,8 @@ def _handler(
             user_id, groups = principal(req.headers) if settings.trust_principal else (None, ())
             request = await asyncio.to_thread(read, req, operation, settings)
             call = Call(settings, get_kit(), run, user_id, groups)
-            return written(200, await resolve_name(operation.handler)(request, call))
+            reply = await resolve_name(operation.handler)(request, call)
+            return written(207 if reply.get("failed") else 200, reply)
         except RagError as error:
             return refused(error, run_id)
         except Exception:

@@ -29,6 +29,7 @@ async def health(_: None, call: Call) -> dict[str, Any]:
         "embedder": call.kit.index.embedder.space or "none",
         "reranker": call.kit.reranker.name,
         "llm": call.kit.llm.name,
+        "documents": call.kit.layout.name,
     }
     return {"success": True, "parts": parts, **reply.diary(call.run)}
 
@@ -63,12 +64,15 @@ def _operation(operation: Operation, method: str, schemas: dict[str, Any]) -> di
     first = method == operation.methods[-1]
     asked = _parameters(operation, schemas) if method == "GET" else _body(operation)
     refusals = {str(status): _content(STATUSES[status], REFUSAL) for status in operation.refusals}
+    partly = (
+        {"207": _content("Done in part: `failed` names what is not.", operation.reply)} if operation.partial else {}
+    )
     return {
         "operationId": operation.name if first else f"{operation.name}_{method.lower()}",
         "summary": operation.summary,
         "security": [] if operation.anonymous else [{"key": []}],
         **asked,
-        "responses": {"200": _content("Done.", operation.reply), **refusals},
+        "responses": {"200": _content("Done.", operation.reply), **partly, **refusals},
     }
 
 

@@ -33,7 +33,7 @@ class Operation:
 
     `request` and `reply` name models of `functions.wire`; an operation without a request model reads nothing.
     `refusals` are the statuses it can answer besides 200. `uploads` carry a document and may be as large as
-    one; `anonymous` needs no function key.
+    one; `anonymous` needs no function key. A `partial` operation answers 207 when its reply names what `failed`.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Operation:
     reply: str
     refusals: tuple[int, ...]
     uploads: bool = False
+    partial: bool = False
     anonymous: bool = False
     example: Mapping[str, Any] | None = None
 
@@ -71,6 +72,7 @@ OPERATIONS = (
         reply="IndexReply",
         refusals=(400, 404, 409, 413, 415, 422, 503, 504, 507),
         uploads=True,
+        partial=True,
         example={
             "document_id": "transmission-notes",
             "title": "Transmission notes",

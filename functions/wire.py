@@ -145,6 +145,14 @@ class Advice(Reply):
     message: str
 
 
+class Usage(Reply):
+    """Tokens of hosted models, embeddings included; `cost_usd` is null when a model's price is not known."""
+
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
 class Done(Reply):
     """What every reply has: `degraded` names the steps that gave a lesser answer, `timings` are milliseconds."""
 
@@ -154,6 +162,7 @@ class Done(Reply):
     warnings: list[Advice]
     timings: dict[str, float]
     techniques: dict[str, str]
+    usage: Usage
 
 
 class CaptionReply(Reply):

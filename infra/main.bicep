@@ -1,4 +1,5 @@
-// The function app on the Flex Consumption plan, reached with its own identity: no key is stored anywhere.
+// The function app on the Flex Consumption plan with its store and its models, all reached with its own identity: no
+// key is stored anywhere.
 targetScope = 'resourceGroup'
 
 @description('Tells the resources of one environment from those of another.')
@@ -20,10 +21,24 @@ param instanceMemoryMB int = 2048
 @maxValue(1000)
 param maximumInstances int = 40
 
+@description('Tier of Azure AI Search. The semantic ranker wants basic or more.')
+@allowed(['basic', 'standard', 'standard2'])
+param searchSku string = 'basic'
+
+@description('Thousands of tokens a minute of each model.')
+@minValue(1)
+param modelCapacity int = 30
+
+@description('Who else may run rag setup and index: object id of a user or group; empty for nobody.')
+param operatorId string = ''
+
+@allowed(['User', 'Group'])
+param operatorType string = 'User'
+
 @description('RAG_ settings of the app, as in docs/settings.md.')
 param ragSettings object = {
   RAG_TIMEOUT_S: '200'
-  RAG_DATA_DIR: '/tmp/rag'
+  RAG_DATA_DIR: '/tmp/rag' // the outbox of one instance: see infra/README.md
 }
 
 var token = toLower(uniqueString(resourceGroup().id, environmentName))
@@ -32,7 +47,13 @@ var packages = 'app-package'
 var roles = {
   storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
   monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
+  searchIndexDataContributor: '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
+  searchServiceContributor: '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
+  openAIUser: '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
+  cognitiveServicesUser: 'a97b65f3-24c7-4388-baec-2e87135dc908'
 }
+var chat = { name: 'gpt-4o-mini', version: '2024-07-18' }
+var embedding = { name: 'text-embedding-3-small', version: '1' }
 
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
   name: 'id-rag-${token}'
@@ -105,6 +126,115 @@ resource publishMetrics 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+resource search 'Microsoft.Search/searchServices@2023-11-01' = {
+  name: 'srch-rag-${token}'
+  location: location
+  tags: tags
+  sku: { name: searchSku }
+  properties: {
+    disableLocalAuth: true
+    semanticSearch: 'free'
+  }
+}
+
+resource openAI 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
+  name: 'oai-rag-${token}'
+  location: location
+  tags: tags
+  kind: 'OpenAI'
+  sku: { name: 'S0' }
+  properties: {
+    customSubDomainName: 'oai-rag-${token}'
+    disableLocalAuth: true
+  }
+
+  resource chatModel 'deployments' = {
+    name: chat.name
+    sku: { name: 'GlobalStandard', capacity: modelCapacity }
+    properties: { model: { format: 'OpenAI', name: chat.name, version: chat.version } }
+  }
+
+  resource embeddingModel 'deployments' = {
+    name: embedding.name
+    sku: { name: 'GlobalStandard', capacity: modelCapacity }
+    properties: { model: { format: 'OpenAI', name: embedding.name, version: embedding.version } }
+    dependsOn: [chatModel] // deployments of one account are made one after the other
+  }
+}
+
+resource documents 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
+  name: 'di-rag-${token}'
+  location: location
+  tags: tags
+  kind: 'FormRecognizer'
+  sku: { name: 'S0' }
+  properties: {
+    customSubDomainName: 'di-rag-${token}'
+    disableLocalAuth: true
+  }
+}
+
+resource appWritesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(search.id, identity.id, roles.searchIndexDataContributor)
+  scope: search
+  properties: {
+    principalId: identity.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchIndexDataContributor)
+  }
+}
+
+resource appAsksModels 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(openAI.id, identity.id, roles.openAIUser)
+  scope: openAI
+  properties: {
+    principalId: identity.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.openAIUser)
+  }
+}
+
+resource appReadsDocuments 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(documents.id, identity.id, roles.cognitiveServicesUser)
+  scope: documents
+  properties: {
+    principalId: identity.properties.principalId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.cognitiveServicesUser)
+  }
+}
+
+// `rag setup` defines the index, which the app itself never may
+resource operatorDefinesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
+  name: guid(search.id, operatorId, roles.searchServiceContributor)
+  scope: search
+  properties: {
+    principalId: operatorId
+    principalType: operatorType
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchServiceContributor)
+  }
+}
+
+resource operatorWritesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
+  name: guid(search.id, operatorId, roles.searchIndexDataContributor)
+  scope: search
+  properties: {
+    principalId: operatorId
+    principalType: operatorType
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchIndexDataContributor)
+  }
+}
+
+resource operatorAsksModels 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
+  name: guid(openAI.id, operatorId, roles.openAIUser)
+  scope: openAI
+  properties: {
+    principalId: operatorId
+    principalType: operatorType
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.openAIUser)
+  }
+}
+
 resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
   name: 'plan-rag-${token}'
   location: location
@@ -162,6 +292,11 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
       APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
       APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identity.properties.clientId};Authorization=AAD'
       AZURE_CLIENT_ID: identity.properties.clientId
+      AZURE_SEARCH_ENDPOINT: 'https://${search.name}.search.windows.net'
+      AZURE_OPENAI_ENDPOINT: openAI.properties.endpoint
+      AZURE_OPENAI_CHAT_DEPLOYMENT: openAI::chatModel.name
+      AZURE_OPENAI_EMBEDDING_DEPLOYMENT: openAI::embeddingModel.name
+      AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.properties.endpoint
       AzureWebJobsStorage__accountName: storage.name
       AzureWebJobsStorage__clientId: identity.properties.clientId
       AzureWebJobsStorage__credential: 'managedidentity'
@@ -170,4 +305,6 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
 }
 
 output AZURE_FUNCTION_NAME string = app.name
+output AZURE_SEARCH_ENDPOINT string = 'https://${search.name}.search.windows.net'
+output AZURE_OPENAI_ENDPOINT string = openAI.properties.endpoint
 output API_URL string = 'https://${app.properties.defaultHostName}'

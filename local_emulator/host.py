@@ -11,7 +11,7 @@ import logging
 import re
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -20,16 +20,22 @@ from typing import Any
 import azure.functions as func
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
-from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
 import function_app
 from functions.routes import OPERATIONS
+from local_emulator.serving import served
+from rag_core import bootstrap
 from rag_core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 MAX_BODY = 100 * 1024 * 1024  # the host's own limit
+AtEnd = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def _nothing() -> None:
+    """At the end of an app that holds nothing open."""
 
 
 class Host:
@@ -39,10 +45,12 @@ class Host:
     `get_functions` of an app can be called once only: one host an app.
     """
 
-    def __init__(self, app: func.FunctionApp, *, key: str | None = None, max_body: int = MAX_BODY) -> None:
+    def __init__(
+        self, app: func.FunctionApp, *, key: str | None = None, max_body: int = MAX_BODY, at_end: AtEnd = _nothing
+    ) -> None:
         self.functions = [function for function in app.get_functions() if function.is_http_function()]
         self._routes = Map([_rule(f) for f in self.functions], strict_slashes=False, merge_slashes=False)
-        self._key, self._max_body = key, max_body
+        self._key, self._max_body, self._at_end = key, max_body, at_end
         self._threads = ThreadPoolExecutor()
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -58,6 +66,7 @@ class Host:
         return response(environ, start_response)
 
     def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._at_end(), self._loop).result()  # what was opened in it is closed in it
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
         self._loop.close()
@@ -140,31 +149,26 @@ def _response(response: func.HttpResponse) -> Response:
     return Response(response.get_body(), response.status_code, headers, mimetype=response.mimetype)
 
 
-class _Quiet(WSGIRequestHandler):
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing: the functions log for themselves."""
+@contextmanager
+def running(app: func.FunctionApp, *, port: int = 0, key: str | None = None, at_end: AtEnd = _nothing) -> Iterator[str]:
+    """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
+    with closing(Host(app, key=key, at_end=at_end)) as host, served(host, port=port) as url:
+        yield url
 
 
 @contextmanager
-def running(app: func.FunctionApp, *, port: int = 0, key: str | None = None) -> Iterator[str]:
-    """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
-    with closing(Host(app, key=key)) as host:
-        server = make_server("127.0.0.1", port, host, threaded=True, request_handler=_Quiet)
-        server.log_startup = lambda: None  # type: ignore[method-assign]
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.port}"
-        finally:
-            server.shutdown()
-            thread.join()
+def running_with(settings: Settings, *, port: int = 0, key: str | None = None) -> Iterator[str]:
+    """Serve our app with these settings while the block runs, and close its parts at the end."""
+    kit = bootstrap.build(settings)
+    with running(function_app.build(lambda: settings, lambda: kit), port=port, key=key, at_end=kit.close) as url:
+        yield url
 
 
 def serve(settings: Settings, *, port: int = 7071, key: str | None = None) -> None:
     """Serve our app with these settings until SIGINT or SIGTERM, and say on the way in what there is to call."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), running(function_app.build(lambda: settings), port=port, key=key) as url:
+    with suppress(KeyboardInterrupt), running_with(settings, port=port, key=key) as url:
         print(_welcome(url, settings, key), flush=True)
         threading.Event().wait()
     print("stopped")

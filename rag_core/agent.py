@@ -5,7 +5,7 @@ from typing import Any
 
 from rag_core import presets
 from rag_core.kit import Kit
-from rag_core.model import Scope
+from rag_core.model import Filter, Scope
 from rag_core.reply import consulted
 from rag_core.run import Run
 from rag_core.service import consult
@@ -23,37 +23,39 @@ class RAGRetrievalAgent:
 
     async def consult_rag_tool(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
         """Hybrid search with semantic ranking and captions."""
-        return await self._ask("standard", query, workflow_id, **fields)
+        return await self.ask("standard", query, workflow_id, **fields)
 
     async def consult_rag_with_rerank(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
         """The same with three times the candidates, of which the best are graded."""
-        return await self._ask("rerank", query, workflow_id, **fields)
+        return await self.ask("rerank", query, workflow_id, **fields)
 
     async def advanced_rag_retrieve(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
         """Expansion, HyDE, one search a wording, fusion and grading."""
-        return await self._ask("advanced", query, workflow_id, **fields)
+        return await self.ask("advanced", query, workflow_id, **fields)
 
     async def get_entity_facets(
         self, query: str = "", workflow_id: str = "default", *, field: str | None = None, **fields: Any
     ) -> dict[str, Any]:
         """The unique values of `field`, or of the field that the question means, with their counts."""
-        return await self._ask("facets", query, workflow_id, facets=(field,) if field else (), **fields)
+        return await self.ask("facets", query, workflow_id, facets=(field,) if field else (), **fields)
 
-    async def _ask(
+    async def ask(
         self,
         pipeline: str,
         query: str,
-        workflow_id: str,
+        workflow_id: str = "default",
         *,
         user_id: str | None = None,
         groups: tuple[str, ...] = (),
+        filters: tuple[Filter, ...] = (),
         facets: tuple[str, ...] = (),
         **fields: Any,
     ) -> dict[str, Any]:
+        """By any pipeline, as `consult_rag` is asked."""
         run = Run()
         preset, advice = presets.choose(pipeline=pipeline, **fields)
         for message in advice:
             run.warn("no_effect", message)
-        question = preset.query(query, Scope(workflow_id, user_id, groups), facets=facets)
+        question = preset.query(query, Scope(workflow_id, user_id, groups), filters=filters, facets=facets)
         result = await consult(question, self.kit, run, pipeline=preset.pipeline)
         return consulted(result, question, preset, run)

@@ -69,6 +69,16 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    """A document as text. `pages` is None for formats without pages; `notes` say what the reader should know."""
+
+    blocks: tuple[Block, ...]
+    pages: int | None
+    extractor: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """What is known of a document as a whole. `pages` is None for formats without pages."""
 

@@ -4,16 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+from rag_core.model import Chunk, Document, Extraction, Facet, Filter, Ranking, Scope, Vector
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to look for: words, a vector, or both (the store then fuses the two legs by rank)."""
+    """One thing to look for: words, a vector, or both (the store then fuses the two legs by rank).
+
+    `question` is what a store with a semantic ranker of its own may judge the hits against; "" is not at all.
+    """
 
     label: str
     words: str = ""
     vector: Vector | None = None
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,6 @@ class Reply:
     text: str
     model: str
     local: bool = False
-    input_tokens: int = 0
-    output_tokens: int = 0
 
 
 class Embedder(Protocol):
@@ -77,13 +79,31 @@ class Reranker(Protocol):
         ...
 
 
+class Layout(Protocol):
+    """Reads a document by sight. `kinds` are those it is asked for: "docx", "scan" (a PDF without text), "image"."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kinds(self) -> frozenset[str]: ...
+    async def read(self, data: bytes, kind: str) -> Extraction:
+        """Raises Unavailable, also for a document that it refuses."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a replacement did to a document's chunks, by content hash."""
+    """What a replacement did to a document's chunks, by content hash.
+
+    `failed` names the chunks that are not searchable, by id. Those that time can put right are kept and sent again.
+    """
 
     added: int
     unchanged: int
     removed: int
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

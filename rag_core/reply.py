@@ -32,13 +32,18 @@ def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[st
 
 
 def diary(run: Run) -> dict[str, Any]:
-    """What every reply says of its request: who did which step, how long it took, what was stood in for."""
+    """What every reply says of its request: who did which step, how long it took, what it cost."""
     return {
         "run_id": run.id,
         "degraded": [asdict(degradation) for degradation in run.degraded],
         "warnings": [asdict(warning) for warning in run.warnings],
         "timings": dict(run.timings),
         "techniques": dict(run.techniques),
+        "usage": {
+            "input_tokens": run.input_tokens,
+            "output_tokens": run.output_tokens,
+            "cost_usd": None if run.cost_usd is None else round(run.cost_usd, 9),
+        },
     }
 
 

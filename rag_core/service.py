@@ -96,7 +96,7 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
 
 
 def noting(kit: Kit, run: Run) -> Kit:
-    """The same parts, with the diary told who really did a step and what it cost."""
+    """The same parts, with the diary told who really did a step."""
     return replace(kit, llm=_NotedLLM(kit.llm, run), reranker=_NotedReranker(kit.reranker, run))
 
 
@@ -112,8 +112,6 @@ class _NotedLLM:
     async def complete(self, prompt: Prompt) -> Reply:
         reply = await self.llm.complete(prompt)
         self.run.techniques[prompt.task] = reply.model
-        self.run.input_tokens += reply.input_tokens
-        self.run.output_tokens += reply.output_tokens
         return reply
 
 

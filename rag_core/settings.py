@@ -1,19 +1,25 @@
 """The only reader of the environment."""
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rag_core.errors import Misconfigured
+
+PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator chose. Each field names its variable in docs/settings.md.
+    """What the operator chose. Each field names its variable in docs/settings.md; None and "" mean not said.
 
     `data_dir` is where the embedded store lives, None for memory only. `models_dir` holds `embedder/` and
-    `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package.
+    `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package. A service without a key is
+    reached with the machine's own identity (`DefaultAzureCredential`). Keys are not shown by `repr`.
     """
 
     data_dir: Path | None = Path(".rag")
@@ -24,13 +30,43 @@ class Settings:
     parse_timeout_s: float = 30.0
     trust_principal: bool = False
 
+    azure_search_endpoint: str | None = None
+    azure_search_key: str | None = field(default=None, repr=False)
+    azure_search_index: str = "rag-chunks"
+
+    llm_provider: str = "auto"
+    azure_openai_endpoint: str | None = None
+    azure_openai_key: str | None = field(default=None, repr=False)
+    azure_openai_api_version: str = "2024-10-21"
+    chat_deployment: str = "gpt-4o-mini"  # named as its model (S2-46) unless said otherwise
+    embedding_deployment: str = "text-embedding-3-small"
+    openai_api_key: str | None = field(default=None, repr=False)
+    openai_base_url: str | None = None
+    chat_model: str | None = None
+    embedding_model: str | None = None
+    embedding_dimensions: int | None = None
+    gemini_api_key: str | None = field(default=None, repr=False)
+    gemini_model: str | None = None
+    gemini_embedding_model: str | None = None
+    ollama_host: str | None = None
+    ollama_model: str | None = None
+    ollama_embedding_model: str | None = None
+    ollama_timeout_s: float = 120.0  # S4-23
+
+    doc_intelligence_endpoint: str | None = None
+    doc_intelligence_key: str | None = field(default=None, repr=False)
+
+    functions_url: str | None = None
+    functions_key: str | None = field(default=None, repr=False)
+
 
 DEFAULTS = Settings()
+SECRETS = frozenset(name for name in Settings.__dataclass_fields__ if name.endswith("_key"))
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the environment. Raises Misconfigured, naming the variable, for a value that cannot be used."""
-    values = os.environ if environment is None else environment
+    values = {name: said for name, said in (os.environ if environment is None else environment).items() if said}
     home = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
     models = values.get("RAG_MODELS_DIR")
     return Settings(
@@ -41,6 +77,31 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         max_upload_bytes=int(_number(values, "RAG_MAX_UPLOAD_BYTES", DEFAULTS.max_upload_bytes, 1, 100 * 1024**2)),
         parse_timeout_s=_number(values, "RAG_PARSE_TIMEOUT_S", DEFAULTS.parse_timeout_s, 1, 200),
         trust_principal=values.get("WEBSITE_AUTH_ENABLED", "").lower() == "true",
+        azure_search_endpoint=_url(values, "AZURE_SEARCH_ENDPOINT"),
+        azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
+        azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),
+        llm_provider=_one_of(values, "RAG_LLM_PROVIDER", PROVIDERS),
+        azure_openai_endpoint=_url(values, "AZURE_OPENAI_ENDPOINT"),
+        azure_openai_key=values.get("AZURE_OPENAI_API_KEY"),
+        azure_openai_api_version=values.get("AZURE_OPENAI_API_VERSION", DEFAULTS.azure_openai_api_version),
+        chat_deployment=values.get("AZURE_OPENAI_CHAT_DEPLOYMENT", DEFAULTS.chat_deployment),
+        embedding_deployment=values.get("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", DEFAULTS.embedding_deployment),
+        openai_api_key=values.get("OPENAI_API_KEY"),
+        openai_base_url=_url(values, "OPENAI_BASE_URL"),
+        chat_model=values.get("OPENAI_CHAT_MODEL"),
+        embedding_model=values.get("OPENAI_EMBEDDING_MODEL"),
+        embedding_dimensions=_dimensions(values, "RAG_EMBEDDING_DIMENSIONS"),
+        gemini_api_key=values.get("GEMINI_API_KEY"),
+        gemini_model=values.get("GEMINI_MODEL"),
+        gemini_embedding_model=values.get("GEMINI_EMBEDDING_MODEL"),
+        ollama_host=_ollama(values, "OLLAMA_HOST"),
+        ollama_model=values.get("OLLAMA_MODEL"),
+        ollama_embedding_model=values.get("OLLAMA_EMBEDDING_MODEL"),
+        ollama_timeout_s=_number(values, "OLLAMA_TIMEOUT_SECONDS", DEFAULTS.ollama_timeout_s, 1, 230),
+        doc_intelligence_endpoint=_url(values, "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT"),
+        doc_intelligence_key=values.get("AZURE_DOCUMENT_INTELLIGENCE_KEY"),
+        functions_url=_url(values, "RAG_FUNCTIONS_URL"),
+        functions_key=values.get("RAG_FUNCTIONS_KEY"),
     )
 
 
@@ -55,3 +116,54 @@ def _number(values: Mapping[str, str], name: str, default: float, low: float, hi
     if not low <= number <= high:
         raise Misconfigured(f"{name} must be a number from {low:g} to {high:g}", field=name)
     return number
+
+
+def _dimensions(values: Mapping[str, str], name: str) -> int | None:
+    return int(_number(values, name, 0, 1, 4096)) if name in values else None
+
+
+def _one_of(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    said = values.get(name, known[0]).lower()
+    if said not in known:
+        raise Misconfigured(f"{name} must be one of {', '.join(known)}", field=name)
+    return said
+
+
+def _index(values: Mapping[str, str], name: str, default: str) -> str:
+    said = values.get(name, default)
+    if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", said):  # the service's own rule
+        raise Misconfigured(f"{name} must be 2 to 128 lower-case letters, digits and single dashes", field=name)
+    return said
+
+
+def _url(values: Mapping[str, str], name: str) -> str | None:
+    """An address that a key may be sent to: https, or http to this machine."""
+    said = values.get(name)
+    if said is None:
+        return None
+    host, secure = _host(said)
+    if not host or not (secure or host in LOOPBACK):
+        raise Misconfigured(f"{name} must be an https:// address (http:// only on this machine)", field=name)
+    return said.rstrip("/")
+
+
+def _ollama(values: Mapping[str, str], name: str) -> str | None:
+    """Ollama's own form is host:port; it has no key, so http will do anywhere."""
+    said = values.get(name)
+    if said is None:
+        return None
+    full = said if "://" in said else f"http://{said}"
+    if not _host(full)[0]:
+        raise Misconfigured(f"{name} must be host:port or an http:// address", field=name)
+    return full.rstrip("/")
+
+
+def _host(address: str) -> tuple[str, bool]:
+    """The host of an http(s) address, "" for anything else, and whether the way there is private."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "", False
+    plain = not (parts.username or parts.password or parts.query or parts.fragment)
+    return (host or "" if parts.scheme in ("http", "https") and plain else ""), parts.scheme == "https"

@@ -11,6 +11,7 @@ from rag_core.kit import Kit
 from rag_core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
 from rag_core.ports import LLM, Embedder, Prompt, Reply, Reranker
 from rag_core.presets import resolve
+from rag_core.run import spend
 from rag_core.stages.terms import terms
 from rag_core.stores.embedded import EmbeddedStore
 
@@ -33,7 +34,8 @@ class ScriptedLLM:
         if isinstance(said, Exception):
             raise said
         text = said(prompt) if callable(said) else said
-        return Reply(text, "scripted-1", input_tokens=10, output_tokens=2)
+        spend(input_tokens=10, output_tokens=2, cost_usd=0.001)
+        return Reply(text, "scripted-1")
 
 
 class OverlapReranker:

@@ -248,7 +248,9 @@ def test_doctor_names_every_import_that_fails() -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["serve", "index", "query", "facets", "graph", "summary", "cite", "eval", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["serve", "setup", "index", "query", "facets", "graph", "summary", "cite", "eval", "doctor"]
+)
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
@@ -257,3 +259,54 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 
 def test_a_document_cannot_steer_the_terminal() -> None:
     assert plain("red \x1b[31m text\nand \x07 bell") == "red [31m text and bell"
+
+
+HOSTED = {
+    "AZURE_SEARCH_ENDPOINT": "https://contoso.search.windows.net",
+    "AZURE_SEARCH_API_KEY": "s3cret",
+    "AZURE_OPENAI_ENDPOINT": "https://contoso.openai.azure.com",
+    "AZURE_OPENAI_API_KEY": "s3cret",
+}
+
+
+def test_doctor_says_what_is_used_on_azure_without_asking_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: with sockets to anything but this machine refused, a question to a service would fail."""
+    for name, value in HOSTED.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--data", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "Azure AI Search: https://contoso.search.windows.net, index rag-chunks; with the key in" in out
+    assert "Azure OpenAI: https://contoso.openai.azure.com, deployments gpt-4o-mini and text-embedding-3-small" in out
+    assert out.count("not asked (rag doctor --live does)") == 3
+    assert "s3cret" not in out
+
+
+def test_doctor_live_asks_and_says_who_does_not_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AZURE_SEARCH_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AZURE_SEARCH_API_KEY", "s3cret")
+    assert main(["doctor", "--live", "--data", str(tmp_path)]) == 1
+    assert "✗ store" in capsys.readouterr().out
+
+
+def test_doctor_names_what_half_a_configuration_lacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: what is missing, and which setting wants it."""
+    monkeypatch.setenv("RAG_LLM_PROVIDER", "azure")
+    monkeypatch.setenv("AZURE_SEARCH_API_KEY", "s3cret")
+    assert main(["doctor", "--data", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "RAG_LLM_PROVIDER is azure, which requires AZURE_OPENAI_ENDPOINT: it is not set" in out
+    assert "– no effect" in out
+    assert "AZURE_SEARCH_API_KEY has no effect: AZURE_SEARCH_ENDPOINT is not set" in out
+
+
+def test_setup_makes_the_folder_of_the_embedded_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "index"
+    assert main(["setup", "--data", str(folder)]) == 0
+    assert capsys.readouterr().out == f"{folder} is ready: 0 documents, 0 chunks\n"
+    assert folder.is_dir()

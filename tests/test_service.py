@@ -42,7 +42,7 @@ async def test_the_diary_says_who_did_a_step_and_what_it_cost() -> None:
         "rerank": "scripted-1",
         "ranker": "overlap",
     }
-    assert (run.input_tokens, run.output_tokens) == (30, 6)
+    assert (run.input_tokens, run.output_tokens, run.cost_usd) == (30, 6, pytest.approx(0.003))
 
 
 async def test_a_step_that_nobody_did_has_no_technique() -> None:

@@ -31,13 +31,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line. Every command has its own --help."""
     top = argparse.ArgumentParser(
-        "rag", description="Index documents and consult them.", epilog="Settings are RAG_ variables: docs/settings.md."
+        "rag",
+        description="Index documents and consult them.",
+        epilog="Settings come from the environment: docs/settings.md.",
     )
     verbs = top.add_subparsers(required=True, metavar="COMMAND")
 
     serve = verbs.add_parser("serve", parents=[_data()], help="run the local emulator until Ctrl-C")
     serve.add_argument("--port", type=int, default=7071, help="0 takes a free one (default: 7071)")
+    serve.add_argument("--azure", action="store_true", help="over emulated Azure services, with the real clients")
     serve.set_defaults(command=commands.serve)
+
+    setup = verbs.add_parser("setup", parents=[_data()], help="create the index that the settings name, or upgrade it")
+    setup.set_defaults(command=commands.setup)
 
     index = verbs.add_parser("index", parents=[_data(), _workflow()], help="index files, folders and globs")
     index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder with all below it, or a quoted glob")
@@ -81,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
     run.set_defaults(command=commands.evaluate)
 
     look = verbs.add_parser("doctor", parents=[_data()], help="say what is configured, in use, missing, and why")
+    look.add_argument("--live", action="store_true", help="also ask each hosted service whether it answers")
     look.set_defaults(command=doctor.doctor)
     return top
 

@@ -35,16 +35,31 @@ def with_kit(work: Work) -> Callable[[Namespace], int]:
         try:
             return await work(chosen, kit, Run(within_s=read.request_timeout_s))
         finally:
-            await kit.index.store.close()
+            await kit.close()
 
     return lambda chosen: asyncio.run(run(chosen))
 
 
 def serve(chosen: Namespace) -> int:
-    """Run the local emulator until it is stopped."""
+    """Run the local emulator until it is stopped; with --azure, its neighbours too."""
     from local_emulator import host
 
-    host.serve(configured(chosen), port=chosen.port)
+    if not chosen.azure:
+        host.serve(configured(chosen), port=chosen.port)
+        return 0
+    from local_emulator import azure
+
+    with azure.neighbours(configured(chosen)) as pointed:
+        print(azure.addresses(pointed), flush=True)
+        host.serve(pointed, port=chosen.port)
+    return 0
+
+
+def setup(chosen: Namespace) -> int:
+    """Create the index or the folder that the settings name, or upgrade it."""
+    from rag_core import bootstrap
+
+    print(asyncio.run(bootstrap.setup(configured(chosen))))
     return 0
 
 

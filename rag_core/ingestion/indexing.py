@@ -55,6 +55,8 @@ async def index_document(
 ) -> Indexed:
     """Make this the document's only version, searchable when this returns; until then the old one is.
 
+    Chunks that a remote index has not taken are named in `failed`; those that it may take yet are sent again.
+
     Without an id a document is known by its source or file name, within its owner's part of the workflow; without
     these by its text. Without an embedder it is indexed for words only, and the run says so.
 
@@ -65,7 +67,7 @@ async def index_document(
         Conflict, NotFound, StorageFull, Unavailable: the index could not take it; the old version stays.
     """
     _check(upload, limits)
-    extraction = await run.step("extract", _extracted(upload, limits))
+    extraction = await run.step("extract", _extracted(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
     pieces = await run.step("chunk", _pieces(extraction.blocks, chunking, kit.index, run))
@@ -75,6 +77,9 @@ async def index_document(
         reason = "there is no embedding model: rag doctor says what is missing"
         run.degrade("index", "embedding_unavailable", reason, "indexed for words only")
     replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
+    if replaced.failed:
+        reason = f"the index has not taken {len(replaced.failed)} of {len(chunks)} chunks"
+        run.degrade("index", "index_partial", reason, "the earlier version stays, what can be sent again will be")
     return Indexed(
         document_id=document.id,
         chunks=len(chunks),
@@ -83,6 +88,7 @@ async def index_document(
         removed=replaced.removed,
         pages=document.pages,
         extractor=document.extractor,
+        failed=replaced.failed,
     )
 
 
@@ -128,11 +134,11 @@ def _size(upload: Upload) -> int:
     return sum(len(text.encode("utf-8", errors="replace")) for text in texts)
 
 
-async def _extracted(upload: Upload, limits: Limits) -> Extraction:
-    from rag_core.ingestion import extract, sandbox  # not needed to start, only to index
+async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extraction:
+    from rag_core.ingestion import extract, reading  # not needed to start, only to index
 
     if upload.data is not None:
-        return await sandbox.extract_safely(upload.data, upload.filename or "", timeout_s=limits.parse_timeout_s)
+        return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
     if upload.blocks is not None:
         return extract.given(upload.blocks)
     text = clean(upload.content or "").encode()

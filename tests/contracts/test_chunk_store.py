@@ -4,8 +4,9 @@ import asyncio
 import itertools
 import operator
 import random
+import uuid
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from local_emulator.search_service import SearchService, running
 from rag_core.errors import Conflict, InvalidRequest, NotFound
 from rag_core.model import Chunk, Filter, Scalar, Scope
 from rag_core.ports import ChunkStore, Probe, Replaced
+from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
 from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, probe, put, vector
 
@@ -24,10 +27,36 @@ GEARBOX = ["P0700 transmission control fault", "replace the torque converter", "
 BRAKES = ["brake fluid P0571 circuit", "bleed the brake line", "the pads wear evenly", "P0700 appears here too"]
 
 
-@pytest.fixture(params=["folder", "memory"])
+# what Azure AI Search does otherwise, told in docs/azure-search.md and shown in tests/stores/test_azure_search.py
+_EQUALS = "test_equals_are_ordered_by_chunk_id_however_few_are_asked_for"
+_OTHERS = "test_what_another_workflow_writes_never_moves_a_byte_here"
+AZURE_DIFFERS = {
+    "test_both_legs_are_fused_by_reciprocal_rank[azure]": "the service fuses by 1 / (60 + rank), rank from 0",
+    f"{_EQUALS}[azure-meaning]": "which of equals are nearest is its own choice",
+    f"{_EQUALS}[azure-both]": "which of equals are nearest is its own choice",
+    "test_words_are_found_in_whatever_way_they_are_written[azure-the-on the road]": "its English analyzer drops them",
+    f"{_OTHERS}[azure-words]": "BM25 counts the whole index",
+    f"{_OTHERS}[azure-both]": "BM25 counts the whole index",
+}
+
+
+@pytest.fixture(scope="session")
+def search_service() -> Iterator[str]:
+    with running(SearchService(None, keys={"key"})) as url:
+        yield url
+
+
+@pytest.fixture(params=["folder", "memory", "azure"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkStore]:
-    """S1-36: the in-memory store keeps the same promises as the durable one."""
-    made = EmbeddedStore(tmp_path / "index") if request.param == "folder" else InMemoryVectorStore()
+    """S1-36, C33: the in-memory store and Azure AI Search keep the same promises as the durable one."""
+    if request.node.name in AZURE_DIFFERS:
+        pytest.skip(f"Azure AI Search differs: {AZURE_DIFFERS[request.node.name]}")
+    if request.param == "azure":
+        url = request.getfixturevalue("search_service")
+        made: ChunkStore = AzureSearchStore(url, "key", f"contract-{uuid.uuid4().hex}", dimensions=16)
+        await made.setup()
+    else:
+        made = EmbeddedStore(tmp_path / "index") if request.param == "folder" else InMemoryVectorStore()
     yield made
     await made.close()
 

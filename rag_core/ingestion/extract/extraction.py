@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rag_core.errors import UnreadableDocument
-from rag_core.model import Block
+from rag_core.model import Block, Extraction
+
+__all__ = ["MAX_BLOCKS", "Extraction", "bounded", "clean", "paragraphs", "too_much"]
 
 MAX_BLOCKS = 100_000
 MAX_TEXT = 100_000_000  # characters: a table repeats its header in every row
@@ -17,16 +18,6 @@ _UNSEEN = re.compile(
     r"|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"  # zero width, direction, tags
     r"|[\ud800-\udfff]"  # halves of a character, which no encoder would take
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """A document as text. `pages` is None for formats without pages; `notes` say what the reader should know."""
-
-    blocks: tuple[Block, ...]
-    pages: int | None
-    extractor: str
-    notes: tuple[str, ...] = ()
 
 
 def bounded(blocks: Iterable[Block]) -> tuple[Block, ...]:

@@ -25,6 +25,13 @@ _BY_FIRST_BYTES = (
     (b"GIF8", "an image"),
     (b"\x1f\x8b", "a compressed file"),
 )
+_IMAGES = {
+    b"\x89PNG": ("png",),
+    b"\xff\xd8\xff": ("jpg", "jpeg"),
+    b"II*\x00": ("tif", "tiff"),
+    b"MM\x00*": ("tif", "tiff"),
+    b"BM": ("bmp",),
+}
 _HTML = (b"<!doctype html", b"<html", b"<head", b"<script", b"<svg")
 _TEXTS = ("text", "markdown", "csv")
 
@@ -57,6 +64,12 @@ def kind_of(data: bytes, filename: str) -> str:
         f"the file is named .{extension} but holds {found}: send {ACCEPTED}, under its own extension",
         code="extension_mismatch",
     )
+
+
+def is_image(data: bytes, filename: str) -> bool:
+    """Whether it is an image of a kind that a layout service takes, by its bytes and by its name."""
+    ending = filename.rpartition(".")[2].lower()
+    return any(data.startswith(start) and ending in endings for start, endings in _IMAGES.items())
 
 
 def _sniff(data: bytes, extension: str) -> str:

@@ -1,25 +1,8 @@
 """Text as the terms by which it is found: stemmed words, and the pieces that words alone would miss."""
 
-import re
-from unicodedata import normalize
-
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-ANALYSIS_VERSION = 1  # raise it when this file changes what is indexed: the word indexes are then built anew
-
-_WORD = r"[^\W_]"
-_START = r"(?<![^\W_])"  # without it a long word would be tried from each of its letters
-_JOINED = re.compile(rf"{_START}{_WORD}+(?:[_\-./:]{_WORD}+)+")  # snake_case, 1.2.3, P-0700
-_SPACED = re.compile(rf"{_START}(?=[^\W\d_]*\d){_WORD}{{2,}}(?:[ \-](?=[^\W\d_]*\d){_WORD}{{2,}})+")  # 04E 906 016
-_MIXED = re.compile(rf"{_START}(?={_WORD}*\d)(?={_WORD}*[^\W\d_]){_WORD}{{3,}}")  # P0700, 04E906016
-# Thai, Lao, Burmese, Khmer, kana, Han, Hangul: written without spaces between words, or with words run together
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
-_SEPARATORS = re.compile(r"[\W_]+")
-
-
-def plain(text: str) -> str:
-    """The text in one spelling of each character; half surrogates, which nothing can store, become '?'."""
-    return normalize("NFKC", text).encode("utf-8", "replace").decode()
+ANALYSIS_VERSION = 1  # raise it when this file or `spelling` changes what is indexed: the word indexes are built anew
 
 
 def analyzer(*, stop_words: bool) -> TextAnalyzer:
@@ -29,17 +12,3 @@ def analyzer(*, stop_words: bool) -> TextAnalyzer:
         builder = builder.filter(step)
     builder = builder if stop_words else builder.filter(Filter.stopword("english"))
     return builder.filter(Filter.stemmer("english")).build()
-
-
-def pieces(text: str) -> list[str]:
-    """Codes and numbers with their separators taken out, and pairs of letters where no spaces part the words.
-
-    So "04E 906 016" is found by "04E906016" and the other way round, and a code counts as one term.
-    """
-    lower = text.lower()
-    joined = [_SEPARATORS.sub("", code) for pattern in (_JOINED, _SPACED) for code in pattern.findall(lower)]
-    return joined + _MIXED.findall(lower) + [pair for run in _UNSPACED.findall(lower) for pair in _pairs(run)]
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(max(1, len(run) - 1))]

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.model import Chunk, Document, Filter, Scalar, Scope
+from rag_core.model import Chunk, Filter, Scalar, Scope
+from rag_core.stores.access import reads_as
 
 Stored = str | int | float | bytes
-EVERYONE = "*"
 FIELDS = ("entity_codes", "title", "source", "document_id", "page")
 
 
@@ -23,23 +23,6 @@ class Condition(NamedTuple):
 
     def also(self, sql: str, values: tuple[Stored, ...]) -> "Condition":
         return Condition(f"{self.sql} and {sql}", self.values + values)
-
-
-def readers(document: Document) -> frozenset[str]:
-    """Who sees the document: its owner and its groups, or everyone in the workflow when it names neither."""
-    owner = {f"user:{document.user_id}"} if document.user_id is not None else set()
-    return frozenset(owner | {f"group:{name}" for name in document.groups} or {EVERYONE})
-
-
-def reads_as(scope: Scope) -> tuple[str, ...]:
-    """The readers that a scope may stand for."""
-    user = (f"user:{scope.user_id}",) if scope.user_id is not None else ()
-    return (EVERYONE, *user, *(f"group:{name}" for name in scope.groups))
-
-
-def owns(document: Document, scope: Scope) -> bool:
-    """Whether a document that the scope sees is also its to replace or remove: groups read, the owner writes."""
-    return document.user_id is None or document.user_id == scope.user_id
 
 
 def facts(chunk: Chunk) -> set[tuple[str, Stored]]:

@@ -11,7 +11,8 @@ import apsw
 
 from rag_core.model import Chunk, Document, Entity, Span, Vector
 from rag_core.ports import StoreDescription
-from rag_core.stores.embedded.filters import Condition, facts, readers
+from rag_core.stores.access import readers
+from rag_core.stores.embedded.filters import Condition, facts
 
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 

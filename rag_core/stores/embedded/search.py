@@ -15,9 +15,10 @@ from rag_core.errors import Conflict, Unavailable
 from rag_core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
 from rag_core.ports import Probe
 from rag_core.rankings import best_first, reciprocal_rank
+from rag_core.stores.access import reads_as
 from rag_core.stores.embedded import records, words
 from rag_core.stores.embedded.analysis import ANALYSIS_VERSION
-from rag_core.stores.embedded.filters import mark, marks, passing, reads_as, visible
+from rag_core.stores.embedded.filters import mark, marks, passing, visible
 from rag_core.stores.embedded.meanings import Integers, Meanings
 from rag_core.stores.embedded.meanings import View as Matrix
 from rag_core.stores.embedded.records import Workflow

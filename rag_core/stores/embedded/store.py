@@ -9,11 +9,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from rag_core.errors import Conflict, InvalidRequest, NotFound
+from rag_core.errors import Conflict, NotFound
 from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
+from rag_core.stores.access import difference, owns, refuse_a_foreign_owner
 from rag_core.stores.embedded import reads, records
-from rag_core.stores.embedded.filters import owns
 from rag_core.stores.embedded.records import Workflow
 from rag_core.stores.embedded.search import Search
 from rag_core.stores.embedded.truth import Truth
@@ -122,7 +122,7 @@ class EmbeddedStore:
         scope: Scope,
         space: str,
     ) -> Replaced:
-        _refuse_a_foreign_owner(document, chunks, scope)
+        refuse_a_foreign_owner(document, chunks, scope)
         truth, search = self._open()
         with truth.writing() as db:
             _join_space(db, space, vectors)
@@ -131,7 +131,7 @@ class EmbeddedStore:
             records.add(db, workflow, document, chunks, vectors)
             _leave_space_when_empty(db)
         self._note_backlog(search, scope.workflow_id)
-        return _difference(before, [chunk.content_hash for chunk in chunks])
+        return difference(before, [chunk.content_hash for chunk in chunks])
 
     def _note_backlog(self, search: Search, workflow_id: str) -> None:
         self._behind[workflow_id] += 1
@@ -161,15 +161,6 @@ class EmbeddedStore:
         truth, _ = self._open()
         with truth.reading() as db:
             return records.description(db, str(self._path or ":memory:"))
-
-
-def _refuse_a_foreign_owner(document: Document, chunks: Sequence[Chunk], scope: Scope) -> None:
-    if document.workflow_id != scope.workflow_id:
-        raise InvalidRequest("workflow_id", "of the document must be that of the scope")
-    if document.user_id not in (None, scope.user_id):
-        raise InvalidRequest("user_id", "of the document must be that of the scope, or none")
-    if any(chunk.document_id != document.id for chunk in chunks):
-        raise InvalidRequest("chunks", "must be those of the document")
 
 
 def _join_space(db: apsw.Connection, name: str, vectors: Sequence[Vector | None]) -> None:
@@ -213,8 +204,3 @@ def _owned(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: s
 
 def _not_found() -> NotFound:
     return NotFound("there is no such document")
-
-
-def _difference(before: Sequence[str], after: Sequence[str]) -> Replaced:
-    unchanged = (Counter(before) & Counter(after)).total()
-    return Replaced(added=len(after) - unchanged, unchanged=unchanged, removed=len(before) - unchanged)

@@ -1,0 +1,53 @@
+"""The production path on this machine: the neighbours that the app has on Azure, served on the loopback interface."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from local_emulator.document_service import DocumentService
+from local_emulator.model_service import ModelService
+from local_emulator.search_service import SearchService, running
+from local_emulator.serving import served
+from rag_core import bootstrap
+from rag_core.ingestion.enrich import key_sentences
+from rag_core.providers.local_text import LocalText
+from rag_core.settings import Settings
+
+SEARCH = "search-service"  # the folder below the data folder in which the emulated service keeps its indexes
+NEIGHBOURS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence_endpoint")
+
+
+@contextmanager
+def neighbours(
+    settings: Settings, *, recognised: Mapping[str, Sequence[Sequence[str]]] | None = None
+) -> Iterator[Settings]:
+    """Serve them while the block runs, and set up the index; gives the settings that point at them.
+
+    They want keys, made anew each time. `recognised` has the lines of pictures, for there is no text recognition here.
+    """
+    embedder, reranker = bootstrap.local_embedder(settings), bootstrap.local_reranker(settings)
+    key = secrets.token_urlsafe(24)
+    search = SearchService(settings.data_dir and settings.data_dir / SEARCH, keys={key}, reranker=reranker)
+    models = ModelService(embedder, LocalText(reranker, key_sentences), keys={key})
+    documents = DocumentService(keys={key}, recognised=recognised)
+    with running(search) as search_url, served(models) as models_url, served(documents) as documents_url:
+        pointed = replace(
+            settings,
+            azure_search_endpoint=search_url,
+            azure_search_key=key,
+            llm_provider="azure",
+            azure_openai_endpoint=models_url,
+            azure_openai_key=key,
+            embedding_dimensions=embedder.dimensions,
+            doc_intelligence_endpoint=documents_url,
+            doc_intelligence_key=key,
+        )
+        asyncio.run(bootstrap.setup(pointed))
+        yield pointed
+
+
+def addresses(pointed: Settings) -> str:
+    """Where each of them is, a line each."""
+    return "\n".join(f"  {name.removesuffix('_endpoint'):18} {getattr(pointed, name)}" for name in NEIGHBOURS)

@@ -1,0 +1,265 @@
+"""An OpenAI-shaped endpoint over the local models: what the real client talks to where there is no account.
+
+No chat model is here. A request is recognised by our own system prompts and answered by the local technique for it,
+which the reply names as its `model`; any other is refused. What is not implemented is refused with 501, never ignored.
+"""
+
+import asyncio
+import json
+import time
+import uuid
+from array import array
+from base64 import b64encode
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
+from werkzeug.wrappers import Request, Response
+
+from rag_core.errors import RagError
+from rag_core.ingestion.text import count_tokens, decode, encode
+from rag_core.ports import LLM, Embedder, Prompt, Reply
+
+T = TypeVar("T")
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+FREE = ("temperature", "top_p", "reasoning_effort", "seed", "user")  # without effect on what a technique says
+CHAT = frozenset(("model", "messages", "response_format", "n", "stream", *LIMITS, *FREE))
+EMBEDDINGS = frozenset(("model", "input", "encoding_format", "dimensions", "user"))
+SCHEMA = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "description"))
+TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "number": (int, float),
+    "integer": int,
+    "boolean": bool,
+}
+MOST_TEXTS = 2048
+MOST_TOKENS = 8192  # of one text
+
+ROUTES = Map(
+    [
+        Rule(f"{place}/{operation}", endpoint=(operation, azure), methods=["POST"])
+        for place, azure in (("/openai/deployments/<deployment>", True), ("/v1", False), ("/openai/v1", False))
+        for operation in ("chat/completions", "embeddings")
+    ]
+)
+
+
+class Refused(Exception):
+    """A reply that is an error, in the service's own shape."""
+
+    def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+        self.status = status
+        self.body = {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+class ModelService:
+    """A WSGI application. Of `replies`, each answers one chat request as it stands; then the techniques do."""
+
+    def __init__(self, embedder: Embedder, llm: LLM, *, keys: Collection[str], replies: Iterable[str] = ()) -> None:
+        self._embedder, self._llm, self._keys = embedder, llm, frozenset(keys)
+        self._replies = iter(replies)
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        try:
+            status, body = 200, self._answer(Request(environ))
+        except Refused as refusal:
+            status, body = refusal.status, refusal.body
+        response = Response(json.dumps(body), status, {"x-request-id": str(uuid.uuid4())}, mimetype="application/json")
+        return response(environ, start_response)
+
+    def _answer(self, request: Request) -> dict[str, Any]:
+        try:
+            (operation, azure), _ = ROUTES.bind_to_environ(request.environ).match()
+        except HTTPException as unknown:
+            raise Refused(unknown.code or 404, "Resource not found", code=str(unknown.code)) from unknown
+        if azure and not request.args.get("api-version"):
+            raise Refused(404, "Resource not found", code="404")  # the service's own answer to that
+        self._admit(request, azure)
+        body = _object(request.get_data())
+        return self._embeddings(body) if operation == "embeddings" else self._chat(body)
+
+    def _admit(self, request: Request, azure: bool) -> None:
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = request.headers.get("api-key", bearer) if azure else bearer
+        if given in self._keys:
+            return
+        if azure:
+            raise Refused(401, "Access denied due to invalid subscription key or wrong API endpoint.", code="401")
+        raise Refused(401, "Incorrect API key provided.", code="invalid_api_key")
+
+    def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        _only(body, EMBEDDINGS)
+        texts, width, encoding = _texts(body), self._embedder.dimensions, body.get("encoding_format", "float")
+        if body.get("dimensions", width) != width:
+            raise Refused(400, f"This model makes {width} dimensions and no other number.", param="dimensions")
+        if encoding not in ("float", "base64"):
+            raise Refused(400, f"{encoding!r} is not one of 'float', 'base64'.", param="encoding_format")
+        packed = _base64 if encoding == "base64" else list
+        vectors = _settled(self._embedder.embed_documents(texts))
+        data = [{"object": "embedding", "index": at, "embedding": packed(v)} for at, v in enumerate(vectors)]
+        used = sum(count_tokens(text, table="cl100k_base") for text in texts)
+        usage = {"prompt_tokens": used, "total_tokens": used}
+        return {"object": "list", "data": data, "model": f"local: {self._embedder.space}", "usage": usage}
+
+    def _chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        _only(body, CHAT)
+        for name, only in (("stream", False), ("n", 1)):
+            if body.get(name, only) != only:
+                raise Refused(501, f"{name} other than {only} is not implemented here.", param=name)
+        messages, schema = _messages(body), _schema(body)
+        reply = self._said(messages, schema)
+        text, finish = _cut(reply.text, min((body[limit] for limit in LIMITS if limit in body), default=None))
+        # three tokens frame each message and three open the reply: the counting rule of OpenAI's cookbook
+        asked = 3 + sum(3 + count_tokens(m["role"]) + count_tokens(m["content"]) for m in messages)
+        used = count_tokens(text)
+        message = {"role": "assistant", "content": text, "refusal": None}
+        return {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": reply.model,
+            "system_fingerprint": "local-techniques" if reply.local else "scripted",
+            "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+            "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},
+        }
+
+    def _said(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Reply:
+        scripted = next(self._replies, None)
+        if scripted is not None:
+            return Reply(scripted, "scripted")
+        reply = _settled(self._llm.complete(_recognised(messages)))
+        if schema is not None and not _conforms(_json(reply.text), schema):
+            raise Refused(501, "No technique here replies in this schema.", param="response_format")
+        return reply
+
+
+def _settled(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return asyncio.run(work)
+    except RagError as failure:
+        raise Refused(503, failure.message, code=failure.code) from failure
+    except (LookupError, TypeError, ValueError) as unfit:
+        raise Refused(400, "The user message is not what this prompt's wording says.", param="messages") from unfit
+
+
+def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
+    """The prompt of ours that these messages are, with its inputs read back from the user message."""
+    said = {message["role"]: message["content"] for message in messages}
+    system, user = said.get("system", ""), said.get("user", "")
+    inputs = _json(user)
+    if system not in _tasks() or not isinstance(inputs, dict):
+        raise Refused(501, "No chat model is here: only this project's own prompts are answered.", param="messages")
+    return Prompt(_tasks()[system], system, user, inputs)
+
+
+@cache
+def _tasks() -> Mapping[str, str]:
+    """Which task each of our system prompts is of."""
+    wordings = (file for file in resources.files("rag_core.prompts").iterdir() if file.name.endswith(".md"))
+    return {file.read_text("utf-8").strip(): file.name.removesuffix(".md") for file in wordings}
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError) as garbage:
+        raise Refused(400, "We could not parse the JSON body of your request.") from garbage
+    if not isinstance(body, dict):
+        raise Refused(400, "The JSON body of your request must be an object.")
+    return body
+
+
+def _only(body: Mapping[str, Any], known: Collection[str]) -> None:
+    for name in sorted(body.keys() - known):
+        raise Refused(501, f"{name} is not implemented here.", param=name)
+    if not isinstance(body.get("model"), str):
+        raise Refused(400, "you must provide a model parameter", param="model")
+
+
+def _texts(body: Mapping[str, Any]) -> list[str]:
+    given = body.get("input")
+    texts = [given] if isinstance(given, str) else given
+    if not isinstance(texts, list) or not 0 < len(texts) <= MOST_TEXTS:
+        raise Refused(400, f"input must be a text or a list of 1 to {MOST_TEXTS} texts.", param="input")
+    if not all(isinstance(text, str) for text in texts):
+        raise Refused(501, "Tokens in place of texts are not implemented here.", param="input")
+    if not all(texts):
+        raise Refused(400, "input cannot be an empty string.", param="input")
+    if any(count_tokens(text, table="cl100k_base") > MOST_TOKENS for text in texts):
+        raise Refused(400, f"This model's maximum context length is {MOST_TOKENS} tokens.", param="input")
+    return texts
+
+
+def _messages(body: Mapping[str, Any]) -> list[dict[str, str]]:
+    given = body.get("messages")
+    if not isinstance(given, list) or not given:
+        raise Refused(400, "messages must be a list of at least one message.", param="messages")
+    for message in given:
+        if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
+            raise Refused(400, "A message must have the role system, user or assistant.", param="messages")
+        if message.keys() != {"role", "content"} or not isinstance(message["content"], str):
+            raise Refused(501, "Content other than one text is not implemented here.", param="messages")
+    return given
+
+
+def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The schema that the reply is held to, in the strict subset; None for free text."""
+    wanted = body.get("response_format", {"type": "text"})
+    match wanted:
+        case {"type": "text"}:
+            return None
+        case {"type": "json_schema", "json_schema": {"name": str(), "strict": True, "schema": dict(schema)}}:
+            _check(schema)
+            return schema
+        case _:
+            raise Refused(501, "Only text and strict json_schema are implemented here.", param="response_format")
+
+
+def _check(schema: Mapping[str, Any]) -> None:
+    """Refuse what strict structured outputs refuse, by the rules of Azure OpenAI, which are the narrower."""
+    inner = schema.get("properties", {})
+    if unknown := schema.keys() - SCHEMA:
+        raise Refused(400, f"Invalid schema: {min(unknown)} is not permitted.", param="response_format")
+    if schema.get("type") not in TYPES:
+        raise Refused(400, "Invalid schema: every part must have a type.", param="response_format")
+    if schema["type"] == "object" and (
+        schema.get("additionalProperties") is not False or set(schema.get("required", ())) != inner.keys()
+    ):
+        what = "Invalid schema: additionalProperties must be false, and every property required."
+        raise Refused(400, what, param="response_format")
+    for part in (*inner.values(), *([schema["items"]] if "items" in schema else [])):
+        _check(part)
+
+
+def _conforms(value: object, schema: Mapping[str, Any]) -> bool:
+    if not isinstance(value, TYPES[schema["type"]]) or value not in schema.get("enum", [value]):
+        return False
+    if isinstance(value, dict):
+        parts = schema["properties"]
+        return value.keys() == parts.keys() and all(_conforms(value[name], parts[name]) for name in parts)
+    return not isinstance(value, list) or all(_conforms(item, schema["items"]) for item in value)
+
+
+def _cut(text: str, most: int | None) -> tuple[str, str]:
+    """A reply within its limit of tokens, and why it ends."""
+    tokens = encode(text)
+    return (text, "stop") if most is None or len(tokens) <= most else (decode(tokens[:most]), "length")
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _base64(vector: Sequence[float]) -> str:
+    return b64encode(array("f", vector).tobytes()).decode()

@@ -1,0 +1,16 @@
+"""The part of Azure AI Search that this project uses, on this machine."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from local_emulator.search_service.service import SearchService
+from local_emulator.serving import served
+
+__all__ = ["SearchService", "running"]
+
+
+@contextmanager
+def running(service: SearchService, *, port: int = 0) -> Iterator[str]:
+    """Serve the service on the loopback interface while the block runs, then close it; gives its address."""
+    with closing(service), served(service, port=port) as url:
+        yield url

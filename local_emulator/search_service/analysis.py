@@ -1,0 +1,97 @@
+"""Text as the terms it is found by, each with where it stands: the analyzers that are implemented."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+_WORDS = re.compile(r"\w+(?:['’.]\w+)*")  # close to Unicode's word boundaries: "one's", "3.14" and "a.b" stay whole
+_LETTERS = re.compile(r"[^\W\d_]+")
+_WHOLE = re.compile(r"(?s).+")
+_RUNS = re.compile(r"\S+")
+_ELISION = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’]")
+_POSSESSIVE = re.compile(r"['’]s$")
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+ENGLISH_STOPS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be but by for if in into is it no not of on or such that the their then there these they "
+        "this to was will with",
+    )
+)  # Lucene's EnglishAnalyzer
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A term, where it stands in the text, and its number among the words."""
+
+    term: str
+    start: int
+    end: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzer:
+    pattern: re.Pattern[str]
+    lower: bool = True
+    cut: bool = True  # ideographs, one term a character, as Lucene's standard tokenizer
+    stops: frozenset[str] = frozenset()
+    stemmer: Literal["", "english", "french", "german", "spanish"] = ""
+
+    def tokens(self, text: str) -> Iterator[Token]:
+        for position, (start, end) in enumerate(self._spans(text)):
+            term = self._term(text[start:end])
+            if term:
+                yield Token(term, start, end, position)
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        for found in self.pattern.finditer(text):
+            if self.cut and _IDEOGRAPH.search(found[0]):
+                yield from ((found.start() + i, found.start() + i + 1) for i in range(len(found[0])))
+            else:
+                yield found.span()
+
+    def _term(self, word: str) -> str:
+        word = word.lower() if self.lower else word
+        if self.stemmer == "english":
+            word = _POSSESSIVE.sub("", word)
+        elif self.stemmer == "french":
+            word = _ELISION.sub("", word)
+        if word in self.stops:
+            return ""
+        return _stem(self.stemmer, word) if self.stemmer else word
+
+
+STANDARD = Analyzer(_WORDS)
+ENGLISH = Analyzer(_WORDS, stops=ENGLISH_STOPS, stemmer="english")
+ANALYZERS = {
+    "standard.lucene": STANDARD,
+    "standard": STANDARD,
+    "en.lucene": ENGLISH,
+    "en.microsoft": ENGLISH,
+    "fr.lucene": Analyzer(_WORDS, stemmer="french"),
+    "fr.microsoft": Analyzer(_WORDS, stemmer="french"),
+    "de.lucene": Analyzer(_WORDS, stemmer="german"),
+    "de.microsoft": Analyzer(_WORDS, stemmer="german"),
+    "es.lucene": Analyzer(_WORDS, stemmer="spanish"),
+    "es.microsoft": Analyzer(_WORDS, stemmer="spanish"),
+    "keyword": Analyzer(_WHOLE, lower=False, cut=False),
+    "simple": Analyzer(_LETTERS),
+    "stop": Analyzer(_LETTERS, stops=ENGLISH_STOPS),
+    "whitespace": Analyzer(_RUNS, lower=False),
+}
+
+
+@lru_cache(200_000)
+def _stem(language: str, word: str) -> str:
+    stems: list[str] = _stemmer(language).analyze(word)
+    return stems[0] if stems else word
+
+
+@lru_cache
+def _stemmer(language: str) -> TextAnalyzer:
+    return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer(language)).build()

@@ -1,0 +1,196 @@
+"""A search as it was asked for: every parameter read, checked, or refused by name."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from local_emulator.search_service.documents import Selection, selection
+from local_emulator.search_service.expressions import Expression
+from local_emulator.search_service.facets import Facet, parse_facets
+from local_emulator.search_service.highlights import Tags, parse_highlight
+from local_emulator.search_service.odata import Order, parse_filter, parse_orderby
+from local_emulator.search_service.refusals import invalid, unimplemented
+from local_emulator.search_service.schema import VECTOR, Field, Schema
+from local_emulator.search_service.semantic import Semantic, parse_semantic
+from local_emulator.search_service.syntax import Query, parse
+from local_emulator.search_service.vectors import Floats
+
+Json = dict[str, Any]
+
+PAGE = 50  # results when `top` is not given
+MOST_SKIPPED = 100_000
+STRING, BOOLEAN, INTEGER, NUMBER, LIST = (str,), (bool,), (int,), (int, float), (list,)
+TYPES: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("search", "filter", "orderby", "select", "searchFields", "searchMode", "queryType"), STRING),
+    **dict.fromkeys(("highlight", "highlightPreTag", "highlightPostTag", "sessionId", "scoringStatistics"), STRING),
+    **dict.fromkeys(("semanticConfiguration", "semanticQuery", "semanticErrorHandling", "answers"), STRING),
+    **dict.fromkeys(("captions", "vectorFilterMode", "debug"), STRING),
+    **dict.fromkeys(("top", "skip", "semanticMaxWaitInMilliseconds"), INTEGER),
+    "minimumCoverage": NUMBER,
+    **dict.fromkeys(("facets", "vectorQueries"), LIST),
+    "count": BOOLEAN,
+}
+VALUES: Mapping[str, tuple[str, ...]] = {
+    "searchMode": ("any", "all"),
+    "queryType": ("simple", "semantic"),
+    "scoringStatistics": ("local", "global"),  # the same here: there is one shard
+    "semanticErrorHandling": ("fail", "partial"),
+    "vectorFilterMode": ("preFilter", "postFilter", "strictPostFilter"),
+    "debug": ("disabled", "vector"),
+}
+UNIMPLEMENTED_VALUES = {"queryType": ("full",), "debug": ("semantic", "queryRewrites", "innerHits", "all")}
+UNIMPLEMENTED = (
+    *("scoringProfile", "scoringParameters", "speller", "queryLanguage", "queryRewrites", "hybridSearch"),
+    *("semanticFields", "moreLikeThis", "personalization"),
+)
+VECTOR_QUERY = {"kind", "vector", "k", "fields", "exhaustive", "weight"}
+VECTOR_UNIMPLEMENTED = {"oversampling", "threshold", "filterOverride", "perDocumentVectorLimit", "queryRewrites"}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    field: Field
+    vector: Floats
+    k: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A search as asked for; `words` None is every document, unless there are vectors."""
+
+    words: Query | None
+    fields: tuple[str, ...]
+    every: bool
+    vectors: tuple[VectorQuery, ...]
+    filter: Expression | None
+    filter_mode: str
+    order: tuple[Order, ...]
+    facets: tuple[Facet, ...]
+    highlight: Mapping[str, int]
+    tags: Tags
+    selection: Selection
+    semantic: Semantic | None
+    subscores: bool  # of each leg, for debug "vector"
+    count: bool
+    coverage: bool
+    top: int | None
+    skip: int
+
+
+def read(body: Any, schema: Schema, *, ranker: bool) -> Request:
+    """Check a request whole. Raises a Refusal: 400 for what is wrong, 501 for what is not implemented."""
+    given = check(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
+    text, every = given.get("search") or "*", given.get("searchMode") == "all"
+    vectors = tuple(one for query in given.get("vectorQueries", ()) for one in _vector_queries(query, schema))
+    top, skip = given.get("top"), given.get("skip", 0)
+    if skip > MOST_SKIPPED or skip < 0 or (top is not None and top < 0):
+        raise invalid(f"Value must be between 0 and {MOST_SKIPPED}.", parameter="skip" if skip else "top")
+    ranked, subscores = given.get("queryType") == "semantic", given.get("debug") == "vector"
+    if not ranked:
+        _unranked(given)
+    if subscores and any(one.field.metric != "cosine" for one in vectors):
+        raise unimplemented("debug 'vector' of a metric other than cosine")
+    return Request(
+        words=None if text.strip() in ("", "*") else parse(text, every=every),
+        fields=_search_fields(given.get("searchFields"), schema),
+        every=every,
+        vectors=vectors,
+        filter=parse_filter(given["filter"], schema) if given.get("filter") else None,
+        filter_mode=given.get("vectorFilterMode", "preFilter"),
+        order=tuple(parse_orderby(given["orderby"], schema)) if given.get("orderby") else (),
+        facets=tuple(parse_facets(given.get("facets", []), schema)),
+        highlight=parse_highlight(given["highlight"], schema) if given.get("highlight") else {},
+        tags=Tags(given.get("highlightPreTag", "<em>"), given.get("highlightPostTag", "</em>")),
+        selection=selection(given.get("select", ""), schema),
+        semantic=parse_semantic(given, schema, ranker=ranker) if ranked else None,
+        subscores=subscores,
+        count=given.get("count", False),
+        coverage="minimumCoverage" in given,
+        top=top,
+        skip=skip,
+    )
+
+
+def check(
+    body: Any,
+    types: Mapping[str, tuple[type, ...]],
+    values: Mapping[str, Sequence[str]],
+    unimplemented_names: Sequence[str],
+    unimplemented_values: Mapping[str, Sequence[Any]],
+) -> Json:
+    """The parameters that are set, each of its type and one of its values."""
+    if not isinstance(body, dict):
+        raise invalid("The request is invalid. Details: parameters : The body must be an object.")
+    given = {name: value for name, value in body.items() if value is not None and value != []}
+    for name, value in given.items():
+        if name in unimplemented_names:
+            raise unimplemented(f"the parameter '{name}'")
+        if name not in types:
+            raise invalid(
+                f"The request is invalid. Details: parameters : The parameter '{name}' in the request payload is not a "
+                "valid parameter for the operation.",
+                parameter=name,
+            )
+        if not isinstance(value, types[name]) or isinstance(value, bool) != (types[name] is BOOLEAN):
+            raise invalid(f"Cannot read the value of '{name}' as the expected type.", parameter=name)
+        if value in unimplemented_values.get(name, ()):
+            raise unimplemented(f"'{value}' of the parameter '{name}'")
+        if name in values and value not in values[name]:
+            raise invalid(f"Invalid value '{value}': one of {', '.join(values[name])} was expected.", parameter=name)
+    return given
+
+
+def _unranked(given: Json) -> None:
+    for name in ("answers", "captions"):
+        if given.get(name, "none") != "none":
+            raise invalid(f"'{name}' can only be used with queryType 'semantic'.", parameter=name)
+
+
+def _search_fields(text: str | None, schema: Schema) -> tuple[str, ...]:
+    if not text:
+        return tuple(field.path for field in schema.searchable)
+    paths = tuple(path.strip() for path in text.split(","))
+    for path in paths:
+        if not schema.field(path, "searchFields").searchable or schema.fields[path].type == VECTOR:
+            raise invalid(f"The field '{path}' in the search field list is not searchable.", parameter="searchFields")
+    return paths
+
+
+def _vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
+    """One query a field named."""
+    given = {k: v for k, v in query.items() if v is not None} if isinstance(query, dict) else {}
+    if given.get("kind") != "vector":
+        raise unimplemented(f"vector queries of kind '{given.get('kind')}': there is no vectorizer")
+    if skipped := given.keys() & VECTOR_UNIMPLEMENTED:
+        raise unimplemented(f"'{min(skipped)}' of a vector query")
+    if unknown := given.keys() - VECTOR_QUERY:
+        raise invalid(f"'{min(unknown)}' is not a property of a vector query.", parameter="vectorQueries")
+    k, weight = given.get("k", PAGE), given.get("weight", 1.0)
+    if type(k) is not int or not 1 <= k <= 10_000:
+        raise invalid("'k' must be a whole number from 1 to 10000.", parameter="vectorQueries")
+    if not isinstance(weight, int | float) or weight <= 0:
+        raise invalid("'weight' must be greater than 0.", parameter="vectorQueries")
+    paths = [path.strip() for path in str(given.get("fields", "")).split(",") if path.strip()]
+    if not paths:
+        raise invalid("A vector query must name its 'fields'.", parameter="vectorQueries")
+    return [VectorQuery(*_vector(given.get("vector"), path, schema), k, weight) for path in paths]
+
+
+def _vector(values: Any, path: str, schema: Schema) -> tuple[Field, Floats]:
+    field = schema.field(path, "vectorQueries")
+    if field.type != VECTOR:
+        raise invalid(f"The field '{path}' is not a vector field.", parameter="vectorQueries")
+    if not isinstance(values, list) or not all(type(x) in (int, float) and math.isfinite(x) for x in values):
+        raise invalid("'vector' must be an array of numbers.", parameter="vectorQueries")
+    if len(values) != field.dimensions:
+        raise invalid(
+            f"The vector field '{path}', with dimension of '{field.dimensions}', expects a length of "
+            f"'{field.dimensions}'. However, the provided vector has a length of '{len(values)}'. Please ensure that "
+            "the vector length matches the expected length of the vector field.",
+            parameter="vectorQueries",
+        )
+    return field, np.array(values, dtype=np.float32)

@@ -1,0 +1,309 @@
+"""An index definition: checked, with every default filled in as the service answers it, and its fields by path."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from local_emulator.search_service.analysis import ANALYZERS
+from local_emulator.search_service.refusals import invalid, unimplemented
+
+Json = dict[str, Any]
+
+PRIMITIVES = {
+    "Edm.String",
+    "Edm.Boolean",
+    "Edm.Int32",
+    "Edm.Int64",
+    "Edm.Double",
+    "Edm.DateTimeOffset",
+    "Edm.GeographyPoint",
+}
+VECTOR = "Collection(Edm.Single)"
+OTHER_VECTORS = {f"Collection(Edm.{kind})" for kind in ("Half", "Int16", "SByte", "Byte")}
+METRICS = {"cosine", "euclidean"}
+FLAGS = ("searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key")
+UNSET = (
+    "indexAnalyzer",
+    "searchAnalyzer",
+    "analyzer",
+    "normalizer",
+    "dimensions",
+    "vectorSearchProfile",
+    "vectorEncoding",
+)
+INDEX: Json = {
+    "description": None,
+    "defaultScoringProfile": None,
+    "scoringProfiles": [],
+    "corsOptions": None,
+    "suggesters": [],
+    "analyzers": [],
+    "normalizers": [],
+    "tokenizers": [],
+    "tokenFilters": [],
+    "charFilters": [],
+    "encryptionKey": None,
+    "similarity": None,
+    "semantic": None,
+    "vectorSearch": None,
+}
+OURS = {"@odata.context", "@odata.etag", "name", "fields"}
+UNIMPLEMENTED = ("encryptionKey", "defaultScoringProfile")
+BM25 = "#Microsoft.Azure.Search.BM25Similarity"
+NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,126}(?<!-)")
+FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field that holds values, by its path: `address/city`. `nested` when a collection of objects lies on the way."""
+
+    path: str
+    type: str
+    collection: bool
+    nested: bool
+    searchable: bool
+    filterable: bool
+    retrievable: bool
+    sortable: bool
+    facetable: bool
+    analyzer: str
+    search_analyzer: str
+    dimensions: int
+    metric: str
+
+    @property
+    def many(self) -> bool:
+        return self.collection or self.nested
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What an index is. `definition` is what the service answers; `kinds` says the type of each path, objects too."""
+
+    name: str
+    definition: Json
+    key: str
+    fields: Mapping[str, Field]
+    kinds: Mapping[str, str]
+
+    def field(self, path: str, parameter: str) -> Field:
+        found = self.fields.get(path)
+        if not found:
+            raise invalid(f"Could not find a property named '{path}' on type 'search.document'.", parameter=parameter)
+        return found
+
+    @property
+    def searchable(self) -> list[Field]:
+        return [field for field in self.fields.values() if field.searchable and field.type == "Edm.String"]
+
+    @property
+    def vectors(self) -> list[Field]:
+        return [field for field in self.fields.values() if field.type == VECTOR]
+
+    def children(self, path: str = "") -> list[str]:
+        """The names right under a path, in the order of the definition."""
+        inside = f"{path}/" if path else ""
+        return [p[len(inside) :] for p in self.kinds if p.startswith(inside) and "/" not in p[len(inside) :]]
+
+
+def schema(definition: Json) -> Schema:
+    """Read a definition. Raises a Refusal for what is wrong with it, or not implemented."""
+    complete = _complete(definition)
+    kinds = dict(_kinds(complete["fields"], ""))
+    fields = {field.path: field for field in _fields(complete["fields"], complete["vectorSearch"] or {}, "", False)}
+    keys = [field["name"] for field in complete["fields"] if field.get("key")]
+    if len(keys) != 1 or kinds[keys[0]] != "Edm.String":
+        raise _refused(f"Found {len(keys)} key fields in index '{complete['name']}'. An index must have one, a string.")
+    made = Schema(complete["name"], complete, keys[0], fields, kinds)
+    _check_references(made)
+    return made
+
+
+def _complete(definition: Json) -> Json:
+    _refuse_others(definition, (INDEX.keys() | OURS).difference(UNIMPLEMENTED), "an index")
+    if not isinstance(definition.get("name"), str) or not NAME.fullmatch(definition["name"]):
+        raise _refused(
+            "Index name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is "
+            "limited to 128 characters."
+        )
+    given = {name: definition[name] for name in INDEX if definition.get(name) is not None}
+    complete: Json = {"name": definition["name"], **INDEX, **given}
+    complete["fields"] = [_field(field) for field in _distinct(definition.get("fields") or [])]
+    complete["scoringProfiles"] = [_profile(profile) for profile in complete["scoringProfiles"]]
+    complete["similarity"] = {"@odata.type": BM25, "k1": None, "b": None} | (complete["similarity"] or {})
+    complete["semantic"] = complete["semantic"] and _semantic(complete["semantic"])
+    complete["vectorSearch"] = complete["vectorSearch"] and _vector_search(complete["vectorSearch"])
+    if complete["similarity"]["@odata.type"] != BM25:
+        raise unimplemented("a similarity other than BM25")
+    return complete
+
+
+def _refuse_others(given: Json, known: Collection[str], of: str) -> None:
+    """Refuse what is set and would have to be ignored."""
+    for name, value in given.items():
+        if name not in known and value not in (None, False, [], "disabled"):
+            raise unimplemented(f"'{name}' of {of}")
+
+
+def _distinct(fields: Sequence[Json]) -> Sequence[Json]:
+    if not fields:
+        raise _refused("The index must have at least one field.")
+    for name in (names := [str(field.get("name")) for field in fields]):
+        if not FIELD_NAME.fullmatch(name):
+            raise _refused(f"Invalid field name '{name}'. Field names start with a letter and hold letters, digits, _.")
+        if [n.lower() for n in names].count(name.lower()) > 1:
+            raise _refused(f"Cannot define duplicate field '{name}'.")
+    return fields
+
+
+def _field(given: Json) -> Json:
+    kind = given.get("type")
+    if kind in ("Edm.ComplexType", "Collection(Edm.ComplexType)"):
+        inner = [_field(field) for field in _distinct(given.get("fields") or [])]
+        return {"name": given["name"], "type": kind, "fields": inner}
+    if kind in OTHER_VECTORS:
+        raise unimplemented(f"vectors of type '{kind}'")
+    if kind != VECTOR and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
+        raise _refused(f"The type '{kind}' of field '{given['name']}' is not known.")
+    _refuse_others(given, {"name", "type", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field")
+    flags = {flag: given[flag] if given.get(flag) is not None else _default(flag, given) for flag in FLAGS}
+    if flags["retrievable"] and not flags["stored"]:
+        raise _refused(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
+    others = {name: given.get(name) for name in UNSET}
+    return {"name": given["name"], "type": kind, **flags, **others, "synonymMaps": []}
+
+
+def _default(flag: str, given: Json) -> bool:
+    """What a flag is when it was left out (AZURE 4.3)."""
+    kind, collection = given["type"], given["type"].startswith("Collection(")
+    match flag:
+        case "key":
+            return False
+        case "retrievable" | "stored":
+            return True
+        case "searchable":
+            return kind in ("Edm.String", "Collection(Edm.String)", VECTOR)
+        case "filterable":
+            return bool(kind != VECTOR)
+        case "sortable":
+            return not collection
+        case _:
+            return kind != VECTOR and not kind.removeprefix("Collection(").startswith("Edm.GeographyPoint")
+
+
+def _profile(given: Json) -> Json:
+    return {"name": given["name"], "functionAggregation": None, "text": None, "functions": []} | given
+
+
+def _semantic(given: Json) -> Json:
+    def configuration(one: Json) -> Json:
+        fields: Json = {"titleField": None, "prioritizedContentFields": [], "prioritizedKeywordsFields": []}
+        prioritized = fields | {k: v for k, v in one["prioritizedFields"].items() if v is not None}
+        ranking = one.get("rankingOrder") or "BoostedRerankerScore"
+        return {"name": one["name"], "rankingOrder": ranking, "prioritizedFields": prioritized}
+
+    return {
+        "defaultConfiguration": given.get("defaultConfiguration"),
+        "configurations": [configuration(one) for one in given.get("configurations") or []],
+    }
+
+
+def _vector_search(given: Json) -> Json:
+    _refuse_others(given, ("algorithms", "profiles"), "vector search")
+    for profile in given.get("profiles") or []:
+        _refuse_others(profile, ("name", "algorithm"), "a vector search profile")
+    return {
+        "algorithms": [_algorithm(one) for one in given.get("algorithms") or []],
+        "profiles": [
+            {"name": one["name"], "algorithm": one["algorithm"], "vectorizer": None, "compression": None}
+            for one in given.get("profiles") or []
+        ],
+        "vectorizers": [],
+        "compressions": [],
+    }
+
+
+def _algorithm(given: Json) -> Json:
+    hnsw = given.get("kind") == "hnsw"
+    name = "hnswParameters" if hnsw else "exhaustiveKnnParameters"
+    defaults: Json = {"metric": "cosine"} | ({"m": 4, "efConstruction": 400, "efSearch": 500} if hnsw else {})
+    parameters = defaults | {k: v for k, v in (given.get(name) or {}).items() if v is not None}
+    if parameters["metric"] not in METRICS:
+        raise unimplemented(f"the vector metric '{parameters['metric']}'")
+    return {"name": given["name"], "kind": given["kind"], name: parameters}
+
+
+def _kinds(fields: Sequence[Json], inside: str) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        yield inside + field["name"], field["type"]
+        yield from _kinds(field.get("fields", ()), f"{inside}{field['name']}/")
+
+
+def _fields(fields: Sequence[Json], vector_search: Json, inside: str, nested: bool) -> Iterator[Field]:
+    for field in fields:
+        path, collection = inside + field["name"], field["type"].startswith("Collection(")
+        if "fields" in field:
+            yield from _fields(field["fields"], vector_search, f"{path}/", nested or collection)
+        else:
+            yield _leaf(field, path, nested, vector_search)
+
+
+def _leaf(field: Json, path: str, nested: bool, vector_search: Json) -> Field:
+    vector = field["type"] == VECTOR
+    analyzer = field["indexAnalyzer"] or field["analyzer"] or "standard.lucene"
+    search_analyzer = field["searchAnalyzer"] or field["analyzer"] or "standard.lucene"
+    for name in {analyzer, search_analyzer} - ANALYZERS.keys():
+        raise unimplemented(f"the analyzer '{name}'")
+    return Field(
+        path=path,
+        type=VECTOR if vector else field["type"].removeprefix("Collection(").removesuffix(")"),
+        collection=field["type"].startswith("Collection("),
+        nested=nested,
+        **{flag: field[flag] for flag in ("searchable", "filterable", "retrievable", "sortable", "facetable")},
+        analyzer=analyzer,
+        search_analyzer=search_analyzer,
+        dimensions=field["dimensions"] or 0,
+        metric=_metric(field, vector_search) if vector else "",
+    )
+
+
+def _metric(field: Json, vector_search: Json) -> str:
+    """The metric of a vector field, by its profile."""
+    if not field["dimensions"] or not 2 <= field["dimensions"] <= 4096:
+        raise _refused(f"The vector field '{field['name']}' must have the property 'dimensions' between 2 and 4096.")
+    profiles = {one["name"]: one["algorithm"] for one in vector_search.get("profiles", ())}
+    algorithms = {one["name"]: one for one in vector_search.get("algorithms", ())}
+    algorithm = algorithms.get(profiles.get(field["vectorSearchProfile"]))
+    if not algorithm:
+        raise _refused(
+            f"The vector field '{field['name']}' must have a 'vectorSearchProfile' that is defined, with an algorithm."
+        )
+    parameters = algorithm.get("hnswParameters") or algorithm["exhaustiveKnnParameters"]
+    return str(parameters["metric"])
+
+
+def _check_references(made: Schema) -> None:
+    """Semantic configurations and suggesters name searchable strings."""
+    semantic = made.definition["semantic"] or {"configurations": []}
+    for configuration in semantic["configurations"]:
+        for path in semantic_fields(configuration):
+            if path not in made.fields or made.fields[path].type != "Edm.String":
+                raise _refused(f"The semantic configuration names '{path}', which is not a string field of the index.")
+    for suggester in made.definition["suggesters"]:
+        for path in suggester["sourceFields"]:
+            if path not in made.fields or not made.fields[path].searchable:
+                raise _refused(f"The suggester '{suggester['name']}' names '{path}', which is not searchable.")
+
+
+def semantic_fields(configuration: Json) -> list[str]:
+    """Title, content and keyword fields of a semantic configuration, in that order."""
+    prioritized = configuration["prioritizedFields"]
+    title = [prioritized["titleField"]] if prioritized["titleField"] else []
+    fields = [*title, *prioritized["prioritizedContentFields"], *prioritized["prioritizedKeywordsFields"]]
+    return [field["fieldName"] for field in fields]
+
+
+def _refused(message: str) -> Exception:
+    return invalid(f"The request is invalid. Details: {message}", code="InvalidRequestParameter")

@@ -1,0 +1,93 @@
+"""Definitions and documents in one SQLite file, or in memory: what the indexes are read from at the start."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+Json = dict[str, Any]
+
+TABLES = """
+create table if not exists indexes(name text primary key, etag text not null, definition text not null);
+create table if not exists documents(
+    name text not null references indexes on delete cascade, key text not null, body text not null,
+    primary key(name, key)) without rowid;
+"""
+BUSY_MS = 5_000
+
+
+class Storage:
+    """One writer at a time; each change is durable when its call returns."""
+
+    def __init__(self, folder: Path | None) -> None:
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._db = apsw.Connection(str(folder / "search.sqlite") if folder else ":memory:")
+        self._db.set_busy_timeout(BUSY_MS)
+        self._db.pragma("journal_mode", "wal")
+        self._db.pragma("synchronous", "full")  # WAL with NORMAL loses acknowledged documents at a power cut
+        self._db.pragma("foreign_keys", "on")
+        self._db.execute(TABLES)
+
+    def indexes(self) -> list[tuple[str, Json]]:
+        """Etag and definition of each index."""
+        with self._lock:
+            rows: list[Any] = self._db.execute("select etag, definition from indexes").fetchall()
+        return [(etag, json.loads(definition)) for etag, definition in rows]
+
+    def save_index(self, etag: str, definition: Json) -> None:
+        with self._writing() as db:
+            db.execute(
+                "insert into indexes values (?, ?, ?)"
+                " on conflict(name) do update set etag = excluded.etag, definition = excluded.definition",
+                (definition["name"], etag, json.dumps(definition)),
+            )
+
+    def drop_index(self, name: str) -> None:
+        with self._writing() as db:
+            db.execute("delete from indexes where name = ?", (name,))
+
+    def documents(self, name: str) -> Iterator[tuple[str, Json]]:
+        with self._lock:
+            rows: list[Any] = self._db.execute("select key, body from documents where name = ?", (name,)).fetchall()
+        return ((key, json.loads(body, object_hook=_decoded)) for key, body in rows)
+
+    def save_documents(self, name: str, changes: Mapping[str, Json | None]) -> None:
+        """Documents by key, None for those to remove: all of them or none."""
+        kept = [(name, key, json.dumps(body, default=_encoded)) for key, body in changes.items() if body is not None]
+        with self._writing() as db:
+            db.executemany("delete from documents where name = ? and key = ?", [(name, key) for key in changes])
+            db.executemany("insert into documents values (?, ?, ?)", kept)
+
+    def size(self, name: str) -> int:
+        """Bytes of the documents of an index, as stored."""
+        with self._lock:
+            sql = "select coalesce(sum(length(key) + length(body)), 0) from documents where name = ?"
+            rows: list[Any] = self._db.execute(sql, (name,)).fetchall()
+        return int(rows[0][0])
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        with self._lock, self._db:
+            yield self._db
+
+
+def _encoded(vector: np.ndarray[Any, np.dtype[np.float32]]) -> Json:
+    return {"$float32": base64.b64encode(vector.tobytes()).decode()}
+
+
+def _decoded(value: Json) -> Any:
+    if value.keys() == {"$float32"}:
+        return np.frombuffer(base64.b64decode(value["$float32"]), dtype=np.float32)
+    return value

@@ -1,0 +1,117 @@
+"""The simple query syntax, `+ | - "phrase" prefix* ( )`, as Lucene's SimpleQueryParser reads it: never an error."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_ENDS = set('"|+()')
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """All documents but those that match."""
+
+    inner: "Query"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    parts: tuple["Query", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    parts: tuple["Query", ...]
+
+
+Query = Term | Prefix | Phrase | Without | Every | Some
+Join = Callable[[tuple[Query, ...]], Query]
+
+
+def parse(text: str, *, every: bool) -> Query | None:
+    """The query; None when nothing is asked. Words side by side are joined by `searchMode`: all or any."""
+    return _Parser(text, Every if every else Some).group(0)
+
+
+class _Parser:
+    def __init__(self, text: str, default: Join) -> None:
+        self._text, self._at, self._default = text, 0, default
+
+    def group(self, depth: int) -> Query | None:
+        """Up to the closing bracket or the end. An operator joins what is to its left with what follows it."""
+        left: Query | None = None
+        join, negate = self._default, False
+        while self._at < len(self._text):
+            character = self._text[self._at]
+            if character.isspace():
+                self._at += 1
+            elif character in "+|":
+                join = Every if character == "+" else Some
+                self._at += 1
+            elif character == "-":
+                negate = not negate
+                self._at += 1
+            elif character == ")":
+                self._at += 1
+                if depth:
+                    return left
+            else:
+                part = self._part(character, depth)
+                if part:
+                    left = _joined(left, Without(part) if negate else part, join)
+                join, negate = self._default, False
+        return left
+
+    def _part(self, character: str, depth: int) -> Query | None:
+        if character == "(":
+            self._at += 1
+            return self.group(depth + 1)
+        if character == '"':
+            return self._phrase()
+        return self._word()
+
+    def _phrase(self) -> Query | None:
+        end = self._text.find('"', self._at + 1)
+        if end < 0:  # a quote that is never closed is skipped
+            self._at += 1
+            return None
+        text, self._at = self._text[self._at + 1 : end], end + 1
+        return Phrase(text) if text.strip() else None
+
+    def _word(self) -> Query | None:
+        letters: list[str] = []
+        starred = False
+        while self._at < len(self._text):
+            character = self._text[self._at]
+            if character in _ENDS or character.isspace():
+                break
+            escaped = character == "\\" and self._at + 1 < len(self._text)
+            letters.append(self._text[self._at + 1] if escaped else character)
+            starred = character == "*" and not escaped
+            self._at += 2 if escaped else 1
+        word = "".join(letters)
+        if starred and len(word) > 1:
+            return Prefix(word[:-1])
+        return Term(word) if word else None
+
+
+def _joined(left: Query | None, right: Query, join: Join) -> Query:
+    if left is None:
+        return right
+    if isinstance(left, Every | Some) and type(left) is join:
+        return join((*left.parts, right))
+    return join((left, right))

@@ -1,0 +1,65 @@
+"""Search by vectors: each field's vectors in one matrix, scanned exactly. `exhaustive` is what it always is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from local_emulator.search_service.expressions import value_at
+from local_emulator.search_service.schema import Field
+
+Json = dict[str, Any]
+Floats = NDArray[np.float32]
+
+DECIMALS = 7  # what float32 carries, so that equal vectors score equally wherever they lie in the matrix
+
+
+class Vectors:
+    """The vectors of an index, by field. The matrix is built when it is first needed after a change."""
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        self._held: dict[str, dict[str, Floats]] = {field.path: {} for field in fields}
+        self._built: dict[str, tuple[list[str], Floats]] = {}
+
+    def changed(self, changes: Mapping[str, Json | None]) -> None:
+        for path, held in self._held.items():
+            for key, document in changes.items():
+                held.pop(key, None)
+                vector = value_at(document, path.split("/"))
+                if vector is not None:
+                    held[key] = vector
+            self._built.pop(path, None)
+
+    def nearest(
+        self, field: Field, vector: Floats, k: int, among: Mapping[str, Json] | None = None
+    ) -> list[tuple[str, float]]:
+        """The best `k` of all, or of `among`: keys with 1/(1 + distance), best first, equals by key."""
+        keys, matrix = self._matrix(field.path)
+        if among is not None:
+            rows = [row for row, key in enumerate(keys) if key in among]
+            keys, matrix = [keys[row] for row in rows], matrix[rows]
+        if not keys:
+            return []
+        scores = (1 / (1 + _distances(matrix, vector, field.metric))).round(DECIMALS)
+        best = sorted(zip((-scores).tolist(), keys, strict=True))[:k]
+        return [(key, float(np.float32(-score))) for score, key in best]
+
+    def size(self) -> int:
+        return sum(vector.nbytes for held in self._held.values() for vector in held.values())
+
+    def _matrix(self, path: str) -> tuple[list[str], Floats]:
+        if path not in self._built:
+            held = self._held[path]
+            self._built[path] = list(held), np.stack(list(held.values())) if held else np.empty((0, 0), np.float32)
+        return self._built[path]
+
+
+def _distances(matrix: Floats, vector: Floats, metric: str) -> NDArray[np.float64]:
+    if metric == "euclidean":
+        apart: NDArray[np.float64] = np.linalg.norm(matrix.astype(np.float64) - vector, axis=1)
+        return apart
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(vector)
+    cosines = np.divide(matrix @ vector, lengths, out=np.zeros(len(matrix), np.float32), where=lengths > 0)
+    distances: NDArray[np.float64] = 1 - np.clip(cosines.astype(np.float64), -1, 1)
+    return distances

@@ -1,0 +1,186 @@
+"""Search by words: an inverted index a field and BM25 over it, exact and in memory.
+
+Our own rather than tantivy: any schema may come and be changed, scores are summed per field as Lucene does, and the
+tokens are needed with their places for phrases, highlights and suggestions. It is meant for what fits in memory.
+"""
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from local_emulator.search_service.analysis import ANALYZERS, Token
+from local_emulator.search_service.schema import Field
+from local_emulator.search_service.syntax import Every, Phrase, Prefix, Query, Some, Term, Without
+
+Json = dict[str, Any]
+Scores = dict[str, float]
+
+
+@dataclasses.dataclass
+class Posted:
+    """One field's inverted index: for each term the documents and how often it stands in them."""
+
+    field: Field
+    postings: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    lengths: dict[str, int] = dataclasses.field(default_factory=dict)
+    total: int = 0
+
+    def add(self, key: str, terms: Counter[str]) -> None:
+        for term, count in terms.items():
+            self.postings.setdefault(term, {})[key] = count
+        self.lengths[key] = terms.total()
+        self.total += terms.total()
+
+    def remove(self, key: str, terms: Iterable[str]) -> None:
+        for term in terms:
+            held = self.postings[term]
+            del held[key]
+            if not held:
+                del self.postings[term]
+        self.total -= self.lengths.pop(key, 0)
+
+
+class Words:
+    """The words of an index. Changes are taken in when the next search comes."""
+
+    def __init__(self, fields: Sequence[Field], *, k1: float, b: float) -> None:
+        self._fields = {field.path: Posted(field) for field in fields}
+        self._indexed: dict[str, Json] = {}
+        self._pending: dict[str, Json | None] = {}
+        self._k1, self._b = k1, b
+
+    def changed(self, changes: Mapping[str, Json | None]) -> None:
+        self._pending.update(changes)
+
+    def find(self, query: Query, paths: Sequence[str], *, every: bool) -> Scores:
+        """Documents that match, with their scores summed over the fields; `every` joins the tokens of one word."""
+        self._catch_up()
+        found = self._scores(query, [self._fields[path] for path in paths], every)
+        return {} if found is None else found
+
+    def _catch_up(self) -> None:
+        for key, document in self._pending.items():
+            old = self._indexed.pop(key, None)
+            for posted in self._fields.values():
+                if old is not None and key in posted.lengths:
+                    posted.remove(key, _terms(old, posted.field))
+                if document is not None and (terms := _terms(document, posted.field)):
+                    posted.add(key, terms)
+            if document is not None:
+                self._indexed[key] = document
+        self._pending.clear()
+
+    def _scores(self, query: Query, fields: Sequence[Posted], every: bool) -> Scores | None:
+        """None for what analysis leaves nothing of: stop words neither match nor forbid."""
+        match query:
+            case Every(parts):
+                return _joined((self._scores(part, fields, every) for part in parts), every=True)
+            case Some(parts):
+                return _joined((self._scores(part, fields, every) for part in parts), every=False)
+            case Without(inner):
+                found = self._scores(inner, fields, every)
+                return None if found is None else {key: 1.0 for key in self._indexed if key not in found}
+            case Term(text):
+                return _joined((self._term(text, posted, every) for posted in fields), every=False)
+            case Phrase(text):
+                return _joined((self._phrase(text, posted) for posted in fields), every=False)
+            case Prefix(text):
+                return _joined((_begins(text, posted) for posted in fields), every=False)
+
+    def _term(self, text: str, posted: Posted, every: bool) -> Scores | None:
+        tokens = asked(text, posted.field)
+        return _joined((self._posted(posted, [token.term]) for token in tokens), every=every)
+
+    def _phrase(self, text: str, posted: Posted) -> Scores | None:
+        tokens = list(asked(text, posted.field))
+        if len(tokens) < 2:
+            return self._posted(posted, [token.term for token in tokens]) if tokens else None
+        held = [posted.postings.get(token.term, {}) for token in tokens]
+        both = set(held[0]).intersection(*held[1:])
+        times = {key: _times(tokens, self._indexed[key], posted.field) for key in both}
+        return self._bm25(posted, {key: n for key, n in times.items() if n}, [len(one) for one in held])
+
+    def _posted(self, posted: Posted, terms: Sequence[str]) -> Scores:
+        held = posted.postings.get(terms[0], {})
+        return self._bm25(posted, held, [len(held)])
+
+    def _bm25(self, posted: Posted, times: Mapping[str, int], found_in: Sequence[int]) -> Scores:
+        """Lucene's BM25: ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * length / average))."""
+        if not times:
+            return {}
+        held = len(posted.lengths)
+        idf = sum(math.log(1 + (held - n + 0.5) / (n + 0.5)) for n in found_in)
+        average = posted.total / held
+        return {
+            key: idf * tf / (tf + self._k1 * (1 - self._b + self._b * posted.lengths[key] / average))
+            for key, tf in times.items()
+        }
+
+
+def texts(document: Any, path: str) -> Iterator[str]:
+    """The strings at a path, through collections too."""
+    yield from _texts(document, path.split("/"))
+
+
+def _texts(value: Any, names: Sequence[str]) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _texts(item, names)
+    elif names and isinstance(value, Mapping):
+        yield from _texts(value.get(names[0]), names[1:])
+    elif isinstance(value, str):
+        yield value
+
+
+def asked(text: str, field: Field) -> Iterator[Token]:
+    return ANALYZERS[field.search_analyzer].tokens(text)
+
+
+def written(text: str, field: Field) -> Iterator[Token]:
+    return ANALYZERS[field.analyzer].tokens(text)
+
+
+def wanted(query: Query, field: Field) -> tuple[set[str], tuple[str, ...]]:
+    """The terms and the beginnings of terms that a query asks of a field: what a highlight marks."""
+    match query:
+        case Every(parts) | Some(parts):
+            found = [wanted(part, field) for part in parts]
+            return set().union(*(terms for terms, _ in found)), tuple(p for _, prefixes in found for p in prefixes)
+        case Term(text) | Phrase(text):
+            return {token.term for token in asked(text, field)}, ()
+        case Prefix(text):
+            return set(), (text.lower(),)
+        case Without():
+            return set(), ()
+
+
+def _terms(document: Json, field: Field) -> Counter[str]:
+    return Counter(token.term for text in texts(document, field.path) for token in written(text, field))
+
+
+def _times(tokens: Sequence[Token], document: Json, field: Field) -> int:
+    """How often the tokens stand in a document one after the other, as far apart as in the question."""
+    offsets = [(token.term, token.position - tokens[0].position) for token in tokens]
+    count = 0
+    for text in texts(document, field.path):
+        places = {(token.term, token.position) for token in written(text, field)}
+        starts = [position for term, position in places if term == tokens[0].term]
+        count += sum(all((term, start + offset) in places for term, offset in offsets) for start in starts)
+    return count
+
+
+def _begins(text: str, posted: Posted) -> Scores:
+    """A prefix is not analyzed, only lower-cased, and scores 1 whatever it finds."""
+    start = text.lower()
+    return {key: 1.0 for term, held in posted.postings.items() if term.startswith(start) for key in held}
+
+
+def _joined(parts: Iterable[Scores | None], *, every: bool) -> Scores | None:
+    """The sum of scores of what matches every part, or some; None when there is no part."""
+    held = [part for part in parts if part is not None]
+    if not held:
+        return None
+    keys = set(held[0]).intersection(*held[1:]) if every else set().union(*held)
+    return {key: math.fsum(part[key] for part in held if key in part) for key in keys}

@@ -1,0 +1,26 @@
+"""What hosted models cost, so that a reply can say what it has cost.
+
+List prices of 2026-11-21 in USD per million tokens, without discounts for caching or batches, from
+developers.openai.com/api/docs/pricing (Azure's global deployments cost the same) and ai.google.dev/pricing as far as
+public price tables repeat them: an invoice is right where it differs. Reviewed when a default model changes.
+"""
+
+import re
+
+PRICES: dict[str, tuple[float, float]] = {  # input, output
+    "gpt-4o": (2.50, 10.00),
+    "gpt-4o-mini": (0.15, 0.60),
+    "gpt-5-mini": (0.25, 2.00),
+    "gpt-3.5-turbo": (0.50, 1.50),
+    "text-embedding-3-small": (0.02, 0.0),
+    "text-embedding-3-large": (0.13, 0.0),
+    "gemini-1.5-pro": (1.25, 5.00),  # prompts of up to 128,000 tokens
+    "gemini-1.5-flash": (0.075, 0.30),
+}
+VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
+
+
+def cost_usd(model: str, *, input_tokens: int, output_tokens: int = 0) -> float | None:
+    """The cost of a call; None for a model that is not listed. A dated version costs what its model does."""
+    price = PRICES.get(VERSION.sub("", model.removeprefix("models/")))
+    return None if price is None else (input_tokens * price[0] + output_tokens * price[1]) / 1_000_000

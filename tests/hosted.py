@@ -1,0 +1,26 @@
+"""The model service over the local models, on the loopback interface, and profiles that point at it."""
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from local_emulator.model_service import ModelService
+from local_emulator.serving import served
+from rag_core.providers.local_text import LocalText
+from rag_core.providers.openai import Profile
+from tests import local
+
+DIMENSIONS = 384
+
+
+def text() -> LocalText:
+    return LocalText(local.reranker(), lambda text, count: text.split("\n\n")[:count])
+
+
+def running(*replies: str) -> AbstractContextManager[str]:
+    """Serve while the block runs; gives the address. The key is "key"; `replies` are said before any technique's."""
+    return served(ModelService(local.embedder(), text(), keys={"key"}, replies=replies))
+
+
+def at(profile: Profile, url: str) -> Profile:
+    """A profile whose provider is the service at `url`."""
+    return replace(profile, base_url=url if profile.name == "azure" else f"{url}/v1", dimensions=DIMENSIONS)

@@ -1,0 +1,183 @@
+"""What Document Intelligence sees becomes blocks that know their page, lines and box."""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_emulator.document_service import DocumentService
+from local_emulator.serving import served
+from rag_core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.ingestion.extract import extract
+from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, laid_out
+from rag_core.ingestion.reading import read
+from rag_core.kit import NoLayout
+from rag_core.model import Extraction
+from rag_core.run import Run
+
+ROOT = Path(__file__).parents[2]
+WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()
+SCAN = (ROOT / "tests" / "data" / "malformed" / "image_only.pdf").read_bytes()
+PICTURE = b"\x89PNG\r\n\x1a\n the pixels"
+SEEN = {
+    sha256(PICTURE).hexdigest(): [["Torque of the drain plug", "30 Nm"]],
+    sha256(SCAN).hexdigest(): [["First page"], ["Second page", "of the scan"]],
+}
+
+
+def span(offset: int, length: int) -> list[dict[str, int]]:
+    return [{"offset": offset, "length": length}]
+
+
+def region(page: int, *polygon: float) -> list[dict[str, Any]]:
+    return [{"pageNumber": page, "polygon": polygon}]
+
+
+# as the service answers, in small: a header, a page number, a heading, a paragraph of two lines, a table
+RESULT: dict[str, Any] = {
+    "pages": [
+        {
+            "pageNumber": 1,
+            "width": 8.5,
+            "height": 11,
+            "unit": "inch",
+            "lines": [
+                {"content": "Manual", "spans": span(0, 6)},
+                {"content": "7", "spans": span(7, 1)},
+                {"content": "Harsh shifts", "spans": span(9, 12)},
+                {"content": "first line", "spans": span(22, 10)},
+                {"content": "second line", "spans": span(33, 11)},
+            ],
+        },
+        {"pageNumber": 2, "width": 8.5, "height": 11, "unit": "inch", "lines": []},
+    ],
+    "paragraphs": [
+        {"content": "Manual", "role": "pageHeader", "spans": span(0, 6), "boundingRegions": region(1, *[0] * 8)},
+        {"content": "7", "role": "pageNumber", "spans": span(7, 1), "boundingRegions": region(1, *[0] * 8)},
+        {
+            "content": "Harsh shifts",
+            "role": "sectionHeading",
+            "spans": span(9, 12),
+            "boundingRegions": region(1, 1, 1, 3, 1, 3, 1.5, 1, 1.5),
+        },
+        {
+            "content": "first line second line",
+            "spans": span(22, 22),
+            "boundingRegions": region(1, 1, 2, 7.5, 2.05, 7.5, 2.5, 1, 2.45),
+        },
+        {"content": "Code", "spans": span(45, 4), "boundingRegions": region(2, 1, 1, 2, 1, 2, 2, 1, 2)},
+    ],
+    "tables": [
+        {
+            "rowCount": 2,
+            "columnCount": 2,
+            "cells": [
+                {"rowIndex": 0, "columnIndex": 0, "kind": "columnHeader", "content": "Code"},
+                {"rowIndex": 0, "columnIndex": 1, "kind": "columnHeader", "content": "Meaning"},
+                {"rowIndex": 1, "columnIndex": 0, "content": "P0700"},
+                {"rowIndex": 1, "columnIndex": 1, "content": "a\nfault"},
+            ],
+            "spans": span(45, 30),
+            "boundingRegions": region(2, 1, 1, 4, 1, 4, 2, 1, 2),
+        }
+    ],
+}
+
+
+def test_paragraphs_and_tables_keep_their_place() -> None:
+    """S1-21: page, lines and box in points; headings above; tables whole, and not once more as paragraphs."""
+    seen = laid_out(RESULT, "scan")
+    assert seen.pages == 2
+    assert seen.extractor == "scan (Document Intelligence prebuilt-layout)"
+    heading, paragraph, table = seen.blocks
+    assert (heading.kind, heading.text, heading.page, heading.bbox) == (
+        "heading",
+        "Harsh shifts",
+        1,
+        (72, 72, 216, 108),
+    )
+    assert (paragraph.kind, paragraph.text) == ("paragraph", "first line\nsecond line")
+    assert (paragraph.line_start, paragraph.line_end) == (2, 3)
+    assert paragraph.bbox == (72, 144, 540, 180)
+    assert paragraph.headings == ("Harsh shifts",)
+    assert (table.kind, table.text, table.page) == ("table", "Code | Meaning\nP0700 | a fault", 2)
+    assert (table.line_start, table.line_end) == (4, 5)
+
+
+def test_page_headers_footers_and_numbers_are_left_out() -> None:
+    assert not {"Manual", "7"} & {block.text for block in laid_out(RESULT, "scan").blocks}
+
+
+def test_a_word_file_gets_no_page_and_no_box() -> None:
+    """C39: the service counts 3,000 characters of a Word file for a page, which no reader would find again."""
+    pages = [{"pageNumber": 1, "lines": []}, {"pageNumber": 2, "lines": []}]
+    plain = [{k: v for k, v in p.items() if k != "boundingRegions"} for p in RESULT["paragraphs"]]
+    seen = laid_out({"pages": pages, "paragraphs": plain}, "docx")
+    assert seen.pages is None
+    assert {(block.page, block.bbox) for block in seen.blocks} == {(None, None)}
+
+
+def test_a_picture_is_measured_in_its_own_dots() -> None:
+    page = RESULT["pages"][0] | {"unit": "pixel", "width": 850, "height": 1100}
+    result = RESULT | {"pages": [page], "tables": [], "paragraphs": RESULT["paragraphs"][2:4]}
+    assert laid_out(result, "image").blocks[0].bbox == (1, 1, 3, 1.5)
+
+
+async def asked(data: bytes, filename: str, *, keys: frozenset[str] = frozenset({"key"})) -> tuple[Extraction, Run]:
+    run = Run()
+    with served(DocumentService(keys=set(keys), recognised=SEEN)) as url:
+        layout = DocumentIntelligence(url, "key")
+        try:
+            return await read(data, filename, layout, run, timeout_s=30), run
+        finally:
+            await layout.close()
+
+
+async def test_a_word_file_is_read_by_the_service_when_there_is_one() -> None:
+    """S1-21, C39: and the document says which of the two produced it."""
+    seen, run = await asked(WORD, "bulletin.docx")
+    local = extract(WORD, "bulletin.docx")
+    assert (seen.extractor, local.extractor) == ("docx (Document Intelligence prebuilt-layout)", "docx (local)")
+    assert [(b.kind, b.text, b.line_start) for b in seen.blocks] == [
+        (b.kind, b.text, b.line_start) for b in local.blocks
+    ]
+    assert run.degraded == []
+
+
+async def test_a_scan_is_read_page_by_page() -> None:
+    """S1-21: what the local parser refuses as `no_text_layer` goes to the service."""
+    seen, _ = await asked(SCAN, "scan.pdf")
+    assert [(block.text, block.page) for block in seen.blocks] == [
+        ("First page", 1),
+        ("Second page", 2),
+        ("of the scan", 2),
+    ]
+    assert all(block.bbox for block in seen.blocks)
+
+
+async def test_a_picture_is_read() -> None:
+    """S1-21."""
+    seen, _ = await asked(PICTURE, "plate.png")
+    assert [block.text for block in seen.blocks] == ["Torque of the drain plug", "30 Nm"]
+
+
+@pytest.mark.parametrize(("data", "filename"), [(PICTURE, "plate.pdf"), (b"no picture", "plate.png")])
+async def test_a_picture_has_to_be_one_by_its_bytes_and_by_its_name(data: bytes, filename: str) -> None:
+    with pytest.raises((UnsupportedDocument, UnreadableDocument)):
+        await asked(data, filename)
+
+
+async def test_without_the_service_scans_and_pictures_are_refused_as_before() -> None:
+    """C39."""
+    with pytest.raises(UnsupportedDocument):
+        await read(PICTURE, "plate.png", NoLayout(), Run(), timeout_s=30)
+    with pytest.raises(UnreadableDocument) as refused:
+        await read(SCAN, "scan.pdf", NoLayout(), Run(), timeout_s=30)
+    assert refused.value.code == "no_text_layer"
+
+
+async def test_a_pdf_with_text_is_not_sent() -> None:
+    manual = (ROOT / "examples" / "tcm-diagnostic-manual.pdf").read_bytes()
+    seen, _ = await asked(manual, "manual.pdf", keys=frozenset())
+    assert seen.extractor == "pdf (pypdf)"

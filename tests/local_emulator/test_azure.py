@@ -1,0 +1,104 @@
+"""The neighbours of the production path, on loopback: started, pointed at, and closed again."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from local_emulator.azure import addresses, neighbours
+from rag_core import bootstrap, settings
+from rag_core.choices import choices
+from rag_core.cli import main
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.model import Scope
+from rag_core.presets import resolve
+from rag_core.run import Run
+from rag_core.service import consult
+from rag_core.settings import Settings
+
+TEXT = "P0700 means that the transmission control module has stored a fault of its own."
+
+
+async def asked(pointed: Settings) -> tuple[list[str], Run]:
+    """What the production path finds of a text that went in by it."""
+    kit = bootstrap.build(pointed)
+    run, scope = Run(), Scope("garage")
+    try:
+        upload = Upload(content=TEXT, document_id="notes", source="notes.txt")
+        await index_document(upload, scope, kit, run, chunking=Chunking(), limits=Limits(10**6, 10))
+        found = await consult(resolve("advanced").query("What does P0700 mean?", scope), kit, run, pipeline="advanced")
+        return [hit.chunk.content for hit in found.hits], run
+    finally:
+        await kit.close()
+
+
+def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> None:
+    """S1-23, S3-10, C33, C40: the same pipelines by configuration alone, with the real clients and nothing degraded."""
+    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
+        assert [choice.adapter for choice in choices(pointed)] == [
+            "Azure AI Search",
+            "Document Intelligence",
+            "local agent",
+            "Azure OpenAI",
+        ]
+        found, run = asyncio.run(asked(pointed))
+    assert found == [TEXT]
+    assert run.degraded == []
+
+
+def test_an_index_outlives_its_service(tmp_path: Path) -> None:
+    here = replace(settings.DEFAULTS, data_dir=tmp_path)
+    with neighbours(here) as pointed:
+        asyncio.run(asked(pointed))
+    with neighbours(here) as pointed:
+        kit = bootstrap.build(pointed)
+
+        async def held() -> int:
+            try:
+                return (await kit.index.store.describe()).chunks
+            finally:
+                await kit.close()
+
+        assert asyncio.run(held()) == 1
+
+
+def test_setup_creates_the_index_and_may_be_repeated(tmp_path: Path) -> None:
+    """S1-23..33: `rag setup` is done when the neighbours are; again it upgrades."""
+    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
+        assert asyncio.run(bootstrap.setup(pointed)) == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
+
+
+def test_serve_azure_says_where_they_are_and_stops_when_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rag_core.cli", "serve", "--azure", "--port", "0", "--data", str(tmp_path)]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root, env=os.environ) as server:
+        assert server.stdout
+        told = [server.stdout.readline() for _ in range(3)]
+        for line in server.stdout:
+            if line.startswith("Ctrl-C"):
+                server.send_signal(signal.SIGINT)
+    assert [line.split()[0] for line in told] == ["azure_search", "azure_openai", "doc_intelligence"]
+    assert server.returncode == 0
+
+
+def test_the_keys_are_not_in_what_is_printed(tmp_path: Path) -> None:
+    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
+        assert pointed.azure_search_key
+        assert pointed.azure_search_key not in addresses(pointed)
+
+
+def test_setup_without_a_service_says_so_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AZURE_SEARCH_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AZURE_SEARCH_API_KEY", "key")
+    assert main(["setup"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("rag: Azure AI Search did not answer")
+    assert err.count("\n") == 1

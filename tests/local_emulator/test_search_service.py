@@ -1,0 +1,433 @@
+"""The emulated search service through the Azure SDK and over plain REST."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from azure.core.credentials import AzureKeyCredential
+from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.search.documents import SearchClient
+from azure.search.documents.aio import SearchClient as AsyncSearchClient
+from azure.search.documents.indexes import SearchIndexClient
+from azure.search.documents.indexes.models import SearchIndex
+from azure.search.documents.models import VectorizedQuery
+from werkzeug.test import Client
+
+from local_emulator.search_service import SearchService, running
+from rag_core.errors import Unavailable
+
+VERSION = "api-version=2026-04-01"
+KEY = {"api-key": "k"}
+DOCS = "/indexes('docs')/docs/"
+INDEX: dict[str, Any] = {
+    "name": "docs",
+    "fields": [
+        {"name": "id", "type": "Edm.String", "key": True, "searchable": False},
+        {"name": "title", "type": "Edm.String"},
+        {"name": "content", "type": "Edm.String", "analyzer": "en.lucene"},
+        {"name": "tags", "type": "Collection(Edm.String)"},
+        {"name": "page", "type": "Edm.Int32"},
+        {"name": "vector", "type": "Collection(Edm.Single)", "dimensions": 2, "vectorSearchProfile": "p"},
+    ],
+    "vectorSearch": {
+        "algorithms": [{"name": "a", "kind": "exhaustiveKnn"}],
+        "profiles": [{"name": "p", "algorithm": "a"}],
+    },
+    "semantic": {
+        "defaultConfiguration": "s",
+        "configurations": [
+            {
+                "name": "s",
+                "prioritizedFields": {
+                    "titleField": {"fieldName": "title"},
+                    "prioritizedContentFields": [{"fieldName": "content"}],
+                },
+            }
+        ],
+    },
+}
+DOCUMENTS: list[dict[str, Any]] = [
+    {"id": "a", "title": "Gearbox", "content": "The gearbox shifts late.", "page": 1, "vector": [1, 0], "tags": ["x"]},
+    {"id": "b", "title": "Engine", "content": "Misfires. The engine misfires when cold.", "page": 2, "vector": [0, 1]},
+    {"id": "c", "title": "Engine mount", "content": "A shifting engine.", "vector": [1, 1], "tags": ["x", "y"]},
+    {"id": "d", "title": "Brakes", "content": "Pads wear out.", "page": 3},
+]
+
+
+class Judge:
+    """A reranker by the share of the question's words; it can be out of order."""
+
+    name = "judge"
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+
+    async def scores(self, text: str, passages: Sequence[str]) -> list[float]:
+        if self.failure:
+            raise self.failure
+        words = text.lower().split()
+        return [sum(word in passage.lower() for word in words) / len(words) for passage in passages]
+
+
+def service(folder: Path | None = None, *, reranker: Judge | None = None) -> Client:
+    return Client(SearchService(folder, keys={"k", "other"}, reranker=reranker))
+
+
+def filled(reranker: Judge | None = None) -> Client:
+    client = service(reranker=reranker)
+    assert client.post(f"/indexes?{VERSION}", json=INDEX, headers=KEY).status_code == 201
+    assert changed(client, DOCUMENTS)[0] == 200
+    return client
+
+
+def changed(client: Client, actions: Sequence[dict[str, Any]]) -> tuple[int, Any]:
+    response = client.post(f"{DOCS}search.index?{VERSION}", json={"value": actions}, headers=KEY)
+    return response.status_code, response.json
+
+
+def asked(client: Client, **body: Any) -> tuple[int, Any]:
+    response = client.post(f"{DOCS}search.post.search?{VERSION}", json=body, headers=KEY)
+    return response.status_code, response.json
+
+
+def ids(client: Client, **body: Any) -> list[str]:
+    status, answer = asked(client, **body)
+    assert status == 200, answer
+    return [hit["id"] for hit in answer["value"]]
+
+
+def near(vector: list[float], k: int = 3, **more: Any) -> dict[str, Any]:
+    return {"kind": "vector", "vector": vector, "k": k, "fields": "vector", **more}
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running(SearchService(None, keys={"k"}, reranker=Judge())) as address:
+        SearchIndexClient(address, AzureKeyCredential("k")).create_index(SearchIndex(INDEX))
+        SearchClient(address, "docs", AzureKeyCredential("k")).upload_documents(DOCUMENTS)
+        yield address
+
+
+def test_the_sync_sdk_works_against_it(url: str) -> None:
+    """S1-23: the index lives in Azure AI Search, here behind the vendor's own client."""
+    with SearchClient(url, "docs", AzureKeyCredential("k")) as client:
+        found = client.search(
+            "engine misfires",
+            filter="page ge 1",
+            facets=["tags"],
+            include_total_count=True,
+            query_type="semantic",
+            query_caption="extractive",
+            query_answer="extractive|count-1,threshold-0.5",
+            vector_queries=[VectorizedQuery(vector=[0, 1], k_nearest_neighbors=2, fields="vector")],
+        )
+        hits = list(found)
+        assert [hit["id"] for hit in hits] == ["b", "a"]
+        assert hits[0]["@search.reranker_score"] == 4.0
+        assert hits[0]["@search.captions"][0].text == "Misfires. The engine misfires when cold."
+        assert found.get_answers()[0].key == "b"
+        assert found.get_count() == 2
+        assert found.get_facets() == {"tags": [{"value": "x", "count": 1}]}
+        with pytest.raises(ResourceNotFoundError):
+            client.get_document("nobody")
+
+
+async def test_the_async_sdk_works_against_it(url: str) -> None:
+    async with AsyncSearchClient(url, "docs", AzureKeyCredential("k")) as client:
+        found = await client.search("gearbox OR brakes", select=["id"], search_mode="any")
+        assert [hit["id"] async for hit in found] == ["a", "d"]
+        assert await client.get_document_count() == len(DOCUMENTS)
+        with pytest.raises(HttpResponseError, match="scoringProfile"):
+            await anext(await client.search("x", scoring_profile="p"))
+
+
+async def test_the_async_sdk_pages_through_more_than_a_page(url: str) -> None:
+    SearchIndexClient(url, AzureKeyCredential("k")).create_index(SearchIndex(INDEX | {"name": "many"}))
+    async with AsyncSearchClient(url, "many", AzureKeyCredential("k")) as client:
+        await client.upload_documents([{"id": f"{i:03}"} for i in range(120)])
+        found = [hit["id"] async for hit in await client.search("*", order_by=["id"])]
+    assert found == [f"{i:03}" for i in range(120)]
+
+
+@pytest.mark.parametrize(("headers", "status"), [({}, 401), ({"api-key": "wrong"}, 403), ({"api-key": "other"}, 200)])
+def test_a_request_needs_one_of_the_keys(headers: dict[str, str], status: int) -> None:
+    assert service().get(f"/indexes?{VERSION}", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/knowledgebases"),
+        ("POST", "/synonymmaps"),
+        ("POST", "/indexers"),
+        ("GET", f"{DOCS}search"),
+        ("POST", f"{DOCS}anything"),
+    ],
+)
+def test_an_operation_that_is_not_there_is_501(method: str, path: str) -> None:
+    assert service().open(f"{path}?{VERSION}", method=method, headers=KEY, json={}).status_code == 501
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"queryType": "full"},
+        {"scoringProfile": "p"},
+        {"scoringParameters": ["a-1"]},
+        {"debug": "semantic"},
+        {"speller": "lexicon"},
+        {"queryLanguage": "en-us"},
+        {"hybridSearch": {"maxTextRecallSize": 5}},
+        {"filter": "search.ismatch('x')"},
+        {"facets": ["page,metric:sum"]},
+        {"facets": ["page > tags"]},
+        {"facets": ["page,timeoffset:+01:00"]},
+        {"vectorQueries": [{"kind": "text", "text": "x", "fields": "vector"}]},
+        {"vectorQueries": [near([1, 0], oversampling=2)]},
+        {"vectorQueries": [near([1, 0], threshold={"kind": "vectorSimilarity", "value": 0.5})]},
+    ],
+    ids=lambda body: next(iter(body)),
+)
+def test_a_parameter_that_is_not_implemented_is_501_and_never_ignored(body: dict[str, Any]) -> None:
+    status, answer = asked(filled(), search="engine", **body)
+    assert (status, answer["error"]["code"]) == (501, "NotImplemented")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"unheard": 1},
+        {"top": -1},
+        {"top": "5"},
+        {"top": True},
+        {"top": 2.5},
+        {"skip": 100_001},
+        {"searchMode": "some"},
+        {"searchFields": "page"},
+        {"searchFields": "nobody"},
+        {"select": "nobody"},
+        {"highlight": "page"},
+        {"facets": ["nobody"]},
+        {"facets": ["page,count:x"]},
+        {"facets": ["page,values:1|2,interval:3"]},
+        {"facets": ["title,values:1|2"]},
+        {"answers": "extractive"},
+        {"vectorQueries": [near([1, 0, 0])]},
+        {"vectorQueries": [near([1, 0], k=0)]},
+        {"vectorQueries": [near([1, 0], weight=0)]},
+        {"vectorQueries": [near([1, 0]) | {"fields": "title"}]},
+        {"queryType": "semantic", "semanticConfiguration": "nobody"},
+        {"queryType": "semantic", "orderby": "page"},
+        {"queryType": "semantic", "semanticMaxWaitInMilliseconds": 5},
+    ],
+    ids=str,
+)
+def test_a_wrong_parameter_is_400(body: dict[str, Any]) -> None:
+    status, answer = asked(filled(Judge()), search="engine", **body)
+    assert status == 400
+    assert answer["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"name": "Bad Name"}, 400),
+        ({"fields": []}, 400),
+        ({"fields": [{"name": "id", "type": "Edm.String"}]}, 400),
+        ({"fields": [{"name": "id", "type": "Edm.Text", "key": True}]}, 400),
+        ({"fields": [*INDEX["fields"], {"name": "ID", "type": "Edm.String"}]}, 400),
+        ({"semantic": {"configurations": [{"name": "s"}]}}, 400),
+        (
+            {"semantic": {"configurations": [{"name": "s", "prioritizedFields": {"titleField": {"fieldName": "q"}}}]}},
+            400,
+        ),
+        ({"vectorSearch": {"algorithms": [], "profiles": []}}, 400),
+        ({"vectorSearch": {"compressions": [{"name": "c"}]}}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "analyzer": "ja.lucene"}]}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "synonymMaps": ["m"]}]}, 501),
+        ({"permissionFilterOption": "enabled"}, 501),
+        ({"defaultScoringProfile": "p"}, 501),
+        ({"encryptionKey": {"keyVaultKeyName": "k"}}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "normalizer": "lowercase"}]}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "permissionFilter": "userIds"}]}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "stored": False}]}, 400),
+    ],
+    ids=str,
+)
+def test_a_definition_is_checked_whole(change: dict[str, Any], status: int) -> None:
+    assert service().post(f"/indexes?{VERSION}", json=INDEX | change, headers=KEY).status_code == status
+
+
+def test_a_read_on_behalf_of_a_user_is_501_and_never_an_unfiltered_answer() -> None:
+    headers = {**KEY, "x-ms-query-source-authorization": "token"}
+    response = filled().post(f"{DOCS}search.post.search?{VERSION}", json={"search": "*"}, headers=headers)
+    assert response.status_code == 501
+
+
+def test_fields_may_be_added_to_an_index_but_not_taken_away() -> None:
+    client, path = filled(), f"/indexes('docs')?{VERSION}"
+    more = INDEX | {"fields": [*INDEX["fields"], {"name": "year", "type": "Edm.Int32"}]}
+    assert client.put(path, json=more, headers=KEY).status_code == 200
+    assert ids(client, search="engine", filter="year eq null") == ["c", "b"]
+    assert client.put(path, json=INDEX, headers=KEY).status_code == 400
+
+
+def test_a_batch_of_more_than_a_thousand_is_413_and_changes_nothing() -> None:
+    client = filled()
+    assert changed(client, [{"id": f"n{i}"} for i in range(1001)])[0] == 413
+    assert client.get(f"{DOCS}$count?{VERSION}", headers=KEY).text == "4"
+
+
+def test_a_body_of_more_than_16_mib_is_413() -> None:
+    assert changed(filled(), [{"id": "big", "content": "x" * (16 * 1024 * 1024)}])[0] == 413
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"id": "not a key"},
+        {"id": "_x"},
+        {"id": ""},
+        {"title": "no key"},
+        {"id": "z", "nobody": 1},
+        {"id": "z", "page": "1"},
+        {"id": "z", "page": 2**31},
+        {"id": "z", "tags": "x"},
+        {"id": "z", "vector": [1]},
+        {"id": "z", "@search.action": "replace"},
+    ],
+    ids=str,
+)
+def test_one_malformed_document_refuses_the_whole_batch(bad: dict[str, Any]) -> None:
+    client = filled()
+    assert changed(client, [{"id": "fine"}, bad])[0] == 400
+    assert client.get(f"{DOCS}$count?{VERSION}", headers=KEY).text == "4"
+
+
+@pytest.mark.parametrize("data", [b"{", b'{"value": NaN}', b"[" * 100_000, b'{"search": "\\ud800"}'])
+def test_a_body_that_is_not_strict_json_is_400(data: bytes) -> None:
+    assert filled().post(f"{DOCS}search.post.search?{VERSION}", data=data, headers=KEY).status_code == 400
+
+
+def test_a_later_action_of_a_batch_sees_the_earlier_one() -> None:
+    client = filled()
+    actions = [{"id": "a", "@search.action": "delete"}, {"id": "a", "@search.action": "merge", "page": 5}]
+    status, answer = changed(client, actions)
+    assert status == 207
+    assert [one["statusCode"] for one in answer["value"]] == [200, 404]
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "found"),
+    [
+        ("engine brakes", "any", ["d", "c", "b"]),
+        ("engine misfires", "all", ["b"]),
+        ("engine +misfires", "any", ["b"]),
+        ("gearbox | brakes", "all", ["d", "a"]),
+        ("engine -misfires", "all", ["c"]),
+        ('"engine misfires"', "any", ["b"]),
+        ('"misfires engine"', "any", []),
+        ("gear*", "any", ["a"]),
+        ("(gearbox | brakes) -pads", "all", ["a"]),
+        ("shift", "any", ["c", "a"]),
+        ("the", "any", []),
+        ('" ( + | - ) "" *', "any", []),
+        ("", "any", ["a", "b", "c", "d"]),
+    ],
+)
+def test_the_simple_syntax(text: str, mode: str, found: list[str]) -> None:
+    assert sorted(ids(filled(), search=text, searchMode=mode)) == sorted(found)
+
+
+def test_search_fields_narrow_the_words() -> None:
+    assert ids(filled(), search="engine", searchFields="title") == ["b", "c"]
+    assert ids(filled(), search="misfires", searchFields="title") == []
+
+
+def test_what_was_deleted_is_not_found_and_its_words_do_not_count() -> None:
+    client = filled()
+    before = asked(client, search="engine")[1]["value"]
+    changed(client, [{"id": "new", "content": "engine " * 9}])
+    assert "new" in ids(client, search="engine")
+    changed(client, [{"id": "new", "@search.action": "delete"}])
+    assert asked(client, search="engine")[1]["value"] == before
+
+
+def test_vectors_are_ranked_exactly_by_one_over_one_plus_distance() -> None:
+    hits = asked(filled(), vectorQueries=[near([1, 0])])[1]["value"]
+    assert [(hit["id"], hit["@search.score"]) for hit in hits] == [
+        ("a", 1.0),
+        ("c", pytest.approx(1 / (2 - 2**-0.5), abs=1e-6)),
+        ("b", 0.5),
+    ]
+
+
+@pytest.mark.parametrize(("mode", "found"), [("preFilter", ["b"]), ("postFilter", []), ("strictPostFilter", [])])
+def test_a_filter_comes_before_or_after_the_nearest(mode: str, found: list[str]) -> None:
+    assert ids(filled(), vectorQueries=[near([1, 0], k=1)], filter="page eq 2", vectorFilterMode=mode) == found
+
+
+def test_words_and_vectors_are_fused_by_rank_and_weight() -> None:
+    hits = asked(filled(), search="brakes", vectorQueries=[near([1, 0], k=2, weight=2.0)])[1]["value"]
+    assert [(hit["id"], hit["@search.score"]) for hit in hits] == [
+        ("a", pytest.approx(2 / 60)),
+        ("c", pytest.approx(2 / 61)),
+        ("d", pytest.approx(1 / 60)),
+    ]
+
+
+def test_debug_tells_what_each_leg_gave() -> None:
+    hits = asked(filled(), search="brakes", vectorQueries=[near([1, 0], k=2)], debug="vector")[1]["value"]
+    given = {hit["id"]: hit["@search.documentDebugInfo"]["vectors"]["subscores"] for hit in hits}
+    assert given["a"] == {"text": None, "vectors": [{"vector": {"searchScore": 1.0, "vectorSimilarity": 1.0}}]}
+    assert given["d"]["text"]["searchScore"] > 0
+
+
+def test_without_a_ranker_a_semantic_query_is_refused_as_by_a_service_without() -> None:
+    status, answer = asked(filled(), search="engine", queryType="semantic")
+    assert (status, answer["error"]["code"]) == (400, "FeatureNotSupportedInService")
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "reason"),
+    [(Unavailable("no model"), 503, "transient"), (TimeoutError(), 408, "maxWaitExceeded")],
+)
+def test_a_ranker_that_fails_is_an_error_or_a_partial_answer_as_asked(
+    failure: Exception, status: int, reason: str
+) -> None:
+    client = filled(Judge(failure))
+    assert asked(client, search="engine", queryType="semantic")[0] == status
+    partial, answer = asked(client, search="engine", queryType="semantic", semanticErrorHandling="partial")
+    assert partial == 206
+    assert answer["@search.semanticPartialResponseReason"] == reason
+    assert [hit["id"] for hit in answer["value"]] == ["c", "b"]
+
+
+def test_null_is_least_in_an_order() -> None:
+    assert ids(filled(), search="*", orderby="page") == ["c", "a", "b", "d"]
+    assert ids(filled(), search="*", orderby="page desc") == ["d", "b", "a", "c"]
+
+
+def test_facets_of_numbers_by_interval() -> None:
+    answer = asked(filled(), search="*", facets=["page,interval:2"])[1]
+    assert answer["@search.facets"]["page"] == [{"value": 0, "count": 1}, {"value": 2, "count": 2}]
+
+
+def test_indexes_and_documents_outlive_the_service(tmp_path: Path) -> None:
+    with running(SearchService(tmp_path, keys={"k"})) as url:
+        SearchIndexClient(url, AzureKeyCredential("k")).create_index(SearchIndex(INDEX))
+        SearchClient(url, "docs", AzureKeyCredential("k")).upload_documents(DOCUMENTS)
+    again = service(tmp_path)
+    assert ids(again, search="engine") == ["c", "b"]
+    assert ids(again, vectorQueries=[near([1, 0], k=1)]) == ["a"]
+
+
+def test_batches_from_many_threads_are_all_there() -> None:
+    client = filled()
+    batches = [[{"id": f"{thread}-{i}", "content": "word"} for i in range(20)] for thread in range(8)]
+    with ThreadPoolExecutor() as threads:
+        statuses = list(threads.map(lambda batch: changed(client, batch)[0], batches))
+    assert set(statuses) == {200}
+    assert asked(client, search="word", count=True)[1]["@odata.count"] == 160

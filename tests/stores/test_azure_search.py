@@ -1,0 +1,228 @@
+"""What is particular to Azure AI Search: its index, its own ranking, its limits. The rest is in tests/contracts."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
+
+import pytest
+from azure.core.credentials import AzureKeyCredential
+from azure.search.documents.aio import SearchClient
+from azure.search.documents.models import IndexDocumentsBatch
+from werkzeug.wrappers import Request
+
+from local_emulator.search_service import SearchService
+from local_emulator.serving import served
+from rag_core.errors import Conflict, Misconfigured, NotFound
+from rag_core.model import Scope
+from rag_core.ports import Probe
+from rag_core.stores.azure_search import AzureSearchStore, schema, sending
+from rag_core.stores.azure_search.sending import Action, batches
+from tests.fakes import OverlapReranker
+from tests.faults.search_faults import Faulty
+from tests.stores.sample import SCOPE, SPACE, chunk, document, find, ids, probe, put, vector
+
+INDEX = "particular"
+
+
+class Served:
+    """A service that is watched: `asked` holds the bodies of its requests by the last part of the path."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.fault: dict[str, str] = {}
+
+    def plan(self, request: Request) -> str | None:
+        last = request.path.rpartition("/")[2]
+        if request.method == "POST":
+            self.asked.append((last, json.loads(request.get_data())))
+        return self.fault.get(last)
+
+    def bodies(self, last: str) -> list[dict[str, Any]]:
+        return [body for name, body in self.asked if name == last]
+
+
+@pytest.fixture
+def watched() -> Served:
+    return Served()
+
+
+@pytest.fixture
+def url(watched: Served) -> Iterator[str]:
+    service = SearchService(None, keys={"key"}, reranker=OverlapReranker())
+    with served(Faulty(service, watched.plan)) as address:
+        yield address
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[AzureSearchStore]:
+    made = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE)
+    await made.setup()
+    yield made
+    await made.close()
+
+
+def test_the_index_has_the_documented_fields() -> None:
+    """S1-24..33: names and types; the vector's width is the embedding profile's (C05)."""
+    fields = {field["name"]: field for field in schema.definition("x", 1536)["fields"]}
+    text, texts = "Edm.String", "Collection(Edm.String)"
+    documented = {
+        "id": text, "workflow_id": text, "content": text, "content_vector": "Collection(Edm.Single)", "title": text,
+        "source": text, "page_number": "Edm.Int32", "chunk_summary": text, "entities": text, "entity_codes": texts,
+    }  # fmt: skip
+    assert {name: fields[name]["type"] for name in documented} == documented
+    assert fields["content_vector"]["dimensions"] == 1536
+    assert fields["workflow_id"]["filterable"]
+    assert fields["entity_codes"]["facetable"]
+    assert [name for name, field in fields.items() if field.get("key")] == ["key"]
+    assert schema.width(schema.definition("x", 384)) == 384
+
+
+async def test_setup_makes_an_index_once_and_later_adds_what_it_lacks(url: str, store: AzureSearchStore) -> None:
+    """S1-23: an index of an earlier version gets the new fields, and keeps its documents."""
+    assert await store.setup() == "unchanged"
+    await put(store, "doc", ["words stay"])
+    service = store._service
+    whole = await service.definition()
+    assert whole is not None
+    older = {**whole, "name": "older", "fields": [f for f in whole["fields"] if f["name"] not in ("codes", "facts")]}
+    service.index = "older"
+    await service.define(older)
+    assert await store.setup() == "upgraded"
+    assert {f["name"] for f in (await service.definition() or {})["fields"]} == {f["name"] for f in whole["fields"]}
+    assert await store.setup() == "unchanged"
+
+
+async def test_another_model_is_refused_at_setup_before_anything_is_written(url: str, store: AzureSearchStore) -> None:
+    """C05, C52, S1-27: the width by the index itself, the model's name by what is stored."""
+    await put(store, "doc", ["some words"])
+    for dimensions, space in ((8, SPACE), (0, ""), (16, "another model")):
+        other = AzureSearchStore(url, "key", INDEX, dimensions=dimensions, space=space)
+        with pytest.raises(Conflict) as refused:
+            await other.setup()
+        assert refused.value.code == "reindex_required"
+        await other.close()
+    assert await store.setup() == "unchanged"
+
+
+async def test_without_an_index_or_a_key_the_operator_is_told_what_to_do(url: str) -> None:
+    for key, index, code in (("key", "none", "index_missing"), ("wrong", INDEX, "search_unauthorized")):
+        made = AzureSearchStore(url, key, index, dimensions=16)
+        with pytest.raises(Misconfigured) as told:
+            await made.describe()
+        assert told.value.code == code
+        assert key not in told.value.message.replace("key", "") or key == "key"
+        await made.close()
+
+
+async def test_words_and_meaning_go_in_one_request_and_the_service_fuses_them(
+    store: AzureSearchStore, watched: Served
+) -> None:
+    """C33: hybrid by the service: 1 / (60 + rank) of each leg, rank from 0, filtered before ranking."""
+    await put(store, "brakes", ["brake line", "bleed the brake fluid line", "pads wear evenly"])
+    legs = [ids(await find(store, "brake line", how=how)) for how in ("words", "meaning")]
+    watched.asked.clear()
+    both = await find(store, "brake line")
+    (body,) = watched.bodies("docs/search.post.search".rpartition("/")[2])
+    assert (body["search"], body["vectorQueries"][0]["k"], body["vectorFilterMode"]) == ("brake line", 50, "preFilter")
+    for hit in both:
+        assert hit.score == pytest.approx(
+            sum(1 / (60 + leg.index(hit.chunk.id)) for leg in legs if hit.chunk.id in leg)
+        )
+
+
+async def test_stop_words_alone_find_nothing_and_no_syntax_is_sent(store: AzureSearchStore, watched: Served) -> None:
+    """C10."""
+    await put(store, "doc", ["on the road"])
+    assert not await find(store, "the", how="words")
+    assert not await find(store, '"(*~', how="words")
+    watched.asked.clear()
+    await find(store, 'brake +(pads | "wear") -line~ o\'ring*', how="words")
+    (body,) = watched.bodies("search.post.search")
+    assert body["search"] == 'brake \\+\\(pads \\| \\"wear\\"\\) \\-line\\~ o\\\'ring\\*'
+    assert body["queryType"] == "simple"
+
+
+async def test_the_services_own_ranker_judges_for_a_probe_that_asks(store: AzureSearchStore, watched: Served) -> None:
+    """S1-07: its score on 0..1 is the signal, its caption is kept, marked words in HTML that is safe to show."""
+    await put(store, "doc", ["wear <b>pads</b> slowly", "the pads of brakes", "another thing"])
+    (hits,) = await store.search([Probe("original", "pads", None, "pads of brakes")], SCOPE, limit=5)
+    assert watched.bodies("search.post.search")[-1]["semanticQuery"] == "pads of brakes"
+    best = max(hits, key=lambda hit: hit.signals["semantic"])
+    assert best.chunk.content == "the pads of brakes"
+    assert all(0 <= hit.signals["semantic"] <= 1 and hit.captions for hit in hits)
+    assert all("<b>" not in caption.highlights for hit in hits for caption in hit.captions)
+    (plain,) = await store.search([Probe("original", "pads")], SCOPE, limit=5)
+    assert not any("semantic" in hit.signals or hit.captions for hit in plain)
+
+
+async def test_more_than_a_page_of_chunks_comes_whole_and_in_order(store: AzureSearchStore) -> None:
+    """The service gives 1,000 documents a page, and takes 1,000 a batch."""
+    await put(store, "long", [f"line {i}" for i in range(2_300)])
+    assert [c.ordinal for c in await store.select(SCOPE, limit=5_000)] == list(range(2_300))
+    assert len(await store.get([f"long:{i:03}" for i in range(1_200)], SCOPE)) == 1_200
+    assert len(await store.vectors("long", SCOPE)) == 2_300
+    told = await put(store, "long", ["short now"])
+    assert (told.removed, told.failed) == (2_300, ())
+    assert len(await store._service.search("*", select=["key"], top=10_000)) == 2
+
+
+def test_batches_keep_to_the_limits_of_the_service() -> None:
+    small = [Action(str(i), "x" * 10) for i in range(2_500)]
+    assert [len(batch) for batch in batches(small)] == [1_000, 1_000, 500]
+    large = [Action(str(i), "é" * 3_000_000) for i in range(5)]
+    assert [len(batch) for batch in batches(large)] == [2, 2, 1]
+    assert [action for batch in batches(small) for action in batch] == small
+
+
+async def test_one_chunk_that_the_service_cannot_take_is_named_and_the_rest_is_there(store: AzureSearchStore) -> None:
+    """C51: a batch refused as a whole is halved down to the one that is at fault."""
+    chunks = [chunk("doc", i, f"line {i}") for i in range(9)]
+    vectors: list[Sequence[float]] = [vector(c.content) for c in chunks]
+    vectors[4] = [float("nan")] * 16
+    told = await store.replace_document(document("doc"), chunks, vectors, SCOPE, space=SPACE)
+    assert told.failed == ("doc:004",)
+    assert [c.ordinal for c in await store.select(SCOPE, limit=20)] == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert await store.flush() == ()
+
+
+async def test_a_batch_too_large_is_halved_until_it_fits(
+    store: AzureSearchStore, watched: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C51: the SDK's own halving fails with a TypeError, which is why ours is used."""
+    watched.fault["search.index"] = "too_large"
+    told = await put(store, "doc", [f"line {i}" for i in range(5)])
+    assert told.failed == ()
+    assert len(await store.select(SCOPE, limit=20)) == 5
+
+
+async def test_the_sdks_own_halving_fails(url: str, store: AzureSearchStore, watched: Served) -> None:
+    """The reason for `send_request`: when this fails, the SDK has been put right and the reason is gone."""
+    watched.fault["search.index"] = "too_large"
+
+    async with SearchClient(url, INDEX, AzureKeyCredential("key")) as client:
+        batch = IndexDocumentsBatch()
+        batch.add_upload_actions([{"key": f"k{i}"} for i in range(4)])
+        with pytest.raises(TypeError):
+            await client.index_documents(batch)
+
+
+async def test_a_document_waiting_to_be_sent_is_its_owners_already(store: AzureSearchStore, watched: Served) -> None:
+    """C14: not even while the service takes nothing can another user put a document in its place."""
+    ann, bob = Scope("w", "ann"), Scope("w", "bob")
+    watched.fault["search.index"] = "unauthorized"
+    with pytest.raises(Misconfigured):
+        await put(store, "diary", ["words of ann"], ann)
+    with pytest.raises((NotFound, Misconfigured)):
+        await put(store, "diary", ["words of bob"], bob)
+    watched.fault.clear()
+    assert await store.flush() == ()
+    assert [c.content for c in await store.select(ann, limit=5)] == ["words of ann"]
+    assert not await store.select(bob, limit=5)
+
+
+async def test_a_probe_without_words_or_vector_asks_nothing(store: AzureSearchStore, watched: Served) -> None:
+    watched.asked.clear()
+    assert await store.search([Probe("a"), Probe("b", "!?")], SCOPE, limit=5) == [[], []]
+    assert not watched.bodies("search.post.search")
+    assert probe("x").vector is not None
+    assert sending.MAX_ACTIONS == 1_000

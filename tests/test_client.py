@@ -1,0 +1,183 @@
+"""An agent's way in: the deployed function when it answers, this process otherwise, and the reply says which."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import function_app
+from local_emulator import host
+from rag_core import settings
+from rag_core.client import consult_rag, enrich_schema
+from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, Unavailable
+from rag_core.kit import Kit
+from rag_core.model import Filter
+from rag_core.settings import Settings
+from tests.fakes import chunk, filled, kit
+from tests.faults.server import Fault, black_hole, failing, reply, reset
+
+HERE = replace(settings.DEFAULTS, data_dir=None)
+
+
+@pytest.fixture
+async def parts() -> Kit:
+    """A kit whose index holds two passages, one of them about the superhero tables."""
+    hero = chunk("hero", "hair_colour_id is the colour of a superhero's hair", document="columns")
+    return kit(await filled(hero, chunk("gear", "P0700 is a fault of the transmission", "P0700")))
+
+
+def deployed(url: str, key: str | None = "the-key") -> Settings:
+    return replace(HERE, functions_url=url, functions_key=key)
+
+
+@pytest.fixture
+def function(parts: Kit) -> Iterator[str]:
+    """The address of a function app over the same parts, which wants the key "the-key"."""
+    app = function_app.build(lambda: HERE, lambda: parts)
+    with host.running(app, key="the-key") as url:
+        yield url
+
+
+async def test_without_a_function_the_local_agent_answers(parts: Kit) -> None:
+    """S1-34, S1-36: `advanced` by default, on the in-memory store."""
+    found = await consult_rag(query="P0700", workflow_id="garage", top_k=5, chosen=HERE, kit=parts)
+    assert found["served_by"] == "local"
+    assert found["pipeline"] == "advanced"
+    assert [document["id"] for document in found["documents"]][:1] == ["gear"]
+    assert "function_unavailable" not in [lesser["code"] for lesser in found["degraded"]]
+
+
+async def test_a_function_that_answers_is_used(function: str, parts: Kit) -> None:
+    """S1-35: the same question gives the same documents by way of HTTP."""
+    asked: dict[str, Any] = {"query": "P0700", "pipeline": "standard", "workflow_id": "garage", "top_k": 5}
+    remote = await consult_rag(**asked, chosen=deployed(function))
+    local = await consult_rag(**asked, chosen=HERE, kit=parts)
+    assert (remote["served_by"], local["served_by"]) == ("function", "local")
+    assert [d["id"] for d in remote["documents"]] == [d["id"] for d in local["documents"]]
+    assert set(remote) == set(local)
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_filters_mean_the_same_in_both_places(there: bool, function: str, parts: Kit) -> None:
+    """S1-35, S1-36: nothing of a question is dropped on the way to either."""
+    said = deployed(function) if there else HERE
+    conditions = (Filter("dtc", "in", ("P0700", "P0701")), Filter("document_id", "ne", "columns"))
+    asked: dict[str, Any] = {"query": "superhero", "pipeline": "standard", "workflow_id": "garage", "top_k": 5}
+    found = await consult_rag(**asked, filters=conditions, chosen=said, kit=parts)
+    assert [document["id"] for document in found["documents"]] == ["gear"]
+
+
+LOST: dict[str, tuple[Fault, str]] = {
+    "a reset": (reset, "did not answer"),
+    "500": (reply(500), "HTTP 500"),
+    "503 in our words": (reply(503, {"success": False, "error": {"code": "unavailable"}}), "HTTP 503 (unavailable)"),
+    "a web page": (reply(200, b"<html>", kind="text/html"), "HTTP 200"),
+    "no success": (reply(200, {"hello": "world"}), "HTTP 200"),
+    "an address elsewhere": (reply(302, location="https://example.com"), "HTTP 302"),
+    "a black hole": (black_hole, "did not answer"),
+}
+
+
+@pytest.mark.parametrize("fault", LOST)
+async def test_a_function_that_does_not_answer_is_stood_in_for(fault: str, parts: Kit) -> None:
+    """S1-35, S1-36: available is who connects and answers below 500; the reply says why it was not the function."""
+    failure, why = LOST[fault]
+    with failing(failure) as server:
+        said = replace(deployed(server.url), request_timeout_s=1.0)
+        found = await consult_rag(query="P0700", workflow_id="garage", top_k=5, chosen=said, kit=parts)
+    assert found["served_by"] == "local"
+    (lesser,) = [d for d in found["degraded"] if d["code"] == "function_unavailable"]
+    assert why in lesser["reason"]
+    assert found["documents"]
+
+
+async def test_nobody_there_is_stood_in_for(parts: Kit) -> None:
+    """S1-36."""
+    found = await consult_rag(
+        query="P0700", workflow_id="garage", top_k=5, chosen=deployed("http://127.0.0.1:9"), kit=parts
+    )
+    assert found["served_by"] == "local"
+
+
+async def test_a_refusal_is_an_answer(function: str, parts: Kit) -> None:
+    """S1-35: what the function refuses is refused, in its words, and not tried again elsewhere."""
+    with pytest.raises(InvalidRequest) as refused:
+        await consult_rag(query="P0700", pipeline="fast", chosen=deployed(function), kit=parts)
+    assert refused.value.field == "pipeline"
+    assert refused.value.message.startswith("pipeline must be ")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(409, Conflict), (429, Unavailable), (418, RagError)], ids=["409", "429", "418"]
+)
+async def test_each_refusal_is_the_error_that_it_is(status: int, error: type[RagError], parts: Kit) -> None:
+    told = {"success": False, "error": {"code": "its_code", "message": "its words", "field": None}}
+    with failing(reply(status, told)) as server, pytest.raises(error, match="its words") as refused:
+        await consult_rag(query="P0700", chosen=deployed(server.url), kit=parts)
+    assert refused.value.code == "its_code"
+
+
+@pytest.mark.parametrize(("key", "variable"), [("wrong", "RAG_FUNCTIONS_KEY"), (None, "RAG_FUNCTIONS_KEY")])
+async def test_a_wrong_key_is_the_operators_to_put_right(
+    key: str | None, variable: str, function: str, parts: Kit
+) -> None:
+    with pytest.raises(Misconfigured, match=variable):
+        await consult_rag(query="P0700", chosen=deployed(function, key), kit=parts)
+
+
+async def test_an_address_without_our_function_is_the_operators_to_put_right(parts: Kit) -> None:
+    with failing(reply(404)) as server, pytest.raises(Misconfigured, match="RAG_FUNCTIONS_URL"):
+        await consult_rag(query="P0700", chosen=deployed(server.url), kit=parts)
+
+
+async def test_a_schema_is_enriched_with_what_the_documents_say(parts: Kit) -> None:
+    """S1-53..55: the question names the tables; raw schema, heading, documents with source and page."""
+    asked: list[dict[str, Any]] = []
+
+    async def consult(**fields: Any) -> dict[str, Any]:
+        asked.append(fields)
+        return await consult_rag(**fields, chosen=HERE, kit=parts)
+
+    raw = "CREATE TABLE superhero (id INTEGER, hair_colour_id INTEGER)"
+    enriched = await enrich_schema(raw, ["superhero", "colour"], workflow_id="garage", top_k=1, consult=consult)
+    assert asked == [
+        {
+            "query": "database column meanings: superhero, colour",
+            "pipeline": "advanced",
+            "workflow_id": "garage",
+            "top_k": 1,
+        }
+    ]
+    assert enriched == (
+        f"{raw}\n\n## Context from Documentation\n"
+        "The columns (columns.txt, p. 1):\n> hair_colour_id is the colour of a superhero's hair\n"
+    )
+
+
+async def test_a_page_is_named_and_a_heading_in_a_document_stays_a_quotation() -> None:
+    """S1-54: a document cannot pose as the schema, nor as another section."""
+
+    async def consult(**_: Any) -> dict[str, Any]:
+        place = {"source": "data.pdf", "page": 7}
+        return {"documents": [{"title": "Data", "content": "one\n\n## Context from Documentation", "metadata": place}]}
+
+    enriched = await enrich_schema("raw", ["t"], workflow_id="w", consult=consult)
+    assert enriched.endswith("Data (data.pdf, p. 7):\n> one\n>\n> ## Context from Documentation\n")
+    assert enriched.count("\n## ") == 1
+
+
+async def test_a_schema_of_which_nothing_is_said_stays_as_it_is() -> None:
+    async def consult(**_: Any) -> dict[str, Any]:
+        return {"documents": []}
+
+    assert await enrich_schema("raw", ["t"], workflow_id="w", consult=consult) == "raw"
+
+
+async def test_many_questions_at_once_are_each_answered(function: str) -> None:
+    said = deployed(function)
+    replies = await asyncio.gather(
+        *(consult_rag(query="P0700", pipeline="standard", workflow_id="garage", chosen=said) for _ in range(8))
+    )
+    assert {found["served_by"] for found in replies} == {"function"}

@@ -94,7 +94,7 @@ class IndexRequest(Request):
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(way)} for way in UPLOADS]})
 
     content: Annotated[str, StringConstraints(min_length=1)] | None = None
-    content_base64: Annotated[str, StringConstraints(min_length=1)] | None = None
+    content_base64: str | None = None
     filename: Line | None = None
     blocks: Annotated[list[UploadedBlock], Field(min_length=1, max_length=100_000)] | None = None
     document_id: Id | None = None

@@ -181,6 +181,8 @@ UNREADABLE: list[tuple[dict[str, Any], int]] = [
     ({"content": "x", "blocks": [{"text": "x"}]}, 400),
     ({"content_base64": "eA=="}, 400),
     ({"content_base64": "x", "filename": "a.txt"}, 400),
+    ({"content_base64": "é", "filename": "a.txt"}, 400),
+    ({"content_base64": "", "filename": "a.txt"}, 422),
     ({"content_base64": "eA==", "filename": "a.exe"}, 415),
     ({"content_base64": "bm90IGEgcGRm", "filename": "a.pdf"}, 422),
     ({"content": " \n "}, 422),

@@ -144,6 +144,18 @@ async def test_a_word_index_of_another_moment_is_built_again(folder: Path, tmp_p
     assert ids(await find(EmbeddedStore(folder), "torque", how="words")) == ["manual:000"]
 
 
+async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> None:
+    store = EmbeddedStore(folder)
+    await find(store, "torque")
+    ((_, index),) = store._open()[1]._words.values()
+    writer = index._try_lock()
+    writer.delete_documents_by_term("version", 1)
+    writer.commit()
+    writer.wait_merging_threads()
+    await put(store, "more", ["another line"])
+    assert ids(await find(store, "torque", how="words")) == ["manual:000"]
+
+
 async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ DEFAULTS = Settings()
 def load(environment: Mapping[str, str] | None = None) -> Settings:
     """Read the environment. Raises Misconfigured, naming the variable, for a value that cannot be used."""
     values = os.environ if environment is None else environment
-    home = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
+    home = values.get("RAG_DATA_DIR") or str(DEFAULTS.data_dir)
     models = values.get("RAG_MODELS_DIR")
     return Settings(
         data_dir=None if home == ":memory:" else Path(home),

@@ -207,6 +207,32 @@ async def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(folder: Pa
     assert ids(await find(store, "torque", how="words")) == ["manual:000"]
 
 
+async def test_a_store_can_be_opened_and_read_while_another_process_writes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(truth, "BUSY_MS", 20)
+    other = apsw.Connection(str(truth.database(folder)))
+    other.execute("begin immediate")
+    assert len(await EmbeddedStore(folder).select(SCOPE, limit=9)) == 3
+    other.close()
+
+
+async def test_a_damaged_word_index_on_a_full_disk_leaves_the_search_by_meaning(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise apsw.FullError
+
+    monkeypatch.setattr(records, "new_generation", full)
+    for path in word_files(folder):
+        path.write_bytes(b"")
+    store = EmbeddedStore(folder)
+    with pytest.raises(Unavailable) as failure:
+        await find(store, "torque", how="words")
+    assert failure.value.code == "words_failed"
+    assert ids(await find(store, "torque", how="meaning"))
+
+
 async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(truth, "BUSY_MS", 20)
     store = EmbeddedStore(folder)

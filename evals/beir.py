@@ -1,4 +1,4 @@
-"""A labelled collection in the layout of BEIR: corpus.jsonl or corpus.jsonl.gz, queries.jsonl, qrels.tsv."""
+"""A labelled collection in the layout of BEIR: corpus.jsonl (or .gz), queries.jsonl, qrels.tsv or qrels/test.tsv."""
 
 import gzip
 import json
@@ -33,7 +33,8 @@ def load(directory: Path, *, queries: int | None = None) -> Collection:
     """Read a folder, with its first `queries` answerable queries. Raises Misconfigured, naming the file at fault."""
     try:
         passages = tuple(Passage(str(r["_id"]), r.get("title") or "", r["text"]) for r in records(corpus(directory)))
-        judgements = _judgements(directory / "qrels.tsv")
+        split = directory / "qrels" / "test.tsv"
+        judgements = _judgements(split if split.is_file() else directory / "qrels.tsv")
         asked = {str(r["_id"]): r["text"] for r in records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None

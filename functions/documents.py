@@ -1,6 +1,5 @@
 """Documents come in (S1-57), and their summaries go out (S1-58)."""
 
-import binascii
 from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -66,7 +65,7 @@ def _upload(asked: "IndexRequest") -> Upload:
 def _decoded(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:  # also a character that is not ASCII
         raise InvalidRequest("content_base64", "must be base64 without line breaks") from None
 
 

@@ -110,6 +110,8 @@ def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
     """
     if len(body) > limit:
         raise TooLarge(f"the body is over {limit} bytes", field="body", details={"limit_bytes": limit})
+    if not body:
+        raise InvalidRequest("body", "is empty: send a JSON object, with its Content-Length", code="invalid_json")
     _check_depth(body)
     try:
         data = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_number, parse_float=_number)

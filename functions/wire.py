@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StringConstraints, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from rag_core.errors import InvalidRequest
@@ -12,12 +12,20 @@ from rag_core.presets import PRESETS
 
 M = TypeVar("M", bound=BaseModel)
 
+
+def _said(text: str) -> str:
+    if not text.strip():
+        raise ValueError("the text should hold more than spaces")
+    return text
+
+
 EXACT = 2**53  # whole numbers up to here survive a JSON reader that makes every number a float
 Whole = Annotated[int, Field(ge=-EXACT, le=EXACT)]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=8000)]
+Said = Annotated[str, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
+Asked = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")]  # "metadata." and any column of a table
 Value = Annotated[str, StringConstraints(max_length=2000)] | bool | Whole | float
 Box = Annotated[tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)]  # JSON has no tuples
 Detail = Annotated[str, StringConstraints(max_length=256)] | bool | Whole | float
@@ -36,7 +44,9 @@ class Reply(BaseModel):
 
 
 class Conditions(Request):
-    """All of these must hold of a field."""
+    """All of these, at least one, must hold of a field."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     eq: Value | None = None
     ne: Value | None = None
@@ -47,10 +57,19 @@ class Conditions(Request):
     in_: Values | None = Field(default=None, alias="in")
 
 
+def _stated(conditions: Conditions) -> Conditions:
+    if not conditions.model_fields_set:
+        raise ValueError("must name a condition, such as eq or ge")
+    return conditions
+
+
+Stated = Annotated[Conditions, AfterValidator(_stated)]
+
+
 class ConsultRequest(Request):
     """A question to the index. A value stands for equality in `filters`, a list for any of its values."""
 
-    query: Text
+    query: Annotated[Said, StringConstraints(max_length=8000)]
     pipeline: Literal["standard", "rerank", "advanced", "facets"] | None = Field(
         default=None, description="advanced when neither this nor `preset` is given"
     )
@@ -61,8 +80,8 @@ class ConsultRequest(Request):
     enable_rerank: bool | None = None
     enable_query_expansion: bool | None = None
     enable_hyde: bool | None = None
-    filters: Annotated[dict[FieldName, Value | Values | Conditions], Field(max_length=20, **NO_OTHERS)] = {}
-    facets: Annotated[list[FieldName], Field(max_length=20)] = []
+    filters: Annotated[dict[Asked, Value | Values | Stated], Field(max_length=20, **NO_OTHERS)] = {}
+    facets: Annotated[list[Asked], Field(max_length=20)] = []
 
 
 class UploadedBlock(Request):
@@ -94,7 +113,7 @@ class IndexRequest(Request):
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(way)} for way in UPLOADS]})
 
     content: Annotated[str, StringConstraints(min_length=1)] | None = None
-    content_base64: Annotated[str, StringConstraints(min_length=1)] | None = None
+    content_base64: str | None = None
     filename: Line | None = None
     blocks: Annotated[list[UploadedBlock], Field(min_length=1, max_length=100_000)] | None = None
     document_id: Id | None = None
@@ -116,7 +135,7 @@ class SummaryRequest(Request):
 class CitationsRequest(Request):
     """A text whose sentences are to be held against the documents. `run_id` is echoed in `about_run`."""
 
-    text: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+    text: Annotated[Said, StringConstraints(max_length=20_000)]
     workflow_id: Id = "default"
     document_ids: Annotated[list[Id], Field(max_length=100)] = []
     run_id: Id | None = None

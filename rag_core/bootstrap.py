@@ -60,7 +60,7 @@ def local_embedder(settings: Settings) -> Embedder:
 
     folder = local_models.find("embedder", settings.models_dir)
     if folder is None:
-        return NoEmbedder(local_models.MISSING)
+        return NoEmbedder(local_models.missing("embedder", settings.models_dir))
     from rag_core.providers.local_embedder import LocalEmbedder  # wants the libraries that `find` has looked for
 
     return LocalEmbedder(folder, threads=settings.model_threads)
@@ -73,7 +73,7 @@ def local_reranker(settings: Settings) -> Reranker:
 
     folder = local_models.find("reranker", settings.models_dir)
     if folder is None:
-        return NoReranker(local_models.MISSING)
+        return NoReranker(local_models.missing("reranker", settings.models_dir))
     from rag_core.providers.cross_encoder import CrossEncoder
 
     return CrossEncoder(folder, threads=settings.model_threads)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from rag_core.errors import InvalidRequest, NotFound
+from rag_core.errors import InvalidRequest, NotFound, TooLarge
 from rag_core.index import Index
-from rag_core.model import Edge, Filter, Graph, Node, Scope
+from rag_core.model import ANY_ENTITY, FIELDS, Edge, Filter, Graph, Node, Scope
 from rag_core.ports import ChunkStore
 
 Operation = Literal["entity", "neighbors", "path", "top"]
 
-ANY = "entity_codes"
 MAX_DEPTH = 3
 MAX_LIMIT = 100
 MAX_HOPS = 6
@@ -40,6 +39,7 @@ async def explore(
     Raises:
         InvalidRequest: the operation needs a field that is missing, or a number is out of its range.
         NotFound: no chunk in scope has that entity.
+        TooLarge: a path was looked for through `VISITS` entities, and there are more.
     """
     _check("depth", depth, MAX_DEPTH)
     _check("limit", limit, MAX_LIMIT)
@@ -97,8 +97,13 @@ class _Around:
         for _ in range(MAX_HOPS):
             reached = []
             for source in frontier:
-                if target in before or visits == VISITS:
+                if target in before:
                     return before
+                if visits == VISITS:
+                    raise TooLarge(
+                        f"no path was found through {VISITS} entities: name two that are nearer",
+                        details={"limit": VISITS},
+                    )
                 visits += 1
                 fresh = [value for value, _ in await self._beside(source) if value not in before]
                 before.update(dict.fromkeys(fresh, source))
@@ -108,13 +113,13 @@ class _Around:
 
     async def _beside(self, value: str) -> list[tuple[str, int]]:
         """The entities in the same chunks and in how many, most frequent first."""
-        [facet] = await self.store.facets([ANY], self.scope, filters=[_has(value)], limit=EVERY_VALUE)
+        [facet] = await self.store.facets([ANY_ENTITY], self.scope, filters=[_has(value)], limit=EVERY_VALUE)
         return [(str(b.value), b.count) for b in facet.buckets if b.value != value and str(b.value) in self.known]
 
     async def _edge(self, source: str, target: str, count: int | None = None) -> Edge:
         both = [_has(source), _has(target)]
         if count is None:
-            count = dict(await self._beside(source))[target]
+            count = dict(await self._beside(source)).get(target, 0)  # 0: replaced since the path was found
         chunks = await self.store.select(self.scope, filters=both, limit=NAMED_CHUNKS)
         return Edge(source, target, count, tuple(chunk.id for chunk in chunks))
 
@@ -128,7 +133,7 @@ async def _known(scope: Scope, store: ChunkStore) -> dict[str, Node]:
 
 
 def _is_type(field: str) -> bool:
-    return field not in (ANY, "title", "source", "document_id", "page") and not field.startswith("metadata.")
+    return field not in FIELDS and not field.startswith("metadata.")
 
 
 def _named(field: str, value: str | None, known: Mapping[str, Node]) -> Node:
@@ -146,7 +151,7 @@ def _frequent_first(node: Node) -> tuple[int, str]:
 
 
 def _has(value: str) -> Filter:
-    return Filter(ANY, "eq", value)
+    return Filter(ANY_ENTITY, "eq", value)
 
 
 def _check(field: str, value: int, highest: int) -> None:

@@ -124,17 +124,21 @@ class Chunk:
     def place(self, start: int, end: int) -> Span | None:
         """The page and lines of characters `start` to `end` of the content; None when nothing is known.
 
-        A block's lines are kept in its text, so a line number is the span's first plus the line breaks before.
-        The page is the one on which the passage begins.
+        A block's lines are kept in its text, so a line number is the span's first plus the line breaks before; where
+        they are not, as in a row, the lines are all of the span's. The page is the one on which the passage begins.
         """
         touched = [s for s in self.spans if s.start < end and start < s.end]
         if not touched:
             return None
         first, last = touched[0], touched[-1]
-        line_start = first.line_start + self.content.count("\n", first.start, max(start, first.start))
-        line_end = last.line_start + self.content.count("\n", last.start, min(end, last.end))
-        line_start, line_end = min(line_start, first.line_end), min(line_end, last.line_end)  # a row has a line a cell
+        line_start, line_end = self._lines(first, start, end)[0], self._lines(last, start, end)[1]
         return Span(start, end, first.page, line_start, line_end, first.bbox)
+
+    def _lines(self, span: Span, start: int, end: int) -> tuple[int, int]:
+        breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end, span.end)]
+        if span.line_start + breaks[2] != span.line_end:  # laid out anew: a row has a line a cell
+            return span.line_start, span.line_end
+        return span.line_start + breaks[0], span.line_start + breaks[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,10 @@ class Hit:
 
 
 Ranking = Sequence[Hit]  # best first; each chunk once
+
+
+ANY_ENTITY = "entity_codes"  # the field that holds every entity of a chunk, whatever its type
+FIELDS = (ANY_ENTITY, "title", "source", "document_id", "page")  # of every chunk, besides its entity types and metadata
 
 
 @dataclass(frozen=True, slots=True)

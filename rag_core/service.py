@@ -1,5 +1,6 @@
 """The front door: consult the index, summarize a document, cite a text."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -10,7 +11,7 @@ from rag_core.kit import Kit
 from rag_core.model import Claim, Document, Entity, Query, Result, Scope
 from rag_core.pipelines import PIPELINES
 from rag_core.pipelines.facets import facets
-from rag_core.ports import LLM, Prompt, Reply, Reranker
+from rag_core.ports import LLM, ChunkStore, Prompt, Reply, Reranker
 from rag_core.run import Run
 from rag_core.stages import cite as citing
 from rag_core.stages.retrieve import embed
@@ -20,6 +21,7 @@ from rag_core.stages.summarize import summarize as summarized
 Origin = Literal["stored", "model", "extractive"]
 STORED: Origin = "stored"
 EVERY_CHUNK = 100_000
+FIELDS_NAMED = 20  # of those there are, when a filter asks for another
 SUMMARIZED_CHARS = 100_000  # some 25,000 tokens: within the window of every current chat model
 SUMMARY_S = 60.0
 CITE_S = 120.0
@@ -49,7 +51,7 @@ async def consult(query: Query, kit: Kit, run: Run, *, pipeline: str = "advanced
     if query.facets and pipeline != "facets":
         result = replace(result, facets=(await facets(query, kit, run)).facets)
     if not result.hits and not any(facet.total for facet in result.facets):
-        run.warn("no_results", "nothing in this workflow matches: try other words, or fewer filters")
+        run.warn(*await run.step("reason", _nothing_found(query, kit)))
     return result
 
 
@@ -88,11 +90,11 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
     judged = await run.attempt(
         "cite",
         citing.judge(claims, found, noting(kit, run).reranker),
-        otherwise=citing.judge_by_rule(claims, found),
+        otherwise=None,
         fallback="citations by rule, none of them verified",
         within_s=CITE_S,
     )
-    return tuple(judged)
+    return tuple(await asyncio.to_thread(citing.judge_by_rule, claims, found) if judged is None else judged)
 
 
 def noting(kit: Kit, run: Run) -> Kit:
@@ -130,6 +132,17 @@ class _NotedReranker:
         return scores
 
 
+async def _nothing_found(query: Query, kit: Kit) -> tuple[str, str]:
+    """Why nothing was found: a code, and what would be right."""
+    fields = await kit.index.store.facet_fields(query.scope)
+    unknown = sorted({condition.field for condition in query.filters} - set(fields))
+    if not fields:
+        return "nothing_indexed", "this workflow holds no document that the caller may see: index one first"
+    if unknown:
+        return "unknown_filter_field", f"nothing has {', '.join(unknown)}; there are {', '.join(fields[:FIELDS_NAMED])}"
+    return "no_results", "nothing in this workflow matches: try other words, or fewer filters"
+
+
 async def _summarized(
     document: Document, passages: Sequence[str], scope: Scope, kit: Kit, run: Run
 ) -> tuple[str, Origin]:
@@ -146,8 +159,15 @@ async def _summarized(
     if made is None:
         return extract(given), "extractive"
     text, local = made
-    await run.step("save", kit.index.store.save_summary(document.id, text, scope))
+    await run.step("save", _keep(text, document, scope, kit.index.store))
     return text, "extractive" if local else "model"
+
+
+async def _keep(summary: str, document: Document, scope: Scope, store: ChunkStore) -> None:
+    """Store the summary of a document, unless the document was replaced or removed while it was made."""
+    now = await store.document(document.id, scope)
+    if now and now.content_hash == document.content_hash:
+        await store.save_summary(document.id, summary, scope)
 
 
 def _within(passages: Sequence[str], chars: int) -> Iterator[str]:

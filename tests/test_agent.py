@@ -114,7 +114,7 @@ async def test_a_workflow_is_a_wall(agent: RAGRetrievalAgent) -> None:
     """S1-25: and the workflow asked is echoed."""
     reply = await agent.consult_rag_tool("P0700", "another")
     assert (reply["documents"], reply["workflow_id"]) == ([], "another")
-    assert [warning["code"] for warning in reply["warnings"]] == ["no_results"]
+    assert [warning["code"] for warning in reply["warnings"]] == ["nothing_indexed"]
 
 
 async def test_a_number_out_of_range_is_refused(agent: RAGRetrievalAgent) -> None:

@@ -3,7 +3,11 @@
 import json
 import subprocess
 import sys
+import time
+from functools import partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -69,9 +73,26 @@ def test_a_file_that_was_named_and_cannot_be_read_is_refused(
     assert out.endswith("2 refused\n")
 
 
+def test_a_file_may_take_longer_than_a_request_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=partial(next, count(step=3600)), perf_counter=time.perf_counter)
+    monkeypatch.setattr("rag_core.run.time", clock)
+    (tmp_path / "notes.md").write_text(NOTES)
+    assert main(["index", "--data", str(tmp_path / "data"), str(tmp_path / "notes.md")]) == 0
+
+
 def test_the_same_file_again_is_unchanged(notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", *here, str(notes)]) == 0
     assert capsys.readouterr().out.startswith("unchanged")
+
+
+def test_index_says_that_it_made_no_vectors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("The valve body is at the bottom of the case.")
+    assert main(["index", "--data", str(tmp_path / "data"), str(tmp_path / "*.txt")]) == 0
+    assert capsys.readouterr().out.count("Degraded: index: ") == 1
 
 
 def test_a_glob_is_understood_and_one_that_finds_nothing_is_refused(
@@ -133,6 +154,17 @@ def test_graph_shows_what_stands_together(here: list[str], capsys: pytest.Captur
     assert main(["graph", *here, "P0700", "--to", "P0715"]) == 0
     assert "P0700 → P0715" in capsys.readouterr().out
     assert main(["graph", *here, "P9999"]) == 2
+
+
+def test_graph_says_that_there_is_nothing_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data", str(tmp_path / "data")]
+    for code in ("P0700", "P0715"):
+        (tmp_path / f"{code}.txt").write_text(code)
+    assert main(["index", *data, str(tmp_path / "P0700.txt"), str(tmp_path / "P0715.txt")]) == 0
+    assert main(["graph", *data, "P0700", "--to", "P0715"]) == 0
+    assert "P0700 to P0715: no way within 6 steps" in capsys.readouterr().out
+    assert main(["graph", *data, "P0700"]) == 0
+    assert capsys.readouterr().out.endswith("No other entity stands with it.\n")
 
 
 @pytest.mark.parametrize("name", ["notes.md", "path"])
@@ -213,6 +245,24 @@ def test_a_wrong_argument_is_one_line_and_no_traceback(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        (["serve", "--port", "-1"], "a whole number from 0 to 65535"),
+        (["serve", "--port", "65536"], "a whole number from 0 to 65535"),
+        (["facets", "dtc", "--limit", "-5"], "a whole number from 1 to 1000000"),
+        (["eval", "run", ".", "--queries", "0"], "a whole number from 1 to 1000000"),
+        (["index", ".", "--workflow", "no/id"], "1 to 128 of A-Z a-z 0-9 . _ : -"),
+    ],
+)
+def test_an_option_out_of_its_range_is_told_what_it_may_be(
+    command: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(command)
+    assert f"must be {wanted}" in capsys.readouterr().err
+
+
 def test_doctor_names_the_parts_in_use(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", *here]) == 0
     out = capsys.readouterr().out
@@ -226,10 +276,11 @@ def test_doctor_says_what_is_missing_and_why(
     here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
-    main(["doctor", *here])
+    assert main(["doctor", *here]) == 0  # vectors are kept that nothing can be compared with: words still find
     out = capsys.readouterr().out
     assert "– embedder" in out
-    assert "RAG_MODELS_DIR" in out
+    assert "RAG_MODELS_DIR names has no embedder/model.onnx" in out
+    assert "RAG_MODELS_DIR names has no reranker/model.onnx" in out
 
 
 def test_doctor_names_a_setting_that_cannot_be_used(

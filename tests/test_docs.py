@@ -27,6 +27,11 @@ def test_a_default_of_the_page_is_the_default(name: str, default: str) -> None:
     assert settings.load({name: default}) == settings.load({})
 
 
+@pytest.mark.parametrize("name", ["RAG_DATA_DIR", "RAG_MODELS_DIR"])
+def test_an_empty_folder_is_one_that_is_not_set(name: str) -> None:
+    assert settings.load({name: ""}) == settings.load({})
+
+
 @pytest.mark.parametrize(("name", "span"), [(name, span) for name, _, span in SETTINGS if re.match(r"\d+ to", span)])
 def test_a_range_of_the_page_is_the_range(name: str, span: str) -> None:
     low, high = (int(number) for number in span.split(" to "))

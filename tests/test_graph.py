@@ -1,7 +1,7 @@
 import pytest
 
-from rag_core.errors import InvalidRequest, NotFound
-from rag_core.graph import explore
+from rag_core.errors import InvalidRequest, NotFound, TooLarge
+from rag_core.graph import _Around, explore
 from rag_core.index import Index
 from rag_core.model import Edge, Entity, Graph, Node, Scope
 from tests.fakes import SCOPE, chunk, filled
@@ -50,6 +50,27 @@ async def test_a_path_is_a_shortest_way(index: Index) -> None:
     graph = await explore("path", SCOPE, index, entity="P0700", target="BP-4471")
     assert graph.paths == (("P0700", "TCM", "pump", "BP-4471"),)
     assert graph.edges == (TO_TCM, TO_PUMP, Edge("pump", "BP-4471", 1, ("d",)))
+
+
+async def test_a_path_whose_passages_are_removed_meanwhile_is_still_an_answer(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = _Around._searched
+
+    async def then_dropped(around: _Around, start: str, target: str) -> dict[str, str]:
+        before = await searched(around, start, target)
+        await index.store.drop("manual", SCOPE)
+        return before
+
+    monkeypatch.setattr(_Around, "_searched", then_dropped)
+    graph = await explore("path", SCOPE, index, entity="P0700", target="TCM")
+    assert graph.edges == (Edge("P0700", "TCM", 0),)
+
+
+async def test_a_path_that_was_given_up_is_not_told_as_none(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_core.graph.VISITS", 2)
+    with pytest.raises(TooLarge):
+        await explore("path", SCOPE, index, entity="P0700", target="BP-4471")
 
 
 async def test_there_is_no_path_between_parts_that_do_not_touch(index: Index) -> None:

@@ -38,3 +38,10 @@ def test_a_row_of_a_table_is_one_line_however_many_cells_it_has() -> None:
     place = row.place(12, 22)
     assert place is not None
     assert (place.line_start, place.line_end) == (7, 7)
+
+
+def test_a_row_over_several_lines_is_cited_with_all_of_them() -> None:
+    text = "code: P0700\nmake: ACME\nnote: one\ntwo"
+    place = chunk("a", text, spans=(Span(0, len(text), None, 7, 8),)).place(text.index("make"), text.index("note"))
+    assert place is not None
+    assert (place.line_start, place.line_end) == (7, 8)

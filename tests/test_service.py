@@ -4,7 +4,8 @@ import pytest
 
 from rag_core.errors import InvalidRequest, NotFound
 from rag_core.index import Index
-from rag_core.model import Document, Entity, Scope
+from rag_core.model import Document, Entity, Filter, Scope
+from rag_core.ports import Prompt, Reply
 from rag_core.run import Run
 from rag_core.service import cite, consult, summarize
 from tests.fakes import SCOPE, Down, ScriptedLLM, chunk, filled, grades, kit, query
@@ -66,6 +67,16 @@ async def test_nothing_found_is_said_to_be_nothing() -> None:
     assert [w.code for w in run.warnings] == ["no_results"]
 
 
+async def test_an_empty_workflow_and_an_unknown_field_are_told_apart_from_words_that_match_nothing() -> None:
+    """C09 (RELIABILITY)."""
+    run, parts, asked = Run(), kit(await filled(*MANUAL)), query("P0700", "standard")
+    await consult(replace(asked, scope=Scope("empty")), parts, run, pipeline="standard")
+    await consult(replace(asked, filters=(Filter("metadata.nope", "eq", 1),)), parts, run, pipeline="standard")
+    assert [w.code for w in run.warnings] == ["nothing_indexed", "unknown_filter_field"]
+    assert "metadata.nope" in run.warnings[1].message
+    assert "entity_codes" in run.warnings[1].message
+
+
 async def test_another_workflow_sees_nothing() -> None:
     """S1-25: the workflow is a wall, also for summaries and citations."""
     parts, other = kit(await filled(*MANUAL)), Scope("other")
@@ -90,6 +101,21 @@ async def test_a_summary_is_made_once_and_then_stored() -> None:
     ]
     assert llm.prompts[0].inputs["passages"] == [c.content for c in MANUAL]
     assert (first.entities, first.chunks, first.document.id) == ((Entity("dtc", "P0700"),), 2, "manual")
+
+
+async def test_a_summary_of_a_version_that_was_replaced_meanwhile_is_not_kept() -> None:
+    """S1-58: the new version is not described by the old one's summary."""
+    index = await filled(*MANUAL)
+    known = await index.store.document("manual", SCOPE)
+    assert known is not None
+
+    class Slow(ScriptedLLM):
+        async def complete(self, prompt: Prompt) -> Reply:
+            await index.add(replace(known, content_hash="another"), MANUAL[:1], SCOPE)
+            return await super().complete(prompt)
+
+    assert (await summarize("manual", SCOPE, kit(index, llm=Slow(summary="Of the old.")), Run())).text == "Of the old."
+    assert await index.store.document("manual", SCOPE) == replace(known, content_hash="another")
 
 
 async def test_without_a_model_a_summary_is_the_document_s_own_sentences_and_is_not_kept() -> None:
@@ -146,6 +172,13 @@ async def test_without_a_ranker_citations_are_by_rule_and_never_verified() -> No
     [claim] = await cite("P0700 is set by the TCM when it finds a fault.", SCOPE, parts, run)
     assert claim.verdict == "partial"
     assert [(d.step, d.fallback) for d in run.degraded] == [("cite", "citations by rule, none of them verified")]
+
+
+async def test_the_rule_is_left_alone_while_the_ranker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes seconds for a long text."""
+    monkeypatch.delattr("rag_core.stages.cite.judge_by_rule")
+    [claim] = await cite("P0700 is set by the TCM when it finds a fault.", SCOPE, kit(await filled(*MANUAL)), Run())
+    assert claim.verdict == "verified"
 
 
 async def test_a_text_without_sentences_has_no_claims() -> None:

@@ -2,8 +2,9 @@
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rag_core import presets
@@ -38,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(required=True, metavar="COMMAND")
 
     serve = verbs.add_parser("serve", parents=[_data()], help="run the local emulator until Ctrl-C")
-    serve.add_argument("--port", type=int, default=7071, help="0 takes a free one (default: 7071)")
+    serve.add_argument("--port", type=_whole(0, 65535), default=7071, help="0 takes a free one (default: 7071)")
     serve.add_argument("--azure", action="store_true", help="over emulated Azure services, with the real clients")
     serve.set_defaults(command=commands.serve)
 
@@ -59,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     facets = verbs.add_parser("facets", parents=[_data(), _workflow()], help="count the values of a field")
     facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
     facets.add_argument(
-        "--limit", type=int, default=20, metavar="N", help="values shown; the total is exact (default: 20)"
+        "--limit", type=_whole(1), default=20, metavar="N", help="values shown; the total is exact (default: 20)"
     )
     facets.set_defaults(command=commands.facets)
 
@@ -82,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument(
         "folder", type=Path, metavar="DIR", help="holds corpus.jsonl (or .gz), queries.jsonl and qrels.tsv"
     )
-    run.add_argument("--queries", type=int, metavar="N", help="only the first N questions")
+    run.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
     run.add_argument("--json", action="store_true", help='print {"rows": [...]} instead of a table')
     run.set_defaults(command=commands.evaluate)
 
@@ -100,5 +101,25 @@ def _data() -> argparse.ArgumentParser:
 
 def _workflow() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
-    option.add_argument("--workflow", default="default", metavar="ID", help="whose documents (default: default)")
+    option.add_argument(
+        "--workflow", type=_id, default="default", metavar="ID", help="whose documents (default: default)"
+    )
     return option
+
+
+def _whole(low: int, high: int = 1_000_000) -> Callable[[str], int]:
+    """A reader of whole numbers from `low` to `high`."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _id(text: str) -> str:
+    """An id that is one over HTTP too."""
+    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", text):
+        raise argparse.ArgumentTypeError("must be 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return text

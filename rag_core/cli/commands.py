@@ -6,7 +6,7 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rag_core import presets, settings
@@ -75,9 +75,12 @@ async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
     with show.progress(sys.stdout) as bar:
         for path, named in bar.track(files.meant(chosen.paths).items(), description="indexing"):
             outcome = await files.index_file(path, named, Scope(chosen.workflow), kit, limits)
+            for lesser in outcome.degraded:
+                run.degrade(**asdict(lesser))
             counts[outcome.verdict] += 1
             show.outcome(outcome, bar)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    show.diary(run)
     return 1 if counts["refused"] else 0
 
 
@@ -125,7 +128,7 @@ async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
         target=chosen.to,
         limit=chosen.limit,
     )
-    show.paths(drawn) if chosen.to else show.neighbours(chosen.entity, drawn)
+    show.paths(drawn, f"{chosen.entity} to {chosen.to}") if chosen.to else show.neighbours(chosen.entity, drawn)
     return 0
 
 

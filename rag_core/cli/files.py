@@ -3,7 +3,7 @@
 import asyncio
 import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,9 @@ from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
 from rag_core.model import Indexed, Scope
-from rag_core.run import Run
+from rag_core.run import Degradation, Run
+
+PATIENCE_S = 24 * 3600.0  # no front end hangs up here, and a large table takes minutes to embed
 
 Verdict = Literal["indexed", "unchanged", "skipped", "refused"]
 
@@ -24,6 +26,7 @@ class Outcome:
     path: Path
     verdict: Verdict
     note: str
+    degraded: Sequence[Degradation] = ()
 
 
 def meant(patterns: Sequence[str]) -> Mapping[Path, bool]:
@@ -44,8 +47,9 @@ def meant(patterns: Sequence[str]) -> Mapping[Path, bool]:
 async def index_file(path: Path, named: bool, scope: Scope, kit: Kit, limits: Limits) -> Outcome:
     """Index one file. Of the kinds that cannot be read, one named is refused and one met on the way is skipped."""
     try:
-        upload = await asyncio.to_thread(_upload, path)
-        return _indexed(path, await index_document(upload, scope, kit, Run(), chunking=Chunking(), limits=limits))
+        upload, run = await asyncio.to_thread(_upload, path), Run(PATIENCE_S)
+        done = await index_document(upload, scope, kit, run, chunking=Chunking(), limits=limits)
+        return replace(_indexed(path, done), degraded=run.degraded)
     except UnsupportedDocument as failure:
         return Outcome(path, "refused" if named else "skipped", failure.message)
     except (InvalidRequest, TooLarge, UnreadableDocument) as failure:

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from rag_core.cli.files import Outcome
+from rag_core.graph import MAX_HOPS
 from rag_core.model import Chunk, Citation, Claim, Edge, Facet, Graph, Hit, Result, Span
 from rag_core.run import Run
 from rag_core.service import Summary
@@ -111,8 +112,10 @@ def facet(counted: Facet) -> None:
     table((counted.field, "passages"), [(plain(str(bucket.value)), bucket.count) for bucket in counted.buckets])
 
 
-def paths(graph: Graph) -> None:
+def paths(graph: Graph, what: str) -> None:
     """The ways from one entity to another, a line each."""
+    if not graph.paths:
+        print(f"{what}: no way within {MAX_HOPS} steps")
     for path in graph.paths:
         print(" → ".join(path))
 
@@ -124,6 +127,9 @@ def neighbours(entity: str, graph: Graph) -> None:
     if here:
         print(f"{here.id} ({here.type}) stands in {many(here.count, 'passage')}")
     rows = [(known[_other(edge, entity)], edge.count) for edge in graph.edges]
+    if not rows:
+        print("No other entity stands with it.")
+        return
     table(("with", "type", "together in"), [(node.id, node.type, count) for node, count in rows])
 
 

@@ -49,7 +49,7 @@ def entities(text: str) -> tuple[Entity, ...]:
     """The names in a passage, each once: trouble codes, part numbers, acronyms, and its few key phrases."""
     codes = [Entity("dtc", code.upper()) for code in _TROUBLE_CODE.findall(text)]
     parts = [Entity("part", " ".join(number.split())) for number in _PART.findall(text)]
-    lines = _PART.sub("", text).split("\n")
+    lines = _TROUBLE_CODE.sub("", _PART.sub("", text)).split("\n")
     acronyms = [Entity("acronym", letters) for line in filter(None, lines) for letters in _acronyms(line)]
     phrases = [Entity("phrase", phrase) for phrase in _phrases(text)]
     return tuple(dict.fromkeys([*codes, *parts, *acronyms, *phrases]))

@@ -140,9 +140,10 @@ async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extr
     if upload.data is not None:
         return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
     if upload.blocks is not None:
-        return extract.given(upload.blocks)
-    text = clean(upload.content or "").encode()
-    return await asyncio.to_thread(extract.extract_as, _kind_of_text(upload), text)
+        return await asyncio.to_thread(extract.given, upload.blocks)
+    return await asyncio.to_thread(
+        lambda: extract.extract_as(_kind_of_text(upload), clean(upload.content or "").encode())
+    )
 
 
 def _kind_of_text(upload: Upload) -> str:
@@ -165,7 +166,7 @@ async def _pieces(blocks: Sequence[Block], chunking: Chunking, index: Index, run
 
 
 async def _similarity(blocks: Sequence[Block], index: Index, run: Run) -> Similarity | None:
-    texts = sentences_of(blocks)
+    texts = await asyncio.to_thread(sentences_of, blocks)
     vectors = await run.attempt(
         "chunk",
         index.embedder.embed_documents(texts),
@@ -191,15 +192,13 @@ def _enriched(
         pages=extraction.pages,
         summary=_summary(extraction.blocks),
         user_id=scope.user_id,
-        groups=scope.groups,
         metadata=upload.metadata,
     )
     return document, list(_chunks(document, pieces))
 
 
 def _derived_id(upload: Upload, text_hash: str, scope: Scope) -> str:
-    known_by = [scope.workflow_id, scope.user_id, _source(upload) or text_hash]
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(known_by)))
+    return _uuid(scope.workflow_id, scope.user_id, _source(upload) or text_hash)
 
 
 def _source(upload: Upload) -> str:
@@ -228,7 +227,7 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
         row = list(map(str, piece.fields.values()))
         named = {name: value for name, value in piece.fields.items() if len(str(value)) <= MAX_VALUE}
         yield Chunk(
-            id=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{document.workflow_id}:{document.id}:{ordinal}")),
+            id=_uuid(document.workflow_id, document.id, ordinal),
             document_id=document.id,
             ordinal=ordinal,
             content=piece.content,
@@ -241,6 +240,11 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
             entities=entities("\n\n".join(row) or piece.content),
             metadata={**document.metadata, **dict(islice(named.items(), MAX_METADATA))},
         )
+
+
+def _uuid(*known_by: str | int | None) -> str:
+    """The same id for the same parts, and another for any others: a separator in one of them joins nothing."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(known_by)))
 
 
 def _hash(text: str) -> str:

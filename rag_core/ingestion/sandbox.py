@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from os import pathsep
@@ -20,8 +21,10 @@ from rag_core.model import Block
 
 MEMORY = 1024**3  # bytes of address space
 REPLY = 256 * 1024**2  # bytes of JSON
+CHILDREN = 4  # at once, each with up to MEMORY; a further file waits for its turn within its request's time
 _UNTRUSTED = ("pdf", "docx")
 _ERRORS = {error.__name__: error for error in (UnreadableDocument, UnsupportedDocument)}
+_WAITING = ThreadPoolExecutor(CHILDREN, "sandbox")  # not the loop's own threads: questions are answered on those
 
 
 async def extract_safely(data: bytes, filename: str, *, timeout_s: float) -> Extraction:
@@ -32,7 +35,7 @@ async def extract_safely(data: bytes, filename: str, *, timeout_s: float) -> Ext
         UnreadableDocument: this file cannot be read; code "document_too_complex" when a limit ended the child.
     """
     if kind_of(data, filename) in _UNTRUSTED:
-        return await asyncio.to_thread(_in_child, data, filename, timeout_s)
+        return await asyncio.get_running_loop().run_in_executor(_WAITING, _in_child, data, filename, timeout_s)
     return await asyncio.to_thread(extract, data, filename)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from rag_core.kit import Kit
-from rag_core.model import Query, Result
+from rag_core.model import ANY_ENTITY, Query, Result
 from rag_core.run import Run
-from rag_core.stages.count import ANY, meant, requested
+from rag_core.stages.count import meant, requested
 
 
 async def facets(query: Query, kit: Kit, run: Run) -> Result:
@@ -24,5 +24,5 @@ def _field_of(text: str, available: Sequence[str], run: Run) -> str:
     if field:
         run.warn("facet_field_chosen", f"counted {field}, the field that the question names")
     else:
-        run.warn("facet_field_default", f"the question names no field, so {ANY} was counted")
-    return field or ANY
+        run.warn("facet_field_default", f"the question names no field, so {ANY_ENTITY} was counted")
+    return field or ANY_ENTITY

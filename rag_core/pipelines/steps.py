@@ -5,7 +5,9 @@ its 20 long passages on two cores; a chat model is quicker.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from rag_core.errors import Unavailable
 from rag_core.kit import Kit
 from rag_core.model import Asked, Hit, Query, Ranking, Result
 from rag_core.run import Run
@@ -20,7 +22,7 @@ JUDGE_S = 60.0
 
 
 async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:
-    """A ranking a wording; by words only when they cannot be embedded."""
+    """A ranking a wording; by words only when there are no vectors, by meaning only when words cannot be searched."""
     vectors = await run.attempt(
         "embed",
         embed(asked, kit.index, how=query.how),
@@ -28,7 +30,15 @@ async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Fo
         fallback="search by words only",
         within_s=EMBED_S,
     )
-    return await run.step("search", find(asked, vectors, query, kit.index), within_s=SEARCH_S)
+    try:
+        return await run.step("search", find(asked, vectors, query, kit.index), within_s=SEARCH_S)
+    except Unavailable as failure:
+        if not vectors or query.how == "vector":
+            raise
+        by_meaning = find(asked, vectors, replace(query, how="vector"), kit.index)
+        found = await run.step("search", by_meaning, within_s=SEARCH_S)
+        run.degrade("search", failure.code, failure.message, "search by meaning only")
+        return found
 
 
 async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:

@@ -31,6 +31,17 @@ def find(role: Role, models_dir: Path | None) -> Path | None:
     return folder if complete else None
 
 
+def missing(role: Role, models_dir: Path | None) -> str:
+    """Why `find` gave None, and what to do. Replies hold it, so it does not say where the folder is."""
+    lacking = [name for name in FILES if models_dir and not (models_dir / role / name).is_file()]
+    if not lacking:
+        return MISSING
+    return (
+        f"the folder that RAG_MODELS_DIR names has no {' and no '.join(f'{role}/{name}' for name in lacking)}: "
+        "put them there, or unset RAG_MODELS_DIR to use the pinned package"
+    )
+
+
 @lru_cache
 def fingerprint(folder: Path) -> str:
     """The sha256 of the folder's model.

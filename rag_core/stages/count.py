@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from rag_core.errors import InvalidRequest
+from rag_core.model import ANY_ENTITY
 from rag_core.stages.terms import WORD, term, terms
 
-ANY = "entity_codes"  # every entity, whatever its type
-ALWAYS = (ANY, "title", "source")
+ALWAYS = (ANY_ENTITY, "title", "source")
 
 SYNONYMS = {  # terms by which people mean a field whose name they do not know
     "title": "document manual",
@@ -14,7 +14,7 @@ SYNONYMS = {  # terms by which people mean a field whose name they do not know
     "acronym": "abbreviation",
     "dtc": "trouble fault diagnostic",
     "phrase": "topic keyword term",
-    "entity_codes": "entity identifier",
+    ANY_ENTITY: "entity identifier",
 }
 
 

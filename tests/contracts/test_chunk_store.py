@@ -119,7 +119,7 @@ async def test_a_short_ranking_is_the_beginning_of_a_long_one(store: ChunkStore)
 
 @pytest.mark.parametrize("how", HOW)
 async def test_equals_are_ordered_by_chunk_id_however_few_are_asked_for(store: ChunkStore, how: str) -> None:
-    for name in ("c", "a", "b"):
+    for name in ("c", "b", "a"):
         await put(store, name, ["the same words in each"] * 60)
     everything = sorted(f"{name}:{i:03}" for name in "abc" for i in range(60))
     for limit in (1, 7, 70):
@@ -192,7 +192,8 @@ FILTERS = [
     Filter("metadata.year", "ge", 2012),
     Filter("metadata.year", "lt", 2018),
     Filter("metadata.year", "eq", 2018.0),
-    Filter("metadata.year", "gt", "2012"),
+    Filter("metadata.year", "lt", "2012"),
+    Filter("metadata.make", "gt", 2012),
     Filter("metadata.make", "gt", "Audi"),
     Filter("metadata.electric", "eq", True),
     Filter("metadata.electric", "eq", 1),
@@ -436,3 +437,13 @@ async def test_many_at_once_leave_one_copy_and_whole_documents(store: ChunkStore
     await asyncio.gather(*(task for texts in versions for task in (put(store, "raced", texts), read(), read())))
     assert [c.content for c in await store.select(SCOPE, limit=50)] in versions
     assert len(await store.documents(SCOPE)) == 1
+
+
+async def test_an_emptied_store_takes_vectors_of_another_model(store: ChunkStore) -> None:
+    """C52: nothing is left that they could be mixed with, neither in the store nor in what it searches."""
+    await put(store, "old", BRAKES)
+    assert await find(store, "brake", how="meaning")
+    await store.drop("old", SCOPE)
+    await store.replace_document(document("new"), [chunk("new", 0, "torque")], [[1.0, 0.0]], SCOPE, space="other-2")
+    (ranking,) = await store.search([Probe("original", "", [1.0, 0.0])], SCOPE, limit=5)
+    assert ids(ranking) == ["new:000"]

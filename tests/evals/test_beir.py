@@ -38,6 +38,13 @@ def test_a_folder_in_another_layout_is_refused_by_name(tmp_path: Path, missing: 
         beir.load(tmp_path / "set")
 
 
+def test_judgements_may_stand_in_a_split_as_beir_has_them(tmp_path: Path) -> None:
+    shutil.copytree(TINY, tmp_path / "beir_tiny")
+    (tmp_path / "beir_tiny" / "qrels").mkdir()
+    (tmp_path / "beir_tiny" / "qrels.tsv").rename(tmp_path / "beir_tiny" / "qrels" / "test.tsv")
+    assert beir.load(tmp_path / "beir_tiny") == beir.load(TINY)
+
+
 def test_a_damaged_line_is_refused(tmp_path: Path) -> None:
     shutil.copytree(TINY, tmp_path / "set")
     (tmp_path / "set" / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\ncode 1 2\n")

@@ -1,4 +1,5 @@
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_second_run_gives_the_same_scores(report: retrieval.Report, cache: Pat
     again = retrieval.run(TINY, pipelines=["rerank"], cache=cache, progress=lambda step, done, of: steps.add(step))
     assert [row.scores for row in again.rows] == [row.scores for row in report.rows if row.pipeline in steps]
     assert steps == {"index", "words", "meaning", "hybrid", "rerank"}
+
+
+def test_documents_may_have_any_id_and_may_be_empty(tmp_path: Path, cache: Path) -> None:
+    folder = shutil.copytree(TINY, tmp_path / "set")
+    with (folder / "corpus.jsonl").open("a") as corpus:
+        corpus.write('{"_id": "empty", "text": " "}\n{"_id": "https://any/ id?", "text": "A violin."}\n')
+    with (folder / "qrels.tsv").open("a") as qrels:
+        qrels.write("unanswerable\thttps://any/ id?\t1\n")
+    report = retrieval.run(folder, pipelines=[], cache=cache)
+    assert (report.documents, report.chunks) == (12, 11)
+    assert report.rows[-1].scores["unanswerable"]["recall@10"] == 1
 
 
 def test_an_unknown_pipeline_is_refused_before_anything_is_indexed(cache: Path) -> None:

@@ -115,6 +115,16 @@ def test_filters_choose_before_ranking(call: Caller) -> None:
         assert {document["metadata"]["document_id"] for document in found} == {"notes"}
 
 
+def test_any_column_of_a_table_can_be_counted_and_filtered_by(call: Caller) -> None:
+    table = "Model Year,Größe (mm)\n2020,15\n2021,17\n"
+    call.ok("index_document", content=table, source="wheels.csv", workflow_id="wheels")
+    size, year = "metadata.Größe (mm)", {"metadata.Model Year": "2021"}
+    found = call.ok("consult_rag", query="How many?", pipeline="facets", workflow_id="wheels", facets=[size])
+    assert found["facet_totals"] == {size: 2}
+    filtered = call.ok("consult_rag", query="wheel", pipeline="standard", workflow_id="wheels", filters=year)
+    assert [document["metadata"]["Größe (mm)"] for document in filtered["documents"]] == ["17"]
+
+
 TRICKY = [
     "the of and",
     "🙂🙃",
@@ -131,7 +141,8 @@ TRICKY = [
 @pytest.mark.parametrize("query", TRICKY)
 def test_any_words_may_be_asked(call: Caller, query: str) -> None:
     """C09 C10 C15 F14: words are words, and an empty result has its reason."""
-    reply = call.ok("consult_rag", query=query, pipeline="standard", workflow_id="tricky")
+    call.ok("index_document", content="Gear oil.", document_id="oil", workflow_id="tricky")
+    reply = call.ok("consult_rag", query=query, pipeline="standard", search_type="keyword", workflow_id="tricky")
     assert (reply["documents"], [advice["code"] for advice in reply["warnings"]]) == ([], ["no_results"])
 
 
@@ -181,6 +192,8 @@ UNREADABLE: list[tuple[dict[str, Any], int]] = [
     ({"content": "x", "blocks": [{"text": "x"}]}, 400),
     ({"content_base64": "eA=="}, 400),
     ({"content_base64": "x", "filename": "a.txt"}, 400),
+    ({"content_base64": "é", "filename": "a.txt"}, 400),
+    ({"content_base64": "", "filename": "a.txt"}, 422),
     ({"content_base64": "eA==", "filename": "a.exe"}, 415),
     ({"content_base64": "bm90IGEgcGRm", "filename": "a.pdf"}, 422),
     ({"content": " \n "}, 422),

@@ -98,6 +98,12 @@ async def test_a_hostile_body_is_refused_with_its_field(body: bytes, field: str)
     assert len(reply["run_id"]) == 32
 
 
+async def test_a_body_that_did_not_arrive_is_called_empty() -> None:
+    """The host drops a body without Content-Length (AZURE.md): "must be JSON" would send its author astray."""
+    _, reply, _ = await answer(request(b""))
+    assert "is empty: send a JSON object, with its Content-Length" in reply["error"]["message"]
+
+
 WRONG = {
     "a number for a text": (b'{"document_id": 5}', "document_id"),
     "nothing for a text": (b'{"document_id": null}', "document_id"),

@@ -11,7 +11,7 @@ from rag_core.model import Filter
 TOO_LONG = "x" * 8001
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("ConsultRequest", {}, "query", "is required"),
-    ("ConsultRequest", {"query": ""}, "query", "at least 1"),
+    *[("ConsultRequest", {"query": text}, "query", "must hold more than spaces") for text in ("", " \n")],
     ("ConsultRequest", {"query": TOO_LONG}, "query", "at most 8000"),
     ("ConsultRequest", {"query": "x", "pipeline": "fast"}, "pipeline", "'standard', 'rerank', 'advanced' or 'facets'"),
     ("ConsultRequest", {"query": "x", "search_type": "fuzzy"}, "search_type", "'keyword', 'hybrid' or 'semantic'"),
@@ -24,8 +24,9 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("ConsultRequest", {"query": "x", "workflow_id": "x" * 129}, "workflow_id", "must match"),
     ("ConsultRequest", {"query": "x", "filters": {"page": None}}, "filters.page", "conditions (eq, ne,"),
     ("ConsultRequest", {"query": "x", "filters": {"page": {"near": 1}}}, "filters.page", "conditions (eq, ne,"),
+    ("ConsultRequest", {"query": "x", "filters": {"page": {}}}, "filters.page", "conditions (eq, ne,"),
     ("ConsultRequest", {"query": "x", "filters": {"page": []}}, "filters.page", "conditions (eq, ne,"),
-    ("ConsultRequest", {"query": "x", "filters": {"a b": 1}}, "filters.a b", "must match"),
+    ("ConsultRequest", {"query": "x", "filters": {"a\tb": 1}}, "filters.a\tb", "must match"),
     ("ConsultRequest", {"query": "x", "facets": ["dtc", 1]}, "facets.1", "valid string"),
     ("IndexRequest", {"content": ""}, "content", "at least 1"),
     ("IndexRequest", {"content": "x", "metadata": {"a": [1]}}, "metadata.a", "a text, a number, true or false"),
@@ -38,6 +39,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("IndexRequest", {"blocks": [{"text": "x", "page": 0}]}, "blocks.0.page", "equal to 1"),
     ("IndexRequest", {"content": "x", "user_id": "me"}, "user_id", "not a field"),
     ("SummaryRequest", {}, "document_id", "is required"),
+    ("CitationsRequest", {"text": " "}, "text", "must hold more than spaces"),
     ("CitationsRequest", {"text": "x", "document_ids": ["a", "b c"]}, "document_ids.1", "must match"),
     ("GraphRequest", {"operation": "all"}, "operation", "'neighbors', 'path' or 'top'"),
     ("GraphRequest", {"operation": "top", "limit": 101}, "limit", "equal to 100"),

@@ -19,6 +19,7 @@ def named(kind: str, text: str) -> list[str]:
         ("part", "04E\n906 016", ["04E 906 016"]),
         ("part", "ISO-9001 RFC-2119 COVID-2019 CVE-2024-1234 100 200 300 F-150 UTF-8 A-4471 2023-04-01", []),
         ("acronym", "The TCM asks over the CAN bus; it is OK, NOT the MIL of it.", ["TCM", "CAN", "MIL"]),
+        ("acronym", "P0ABC and U1A2B are codes, ECU is none", ["ECU"]),
         ("acronym", "WARNING: DO NOT OPEN THE CASE", []),
         ("acronym", "I am A. Iron Man, ABCDEFG, part BP-4471-A", []),
         ("phrase", "A transmission control module (TCM) is one.", ["transmission control module"]),

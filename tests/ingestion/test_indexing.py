@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
+from rag_core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
 from rag_core.index import Index
 from rag_core.ingestion import indexing
 from rag_core.ingestion.chunking import Chunking
@@ -105,10 +105,13 @@ async def test_entity_codes_are_facets(kit: Kit) -> None:
 
 
 async def test_the_same_document_twice_is_one_and_nothing_is_embedded_again(kit: Kit) -> None:
-    """C35: no copy, no work."""
+    """S1-24, S1-57, C35: no copy, no work, and what was cited is still called the same."""
     upload = Upload(data=(EXAMPLES / "workshop-notes.txt").read_bytes(), filename="notes.txt")
-    first, second = await put(kit, upload), await put(kit, upload)
+    first = await put(kit, upload)
+    cited = [chunk.id for chunk in await chunks_of(kit, first.document_id)]
+    second = await put(kit, upload)
     assert first.document_id == second.document_id
+    assert [chunk.id for chunk in await chunks_of(kit, second.document_id)] == cited
     assert (second.embedded, second.unchanged, second.removed) == (0, first.chunks, 0)
     assert len(await kit.index.store.documents(HERE)) == 1
 
@@ -131,6 +134,15 @@ async def test_a_failed_re_index_leaves_the_old_version(kit: Kit) -> None:
     with pytest.raises(Unavailable):
         await put(failing, Upload(content="The new text.", source="a"))
     assert [chunk.content for chunk in await chunks_of(kit, indexed.document_id)] == ["The old text."]
+
+
+async def test_another_model_is_refused_before_it_embeds_anything(kit: Kit) -> None:
+    """C52 (RELIABILITY)."""
+    await put(kit, Upload(content="Some text."))
+    other = Counting(space="other")
+    with pytest.raises(Conflict) as refused:
+        await put(replace(kit, index=replace(kit.index, embedder=other)), Upload(content="More text."))
+    assert (refused.value.code, other.given) == ("reindex_required", [])
 
 
 async def test_eight_uploads_of_one_document_at_once_are_one(kit: Kit) -> None:
@@ -268,3 +280,19 @@ async def test_a_document_of_too_many_chunks_is_refused_whole(kit: Kit, monkeypa
     assert refused.value.code == "too_many_chunks"
     assert not await kit.index.store.documents(HERE)
     assert (await put(kit, Upload(content="a\n\nb\n\nc"), strategy="rows")).chunks == 3
+
+
+async def test_no_two_workflows_share_an_id_of_a_chunk(kit: Kit) -> None:
+    """Ids may hold the mark that would part them: "a:b" and "c" are not "a" and "b:c"."""
+    for workflow, name in (("a:b", "c"), ("a", "b:c")):
+        await put(kit, Upload(content="Some text.", document_id=name), Scope(workflow))
+    [one], [other] = await chunks_of(kit, "c", Scope("a:b")), await chunks_of(kit, "b:c", Scope("a"))
+    assert one.id != other.id
+
+
+async def test_what_a_user_indexes_is_that_users_alone(kit: Kit) -> None:
+    """C17: groups that the user happens to be in are not let in by it."""
+    ada, bob = Scope("here", "ada", ("mechanics",)), Scope("here", "bob", ("mechanics",))
+    await put(kit, Upload(content="Ada's notes."), ada)
+    assert len(await kit.index.store.documents(ada)) == 1
+    assert not await kit.index.store.documents(bob)

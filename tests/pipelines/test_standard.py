@@ -61,6 +61,22 @@ async def test_without_an_embedder_words_are_searched_and_the_reply_says_so() ->
     assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("embed", "down", "search by words only")]
 
 
+async def test_without_a_word_index_meaning_is_searched_and_the_reply_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELIABILITY 3.1: the lexical index is down."""
+
+    def busy(*_: object) -> None:
+        raise Unavailable("another process is writing", code="words_busy")
+
+    monkeypatch.setattr("rag_core.stores.embedded.words.Words.at", busy)
+    run, parts = Run(), kit(await filled(*MANUAL))
+    result = await standard(query("Which gearbox?", "standard"), parts, run)
+    assert set(result.hits[0].signals) == {"meaning", "semantic"}
+    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("search", "words_busy", "search by meaning only")]
+    with pytest.raises(Unavailable) as failure:
+        await standard(query("Which gearbox?", "standard", how="keyword"), parts, Run())
+    assert failure.value.code == "words_busy"
+
+
 async def test_without_a_ranker_the_order_of_the_search_stands_and_captions_are_by_words() -> None:
     run = Run()
     result = await standard(

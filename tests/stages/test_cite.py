@@ -20,7 +20,7 @@ class Convinced:
 
 
 def found(content: str = SAYS, **fields: object) -> list[list[Hit]]:
-    spans = (Span(0, len(content), 4, 10, 12),)
+    spans = (Span(0, len(content), 4, 10, 10 + content.count("\n")),)
     return [[Hit(chunk("c1", content, spans=spans, heading_path=("Pumps",), **fields), 1.0)]]
 
 

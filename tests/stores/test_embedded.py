@@ -129,7 +129,9 @@ async def test_a_word_index_that_is_missing_is_built_again(folder: Path) -> None
 async def test_a_damaged_word_index_is_built_again(folder: Path, damage: bytes) -> None:
     expected = bare(await find(EmbeddedStore(folder), "brake line"))
     for number in range(len(word_files(folder))):
-        word_files(folder)[number].write_bytes(damage)
+        file = word_files(folder)[number]
+        file.unlink()  # a new file: the old one is still mapped by the store before, which a cut would end by SIGBUS
+        file.write_bytes(damage)
         assert bare(await find(EmbeddedStore(folder), "brake line")) == expected
 
 
@@ -142,6 +144,18 @@ async def test_a_word_index_of_another_moment_is_built_again(folder: Path, tmp_p
     await store.close()
     shutil.copy(truth.database(tmp_path / "backup"), truth.database(folder))
     assert ids(await find(EmbeddedStore(folder), "torque", how="words")) == ["manual:000"]
+
+
+async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> None:
+    store = EmbeddedStore(folder)
+    await find(store, "torque")
+    ((_, index),) = store._open()[1]._words.values()
+    writer = index._try_lock()
+    writer.delete_documents_by_term("version", 1)
+    writer.commit()
+    writer.wait_merging_threads()
+    await put(store, "more", ["another line"])
+    assert ids(await find(store, "torque", how="words")) == ["manual:000"]
 
 
 async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
@@ -193,6 +207,33 @@ async def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(folder: Pa
     with pytest.raises(StorageFull):
         await put(store, "large", ["word " * 20_000] * 5)
     assert ids(await find(store, "torque", how="words")) == ["manual:000"]
+
+
+async def test_a_store_can_be_opened_and_read_while_another_process_writes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(truth, "BUSY_MS", 20)
+    other = apsw.Connection(str(truth.database(folder)))
+    other.execute("begin immediate")
+    assert len(await EmbeddedStore(folder).select(SCOPE, limit=9)) == 3
+    other.close()
+
+
+async def test_a_damaged_word_index_on_a_full_disk_leaves_the_search_by_meaning(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise apsw.FullError
+
+    monkeypatch.setattr(records, "new_generation", full)
+    for path in word_files(folder):
+        path.unlink()
+        path.touch()
+    store = EmbeddedStore(folder)
+    with pytest.raises(Unavailable) as failure:
+        await find(store, "torque", how="words")
+    assert failure.value.code == "words_failed"
+    assert ids(await find(store, "torque", how="meaning"))
 
 
 async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.model import Chunk, Filter, Scalar, Scope
+from rag_core.model import ANY_ENTITY, FIELDS, Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
 
 Stored = str | int | float | bytes
-FIELDS = ("entity_codes", "title", "source", "document_id", "page")
 
 
 class Condition(NamedTuple):
@@ -32,7 +31,7 @@ def facts(chunk: Chunk) -> set[tuple[str, Stored]]:
         ("source", chunk.source),
         ("document_id", chunk.document_id),
         ("page", chunk.page),
-        *(("entity_codes", entity.value) for entity in chunk.entities),
+        *((ANY_ENTITY, entity.value) for entity in chunk.entities),
         *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
         *((f"metadata.{name}", stored(value)) for name, value in chunk.metadata.items()),
     }

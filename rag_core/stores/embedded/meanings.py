@@ -105,8 +105,11 @@ def _appended(view: View, rows: Sequence[int], versions: Sequence[int], vectors:
 
 
 def _with_room(view: View, count: int, dimensions: int) -> View:
-    """The view with room for `count` more; when it must move for that, without what is no longer there."""
-    if len(view.rows) + count <= len(view.buffer):
+    """The view with room for `count` more; when it must move for that, without what is no longer there.
+
+    Vectors of another width come only after all of the old have gone, with another model into an emptied store.
+    """
+    if len(view.rows) + count <= len(view.buffer) and view.buffer.shape[1] == dimensions:
         return view
     kept = np.flatnonzero(view.live)
     needed = len(kept) + count

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Scope, Vector
+from rag_core.model import ANY_ENTITY, FIELDS, Bucket, Chunk, Document, Facet, Filter, Scope, Vector
 from rag_core.stores.embedded import records
-from rag_core.stores.embedded.filters import FIELDS, Condition, passing, shown, visible
+from rag_core.stores.embedded.filters import Condition, passing, shown, visible
 from rag_core.stores.embedded.records import Workflow
 
 
@@ -66,7 +66,7 @@ def _fields(db: apsw.Connection, workflow: Workflow) -> list[str]:
 
 
 def _place(field: str) -> tuple[int, int, str]:
-    if field == FIELDS[0]:
+    if field == ANY_ENTITY:
         return (0, 0, field)
     if field in FIELDS:
         return (2, FIELDS.index(field), field)

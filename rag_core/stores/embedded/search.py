@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.errors import Conflict, Unavailable
+from rag_core.errors import Conflict, StorageFull, Unavailable
 from rag_core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
 from rag_core.ports import Probe
 from rag_core.rankings import best_first, reciprocal_rank
@@ -70,10 +70,11 @@ class Search:
         try:
             return self._at_one_moment(scope, probes, filters, limit, rrf_k)
         except DamagedError as damaged:
-            self._rebuild(scope.workflow_id, damaged.generation)
+            generation = damaged.generation
         try:
+            self._rebuild(scope.workflow_id, generation)
             return self._at_one_moment(scope, probes, filters, limit, rrf_k)
-        except DamagedError as failure:
+        except (DamagedError, StorageFull) as failure:
             raise Unavailable("the word index cannot be written: see the disk", code="words_failed") from failure
 
     def _at_one_moment(

@@ -110,20 +110,29 @@ def _open(folder: Path | None) -> apsw.Connection:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         database(folder).touch(mode=0o600)
     db = _connect(folder)
-    db.execute("begin immediate")
-    found = int(db.pragma("user_version"))
-    if found == 0:
-        _refuse_a_lost_truth(folder)
-        db.execute(SCHEMA)
-        db.pragma("user_version", SCHEMA_VERSION)
-    db.execute("commit")
-    if found > SCHEMA_VERSION:
+    if not _version(db):
+        _create(db, folder)
+    if (found := _version(db)) > SCHEMA_VERSION:
         raise Misconfigured(
             f"the index was written by a newer version (schema {found}, this one reads up to {SCHEMA_VERSION}): "
             "install that version, or name another data folder",
             code="schema_newer",
         )
     return db
+
+
+def _create(db: apsw.Connection, folder: Path | None) -> None:
+    """Make the tables, unless another process has done so while this one waited for its turn."""
+    db.execute("begin immediate")
+    if not _version(db):
+        _refuse_a_lost_truth(folder)
+        db.execute(SCHEMA)
+        db.pragma("user_version", SCHEMA_VERSION)
+    db.execute("commit")
+
+
+def _version(db: apsw.Connection) -> int:
+    return int(db.pragma("user_version"))
 
 
 def _connect(folder: Path | None) -> apsw.Connection:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag_core.errors import Conflict
 from rag_core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.ports import ChunkStore, Embedder, Probe, Replaced
+from rag_core.rankings import codes_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,18 @@ class Index:
     async def find(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> list[Ranking]:
-        """One ranking a probe. Raises Conflict (reindex_required) when the stored vectors are another model's."""
+        """One ranking a probe; where both legs are asked, hits with the codes of the words come first.
+
+        Raises:
+            Conflict: the stored vectors are another model's (reindex_required).
+        """
         if any(probe.vector is not None for probe in probes):
             await self._same_space()
-        return list(await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k))
+        found = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
+        return [
+            codes_first(ranking, probe.words) if probe.vector is not None else ranking
+            for probe, ranking in zip(probes, found, strict=True)
+        ]
 
     async def add(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> tuple[Replaced, int]:
         """Embed what is new, then make these the document's chunks in one step; also, how many were embedded.

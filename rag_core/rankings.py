@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from rag_core.codes import codes, share
 from rag_core.model import Hit, Ranking
 
 
@@ -34,6 +35,16 @@ def drop_duplicates(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit:
     for hit in ranking:
         first.setdefault(key(hit), hit)
     return list(first.values())
+
+
+def codes_first(ranking: Ranking, text: str) -> list[Hit]:
+    """Hits with more of the codes of `text` before those with fewer, otherwise as they stood.
+
+    Vectors take neighbouring codes for each other: this is what keeps a hybrid as good as its words where a
+    question names one (docs/evaluation.md, dtc).
+    """
+    wanted = codes(text)
+    return sorted(ranking, key=lambda hit: -share(wanted, hit.chunk.content)) if wanted else list(ranking)
 
 
 def _merged(rankings: Sequence[Ranking]) -> list[Hit]:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_core.codes import codes
 from rag_core.model import Caption, Hit
-from rag_core.rankings import best_first, drop_duplicates, pool, reciprocal_rank
+from rag_core.rankings import best_first, codes_first, drop_duplicates, pool, reciprocal_rank
 from tests.fakes import hit
 
 ids = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -71,3 +72,20 @@ def test_fusion_does_not_depend_on_the_order_of_the_rankings(lists: list[list[Hi
 def test_one_ranking_fused_alone_keeps_its_order(names: list[str]) -> None:
     ranking = [hit(name) for name in names]
     assert order(reciprocal_rank(ranking)) == order(ranking)
+
+
+CODED = {"a": "P0701 is near it", "b": "P0700 is it", "c": "P07001 is longer; 2nd, 10mm", "d": "also P0700"}
+
+
+def test_hits_with_the_codes_of_a_text_come_first_and_keep_their_order() -> None:
+    """S1-13, C28: to the letter, in whatever case; a number with a unit or an ending is no code."""
+    hits = [hit(name, content=content) for name, content in CODED.items()]
+    assert [h.chunk.id for h in codes_first(hits, "what is p0700 on the 2nd of 10mm bolts")] == ["b", "d", "a", "c"]
+    assert codes_first(hits, "what is the 2nd bolt, 10mm") == hits
+
+
+@given(st.text())
+def test_codes_are_letters_with_digits(text: str) -> None:
+    for code in codes(text):
+        assert len(code) >= 3
+        assert any(c.isdigit() or c.isnumeric() for c in code)

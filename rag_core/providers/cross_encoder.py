@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from rag_core.codes import codes, share
 from rag_core.providers import local_models
 from rag_core.providers.bert import Bert, windows
 
 WINDOW = 128  # tokens: a fact among 400 others is overlooked, and short passages are what MS MARCO taught the model
 OVERLAP = 32
 QUESTION = 510 - 1 - WINDOW  # tokens kept of a question, so that a window has room beside it
+OTHER_CODE = 0.1  # of its score is left to a passage without the question's codes: the model reads them in pieces
 REMEMBERED = 2048  # pairs: some 10 MB, and a request asks about at most a few hundred
 
 
@@ -28,7 +30,9 @@ class CrossEncoder:
         return "ms-marco-MiniLM-L-12-v2 int8 (local)" if known else f"{self._folder.name} (local)"
 
     async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        return await self._model.map(lambda passage: self._score(text, passage), passages)
+        judged = await self._model.map(lambda passage: self._score(text, passage), passages)
+        shares = [share(codes(text), passage) for passage in passages]
+        return [score * (OTHER_CODE + (1 - OTHER_CODE) * held) for score, held in zip(judged, shares, strict=True)]
 
     def _judge(self, text: str, passage: str) -> float:
         """The sigmoid of the highest logit over the passage's windows; only a question's first tokens are read."""

@@ -36,6 +36,13 @@ async def test_a_passage_has_the_same_score_alone_as_among_others(reranker: Rera
     assert [(await reranker.scores(QUESTION, [passage]))[0] for passage in PASSAGES] == list(among)
 
 
+async def test_a_passage_of_the_code_asked_for_is_before_those_of_its_neighbours(reranker: Reranker) -> None:
+    """C28: codes that differ in a digit are different."""
+    passages = [f"P07{n} Transmission fluid temperature sensor fault of the A circuit" for n in range(10, 20)]
+    scores = await reranker.scores("What does trouble code P0714 mean?", passages)
+    assert max(range(10), key=lambda place: scores[place]) == 4
+
+
 async def test_no_passages_get_no_scores(reranker: Reranker) -> None:
     assert list(await reranker.scores(QUESTION, [])) == []
 

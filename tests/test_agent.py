@@ -39,7 +39,7 @@ async def test_a_reply_has_every_field_of_the_document(agent: RAGRetrievalAgent)
     assert reply["success"] is True
     assert (reply["count"], reply["pipeline"], reply["reranked"], reply["hyde_used"]) == (1, "advanced", True, True)
     assert reply["queries_used"] == ["original", "expanded1", "expanded2", "hyde"]
-    assert document["score"] == pytest.approx(4 / 61)
+    assert document["score"] == pytest.approx((3 + 1 + 1 + 1) / 61)
     assert document["reranker_score"] == 1.0
     assert document["rerank_score"] == 8
     assert {name: document[name] for name in ("id", "title", "doc_type", "summary", "entities")} == {

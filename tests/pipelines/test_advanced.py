@@ -63,10 +63,10 @@ async def test_passages_of_the_first_search_show_the_rewriters_how_the_index_spe
 
 
 async def test_the_score_is_the_reciprocal_rank_over_the_wordings() -> None:
-    """C08, C03: the fused score is kept beside the grade."""
+    """C08, C03: the fused score is kept beside the grade; the original counts as much as both others together."""
     index = await filled(MANUAL[0])
     result = await advanced(query("P0700", imaginings=0), kit(index, llm=llm(rerank=grades(7))), Run())
-    assert result.hits[0].score == pytest.approx(3 / 61)
+    assert result.hits[0].score == pytest.approx((2 + 1 + 1) / 61)
     assert result.hits[0].signals["grade"] == 7
 
 

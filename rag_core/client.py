@@ -28,7 +28,8 @@ ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the questio
     429: errors.Unavailable,
 }
 
-_kits: WeakKeyDictionary[asyncio.AbstractEventLoop, Kit] = WeakKeyDictionary()  # clients belong to a loop
+Kits = dict[Settings, Kit]
+_kits: WeakKeyDictionary[asyncio.AbstractEventLoop, Kits] = WeakKeyDictionary()  # clients belong to a loop
 
 
 async def consult_rag(
@@ -143,10 +144,10 @@ def _degraded(why: str | None) -> list[dict[str, str]]:
 
 
 def _kit(said: Settings) -> Kit:
-    loop = asyncio.get_running_loop()
-    if loop not in _kits:
-        _kits[loop] = bootstrap.build(said)
-    return _kits[loop]
+    kits = _kits.setdefault(asyncio.get_running_loop(), {})
+    if said not in kits:
+        kits[said] = bootstrap.build(said)
+    return kits[said]
 
 
 def _conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:

@@ -56,7 +56,7 @@ class Index:
         return await self.store.replace_document(document, chunks, vectors, scope, space=space), len(fresh)
 
     async def _same_space(self) -> None:
-        stored = (await self.store.describe()).space
+        stored = await self.store.space()
         if stored and stored != self.embedder.space:
             raise Conflict(
                 f"the index holds vectors of {stored}, the configured embedder makes {self.embedder.space}: "

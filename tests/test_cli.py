@@ -334,6 +334,17 @@ def test_doctor_says_what_is_used_on_azure_without_asking_it(
     assert "s3cret" not in out
 
 
+def test_doctor_finds_nothing_broken_in_what_is_deployed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: with requirements.txt alone the embedded store's libraries are missing, and on Azure nothing wants them."""
+    monkeypatch.setattr(doctor, "OFFLINE", ("no_such_engine",))
+    for name, value in HOSTED.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--data", str(tmp_path)]) == 0
+    assert "– no_such_engine" in capsys.readouterr().out
+
+
 def test_doctor_live_asks_and_says_who_does_not_answer(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

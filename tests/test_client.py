@@ -9,7 +9,7 @@ import pytest
 
 import function_app
 from local_emulator import host
-from rag_core import settings
+from rag_core import client, settings
 from rag_core.client import consult_rag, enrich_schema
 from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, Unavailable
 from rag_core.kit import Kit
@@ -47,6 +47,15 @@ async def test_without_a_function_the_local_agent_answers(parts: Kit) -> None:
     assert found["pipeline"] == "advanced"
     assert [document["id"] for document in found["documents"]][:1] == ["gear"]
     assert "function_unavailable" not in [lesser["code"] for lesser in found["degraded"]]
+
+
+async def test_the_parts_are_those_of_the_settings_given() -> None:
+    """S1-36: one loop may ask of two indexes."""
+    one, other = (client._kit(replace(HERE, max_upload_bytes=size)) for size in (1, 2))
+    assert one is not other
+    assert client._kit(replace(HERE, max_upload_bytes=1)) is one
+    for made in (one, other):
+        await made.close()
 
 
 async def test_a_function_that_answers_is_used(function: str, parts: Kit) -> None:

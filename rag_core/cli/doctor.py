@@ -68,9 +68,9 @@ def doctor(chosen: Namespace) -> int:
 def examine(chosen: Namespace) -> Iterator[Finding]:
     """Findings from the ground up."""
     yield _python()
-    yield Finding("ok", "SQLite of Python", f"{sqlite3.sqlite_version}, not used: the store brings its own")
-    yield from imports(SERVICE + OFFLINE + OURS, required=True)
-    yield from imports(MODELS + HOSTED, required=False)
+    yield Finding("ok", "SQLite of Python", f"{sqlite3.sqlite_version}, for the outbox; the embedded store has its own")
+    yield from imports(SERVICE + OURS, required=True)
+    yield from imports(OFFLINE + MODELS + HOSTED, required=False)
     try:
         read = configured(chosen)
     except Misconfigured as failure:

@@ -268,15 +268,17 @@ def batches(texts: Sequence[str], *, texts_each: int, tokens_each: int) -> Itera
 
 
 def _client(profile: Profile, key: str | None, unreached: str) -> openai.AsyncOpenAI:
-    """Without retries: those are ours, in one layer."""
+    """Without retries: those are ours, in one layer. Without redirects: a prompt goes to no other host."""
+    direct = openai.DefaultAsyncHttpxClient(follow_redirects=False)
     if profile.name != "azure":
-        return openai.AsyncOpenAI(api_key=key or "none", base_url=profile.base_url, max_retries=0)
+        return openai.AsyncOpenAI(api_key=key or "none", base_url=profile.base_url, max_retries=0, http_client=direct)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=profile.base_url,
         api_version=profile.api_version,
         api_key=key,
         azure_ad_token_provider=None if key else _entra(unreached),
         max_retries=0,
+        http_client=direct,
     )
 
 

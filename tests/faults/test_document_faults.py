@@ -174,6 +174,9 @@ async def test_the_key_is_sent_to_no_other_address() -> None:
         async with service(there) as (layout, server):
             await read(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
         assert b"the-key" in server.requests[0]
+        async with service(reply(307, location=stranger.url)) as (layout, server):
+            await read(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
+        assert b"the-key" in server.requests[0]
         assert stranger.requests == []
 
 

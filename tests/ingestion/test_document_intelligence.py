@@ -1,5 +1,6 @@
 """What Document Intelligence sees becomes blocks that know their page, lines and box."""
 
+import threading
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from local_emulator.document_service import DocumentService
 from local_emulator.serving import served
 from rag_core.errors import UnreadableDocument, UnsupportedDocument
-from rag_core.ingestion.extract import extract
+from rag_core.ingestion.extract import document_intelligence, extract
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, laid_out
 from rag_core.ingestion.reading import read
 from rag_core.kit import NoLayout
@@ -181,3 +182,19 @@ async def test_a_pdf_with_text_is_not_sent() -> None:
     manual = (ROOT / "examples" / "tcm-diagnostic-manual.pdf").read_bytes()
     seen, _ = await asked(manual, "manual.pdf", keys=frozenset())
     assert seen.extractor == "pdf (pypdf)"
+
+
+async def test_a_long_result_is_read_beside_the_requests_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C22: reading thousands of lines holds the event loop up for nobody."""
+    seen: list[int] = []
+
+    def noted(result: Any, kind: str) -> Extraction:
+        seen.append(threading.get_ident())
+        return laid_out(result, kind)
+
+    monkeypatch.setattr(document_intelligence, "laid_out", noted)
+    with served(DocumentService(keys={"key"}, recognised=SEEN)) as url:
+        layout = DocumentIntelligence(url, "key")
+        assert (await layout.read(PICTURE, "image")).blocks
+        await layout.close()
+    assert seen != [threading.get_ident()]

@@ -143,6 +143,16 @@ async def test_a_machine_without_identity_is_told_so(
     assert chat_service.requests == []
 
 
+async def test_no_prompt_follows_a_redirect() -> None:
+    with (
+        failing(reply(500)) as stranger,
+        failing(reply(307, location=stranger.url)) as moved,
+        pytest.raises(Unavailable, match="refused the request"),
+    ):
+        await complete(at("azure", moved))
+    assert stranger.requests == []
+
+
 async def test_ollama_is_asked_with_its_documented_numbers(chat_service: FaultServer) -> None:
     """S4-23, S4-24: temperature 0, at most 200 tokens, top_p 0.9, and 120 s for an answer."""
     await complete(at("ollama", chat_service))

@@ -179,6 +179,20 @@ def test_one_probe_goes_at_a_time_and_one_that_was_left_is_followed_by_another()
     assert [breaker.admits(t) for t in (0, 9.9, 10, 10.1, 19.9, 20)] == [False, False, True, False, False, True]
 
 
+def test_callers_without_time_open_no_breaker() -> None:
+    """C22: a neighbour that was not asked has not failed."""
+    work = Script("done")
+
+    async def story() -> None:
+        fine = dependency()
+        for _ in range(2 * Breaker.CONSECUTIVE):
+            assert (await failure(fine.call(work, within_s=0))).details["attempts"] == 0
+        assert await fine.call(work) == "done"
+
+    virtual.run(story())
+    assert len(work.asked) == 1
+
+
 def test_half_of_twenty_failures_open_the_breaker() -> None:
     breaker = Breaker()
     for turn in range(Breaker.WINDOW):

@@ -27,7 +27,7 @@ def chunk(document_id: str, ordinal: int, content: str, **more: object) -> Chunk
     content_hash = hashlib.sha256(content.encode()).hexdigest()
     made = Chunk(
         f"{document_id}:{ordinal:03}", document_id, ordinal, content, f"Manual {document_id}", f"{document_id}.pdf",
-        content_hash, spans, heading_path=("Part",), entities=codes,
+        content_hash, spans, parent_id="part-1", heading_path=("Part",), summary=f"On {content}"[:80], entities=codes,
     )  # fmt: skip
     return replace(made, **more)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +13,17 @@ from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
-from rag_core.errors import Conflict, Misconfigured, NotFound
+from rag_core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
+from rag_core.index import Index
 from rag_core.model import Scope
 from rag_core.ports import Probe
 from rag_core.stores.azure_search import AzureSearchStore, schema, sending
+from rag_core.stores.azure_search.records import document_key
 from rag_core.stores.azure_search.sending import Action, batches
-from tests.fakes import OverlapReranker
+from rag_core.stores.azure_search.service import Outcome, Service
+from tests.fakes import ConceptEmbedder, OverlapReranker
 from tests.faults.search_faults import Faulty
+from tests.faults.server import failing, reply
 from tests.stores.sample import SCOPE, SPACE, chunk, document, find, ids, probe, put, vector
 
 INDEX = "particular"
@@ -226,3 +231,101 @@ async def test_a_probe_without_words_or_vector_asks_nothing(store: AzureSearchSt
     assert not watched.bodies("search.post.search")
     assert probe("x").vector is not None
     assert sending.MAX_ACTIONS == 1_000
+
+
+async def test_the_key_goes_to_no_other_host() -> None:
+    """The SDK follows redirects, and sends the key along: here it may not."""
+    with failing(reply(500)) as stranger, failing(reply(307, location=stranger.url)) as moved:
+        made = AzureSearchStore(moved.url, "the-key", INDEX, dimensions=16)
+        for asked in (made.select(SCOPE, limit=1), made.document("doc", SCOPE), put(made, "doc", ["line"])):
+            with pytest.raises(RagError):
+                await asked
+        await made.close()
+    assert len(moved.requests) == 3
+    assert not stranger.requests
+
+
+async def test_a_service_without_the_semantic_ranker_still_finds() -> None:
+    """C40: a tier that does not have it costs the signal, not the answer."""
+    with served(SearchService(None, keys={"key"}, reranker=None)) as address:
+        made = AzureSearchStore(address, "key", INDEX, dimensions=16, space=SPACE)
+        await made.setup()
+        await put(made, "doc", ["pads of brakes"])
+        ((hit,),) = await made.search([Probe("original", "pads", vector("pads"), "Which pads?")], SCOPE, limit=5)
+        await made.close()
+    assert hit.chunk.id == "doc:000"
+    assert hit.signals.keys() == {"words", "meaning"}
+
+
+async def test_what_is_searched_needs_no_outbox(url: str, store: AzureSearchStore, tmp_path: Path) -> None:
+    """A deployed app may not be able to write where it stands: it answers all the same."""
+    await put(store, "doc", ["pads of brakes"])
+    (tmp_path / "file").write_text("no folder")
+    reader = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, outbox=tmp_path / "file" / "outbox")
+    index = Index(reader, ConceptEmbedder())
+    with pytest.raises(Conflict):  # the space was looked up
+        await index.find([Probe("original", "pads", vector("pads"))], SCOPE, limit=5)
+    assert ids(await find(reader, "pads")) == ["doc:000"]
+    with pytest.raises(Unavailable):
+        await put(reader, "doc", ["another version"])
+    await reader.close()
+
+
+async def test_a_leftover_that_is_refused_is_named(store: AzureSearchStore, watched: Served) -> None:
+    """C51: also when it is sent after its writer has gone."""
+    watched.fault["search.index"] = "unavailable"
+    bad = [float("nan")] * 16
+    chunks = [chunk("doc", 0, "good"), chunk("doc", 1, "bad")]
+    told = await store.replace_document(document("doc"), chunks, [vector("good"), bad], SCOPE, space=SPACE)
+    assert told.failed == ("doc:000", "doc:001")
+    watched.fault.clear()
+    assert await store.flush() == ("doc:001",)
+
+
+def refuse(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the service takes no action that holds these words."""
+    sent = Service._sent
+
+    async def refusing(self: Service, batch: Sequence[str], limits: Any) -> list[Outcome]:
+        taken = [body for body in batch if kind not in body]
+        keys = [json.loads(body)["key"] for body in batch if kind in body]
+        return [*(await sent(self, taken, limits) if taken else []), *(Outcome(key, 400) for key in keys)]
+
+    monkeypatch.setattr(Service, "_sent", refusing)
+
+
+async def test_a_leftover_that_is_refused_fails_no_other_write(
+    store: AzureSearchStore, watched: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C51: whose document it is was told; who writes next has done nothing wrong."""
+    watched.fault["search.index"] = "unavailable"
+    assert (await put(store, "leftover", ["text"])).failed == ("leftover:000",)
+    watched.fault.clear()
+    refuse("leftover.pdf", monkeypatch)
+    assert (await put(store, "next", ["text"])).failed == ()
+
+
+async def test_a_removal_that_is_refused_is_no_success(
+    store: AzureSearchStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await put(store, "doc", ["old words"])
+    refuse('"delete"', monkeypatch)
+    with pytest.raises(RagError) as told:
+        await put(store, "doc", ["new words"])
+    assert told.value.code == "search_refused"
+
+
+async def test_a_summary_of_what_is_gone_meanwhile_is_no_success(
+    store: AzureSearchStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S1-58."""
+    await put(store, "doc", ["words"])
+    gone = await store._service.lookup(document_key(SCOPE.workflow_id, "doc"))
+    await store.drop("doc", SCOPE)
+
+    async def as_before(_: str) -> Any:
+        return gone
+
+    monkeypatch.setattr(store._service, "lookup", as_before)
+    with pytest.raises(NotFound):
+        await store.save_summary("doc", "About words.", SCOPE)

@@ -7,6 +7,7 @@ import asyncio
 import json
 import math
 from base64 import b64encode
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ GARBAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErr
 
 Reply = Mapping[str, Any]
 Box = tuple[float, float, float, float]
+Line = tuple[int, str]  # offset and text
 Part = tuple[int, str, str, int, Sequence[Reply]]  # offset in the content, kind, text, level of a heading, regions
 
 
@@ -50,6 +52,7 @@ class DocumentIntelligence:
         self._endpoint, self._key = endpoint, key
         self._dependency = Dependency("Document Intelligence", code=CODE, try_s=TRY_S)
         self._opened: DocumentIntelligenceClient | None = None
+        self._identity: Any = None
 
     async def read(self, data: bytes, kind: str) -> Extraction:
         """The document as the service sees it, lines numbered in reading order; a Word file has no pages.
@@ -63,13 +66,14 @@ class DocumentIntelligence:
         except TimeoutError as late:
             raise Unavailable("Document Intelligence had no result in time", code=CODE) from late
         try:
-            return laid_out(result, kind)
+            return await asyncio.to_thread(laid_out, result, kind)
         except GARBAGE as nonsense:
             raise Unavailable("Document Intelligence gave a result of another shape", code=INVALID) from nonsense
 
     async def close(self) -> None:
-        if self._opened:
-            await self._opened.close()
+        for held in (self._opened, self._identity):
+            if held is not None:
+                await held.close()
 
     async def _submitted(self, data: bytes) -> str:
         """The address at which the result will be."""
@@ -120,7 +124,9 @@ class DocumentIntelligence:
 
     def _client(self) -> DocumentIntelligenceClient:
         if self._opened is None:
-            self._opened = DocumentIntelligenceClient(self._endpoint, self._credential(), retry_total=0)
+            self._opened = DocumentIntelligenceClient(
+                self._endpoint, self._credential(), retry_total=0, permit_redirects=False
+            )  # the SDK would send the key along with a redirect, to any host
         return self._opened
 
     def _credential(self) -> Any:
@@ -128,7 +134,8 @@ class DocumentIntelligence:
             return AzureKeyCredential(self._key)
         from azure.identity.aio import DefaultAzureCredential
 
-        return DefaultAzureCredential()
+        self._identity = DefaultAzureCredential()
+        return self._identity
 
 
 def _status(response: AsyncHttpResponse) -> tuple[str, Any]:
@@ -202,14 +209,14 @@ def _rows(cells: Sequence[Reply]) -> Iterator[str]:
             yield " | ".join(row.get(column, "") for column in range(width))
 
 
-def _paragraphs(result: Reply, lines: Sequence[tuple[int, int, str]]) -> Iterator[Part]:
+def _paragraphs(result: Reply, lines: Sequence[Line]) -> Iterator[Part]:
     """Those outside of tables, broken into lines where the page has them."""
     tables = [span for table in result.get("tables") or () for span in table["spans"]]
     for paragraph in result.get("paragraphs") or ():
         role, start = paragraph.get("role"), _start(paragraph)
         if role in FURNITURE or any(_within(start, span) for span in tables):
             continue
-        own = [text for first, _, text in lines if any(_within(first, span) for span in paragraph["spans"])]
+        own = [text for span in paragraph["spans"] for _, text in _begun(lines, span)]
         text = clean("\n".join(own) or paragraph["content"]).strip("\n ")
         if text:
             level = LEVELS.get(role, 0)
@@ -217,10 +224,15 @@ def _paragraphs(result: Reply, lines: Sequence[tuple[int, int, str]]) -> Iterato
             yield start, kind, shown, level, paragraph.get("boundingRegions") or ()
 
 
-def _lines(pages: Sequence[Reply]) -> list[tuple[int, int, str]]:
-    """Offset, length and text of every line."""
-    spans = ((line["spans"][0], line["content"]) for page in pages for line in page.get("lines") or ())
-    return [(span["offset"], span["length"], text) for span, text in spans]
+def _lines(pages: Sequence[Reply]) -> list[Line]:
+    """Every line, by its offset."""
+    return sorted((int(line["spans"][0]["offset"]), line["content"]) for p in pages for line in p.get("lines") or ())
+
+
+def _begun(lines: Sequence[Line], span: Reply) -> Sequence[Line]:
+    """The lines that begin within a span: looked up, for there are tens of thousands of both."""
+    first, end = (bisect_left(lines, (offset, "")) for offset in (span["offset"], span["offset"] + span["length"]))
+    return lines[first:end]
 
 
 def _within(offset: int, span: Reply) -> bool:

@@ -29,11 +29,11 @@ class Delivery:
         if not await asyncio.to_thread(self.outbox.has, job):
             return ()
         await self._upload(job)
-        published = await self._publish(job)
+        unchanged = await self._publish(job)
         refused = await self._named(job, REFUSED)
         await asyncio.to_thread(self.outbox.finish, job)
-        if document_key(*job.about) in published.refused:
-            raise RagError("Azure AI Search refuses the record of a document", code="search_refused")
+        if unchanged:
+            raise RagError("Azure AI Search refuses a part of the document's change", code="search_refused")
         return refused
 
     async def unseen(self, job: Job) -> tuple[str, ...]:
@@ -56,8 +56,8 @@ class Delivery:
                 for keys, state in ((sent.done, SENT), (sent.refused, REFUSED)):
                     await asyncio.to_thread(self.outbox.settle, job, [places[key] for key in keys], state)
 
-    async def _publish(self, job: Job) -> Sent:
-        """Show the new version and remove every other, the document's record last."""
+    async def _publish(self, job: Job) -> set[str]:
+        """Show the new version and remove every other, the document's record last; of the others, those refused."""
         staged = await asyncio.to_thread(self.outbox.named, job, SENT)
         shown = {_key(job, place): place for place, _ in staged}
         actions = [action("merge", key, {"live": True}) for key in shown]
@@ -66,7 +66,7 @@ class Delivery:
         await send([*actions, _recorded(job)], self.service, sent)
         lost = [shown[key] for key in sent.refused & shown.keys()]
         await asyncio.to_thread(self.outbox.settle, job, lost, REFUSED)
-        return sent
+        return sent.refused - shown.keys()
 
     async def _others(self, job: Job) -> list[str]:
         """The keys of every other version: those we know of, and those that searches show (another machine's)."""

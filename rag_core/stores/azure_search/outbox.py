@@ -142,11 +142,10 @@ class Outbox:
         if self._db is None:
             if self._path:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                self._path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute("pragma synchronous = extra")
-            self._db.executescript(SCHEMA)
+            db = sqlite3.connect(self._path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
+            db.execute("pragma synchronous = extra")
+            db.executescript(SCHEMA)
+            self._db = db  # only now: one that could not be made is tried anew
         return self._db
 
 

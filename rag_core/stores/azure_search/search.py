@@ -12,7 +12,7 @@ from rag_core.ports import Probe
 from rag_core.rankings import best_first
 from rag_core.stores.azure_search.records import CHUNK, chunk_of, codes
 from rag_core.stores.azure_search.schema import SEMANTIC, VECTOR
-from rag_core.stores.azure_search.service import Found, Service, checked
+from rag_core.stores.azure_search.service import Found, NotOffered, Service, checked
 from rag_core.stores.spelling import plain
 
 SEARCHED = ("title", "content", "codes")
@@ -25,7 +25,10 @@ TOP_RELEVANCE = 4.0  # of the semantic ranker
 async def ranked(
     probe: Probe, service: Service, *, filter: str, limit: int, exhaustive: bool, semantic: bool
 ) -> Ranking:
-    """The hits of a probe, best first. Its two legs are fused by the service: 1 / (60 + rank), rank from 0."""
+    """The hits of a probe, best first. Its two legs are fused by the service: 1 / (60 + rank), rank from 0.
+
+    They have no signal of the semantic ranker where the service has none.
+    """
     words = probe.words if any(map(str.isalnum, probe.words)) else ""
     if not words and probe.vector is None:
         return []
@@ -36,8 +39,13 @@ async def ranked(
         asked |= _nearest(probe.vector, max(limit, NEAREST), exhaustive)
     if words and probe.vector is not None:
         asked |= {"debug": "vector"}
-    asked |= _judged(probe.question) if words and probe.question and semantic else {"order_by": BY_SCORE}
-    found = await service.search(escaped(" ".join([words, *codes(words)])) if words else None, **asked)
+    ordered = {**asked, "order_by": BY_SCORE}
+    judged = {**asked, **_judged(probe.question)} if words and probe.question and semantic else ordered
+    text = escaped(" ".join([words, *codes(words)])) if words else None
+    try:
+        found = await service.search(text, **judged)
+    except NotOffered:
+        found = await service.search(text, **ordered)
     hits = checked(lambda one: _hit(one, probe.label, bool(words), probe.vector is not None), found)
     return best_first(hits)[:limit]
 

@@ -37,6 +37,12 @@ Found = Mapping[str, Any]
 Limits = dict[str, Any]  # of time, as the SDK takes them
 
 
+class NotOffered(RagError):
+    """The service is not one that has what was asked for: a tier without the semantic ranker, say."""
+
+    code = "search_not_offered"
+
+
 class BatchRefused(Exception):
     """The service takes none of a batch: it is too large, or holds something that cannot be read."""
 
@@ -183,7 +189,8 @@ class Service:
     def _opened(self) -> tuple[SearchClient, SearchIndexClient]:
         if self._clients is None:
             credential = AzureKeyCredential(self._key) if self._key else self._own_identity()
-            how = {"retry_total": 0, "api_version": API_VERSION}
+            # no redirects: the SDK sends the key along with them, to any host
+            how: dict[str, Any] = {"retry_total": 0, "permit_redirects": False, "api_version": API_VERSION}
             how |= {"transport": self._transport} if self._transport else {}
             self._clients = (
                 SearchClient(self.endpoint, self.index, credential, **how),
@@ -237,6 +244,8 @@ def _refusal(failure: HttpResponseError, index: str) -> Exception:
         return Misconfigured(f"there is no index {index}: rag setup makes it", code="index_missing")
     if 200 <= status < 300:
         return nonsense(f"HTTP {status}")
+    if getattr(failure.error, "code", "") == "FeatureNotSupportedInService":
+        return NotOffered("this service of Azure AI Search does not have what was asked for")
     return RagError(f"Azure AI Search refused a request of ours with {status}", code="search_refused")
 
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from azure.core.pipeline.transport import AsyncHttpTransport
 
-from rag_core.errors import Conflict, NotFound, Unavailable
+from rag_core.errors import Conflict, NotFound, RagError, Unavailable
 from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Ranking, Scalar, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.providers.retrying import Dependency
@@ -80,7 +80,7 @@ class AzureSearchStore:
             await self._service.define(wanted)
             return "created"
         better = schema.upgraded(existing, wanted)
-        self._refuse_another_space(await self._stored_space(), self._space)
+        self._refuse_another_space(await self.space(), self._space)
         if better == existing:
             return "unchanged"
         await self._service.define(better)
@@ -166,7 +166,7 @@ class AzureSearchStore:
         await self.flush()
         async with self._lock(document.workflow_id, document.id):
             if space or any(vector is not None for vector in vectors):
-                self._refuse_another_space(await self._stored_space(), space)
+                self._refuse_another_space(await self.space(), space)
             before = await self._hashes(document.id, scope)
             version = uuid.uuid4().hex
             bodies = (
@@ -186,7 +186,10 @@ class AzureSearchStore:
                 raise _not_found()
             record = document_record(found)
             record["record"] = json.dumps({**json.loads(record["record"]), "summary": summary}, ensure_ascii=False)
-            await send([action("merge", record["key"], {"record": record["record"]})], self._service, Sent())
+            sent = Sent()
+            await send([action("merge", record["key"], {"record": record["record"]})], self._service, sent)
+            if sent.refused:  # it was removed meanwhile
+                raise _not_found()
 
     async def drop(self, document_id: str, scope: Scope) -> bool:
         """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
@@ -202,17 +205,22 @@ class AzureSearchStore:
     async def flush(self) -> tuple[str, ...]:
         """Send what earlier writes have left, in their order; names the chunks that are still not searchable."""
         jobs = await asyncio.to_thread(self._outbox.jobs)
+        left: list[str] = []
         for place, job in enumerate(jobs):
             lock = self._lock(*job.about)
             if lock.locked():  # whoever holds it is sending it
                 continue
             async with lock:
                 try:
-                    await self._delivery.deliver(job)
-                except Unavailable:
-                    left = [await self._delivery.unseen(one) for one in jobs[place:]]
-                    return tuple(chunk for named in left for chunk in named)
-        return ()
+                    left += await self._delivery.deliver(job)
+                except RagError:  # not the fault of the write that this comes before: its own requests say
+                    for one in jobs[place:]:
+                        left += await self._delivery.unseen(one)
+                    break
+        return tuple(left)
+
+    async def space(self) -> str:
+        return _space(await self._service.facets(["space"], filter="live"))
 
     async def describe(self) -> StoreDescription:
         found = await self._service.facets(["kind", "space"], filter="live")
@@ -267,9 +275,6 @@ class AzureSearchStore:
             return await self._delivery.deliver(job)
         except Unavailable:
             return await self._delivery.unseen(job)
-
-    async def _stored_space(self) -> str:
-        return _space(await self._service.facets(["space"], filter="live"))
 
     def _refuse_another_space(self, stored: str, given: str) -> None:
         if stored and given != stored:

@@ -79,6 +79,9 @@ class EmbeddedStore:
     async def drop(self, document_id: str, scope: Scope) -> bool:
         return await asyncio.to_thread(self._drop, document_id, scope)
 
+    async def space(self) -> str:
+        return await asyncio.to_thread(self._space)
+
     async def describe(self) -> StoreDescription:
         return await asyncio.to_thread(self._describe)
 
@@ -156,6 +159,11 @@ class EmbeddedStore:
             if found is None:
                 raise _not_found()
             db.execute("update documents set summary = ? where version = ?", (summary, found[0]))
+
+    def _space(self) -> str:
+        truth, _ = self._open()
+        with truth.reading() as db:
+            return records.space(db).name
 
     def _describe(self) -> StoreDescription:
         truth, _ = self._open()

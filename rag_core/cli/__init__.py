@@ -21,6 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RagError as failure:
         print(f"rag: {failure.message}", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as lacking:
+        print(
+            f"rag: {str(lacking.name).partition('.')[0]} is not installed: pip install 'azure-rag[local]'",
+            file=sys.stderr,
+        )
+        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader at the other end, `head` say, has had enough

@@ -16,7 +16,7 @@ from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.providers.retrying import Dependency
 from rag_core.stores.access import difference, owns, readers, reads_as, refuse_a_foreign_owner
 from rag_core.stores.azure_search import odata, schema
-from rag_core.stores.azure_search.delivery import Delivery
+from rag_core.stores.azure_search.delivery import EVERYTHING, Delivery
 from rag_core.stores.azure_search.facts import FIELDS, value_of
 from rag_core.stores.azure_search.outbox import Job, Outbox
 from rag_core.stores.azure_search.records import (
@@ -33,7 +33,6 @@ from rag_core.stores.azure_search.sending import Sent, action, send
 from rag_core.stores.azure_search.service import API_VERSION, Found, Service, checked
 
 IN_ORDER = ["document_id asc", "ordinal asc", "id asc"]
-EVERYTHING = 100_000  # the service pages no further
 NAMED = 500  # ids in one filter
 TRY_S = 30.0  # a batch of 15 MB takes a while
 

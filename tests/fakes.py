@@ -93,6 +93,12 @@ class Down:
     embed_query = embed_documents = complete = scores = search = describe = facet_fields = _fail
 
 
+class DownStore(Down):
+    """A store is asked for its space, which an embedder knows."""
+
+    space = Down._fail  # type: ignore[assignment]
+
+
 class Asleep(Down):
     """A neighbour that never answers."""
 

@@ -4,7 +4,7 @@ from rag_core.errors import Unavailable
 from rag_core.index import Index
 from rag_core.pipelines import PIPELINES
 from rag_core.run import Run
-from tests.fakes import Asleep, ConceptEmbedder, Down, OverlapReranker, chunk, filled, kit, query
+from tests.fakes import Asleep, ConceptEmbedder, Down, DownStore, OverlapReranker, chunk, filled, kit, query
 
 MANUAL = (
     chunk("a", "The gearbox is quiet. P0700 is set by the TCM when it finds a fault.", "P0700"),
@@ -103,7 +103,7 @@ async def test_when_time_runs_out_what_was_found_is_given() -> None:
 
 async def test_a_store_that_is_down_is_an_error_and_no_empty_answer() -> None:
     with pytest.raises(Unavailable):
-        await standard(query("x", "standard"), kit(Index(Down(), ConceptEmbedder())), Run())  # type: ignore[arg-type]
+        await standard(query("x", "standard"), kit(Index(DownStore(), ConceptEmbedder())), Run())  # type: ignore[arg-type]
 
 
 async def test_vector_search_without_an_embedder_is_an_error() -> None:

@@ -5,7 +5,7 @@ from rag_core.index import Index
 from rag_core.model import Asked, SearchType
 from rag_core.stages.retrieve import depth, embed, find, labelled
 from rag_core.stores.embedded import EmbeddedStore
-from tests.fakes import ConceptEmbedder, Down, chunk, filled, query
+from tests.fakes import ConceptEmbedder, DownStore, chunk, filled, query
 
 WORDINGS = ["gearbox fault", "transmission fault"]
 
@@ -70,7 +70,7 @@ async def test_a_search_by_vector_without_vectors_is_unavailable(how: SearchType
 
 async def test_a_store_that_is_down_is_unavailable() -> None:
     with pytest.raises(Unavailable):
-        await find(labelled(WORDINGS), {}, query(""), Index(Down(), ConceptEmbedder()))  # type: ignore[arg-type]
+        await find(labelled(WORDINGS), {}, query(""), Index(DownStore(), ConceptEmbedder()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,8 @@ class CrossEncoder:
 
     async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         judged = await self._model.map(lambda passage: self._score(text, passage), passages)
-        shares = [share(codes(text), passage) for passage in passages]
+        wanted = codes(text)
+        shares = [share(wanted, passage) for passage in passages]
         return [score * (OTHER_CODE + (1 - OTHER_CODE) * held) for score, held in zip(judged, shares, strict=True)]
 
     def _judge(self, text: str, passage: str) -> float:

@@ -18,6 +18,7 @@ from openai.types.chat import ChatCompletion
 from rag_core.errors import Unavailable
 from rag_core.ingestion.text import count_tokens, decode, encode
 from rag_core.model import Vector
+from rag_core.packing import packed
 from rag_core.ports import Prompt, Reply
 from rag_core.providers.prices import cost_usd
 from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
@@ -254,17 +255,7 @@ class _Service:
 
 def batches(texts: Sequence[str], *, texts_each: int, tokens_each: int) -> Iterator[list[str]]:
     """The texts in order, in the fewest runs within both limits; one text over the limit goes alone."""
-    batch: list[str] = []
-    held = 0
-    for text in texts:
-        size = count_tokens(text, table=TABLE)
-        if batch and (len(batch) == texts_each or held + size > tokens_each):
-            yield batch
-            batch, held = [], 0
-        batch.append(text)
-        held += size
-    if batch:
-        yield batch
+    return packed(texts, lambda text: count_tokens(text, table=TABLE), items_each=texts_each, size_each=tokens_each)
 
 
 def _client(profile: Profile, key: str | None, unreached: str) -> openai.AsyncOpenAI:

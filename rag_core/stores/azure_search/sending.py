@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rag_core.packing import packed
 from rag_core.stores.azure_search.service import BatchRefused, Outcome, Service
 
 MAX_ACTIONS = 1000  # of one batch, and about 16 MB of it (AddUpdate-or-Delete-Documents)
@@ -44,17 +45,7 @@ async def send(actions: Sequence[Action], service: Service, sent: Sent) -> None:
 
 def batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
     """As few as the service's limits allow, in order."""
-    batch: list[Action] = []
-    size = 0
-    for action in actions:
-        length = len(action.body.encode()) + 1
-        if batch and (len(batch) == MAX_ACTIONS or size + length > MAX_BYTES):
-            yield batch
-            batch, size = [], 0
-        batch.append(action)
-        size += length
-    if batch:
-        yield batch
+    return packed(actions, lambda one: len(one.body.encode()) + 1, items_each=MAX_ACTIONS, size_each=MAX_BYTES)
 
 
 async def _send(batch: Sequence[Action], service: Service, sent: Sent) -> None:

@@ -79,7 +79,7 @@ class Dependency:
             raise self._unavailable("failed too often to be asked again yet", attempts=0)
         allowed = min(self._try_s, ends - now())
         if allowed <= 0:  # says nothing of the neighbour, which was not asked
-            raise self._unavailable("was not asked: no time is left", attempts=0)
+            raise self._unavailable("was not asked: no time is left within the deadline", attempts=0)
         try:
             async with asyncio.timeout(allowed):
                 answer = await work(allowed)

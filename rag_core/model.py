@@ -7,6 +7,7 @@ from typing import Literal
 SearchType = Literal["vector", "keyword", "hybrid", "semantic"]
 Scalar = str | int | float | bool
 Vector = Sequence[float]
+Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left of the page as it is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,7 @@ class Span:
     """Where characters `start` to `end` (end excluded) of a chunk's content stand in the document.
 
     `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document,
-    both ends included; `bbox` is x0, y0, x1, y1 in points from the page's top left, None where the format
-    gives no geometry.
+    both ends included; `bbox` is None where the format gives no geometry. A format that gives it has a span a line.
     """
 
     start: int
@@ -38,7 +38,7 @@ class Span:
     page: int | None
     line_start: int
     line_end: int
-    bbox: tuple[float, float, float, float] | None = None
+    bbox: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,9 @@ class Block:
     """A piece of a document as its extractor found it, with its lines kept as they stood.
 
     `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to
-    `line_end`, but for a row, which has a line a cell. `headings` is the chain above it, outermost first. `fields` are
-    a row's named values.
+    `line_end`, but for a row, which has a line a cell. `boxes` has a box for each line of the text, or is empty.
+    `headings` is the chain above it, outermost first. `fields` are a row's named values. `page_label` is the number
+    that is printed on the page, where that is another than `page`.
     """
 
     text: str
@@ -63,19 +64,25 @@ class Block:
     line_start: int
     line_end: int
     page: int | None = None
-    bbox: tuple[float, float, float, float] | None = None
+    bbox: Box | None = None
     headings: tuple[str, ...] = ()
     fields: Mapping[str, Scalar] = field(default_factory=dict)
+    boxes: tuple[Box, ...] = ()
+    page_label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """A document as text. `pages` is None for formats without pages; `notes` say what the reader should know."""
+    """A document as text. `pages` is None for formats without pages; `notes` say what the reader should know.
+
+    `title` is the one that the document gives itself, "" when it gives none.
+    """
 
     blocks: tuple[Block, ...]
     pages: int | None
     extractor: str
     notes: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,23 +129,40 @@ class Chunk:
         return self.spans[0].page if self.spans else None
 
     def place(self, start: int, end: int) -> Span | None:
-        """The page and lines of characters `start` to `end` of the content; None when nothing is known.
+        """The page, lines and box of characters `start` to `end` of the content; None when nothing is known.
 
         A block's lines are kept in its text, so a line number is the span's first plus the line breaks before; where
-        they are not, as in a row, the lines are all of the span's. The page is the one on which the passage begins.
+        they are not, as in a row, the lines are all of the span's. The page is the one on which the passage begins,
+        and the box holds all of its lines there.
         """
-        touched = [s for s in self.spans if s.start < end and start < s.end]
+        touched = self._touched(start, end)
         if not touched:
             return None
         first, last = touched[0], touched[-1]
         line_start, line_end = self._lines(first, start, end)[0], self._lines(last, start, end)[1]
-        return Span(start, end, first.page, line_start, line_end, first.bbox)
+        return Span(start, end, first.page, line_start, line_end, _around(self.boxes(start, end)))
+
+    def boxes(self, start: int, end: int) -> tuple[Box, ...]:
+        """The boxes of the lines of characters `start` to `end`, on the page where they begin."""
+        touched = self._touched(start, end)
+        return tuple(dict.fromkeys(s.bbox for s in touched if s.bbox is not None and s.page == touched[0].page))
+
+    def _touched(self, start: int, end: int) -> list[Span]:
+        return [s for s in self.spans if s.start < end and start < s.end]
 
     def _lines(self, span: Span, start: int, end: int) -> tuple[int, int]:
         breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end, span.end)]
         if span.line_start + breaks[2] != span.line_end:  # laid out anew: a row has a line a cell
             return span.line_start, span.line_end
         return span.line_start + breaks[0], span.line_start + breaks[1]
+
+
+def _around(boxes: Sequence[Box]) -> Box | None:
+    """The smallest box that holds all of these."""
+    if not boxes:
+        return None
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +242,7 @@ class Query:
     text; the best `rerank` candidates are graded; `semantic` candidates go through the semantic ranker;
     the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
     a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
-    `rrf_k` is the constant of fusion.
+    `rrf_k` is the constant of fusion; an answer is made from the best `top_n` passages, of at most `context_tokens`.
     """
 
     text: str
@@ -235,6 +259,8 @@ class Query:
     overretrieve: int
     rrf_k: int
     facet_limit: int
+    top_n: int
+    context_tokens: int
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
 
@@ -260,7 +286,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The words of a document that bear on a claim, and where they stand. `score` is 0..1."""
+    """The words of a document that bear on a claim, and where they stand. `score` is 0..1.
+
+    `boxes` has a box a line, to be drawn on the page; `page_label` is the number printed there, where it is another.
+    """
 
     chunk_id: str
     document_id: str
@@ -270,6 +299,9 @@ class Citation:
     score: float
     section: tuple[str, ...] = ()
     place: Span | None = None
+    boxes: tuple[Box, ...] = ()
+    page_label: str | None = None
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 Verdict = Literal["verified", "partial", "unsupported"]
@@ -284,6 +316,45 @@ class Claim:
     end: int
     verdict: Verdict
     citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage put before an answerer: characters `start` to `end` of a chunk, cited as `id` ("e1", "e2", …)."""
+
+    id: str
+    hit: Hit
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.hit.chunk.content[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How far an answer can be relied on, 0..1, with the numbers it was made of and how, in words."""
+
+    value: float
+    inputs: Mapping[str, float]
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer and what it stands on; its `claims` are its sentences, each with a verdict and citations.
+
+    `status` "unknown" is a result, not a failure: the text then says so, there are no claims, and `evidence` has the
+    nearest passages. `origin` says who wrote it.
+    """
+
+    text: str
+    status: Literal["answered", "unknown"]
+    origin: Literal["model", "extractive"]
+    claims: tuple[Claim, ...]
+    confidence: Confidence
+    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, slots=True)

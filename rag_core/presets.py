@@ -29,6 +29,8 @@ class Preset:
     overretrieve: int = 1
     rrf_k: int = 60  # Cormack, Clarke and Buettcher, SIGIR 2009; also Azure AI Search's
     facet_limit: int = 100
+    top_n: int = 5  # S0-27
+    context_tokens: int = 4000
 
     def query(self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()) -> Query:
         """The question with these numbers."""
@@ -54,6 +56,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset("rerank", "rerank", semantic=SEMANTIC, rerank=20, overretrieve=3),  # S1-14, S1-08
             Preset("advanced", "advanced", rewordings=2, imaginings=1, rerank=20, overretrieve=3),  # S1-11, S1-02
             Preset("facets", "facets", captions=0, answers=0),
+            Preset("pages", "standard", how="vector", top_k=5, captions=0, answers=0),  # S3-17
         )
     }
 )
@@ -71,6 +74,8 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "overretrieve": (1, 5),
         "rrf_k": (1, 1000),
         "facet_limit": (1, 1000),
+        "top_n": (1, 20),
+        "context_tokens": (100, 32_000),
     }
 )
 

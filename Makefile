@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo demo-azure test lint check serve bench soak requirements constraints clean
+.PHONY: help install demo demo-azure picture test lint check serve bench soak requirements constraints clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -21,6 +21,9 @@ demo: install ## Index documents over HTTP and ask about them (DOCS=folder for y
 
 demo-azure: install ## The same over emulated Azure AI Search, OpenAI and Document Intelligence, with the real clients
 	@.venv/bin/python examples/demo.py --azure --docs "$(DOCS)"
+
+picture: install ## Ask about a real PDF and draw the cited lines on its page (docs/pictures/cited-page.png)
+	@.venv/bin/python examples/cited_page.py
 
 test: install ## Run the tests, offline
 	.venv/bin/python -m pytest -m "not soak"

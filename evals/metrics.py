@@ -1,5 +1,6 @@
 """How good a ranking is, by trec_eval's own definitions, and whether two differ by more than chance."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,3 +45,11 @@ def compare(ours: Scores, theirs: Scores, measure: str = "ndcg@10") -> Differenc
     draws = np.random.default_rng(SEED).integers(len(gaps), size=(RESAMPLES, len(gaps)))
     low, high = np.percentile(gaps[draws].mean(axis=1), [2.5, 97.5])
     return Difference(float(gaps.mean()), float(low), float(high))
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927): it holds also near 0 and 1 and for few trials."""
+    z = 1.959964
+    share, square = successes / trials, z * z / trials
+    middle, half = share + square / 2, z * math.sqrt(share * (1 - share) / trials + square / (4 * trials))
+    return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))

@@ -26,7 +26,7 @@ from pypdf import PdfReader
 from local_emulator import host
 from local_emulator.azure import addresses, neighbours
 from rag_core import settings
-from rag_core.cli.show import plain
+from rag_core.styles import plain
 
 HERE = Path(__file__).parent
 LINED = {".txt", ".md", ".csv"}  # their lines are the file's own
@@ -71,6 +71,7 @@ class Proof:
     def mark(self, words: str, source: str, page: int | None, lines: list[int] | None) -> str:
         """✓ when the words begin on this page or stand in these lines, ✗ when not; empty where neither is known."""
         path = self.folder / source
+        words = words.partition(" | ")[0]  # a table is told row by row, which not every reader of the page does
         if page is not None:
             stands = self._begins_on(words, path, page)
         elif lines is not None and path.suffix.lower() in LINED:
@@ -111,7 +112,7 @@ def main() -> int:
 
 
 def show(api: Api, proof: Proof, files: list[Path]) -> None:
-    """Call the five functions, one after the other."""
+    """Call the functions, one after the other."""
     documents = index(api, proof.folder, files)
     if not documents:
         print("\nNothing could be indexed, so there is nothing to ask.")
@@ -124,6 +125,7 @@ def show(api: Api, proof: Proof, files: list[Path]) -> None:
     draw(api, chosen.entity)
     summary = summarize(api, best or documents[0])
     cite(api, proof, summary)
+    answer(api, proof, chosen.question)
 
 
 def questions(api: Api, folder: Path, documents: list[str]) -> Questions:
@@ -219,6 +221,20 @@ def cite(api: Api, proof: Proof, summary: str) -> None:
         for found in claim["citations"][:1]:
             mark = proof.mark(found["quote"], found["source"], found["page"], found["lines"])
             print(f"      {found['title']} · {stand(found)} {mark}")
+
+
+def answer(api: Api, proof: Proof, question: str) -> None:
+    """An answer in sentences with their citations, and where the words of each citation stand."""
+    title("ask", question)
+    reply = asked(api, "rag/ask", query=question)
+    sentences = [" ".join([claim["text"], *(c["label"] for c in claim["citations"])]) for claim in reply["claims"]]
+    print(quoted(plain(" ".join(sentences) or reply["answer"])))
+    for found in reply["citations"]:
+        mark = proof.mark(found["quote"], found["source"], found["page"], found["lines"])
+        print(f"  {found['label']} {found['verdict']}: {found['title']} · {stand(found)} {mark}")
+    sure = reply["confidence"]
+    inputs = ", ".join(f"{name} {value:.2f}" for name, value in sure["inputs"].items())
+    print(f"  Confidence {sure['value']:.2f}: {inputs}")
 
 
 def asked(api: Api, function: str, **body: object) -> Reply:

@@ -1,4 +1,4 @@
-"""Documents come in (S1-57), and their summaries go out (S1-58)."""
+"""Documents come in (S1-57), their summaries go out (S1-58), and they go and come back (S3-16)."""
 
 from base64 import b64decode
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import reply, service
+from rag_core import lifecycle, reply, service
 from rag_core.errors import InvalidRequest
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload
@@ -14,7 +14,14 @@ from rag_core.ingestion.indexing import index_document as index_upload
 from rag_core.model import Block
 
 if TYPE_CHECKING:
-    from functions.wire import ChunkingOptions, IndexRequest, SummaryRequest, UploadedBlock
+    from functions.wire import (
+        ChunkingOptions,
+        DeleteRequest,
+        IndexRequest,
+        RestoreRequest,
+        SummaryRequest,
+        UploadedBlock,
+    )
 
 
 async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
@@ -36,6 +43,30 @@ async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str,
         "entities": [asdict(entity) for entity in summary.entities],
         "pages": summary.document.pages,
         "chunks": summary.chunks,
+        "workflow_id": asked.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
+    scope = call.scope(asked.workflow_id)
+    await lifecycle.delete(asked.document_id, scope, call.kit.index, call.run, purge=asked.purge)
+    return {
+        "success": True,
+        "document_id": asked.document_id,
+        "deleted": True,
+        "purged": asked.purge,
+        "workflow_id": asked.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any]:
+    await lifecycle.restore(asked.document_id, call.scope(asked.workflow_id), call.kit.index, call.run)
+    return {
+        "success": True,
+        "document_id": asked.document_id,
+        "restored": True,
         "workflow_id": asked.workflow_id,
         **reply.diary(call.run),
     }
@@ -78,10 +109,12 @@ def _blocks(uploaded: Sequence["UploadedBlock"]) -> tuple[Block, ...]:
                 text=block.text,
                 kind=block.kind,
                 line_start=line_start,
-                line_end=line_start + block.text.count("\n"),
+                line_end=block.line_end or line_start + block.text.count("\n"),
                 page=block.page,
                 bbox=block.bbox,
                 headings=tuple(block.headings),
+                boxes=tuple(block.boxes),
+                page_label=block.page_label,
             )
         )
     return tuple(blocks)

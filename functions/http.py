@@ -15,7 +15,7 @@ from typing import Any
 
 import azure.functions as func
 
-from functions.routes import Call, Operation
+from functions.routes import Call, Operation, Principal
 from rag_core import errors
 from rag_core.errors import InvalidRequest, RagError, TooLarge, UnsupportedDocument
 from rag_core.kit import Kit
@@ -70,9 +70,9 @@ def _handler(
         try:
             settings = get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
-            user_id, groups = principal(req.headers) if settings.trust_principal else (None, ())
+            who = principal(req.headers, settings.workflow_claim) if settings.trust_principal else Principal()
             request = await asyncio.to_thread(read, req, operation, settings)
-            call = Call(settings, get_kit(), run, user_id, groups)
+            call = Call(settings, get_kit(), run, who)
             reply = await resolve_name(operation.handler)(request, call)
             return written(207 if reply.get("failed") else 200, reply)
         except RagError as error:
@@ -172,19 +172,33 @@ def _printable(data: dict[str, Any]) -> dict[str, Any]:
     return data
 
 
-def principal(headers: Mapping[str, str]) -> tuple[str | None, tuple[str, ...]]:
-    """The user and groups that the platform's authentication vouches for; no user when it names none."""
+def principal(headers: Mapping[str, str], workflow_claim: str | None = None) -> Principal:
+    """Who asks, as the platform's authentication vouches for it; nobody when it names none.
+
+    With a `workflow_claim` its values are the only workflows that may be named: none for who has no such claim.
+    """
     header = headers.get(PRINCIPAL)
-    if not header:
-        return None, ()
+    claims = _claims(header) if header else []
+    users = [value for kind in USER_CLAIMS for value in _of(kind, claims)]
+    if header and not users:
+        raise _invalid_principal()
+    workflows = _of(workflow_claim, claims) if workflow_claim else None
+    return Principal(users[0] if users else None, _of("groups", claims), workflows)
+
+
+def _claims(header: str) -> list[tuple[str, str]]:
     try:
-        claims = [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
-        users = [value for kind in USER_CLAIMS for typ, value in claims if typ == kind]
-        return users[0], tuple(value for typ, value in claims if typ == "groups")
-    except (binascii.Error, ValueError, KeyError, TypeError, IndexError):
-        raise InvalidRequest(
-            PRINCIPAL, "must be a client principal with an object id", code="invalid_principal"
-        ) from None
+        return [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
+    except (binascii.Error, ValueError, KeyError, TypeError):
+        raise _invalid_principal() from None
+
+
+def _of(kind: str, claims: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(value for typ, value in claims if typ == kind)
+
+
+def _invalid_principal() -> InvalidRequest:
+    return InvalidRequest(PRINCIPAL, "must be a client principal with an object id", code="invalid_principal")
 
 
 def written(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> func.HttpResponse:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rag_core.errors import NotFound
 from rag_core.kit import Kit
 from rag_core.model import Scope
 from rag_core.run import Run
@@ -11,20 +12,28 @@ from rag_core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What a handler is given besides the request: the parts, the diary, and who asks.
+class Principal:
+    """Who asks, by the platform's credential and never by the request. `workflows` None is any."""
 
-    `user_id` and `groups` come from the platform's credential, never from the request.
-    """
+    user_id: str | None = None
+    groups: tuple[str, ...] = ()
+    workflows: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler is given besides the request: the parts, the diary, and who asks."""
 
     settings: Settings
     kit: Kit
     run: Run
-    user_id: str | None = None
-    groups: tuple[str, ...] = ()
+    who: Principal = Principal()
 
     def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> Scope:
-        return Scope(workflow_id, self.user_id, self.groups, document_ids)
+        """Whose documents the request is about. Raises NotFound for a workflow that is not the caller's to name."""
+        if self.who.workflows is not None and workflow_id not in self.who.workflows:
+            raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")
+        return Scope(workflow_id, self.who.user_id, self.who.groups, document_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +68,19 @@ OPERATIONS = (
         summary="Find the passages that answer a question.",
         request="ConsultRequest",
         reply="ConsultReply",
-        refusals=(400, 409, 413, 415, 503, 504),
+        refusals=(400, 404, 409, 413, 415, 503, 504),
         example={"query": "What does P0700 mean?", "pipeline": "advanced", "top_k": 5},
+    ),
+    Operation(
+        name="ask",
+        route="api/rag/ask",
+        methods=("POST",),
+        handler="functions.answers:ask",
+        summary="Answer a question from the documents, each sentence with its checked citations.",
+        request="AskRequest",
+        reply="AskReply",
+        refusals=(400, 404, 409, 413, 415, 503, 504),
+        example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
     ),
     Operation(
         name="index_document",
@@ -92,6 +112,28 @@ OPERATIONS = (
         example={"document_id": "transmission-notes"},
     ),
     Operation(
+        name="delete_document",
+        route="api/delete_document",
+        methods=("POST",),
+        handler="functions.documents:delete_document",
+        summary="Take a document out of everything at once; until it is purged it can be restored.",
+        request="DeleteRequest",
+        reply="DeleteReply",
+        refusals=(400, 404, 413, 415, 503, 504, 507),
+        example={"document_id": "transmission-notes"},
+    ),
+    Operation(
+        name="restore_document",
+        route="api/restore_document",
+        methods=("POST",),
+        handler="functions.documents:restore_document",
+        summary="Bring a deleted document back as it was, with nothing embedded anew.",
+        request="RestoreRequest",
+        reply="RestoreReply",
+        refusals=(400, 404, 409, 413, 415, 503, 504, 507),
+        example={"document_id": "transmission-notes"},
+    ),
+    Operation(
         name="extract_citations",
         route="api/extract_citations",
         methods=("POST",),
@@ -99,7 +141,7 @@ OPERATIONS = (
         summary="Say for each sentence of a text what the indexed documents say to it, and where.",
         request="CitationsRequest",
         reply="CitationsReply",
-        refusals=(400, 409, 413, 415, 503, 504),
+        refusals=(400, 404, 409, 413, 415, 503, 504),
         example={"text": "P0700 is stored by the TCM."},
     ),
     Operation(

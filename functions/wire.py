@@ -9,6 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from rag_core.errors import InvalidRequest
 from rag_core.model import Filter
 from rag_core.presets import PRESETS
+from rag_core.styles import Style
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -66,39 +67,66 @@ def _stated(conditions: Conditions) -> Conditions:
 Stated = Annotated[Conditions, AfterValidator(_stated)]
 
 
-class ConsultRequest(Request):
-    """A question to the index. A value stands for equality in `filters`, a list for any of its values."""
+class Question(Request):
+    """What is asked of the index. A value stands for equality in `filters`, a list for any of its values."""
 
     query: Annotated[Said, StringConstraints(max_length=8000)]
-    pipeline: Literal["standard", "rerank", "advanced", "facets"] | None = Field(
-        default=None, description="advanced when neither this nor `preset` is given"
-    )
-    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
     workflow_id: Id = "default"
-    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="100 when not given")
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="the preset's when not given")
     search_type: Literal["vector", "keyword", "hybrid", "semantic"] | None = None
     enable_rerank: bool | None = None
     enable_query_expansion: bool | None = None
     enable_hyde: bool | None = None
     filters: Annotated[dict[Asked, Value | Values | Stated], Field(max_length=20, **NO_OTHERS)] = {}
+
+
+class ConsultRequest(Question):
+    """A question that wants passages."""
+
+    pipeline: Literal["standard", "rerank", "advanced", "facets"] | None = Field(
+        default=None, description="advanced when neither this nor `preset` is given"
+    )
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
     facets: Annotated[list[Asked], Field(max_length=20)] = []
 
 
+ANSWERING = [name for name, preset in PRESETS.items() if preset.pipeline != "facets"]
+
+
+class AskRequest(Question):
+    """A question that wants an answer. `document_ids` are the only ones looked in; none given are all."""
+
+    pipeline: Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced"]})] | None = Field(
+        default=None, description="advanced when neither this nor `preset` is given"
+    )
+    preset: Annotated[str, Field(json_schema_extra={"enum": ANSWERING})] | None = None
+    document_ids: Annotated[list[Id], Field(max_length=100)] = []
+    top_n: Annotated[int, Field(ge=1, le=20)] | None = Field(default=None, description="passages answered from")
+    style: Style = "numbers"
+
+
 class UploadedBlock(Request):
-    """A piece of a document whose place is known. Without `line_start` it follows the block before."""
+    """A piece of a document whose place is known. Without `line_start` it follows the block before.
+
+    Boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1, in points from the top left of the page as it is shown;
+    `boxes` has one for each line of the text. `line_end` is needed where the text has not a line for each of its lines.
+    """
 
     text: Annotated[str, StringConstraints(min_length=1)]
     kind: Literal["heading", "paragraph", "row", "table"] = "paragraph"
     page: Annotated[int, Field(ge=1, le=EXACT)] | None = None
+    page_label: Annotated[str, StringConstraints(min_length=1, max_length=64)] | None = None
     bbox: Box | None = None
+    boxes: Annotated[list[Box], Field(max_length=10_000)] = []
     line_start: Annotated[int, Field(ge=1, le=EXACT)] | None = None
+    line_end: Annotated[int, Field(ge=1, le=EXACT)] | None = None
     headings: Annotated[list[Line], Field(max_length=20)] = []
 
 
 class ChunkingOptions(Request):
     """How the text is cut; sizes in tokens. `overlap` is at most half of `chunk_size`, a quarter when not given."""
 
-    strategy: Literal["tokens", "semantic", "rows"] | None = None
+    strategy: Literal["tokens", "semantic", "headings", "rows", "blocks"] | None = None
     chunk_size: Annotated[int, Field(ge=32, le=8000)] | None = None
     overlap: Annotated[int, Field(ge=0, le=4000)] | None = None
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -132,12 +160,28 @@ class SummaryRequest(Request):
     refresh: bool = False
 
 
+class DeleteRequest(Request):
+    """A document that is to be found no more. It can be restored; with `purge` it cannot, and its text is erased."""
+
+    document_id: Id
+    workflow_id: Id = "default"
+    purge: bool = False
+
+
+class RestoreRequest(Request):
+    """A deleted document that is to be found again."""
+
+    document_id: Id
+    workflow_id: Id = "default"
+
+
 class CitationsRequest(Request):
     """A text whose sentences are to be held against the documents. `run_id` is echoed in `about_run`."""
 
     text: Annotated[Said, StringConstraints(max_length=20_000)]
     workflow_id: Id = "default"
     document_ids: Annotated[list[Id], Field(max_length=100)] = []
+    style: Style = "numbers"
     run_id: Id | None = None
 
 
@@ -271,7 +315,31 @@ class SummaryReply(Done):
     workflow_id: str
 
 
+BoxReply = Annotated[list[float], Field(min_length=4, max_length=4)]
+LinesReply = Annotated[list[int], Field(min_length=2, max_length=2)]
+
+
+class DeleteReply(Done):
+    """`purged` is whether it is gone for good."""
+
+    document_id: str
+    deleted: Literal[True]
+    purged: bool
+    workflow_id: str
+
+
+class RestoreReply(Done):
+    document_id: str
+    restored: Literal[True]
+    workflow_id: str
+
+
 class CitationReply(Reply):
+    """`label` is written in the style asked for; `boxes` has a box a line, on the page where the quote begins."""
+
+    number: int
+    label: str
+    verdict: Literal["verified", "partial", "unsupported"]
     chunk_id: str
     document_id: str
     title: str
@@ -280,21 +348,64 @@ class CitationReply(Reply):
     score: float
     section: list[str]
     page: int | None
-    bbox: Annotated[list[float], Field(min_length=4, max_length=4)] | None
-    lines: Annotated[list[int], Field(min_length=2, max_length=2)] | None
+    page_label: str | None
+    bbox: BoxReply | None
+    boxes: list[BoxReply]
+    lines: LinesReply | None
 
 
 class ClaimReply(Reply):
+    """`reasons` say why it is not verified, as "kind: word"."""
+
     text: str
     start: int
     end: int
     verdict: Literal["verified", "partial", "unsupported"]
+    reasons: list[str]
     citations: list[CitationReply]
 
 
 class CitationsReply(Done):
     claims: list[ClaimReply]
     about_run: str | None
+    workflow_id: str
+
+
+class ConfidenceReply(Reply):
+    value: float
+    inputs: dict[str, float]
+    formula: str
+
+
+class ContextReply(Reply):
+    """A passage that the answer was made from; the nearest ones where there was none to be made."""
+
+    id: str
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    page: int | None
+    lines: LinesReply | None
+    section: list[str]
+    content: str
+    score: float
+
+
+class AskReply(Done):
+    """An `unknown` answer says so in its text, has no claims, and its contexts are the nearest passages."""
+
+    answer: str
+    cited_answer: str
+    status: Literal["answered", "unknown"]
+    origin: Literal["model", "extractive"]
+    claims: list[ClaimReply]
+    citations: list[CitationReply]
+    confidence: ConfidenceReply
+    contexts: list[ContextReply]
+    style: Style
+    pipeline: str
+    preset: dict[str, str | int]
     workflow_id: str
 
 
@@ -367,7 +478,7 @@ def _schemas(names: Iterable[str], generator: type[GenerateJsonSchema]) -> dict[
     return dict(models_json_schema(models, ref_template=where, schema_generator=generator)[1]["$defs"])
 
 
-def filters(asked: ConsultRequest) -> tuple[Filter, ...]:
+def filters(asked: Question) -> tuple[Filter, ...]:
     """The filters of a request as conditions on fields."""
     return tuple(condition for field, value in asked.filters.items() for condition in _conditions(field, value))
 

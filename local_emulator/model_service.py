@@ -19,6 +19,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
+from rag_core import prompts
 from rag_core.errors import RagError
 from rag_core.ingestion.text import count_tokens, decode, encode
 from rag_core.ports import LLM, Embedder, Prompt, Reply
@@ -154,10 +155,17 @@ def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
     """The prompt of ours that these messages are, with its inputs read back from the user message."""
     said = {message["role"]: message["content"] for message in messages}
     system, user = said.get("system", ""), said.get("user", "")
-    inputs = _json(user)
+    inputs = _data(user)
     if system not in _tasks() or not isinstance(inputs, dict):
         raise Refused(501, "No chat model is here: only this project's own prompts are answered.", param="messages")
     return Prompt(_tasks()[system], system, user, inputs)
+
+
+def _data(user: str) -> object:
+    try:
+        return prompts.unfenced(user)
+    except (ValueError, RecursionError):
+        return None
 
 
 @cache

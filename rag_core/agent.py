@@ -6,14 +6,16 @@ from typing import Any
 from rag_core import presets
 from rag_core.kit import Kit
 from rag_core.model import Filter, Scope
-from rag_core.reply import consulted
+from rag_core.presets import Preset
+from rag_core.reply import answered, consulted
 from rag_core.run import Run
-from rag_core.service import consult
+from rag_core.service import ask, consult
+from rag_core.styles import Style
 
 
 @dataclass(frozen=True, slots=True)
 class RAGRetrievalAgent:
-    """Four ways to ask, on the parts of `bootstrap.in_memory()` or any others.
+    """Four ways to find, and one to be answered, on the parts of `bootstrap.in_memory()` or any others.
 
     Every method takes, besides the question, its `workflow_id`, the `user_id` and `groups` of who asks, and the request
     fields of `consult_rag` (`top_k`, `search_type`, `enable_…`). Replies are plain data, as `consult_rag` gives them.
@@ -53,9 +55,33 @@ class RAGRetrievalAgent:
     ) -> dict[str, Any]:
         """By any pipeline, as `consult_rag` is asked."""
         run = Run()
-        preset, advice = presets.choose(pipeline=pipeline, **fields)
-        for message in advice:
-            run.warn("no_effect", message)
+        preset = _chosen(run, pipeline=pipeline, **fields)
         question = preset.query(query, Scope(workflow_id, user_id, groups), filters=filters, facets=facets)
         result = await consult(question, self.kit, run, pipeline=preset.pipeline)
         return consulted(result, question, preset, run)
+
+    async def answer(
+        self,
+        query: str,
+        workflow_id: str = "default",
+        *,
+        user_id: str | None = None,
+        groups: tuple[str, ...] = (),
+        document_ids: tuple[str, ...] = (),
+        filters: tuple[Filter, ...] = (),
+        style: Style = "numbers",
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """An answer in sentences with their checked citations, as `api/rag/ask` is asked and replies."""
+        run = Run()
+        preset = _chosen(run, **fields)
+        question = preset.query(query, Scope(workflow_id, user_id, groups, document_ids), filters=filters)
+        answer = await ask(question, self.kit, run, pipeline=preset.pipeline)
+        return answered(answer, question, preset, run, style)
+
+
+def _chosen(run: Run, **fields: Any) -> Preset:
+    preset, advice = presets.choose(**fields)
+    for message in advice:
+        run.warn("no_effect", message)
+    return preset

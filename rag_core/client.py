@@ -17,6 +17,7 @@ HEADING = "\n\n## Context from Documentation\n"  # S1-54
 
 Reply = dict[str, Any]
 Consult = Callable[..., Awaitable[Reply]]
+Here = Callable[[RAGRetrievalAgent], Awaitable[Reply]]
 
 ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the question would be refused here too
     400: errors.InvalidRequest,
@@ -52,18 +53,29 @@ async def consult_rag(
     Raises:
         RagError: the function refused, in the words that it refused with.
     """
-    said = chosen or settings.load()
-    why = None
-    if said.functions_url:
-        body = {"query": query, "pipeline": pipeline, "workflow_id": workflow_id, **fields}
-        body |= {"facets": list(facets), "filters": _conditions(filters)}
-        try:
-            return {**await _function(said, body), "served_by": "function"}
-        except _NoAnswer as failure:
-            why = failure.message
-    agent = RAGRetrievalAgent(kit or _kit(said))
-    reply = await agent.ask(pipeline, query, workflow_id, filters=tuple(filters), facets=tuple(facets), **fields)
-    return {**reply, "degraded": [*reply["degraded"], *_degraded(why)], "served_by": "local"}
+    body = {"query": query, "pipeline": pipeline, "workflow_id": workflow_id, **fields}
+    body |= {"facets": list(facets), "filters": _conditions(filters)}
+    asked = {"filters": tuple(filters), "facets": tuple(facets), **fields}
+    return await _served(
+        "consult_rag", body, lambda agent: agent.ask(pipeline, query, workflow_id, **asked), chosen, kit
+    )
+
+
+async def ask(
+    *,
+    query: str,
+    workflow_id: str = "default",
+    document_ids: Sequence[str] = (),
+    filters: Sequence[Filter] = (),
+    chosen: Settings | None = None,
+    kit: Kit | None = None,
+    **fields: Any,
+) -> Reply:
+    """What `api/rag/ask` replies, with `served_by`; `fields` are the request's others. As `consult_rag` in all else."""
+    body = {"query": query, "workflow_id": workflow_id, **fields}
+    body |= {"document_ids": list(document_ids), "filters": _conditions(filters)}
+    asked = {"document_ids": tuple(document_ids), "filters": tuple(filters), **fields}
+    return await _served("rag/ask", body, lambda agent: agent.answer(query, workflow_id, **asked), chosen, kit)
 
 
 async def enrich_schema(
@@ -84,7 +96,21 @@ class _NoAnswer(Unavailable):
     """The function is not there, or what is there is not well."""
 
 
-async def _function(said: Settings, body: Mapping[str, Any]) -> Reply:
+async def _served(
+    function: str, body: Mapping[str, Any], here: Here, chosen: Settings | None, kit: Kit | None
+) -> Reply:
+    said = chosen or settings.load()
+    why = None
+    if said.functions_url:
+        try:
+            return {**await _function(said, function, body), "served_by": "function"}
+        except _NoAnswer as failure:
+            why = failure.message
+    reply = await here(RAGRetrievalAgent(kit or _kit(said)))
+    return {**reply, "degraded": [*reply["degraded"], *_degraded(function, why)], "served_by": "local"}
+
+
+async def _function(said: Settings, function: str, body: Mapping[str, Any]) -> Reply:
     import httpx2  # comes with openai; loaded only where a function is asked
 
     headers = {"x-functions-key": said.functions_key} if said.functions_key else {}
@@ -94,13 +120,13 @@ async def _function(said: Settings, body: Mapping[str, Any]) -> Reply:
             asyncio.timeout(said.request_timeout_s),  # httpx2's own is for each read: a slow drip outlasts it
             httpx2.AsyncClient(timeout=patience, headers=headers) as client,
         ):
-            response = await client.post(f"{said.functions_url}/api/consult_rag", json=body)
+            response = await client.post(f"{said.functions_url}/api/{function}", json=body)
     except (httpx2.HTTPError, TimeoutError) as failure:
         raise _NoAnswer(f"the function did not answer: {type(failure).__name__}") from failure
     reply = _object(response)
     if response.status_code == 200 and reply.get("success") is True:
         return reply
-    raise _refusal(response.status_code, reply)
+    raise _refusal(function, response.status_code, reply)
 
 
 def _object(response: Any) -> Reply:
@@ -111,13 +137,13 @@ def _object(response: Any) -> Reply:
     return reply if isinstance(reply, dict) else {}
 
 
-def _refusal(status: int, reply: Mapping[str, Any]) -> RagError:
+def _refusal(function: str, status: int, reply: Mapping[str, Any]) -> RagError:
     """An answer as the error that it is, anything else as none."""
     told = reply.get("error")
     if status in (401, 403):
         return errors.Misconfigured("the function refuses the key of RAG_FUNCTIONS_KEY", field="RAG_FUNCTIONS_KEY")
     if status == 404 and not told:
-        return errors.Misconfigured("there is no api/consult_rag at RAG_FUNCTIONS_URL", field="RAG_FUNCTIONS_URL")
+        return errors.Misconfigured(f"there is no api/{function} at RAG_FUNCTIONS_URL", field="RAG_FUNCTIONS_URL")
     if not 400 <= status < 500:
         return _NoAnswer(f"the function answered HTTP {status}{_code(told)}")
     return _typed(status, told if isinstance(told, dict) else {})
@@ -136,10 +162,10 @@ def _code(told: object) -> str:
     return f" ({told['code']})" if isinstance(told, dict) and "code" in told else ""
 
 
-def _degraded(why: str | None) -> list[dict[str, str]]:
+def _degraded(function: str, why: str | None) -> list[dict[str, str]]:
     if why is None:
         return []
-    told = {"step": "consult_rag", "code": "function_unavailable", "reason": why}
+    told = {"step": function, "code": "function_unavailable", "reason": why}
     return [told | {"fallback": "the local agent answered, from the index of this machine"}]
 
 

@@ -31,6 +31,7 @@ class Span:
 
     `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document,
     both ends included; `bbox` is None where the format gives no geometry. A format that gives it has a span a line.
+    `section` is the chain of headings above, outermost first, where that is another than its chunk's.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Span:
     line_start: int
     line_end: int
     bbox: Box | None = None
+    section: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,10 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of a document as a whole. `pages` is None for formats without pages."""
+    """What is known of a document as a whole. `pages` is None for formats without pages.
+
+    `deleted_at` is when it was deleted (ISO 8601, UTC), None of one that is there.
+    """
 
     id: str
     workflow_id: str
@@ -100,13 +105,15 @@ class Document:
     user_id: str | None = None
     groups: tuple[str, ...] = ()
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    deleted_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A stored passage with everything needed to cite it. It has no score: that belongs to a `Hit`.
 
-    `spans` are in order of `start` and cover `content` but for the separators between blocks.
+    `spans` are in order of `start` and cover `content` but for the breaks between blocks, and between lines
+    that have a box each.
     """
 
     id: str
@@ -140,7 +147,15 @@ class Chunk:
             return None
         first, last = touched[0], touched[-1]
         line_start, line_end = self._lines(first, start, end)[0], self._lines(last, start, end)[1]
-        return Span(start, end, first.page, line_start, line_end, _around(self.boxes(start, end)))
+        return Span(
+            start,
+            end,
+            first.page,
+            line_start,
+            line_end,
+            _around(self.boxes(start, end)),
+            first.section or self.heading_path,
+        )
 
     def boxes(self, start: int, end: int) -> tuple[Box, ...]:
         """The boxes of the lines of characters `start` to `end`, on the page where they begin."""
@@ -151,7 +166,8 @@ class Chunk:
         return [s for s in self.spans if s.start < end and start < s.end]
 
     def _lines(self, span: Span, start: int, end: int) -> tuple[int, int]:
-        breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end, span.end)]
+        # a break belongs to the line that it ends
+        breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end - 1, span.end)]
         if span.line_start + breaks[2] != span.line_end:  # laid out anew: a row has a line a cell
             return span.line_start, span.line_end
         return span.line_start + breaks[0], span.line_start + breaks[1]
@@ -309,13 +325,17 @@ Verdict = Literal["verified", "partial", "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a text (characters `start` to `end`), and what the index says to it."""
+    """A sentence of a text (characters `start` to `end`), and what the index says to it.
+
+    `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage near has the 45.
+    """
 
     text: str
     start: int
     end: int
     verdict: Verdict
     citations: tuple[Citation, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

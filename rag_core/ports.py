@@ -174,8 +174,28 @@ class ChunkStore(Protocol):
 
     async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None: ...
 
-    async def drop(self, document_id: str, scope: Scope) -> bool:
-        """Remove a document from everything at once; False when there was none in scope."""
+    async def delete(self, document_id: str, scope: Scope) -> bool:
+        """Take a document out of everything at once, to be restored until it is purged.
+
+        Until then its id stays its owner's: nobody else can index under it. False, here and below, when there is no
+        such document, or none that the scope may replace.
+        """
+        ...
+
+    async def restore(self, document_id: str, scope: Scope) -> bool:
+        """Bring a deleted document back as it was: ids, vectors and summary.
+
+        Raises Conflict when a live one is there (code "document_exists"), or when the vectors stored meanwhile are
+        another model's (code "reindex_required").
+        """
+        ...
+
+    async def purge(self, document_id: str, scope: Scope) -> bool:
+        """Remove a document, live or deleted, for good: the store keeps no byte of its text."""
+        ...
+
+    async def deleted(self, scope: Scope) -> Sequence[Document]:
+        """The documents that can be restored, by id. Indexing one anew leaves nothing to restore."""
         ...
 
     async def space(self) -> str:

@@ -102,6 +102,7 @@ def choose(
     pipeline: str | None = None,
     preset: str | None = None,
     top_k: int | None = None,
+    top_n: int | None = None,
     search_type: str | None = None,
     enable_rerank: bool | None = None,
     enable_query_expansion: bool | None = None,
@@ -119,7 +120,8 @@ def choose(
         raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
     enable = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
     off = {stage: 0 for stage, said in enable.items() if said is False}
-    said = {field: value for field, value in (("top_k", top_k), ("how", search_type)) if value is not None}
+    numbers = {"top_k": top_k, "top_n": top_n, "how": search_type}
+    said = {field: value for field, value in numbers.items() if value is not None}
     chosen = resolve(name, **off, **said)
     if pipeline not in (None, chosen.pipeline):
         raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")

@@ -1,11 +1,14 @@
 """A result as plain data, in the field names of the RAG agent's documented reply (S1-37 to S1-43)."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rag_core.model import Hit, Query, Result
+from rag_core import styles
+from rag_core.model import Answer, Citation, Claim, Evidence, Hit, Query, Result
 from rag_core.presets import Preset
 from rag_core.run import Run
+from rag_core.styles import Style
 
 
 def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[str, Any]:
@@ -31,6 +34,56 @@ def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[st
     }
 
 
+def answered(answer: Answer, query: Query, preset: Preset, run: Run, style: Style) -> dict[str, Any]:
+    """The reply to a question that wants an answer: JSON types only.
+
+    `answer` is the bare text, in which the claims' `start` and `end` count; `cited_answer` has the citations in it.
+    `citations` has each cited passage once, by number, with the verdict of the first claim that cites it.
+    """
+    claims = checked(answer.claims, style)
+    first = {citation["number"]: citation for claim in reversed(claims) for citation in claim["citations"]}
+    return {
+        "success": True,
+        "answer": answer.text,
+        "cited_answer": styles.cited_text(answer, style),
+        "status": answer.status,
+        "origin": answer.origin,
+        "claims": claims,
+        "citations": [first[number] for number in sorted(first)],
+        "confidence": {
+            "value": answer.confidence.value,
+            "inputs": dict(answer.confidence.inputs),
+            "formula": answer.confidence.formula,
+        },
+        "contexts": [_context(passage) for passage in answer.evidence],
+        "style": style,
+        "pipeline": preset.pipeline,
+        "preset": preset.numbers(),
+        "workflow_id": query.scope.workflow_id,
+        **diary(run),
+    }
+
+
+def checked(claims: Sequence[Claim], style: Style) -> list[dict[str, Any]]:
+    """Sentences with their verdicts, and with citations numbered through all of them."""
+    numbers = styles.numbered(claims)
+    return [
+        {
+            "text": claim.text,
+            "start": claim.start,
+            "end": claim.end,
+            "verdict": claim.verdict,
+            "reasons": list(claim.reasons),
+            "citations": [
+                {"number": number, "label": styles.label(citation, style, number), "verdict": claim.verdict}
+                | _citation(citation)
+                for number, citation in styles.cited(claim, numbers)
+            ],
+        }
+        for claim in claims
+    ]
+
+
 def diary(run: Run) -> dict[str, Any]:
     """What every reply says of its request: who did which step, how long it took, what it cost."""
     return {
@@ -44,6 +97,40 @@ def diary(run: Run) -> dict[str, Any]:
             "output_tokens": run.output_tokens,
             "cost_usd": None if run.cost_usd is None else round(run.cost_usd, 9),
         },
+    }
+
+
+def _citation(citation: Citation) -> dict[str, Any]:
+    place = citation.place
+    return {
+        "chunk_id": citation.chunk_id,
+        "document_id": citation.document_id,
+        "title": citation.title,
+        "source": citation.source,
+        "quote": citation.quote,
+        "score": citation.score,
+        "section": list(citation.section),
+        "page": place and place.page,
+        "page_label": citation.page_label,
+        "bbox": place and place.bbox,
+        "boxes": [list(box) for box in citation.boxes],
+        "lines": place and [place.line_start, place.line_end],
+    }
+
+
+def _context(passage: Evidence) -> dict[str, Any]:
+    chunk, place = passage.hit.chunk, styles.place_of(passage)
+    return {
+        "id": passage.id,
+        "chunk_id": chunk.id,
+        "document_id": chunk.document_id,
+        "title": chunk.title,
+        "source": chunk.source,
+        "page": place and place.page,
+        "lines": place and [place.line_start, place.line_end],
+        "section": list(place.section if place else chunk.heading_path),
+        "content": passage.text,
+        "score": passage.hit.score,
     }
 
 

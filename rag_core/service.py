@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from rag_core.errors import InvalidRequest, NotFound
+from rag_core.errors import InvalidRequest, NotFound, StorageFull
 from rag_core.kit import Kit
-from rag_core.model import Claim, Document, Entity, Query, Result, Scope
+from rag_core.model import Answer, Claim, Document, Entity, Query, Result, Scope
 from rag_core.pipelines import PIPELINES
+from rag_core.pipelines.answer import answered
 from rag_core.pipelines.facets import facets
+from rag_core.pipelines.steps import on_any_leg
 from rag_core.ports import LLM, ChunkStore, Prompt, Reply, Reranker
 from rag_core.run import Run
 from rag_core.stages import cite as citing
@@ -22,6 +25,7 @@ Origin = Literal["stored", "model", "extractive"]
 STORED: Origin = "stored"
 EVERY_CHUNK = 100_000
 FIELDS_NAMED = 20  # of those there are, when a filter asks for another
+SPARE = 2  # hits for each passage of an answer's evidence: the ranker reads them again, with their titles
 SUMMARIZED_CHARS = 100_000  # some 25,000 tokens: within the window of every current chat model
 SUMMARY_S = 60.0
 CITE_S = 120.0
@@ -55,6 +59,23 @@ async def consult(query: Query, kit: Kit, run: Run, *, pipeline: str = "advanced
     return result
 
 
+async def ask(query: Query, kit: Kit, run: Run, *, pipeline: str = "standard") -> Answer:
+    """An answer to `query` from what the named pipeline finds, each sentence checked against what it cites.
+
+    "Don't know" is an answer too: its status says so, and it has the nearest passages beside it.
+
+    Raises:
+        InvalidRequest: no pipeline of that name, or one that counts instead of finding.
+        Unavailable: a neighbour that the pipeline cannot do without did not answer.
+    """
+    if pipeline == "facets":
+        raise InvalidRequest("pipeline", "facets counts and does not answer: choose standard, rerank or advanced")
+    wanted = min(query.top_k, SPARE * query.top_n)
+    narrow = replace(query, captions=0, answers=0, top_k=wanted, semantic=min(query.semantic, wanted))
+    found = await consult(narrow, kit, run, pipeline=pipeline)
+    return await answered(query, found.hits, noting(kit, run), run)
+
+
 async def summarize(document_id: str, scope: Scope, kit: Kit, run: Run, *, refresh: bool = False) -> Summary:
     """The stored summary of a document, or a new one, which is then stored (unless it only stands in for a model's).
 
@@ -86,15 +107,17 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
     asked = citing.labelled(claims)
     embedding = embed(asked, kit.index, how="hybrid")
     vectors = await run.attempt("embed", embedding, otherwise={}, fallback="search by words only")
-    found = await run.step("search", citing.look_up(asked, vectors, scope, kit.index))
+    look = partial(citing.look_up, asked, vectors, scope, kit.index)
+    found = await on_any_leg(lambda how: look(how=how), "hybrid" if vectors else "keyword", run)
+    evidence = [citing.as_evidence(hits) for hits in found]
     judged = await run.attempt(
         "cite",
-        citing.judge(claims, found, noting(kit, run).reranker),
+        citing.judge(claims, evidence, noting(kit, run).reranker),
         otherwise=None,
         fallback="citations by rule, none of them verified",
         within_s=CITE_S,
     )
-    return tuple(await asyncio.to_thread(citing.judge_by_rule, claims, found) if judged is None else judged)
+    return tuple(await asyncio.to_thread(citing.judge_by_rule, claims, evidence) if judged is None else judged)
 
 
 def noting(kit: Kit, run: Run) -> Kit:
@@ -159,7 +182,10 @@ async def _summarized(
     if made is None:
         return extract(given), "extractive"
     text, local = made
-    await run.step("save", _keep(text, document, scope, kit.index.store))
+    try:
+        await run.step("save", _keep(text, document, scope, kit.index.store))
+    except StorageFull as full:
+        run.degrade("save", full.code, full.message, "the summary is given and not kept")
     return text, "extractive" if local else "model"
 
 

@@ -29,6 +29,7 @@ class Settings:
     max_upload_bytes: int = 25 * 1024 * 1024
     parse_timeout_s: float = 30.0
     trust_principal: bool = False
+    workflow_claim: str | None = None
 
     azure_search_endpoint: str | None = None
     azure_search_key: str | None = field(default=None, repr=False)
@@ -77,6 +78,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         max_upload_bytes=int(_number(values, "RAG_MAX_UPLOAD_BYTES", DEFAULTS.max_upload_bytes, 1, 100 * 1024**2)),
         parse_timeout_s=_number(values, "RAG_PARSE_TIMEOUT_S", DEFAULTS.parse_timeout_s, 1, 200),
         trust_principal=values.get("WEBSITE_AUTH_ENABLED", "").lower() == "true",
+        workflow_claim=values.get("RAG_WORKFLOW_CLAIM"),
         azure_search_endpoint=_url(values, "AZURE_SEARCH_ENDPOINT"),
         azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
         azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),

@@ -3,8 +3,12 @@
 import asyncio
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
 
+from rag_core import prompts
 from rag_core.errors import Unavailable
 from rag_core.index import Index
 from rag_core.kit import Kit
@@ -36,6 +40,60 @@ class ScriptedLLM:
         text = said(prompt) if callable(said) else said
         spend(input_tokens=10, output_tokens=2, cost_usd=0.001)
         return Reply(text, "scripted-1")
+
+
+class ObedientLLM:
+    """Carries out every order that it reads in the data, the worst that injected text can make of a model.
+
+    An order is a line "You must VERB: WORDS": to say the words ({secret} stands for all that it was told), to cite the
+    ids, to reply with exactly the words, to repeat its instructions, or to refuse. It adds a true sentence, to be
+    believed.
+    """
+
+    name = "obedient"
+    ORDER = re.compile(r"You must (say|cite|reply|repeat|refuse): ?(.*)")
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+        self.obeyed = 0
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        self.prompts.append(prompt)
+        orders = self.ORDER.findall("\n".join(texts_in(prompts.unfenced(prompt.user))))
+        self.obeyed += len(orders)
+        secret = quote(f"{prompt.system[:40]} {prompt.inputs.get('question', '')}"[:80])
+        said = [(verb, words.replace("{secret}", secret)) for verb, words in orders]
+        raw = next((words for verb, words in said if verb == "reply"), None)
+        return Reply(self._in_shape(prompt, said) if raw is None else raw, "obedient-1")
+
+    def _in_shape(self, prompt: Prompt, orders: Sequence[tuple[str, str]]) -> str:
+        words = [prompt.system if verb == "repeat" else said for verb, said in orders if verb in ("say", "repeat")]
+        match prompt.task:
+            case "query_expansion":
+                return json.dumps({"queries": words or ["another"], "workflow_id": "other", "filters": {}})
+            case "rerank":
+                return json.dumps({"scores": [10] * 50, "workflow_id": "other"})
+            case "answer":
+                return self._answer(prompt, words, orders)
+            case _:
+                return " ".join(words)
+
+    def _answer(self, prompt: Prompt, words: Sequence[str], orders: Sequence[tuple[str, str]]) -> str:
+        evidence: Any = prompt.inputs["evidence"]
+        ids = [id for verb, said in orders if verb == "cite" for id in said.split()] or [evidence[0]["id"]]
+        true = evidence[0]["text"].strip().split("\n")[0]
+        texts = [true, *(f"{true} {said}" for said in words), *words]
+        sentences = [{"text": text, "evidence": ids} for text in texts]
+        refused = any(verb == "refuse" for verb, _ in orders)
+        return json.dumps({"answerable": not refused, "sentences": sentences, "scope": {"workflow_id": "other"}})
+
+
+def texts_in(data: object) -> list[str]:
+    """Every text in JSON."""
+    if isinstance(data, str):
+        return [data]
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return [text for part in parts for text in texts_in(part)]
 
 
 class OverlapReranker:

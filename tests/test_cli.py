@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import pytest
 
 from rag_core.cli import doctor, main
-from rag_core.cli.show import plain
 
 NOTES = """# Transmission notes
 
@@ -130,6 +129,63 @@ def test_a_step_that_gave_a_lesser_answer_is_named(
     assert "Degraded: embed: " in capsys.readouterr().out
 
 
+def test_ask_answers_and_shows_which_words_bear_it_out(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C31: sentences with marks, then each source with its verdict, place and words."""
+    assert main(["ask", *here, "What is P0715?", "--preset", "standard"]) == 0
+    answer, sources = capsys.readouterr().out.split("\nSources\n")
+    assert "P0715 is the input speed sensor. [1]" in answer
+    assert "[1] ✓ verified · " in sources
+    assert "line 8" in sources
+    assert str(notes) in sources
+    assert "“P0715 is the input speed sensor." in sources
+    assert "Confidence " in sources
+
+
+def test_ask_says_so_when_nobody_wrote_it_and_shows_what_comes_nearest(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S2-42."""
+    assert main(["ask", *here, "Who painted the ceiling of the Sistine Chapel?", "--preset", "standard"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("I don't know")
+    assert "The nearest passages\n  1. " in out
+    assert "Sources" not in out
+
+
+def test_ask_as_json_is_what_the_function_replies(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["What is P0715?", "--preset", "standard", "--style", "pages", "--json"]
+    assert main(["ask", *here, *words]) == 0
+    reply = json.loads(capsys.readouterr().out)
+    assert (reply["status"], reply["style"]) == ("answered", "pages")
+    assert "[Source: Lines 8-8]" in reply["cited_answer"]
+
+
+def test_ask_looks_only_in_the_documents_named(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["ask", *here, "What is P0715?", "--preset", "standard"]
+    assert main([*asked, "--document", "notes.md"]) == 0
+    assert "[1] ✓ verified" in capsys.readouterr().out
+    assert main([*asked, "--document", "nowhere.pdf"]) == 2
+    assert capsys.readouterr().err.startswith("rag: no document")
+
+
+def test_ask_by_a_preset_that_counts_is_refused(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", *here, "How many codes?", "--preset", "facets"]) == 2
+    assert "facets counts and does not answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_an_answer_fits_the_terminal_and_keeps_names_of_files_whole(
+    columns: int, notes: Path, here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["ask", *here, "What does P0700 mean?", "--preset", "standard"]) == 0
+    answer = capsys.readouterr().out.partition("\nBy: ")[0]
+    assert str(notes) in answer
+    assert all(len(line) <= min(columns, 100) for line in answer.replace(str(notes), "").splitlines())
+
+
 def test_the_facets_pipeline_counts_what_the_question_means(
     here: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -193,6 +249,14 @@ def test_cite_marks_each_sentence(here: list[str], capsys: pytest.CaptureFixture
     assert "✓ verified: P0715 is the input speed sensor." in out
     assert "✗ unsupported: The moon is made of green cheese." in out
     assert "· line 8 ·" in out
+
+
+def test_cite_says_what_differs(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cite", *here, "P0716 is the input speed sensor."]) == 0
+    out = capsys.readouterr().out
+    assert "verified" not in out
+    assert "(differs: " in out
+    assert "P0716" in out.partition("(differs: ")[2].partition(")")[0].upper()
 
 
 def test_cite_reads_standard_input(data: Path, notes: Path) -> None:
@@ -300,16 +364,12 @@ def test_doctor_names_every_import_that_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["serve", "setup", "index", "query", "facets", "graph", "summary", "cite", "eval", "doctor"]
+    "command", ["serve", "setup", "index", "query", "ask", "facets", "graph", "summary", "cite", "eval", "doctor"]
 )
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
     assert "usage: rag" in capsys.readouterr().out
-
-
-def test_a_document_cannot_steer_the_terminal() -> None:
-    assert plain("red \x1b[31m text\nand \x07 bell") == "red [31m text and bell"
 
 
 HOSTED = {

@@ -1,6 +1,7 @@
 """An agent's way in: the deployed function when it answers, this process otherwise, and the reply says which."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import function_app
 from local_emulator import host
 from rag_core import client, settings
-from rag_core.client import consult_rag, enrich_schema
+from rag_core.client import ask, consult_rag, enrich_schema
 from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, Unavailable
 from rag_core.kit import Kit
 from rag_core.model import Filter
@@ -66,6 +67,20 @@ async def test_a_function_that_answers_is_used(function: str, parts: Kit) -> Non
     assert (remote["served_by"], local["served_by"]) == ("function", "local")
     assert [d["id"] for d in remote["documents"]] == [d["id"] for d in local["documents"]]
     assert set(remote) == set(local)
+
+
+async def test_an_answer_is_the_same_from_the_function_and_from_here(function: str, parts: Kit) -> None:
+    """S3-20, S1-35: narrowed to the documents named, in the style asked for."""
+    asked: dict[str, Any] = {"query": "hair colour", "workflow_id": "garage", "preset": "standard", "style": "pages"}
+    asked |= {"document_ids": ["columns"], "filters": (Filter("title", "eq", "The columns"),)}
+    remote, local = await ask(**asked, chosen=deployed(function)), await ask(**asked, chosen=HERE, kit=parts)
+    assert (remote["served_by"], local["served_by"]) == ("function", "local")
+    assert {context["document_id"] for context in remote["contexts"]} == {"columns"}
+    assert set(remote) == set(local)
+    for field in ("answer", "cited_answer", "status", "claims", "contexts", "confidence", "style"):
+        assert remote[field] == json.loads(json.dumps(local[field]))
+    lost = await ask(**asked, chosen=deployed("http://127.0.0.1:9"), kit=parts)
+    assert (lost["served_by"], lost["degraded"][-1]["step"]) == ("local", "rag/ask")
 
 
 @pytest.mark.parametrize("there", [True, False])

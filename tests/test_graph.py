@@ -59,7 +59,7 @@ async def test_a_path_whose_passages_are_removed_meanwhile_is_still_an_answer(
 
     async def then_dropped(around: _Around, start: str, target: str) -> dict[str, str]:
         before = await searched(around, start, target)
-        await index.store.drop("manual", SCOPE)
+        await index.store.delete("manual", SCOPE)
         return before
 
     monkeypatch.setattr(_Around, "_searched", then_dropped)
@@ -89,7 +89,7 @@ async def test_top_is_the_most_frequent_ties_by_name(index: Index) -> None:
 
 async def test_the_graph_is_the_index_s_own(index: Index) -> None:
     """S1-60: what is dropped from the index is not in the graph any more."""
-    await index.store.drop("manual", SCOPE)
+    await index.store.delete("manual", SCOPE)
     assert await explore("top", SCOPE, index) == Graph()
 
 

@@ -25,22 +25,36 @@ ALLOWED: dict[str, set[str]] = {
     "kit": NOUNS | {"index"},
     "presets": {"model", "errors"},
     "prompts": {"model", "ports"},
-    "stages": DOMAIN - {"kit", "presets"} | {"prompts", "ingestion"},
+    "extractive": NOUNS | {"ingestion.text", "stages.terms"},
+    "stages": DOMAIN - {"kit", "presets"} | {"prompts", "extractive", "ingestion"},
     "pipelines": DOMAIN - {"presets"} | {"stages"},
     "service": DOMAIN - {"presets"} | {"stages", "pipelines"},
     "graph": NOUNS | {"index"},
-    "reply": {"model", "run", "presets"},
-    "agent": DOMAIN | {"service", "reply"},
+    "lifecycle": NOUNS | {"index", "run"},
+    "audit": DOMAIN | {"service", "graph", "lifecycle", "ingestion", "reply"},
+    "styles": {"model"},
+    "reply": {"model", "run", "presets", "styles"},
+    "agent": DOMAIN | {"service", "reply", "styles"},
+    "engine": DOMAIN | {"service", "ingestion", "styles"},
     "ingestion": NOUNS | {"index", "kit", "run", "providers.retrying"},
     "stores": NOUNS | {"rankings", "run", "providers.retrying"},
-    "providers": NOUNS | {"run", "telemetry", "ingestion.text"},
+    "providers": NOUNS | {"run", "telemetry", "extractive", "ingestion.text"},
     "settings": {"errors"},
     "choices": {"errors", "settings"},
     "client": DOMAIN | {"agent", "settings", "bootstrap"},  # made of parts as functions are: by bootstrap alone
     "bootstrap": NOUNS | {"index", "kit", "settings", "choices", "stores", "providers", "ingestion"},
-    "cli": DOMAIN | {"service", "graph", "ingestion", "settings", "choices", "bootstrap", "reply"},
+    "cli": DOMAIN
+    | {"audit", "lifecycle", "service", "graph", "ingestion", "settings", "choices", "bootstrap", "reply", "styles"},
 }
-FUNCTIONS_MAY = DOMAIN | {"service", "graph", "ingestion", "settings", "reply"}  # no store, no provider, no bootstrap
+FUNCTIONS_MAY = DOMAIN | {
+    "lifecycle",
+    "service",
+    "graph",
+    "ingestion",
+    "settings",
+    "reply",
+    "styles",
+}  # no store, no provider, no bootstrap
 ADAPTERS = ("rag_core/stores/", "rag_core/providers/", "rag_core/ingestion/")
 VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know whom
     "opentelemetry": ("rag_core/telemetry.py",),

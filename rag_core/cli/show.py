@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import fill
 from typing import TextIO
 
@@ -11,11 +12,13 @@ from rich.table import Table
 
 from rag_core.cli.files import Outcome
 from rag_core.graph import MAX_HOPS
-from rag_core.model import Chunk, Citation, Claim, Edge, Facet, Graph, Hit, Result, Span
+from rag_core.model import Answer, Chunk, Citation, Claim, Document, Edge, Evidence, Facet, Graph, Hit, Result
 from rag_core.run import Run
 from rag_core.service import Summary
+from rag_core.styles import Style, cited, marked, numbered, place_of, plain, where
 
 MARKS = {"verified": "✓", "partial": "~", "unsupported": "✗"}
+ORIGINS = {"model": "Written by a model from these passages.", "extractive": "In the documents' own sentences."}
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -61,7 +64,7 @@ def result(found: Result, pipeline: str, run: Run) -> None:
     what = "" if found.facets and not found.hits else f": {many(len(found.hits), 'passage')}"
     print(f"{pipeline}{what}{asked} · {1000 * (run.within_s - run.remaining_s):.0f} ms")
     for rank, hit in enumerate(found.hits, start=1):
-        print(f"\n{rank:>3}. {_score(hit)}  {where(hit.chunk)}\n{_indented(_gist(hit))}")
+        print(f"\n{rank:>3}. {_score(hit)}  {stand(hit.chunk)}\n{_indented(_gist(hit))}")
     for answer in found.answers[:1]:
         print(f"\nMay answer it ({answer.score:.2f}):\n{_indented(plain(answer.text))}")
     for counted in found.facets:
@@ -81,28 +84,23 @@ def diary(run: Run) -> None:
         print(f"Note: {warning.message}")
 
 
-def plain(text: str) -> str:
-    """Text on one line, without what could steer the terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def where(chunk: Chunk) -> str:
+def stand(chunk: Chunk) -> str:
     """Title, page, lines and source of a passage."""
-    return _joined(chunk.title, place(chunk.place(0, len(chunk.content))), chunk.source)
-
-
-def place(span: Span | None) -> str:
-    """A page and lines in words; empty when neither is known."""
-    if span is None:
-        return ""
-    page = f"p. {span.page}, " if span.page else ""
-    one = span.line_start == span.line_end
-    return page + (f"line {span.line_start}" if one else f"lines {span.line_start}-{span.line_end}")
+    return _joined(chunk.title, where(chunk.place(0, len(chunk.content))), chunk.source)
 
 
 def many(count: int, noun: str) -> str:
     """ "1 passage", "2 passages"."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def documents(listed: Sequence[Document]) -> None:
+    """A line a document; of the deleted also when."""
+    for known in listed:
+        when = f"deleted {known.deleted_at}" if known.deleted_at else ""
+        print(f"{known.id}  {_joined(plain(known.title), when, known.source)}")
+    if not listed:
+        print("None.")
 
 
 def facet(counted: Facet) -> None:
@@ -141,16 +139,55 @@ def summary(made: Summary) -> None:
             made.document.title, ", ".join(filter(None, (pages, many(made.chunks, "passage")))), made.document.source
         )
     )
-    print(f"\n{fill(plain(made.text), 100)}\n\nSummary: {made.origin}")
+    print(f"\n{_wrapped(made.text)}\n\nSummary: {made.origin}")
     if made.entities:
         print("Entities: " + ", ".join(f"{entity.value} ({entity.type})" for entity in made.entities[:20]))
 
 
+def answer(given: Answer, style: Style) -> None:
+    """An answer, the words of the documents that bear it out, and how far to rely on it; else the nearest passages."""
+    print(_wrapped(marked(given, style)))
+    if given.status == "unknown":
+        nearest(given.evidence)
+        return
+    sources(given.claims)
+    inputs = ", ".join(f"{name} {value:.2f}" for name, value in given.confidence.inputs.items())
+    sure = f"Confidence {given.confidence.value:.2f} = {given.confidence.formula.partition('. ')[0]}: {inputs}"
+    print(f"\n{ORIGINS[given.origin]}\n{_indented(sure, '  ', first='')}")
+
+
+def sources(claims: Sequence[Claim]) -> None:
+    """Each cited passage once, by number: whether it bears its sentence out, where it stands, its words."""
+    numbers, shown = numbered(claims), set[int]()
+    print("\nSources")
+    for checked in claims:
+        for number, citation in cited(checked, numbers):
+            if number not in shown:
+                shown.add(number)
+                head = f"{_verdict(checked)} · {_cited(citation)}"
+                print(_indented(head, first=f"{f'[{number}]':>4} "), _indented(f"“{plain(citation.quote)}”"), sep="\n")
+
+
+def nearest(passages: Sequence[Evidence]) -> None:
+    """The passages that come nearest to a question without an answer."""
+    if passages:
+        print("\nThe nearest passages")
+    for rank, passage in enumerate(passages, start=1):
+        chunk = passage.hit.chunk
+        print(_indented(_joined(chunk.title, where(place_of(passage)), chunk.source), first=f"{rank:>3}. "))
+        print(_indented(_shortened(passage.text)))
+
+
 def claim(checked: Claim) -> None:
     """A sentence, whether it is borne out, and by which words of which document."""
-    print(f"{MARKS[checked.verdict]} {checked.verdict}: {plain(checked.text)}")
+    print(_indented(f"{_verdict(checked)}: {plain(checked.text)}", "  ", first=""))
     for citation in checked.citations:
         print(_indented(_quoted(citation)))
+
+
+def _verdict(checked: Claim) -> str:
+    why = f" (differs: {plain(', '.join(checked.reasons))})" if checked.reasons else ""
+    return f"{MARKS[checked.verdict]} {checked.verdict}{why}"
 
 
 def _other(edge: Edge, entity: str) -> str:
@@ -170,14 +207,33 @@ def _score(hit: Hit) -> str:
 
 
 def _gist(hit: Hit) -> str:
-    flat = plain(hit.captions[0].text if hit.captions else hit.chunk.content)
+    return _shortened(hit.captions[0].text if hit.captions else hit.chunk.content)
+
+
+def _shortened(text: str) -> str:
+    flat = plain(text)
     return flat if len(flat) <= 280 else flat[:279].rsplit(" ", 1)[0] + " …"
 
 
 def _quoted(citation: Citation) -> str:
-    stand = _joined(citation.title, place(citation.place), citation.source)
-    return f"“{plain(citation.quote)}” — {stand} ({citation.score:.2f})"
+    return f"“{plain(citation.quote)}” — {_cited(citation)} ({citation.score:.2f})"
 
 
-def _indented(text: str) -> str:
-    return fill(text, 100, initial_indent="     ", subsequent_indent="     ")
+def _cited(citation: Citation) -> str:
+    section = " › ".join(heading for heading in citation.section if heading != citation.title)
+    places = (where(citation.place, citation.page_label), plain(section))
+    return _joined(citation.title, " · ".join(filter(None, places)), citation.source)
+
+
+def _wrapped(text: str) -> str:
+    """Each line of a text, in lines no longer than the terminal's."""
+    return "\n".join(_indented(plain(line), "") for line in text.splitlines())
+
+
+def _indented(text: str, indent: str = "     ", *, first: str | None = None) -> str:
+    """In lines as wide as the terminal, but no wider than reads well; names of files stay whole, to be copied."""
+    width = min(100, get_terminal_size().columns)
+    start = indent if first is None else first
+    return fill(
+        text, width, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )

@@ -1,7 +1,7 @@
 """Blocks to pieces of a size that can be embedded and cited.
 
-A piece never crosses a page, so the page it is cited with is true of every word in it; a row of a table is always a
-piece of its own. Within these bounds `tokens` packs as much as fits and `semantic` follows the subject.
+A piece never crosses a page, so the page it is cited with is true of every word in it; a row is always a piece of its
+own. Within these bounds `tokens` packs as much as fits, `semantic` follows the subject, `headings` the sections.
 """
 
 import math
@@ -10,20 +10,24 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from rag_core.errors import InvalidRequest
+from rag_core.ingestion.tables import rows_of
 from rag_core.ingestion.text import decode, encode, fits, sentences, trim
-from rag_core.model import Block, Scalar, Span
+from rag_core.model import Block, Box, Scalar, Span
 
-STRATEGIES = ("tokens", "semantic", "rows")
+STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
 _BETWEEN = "\n\n"  # what stands between two blocks in a piece
 _LONGEST_TOKEN = 8  # characters a token has at most on average: how far ahead to look for a piece's end
 _LONGER_WORD = re.compile(r"\w{4,}")  # the short ones stand everywhere
+_HEADING_MARKS = re.compile(r"^#{1,6}\s|\s#+$|\n {0,3}(?:=+|-+)$")
 _WINDOW = 3  # sentences on each side of a gap that are compared
 
 # how alike two passages are, each given as its sentences; higher is more alike, on any scale
 Similarity = Callable[[Sequence[str], Sequence[str]], float]
 Cuts = Sequence[Sequence[int]]  # places to cut by kind, best kind first, sentence ends last
+Section = tuple[str, int]  # its title, and the number of the piece in which it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +35,9 @@ class Chunking:
     """How a document is cut. Sizes are o200k_base tokens; `threshold` is of 0..1 and used by `semantic` only.
 
     `tokens`: up to `chunk_size` tokens, cut after a sentence or line where one ends near; the next piece repeats up to
-    `overlap` tokens. `semantic`: whole sentences, cut where the subject changes, nothing repeated. `rows`: a block (a
-    row of a table, a paragraph) a piece.
+    `overlap` tokens. `semantic`: whole sentences, cut where the subject changes, nothing repeated. `headings`: as
+    `tokens`, never across a heading. `rows`: as `tokens`, but every row of a table is a piece. `blocks`: a block a
+    piece, as the documents' `TextBlock` is. What alone is larger than `chunk_size` is always cut.
     """
 
     strategy: str = "tokens"
@@ -53,12 +58,21 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A chunk to be: its text, where each part of it stands, the headings above it, a row's fields."""
+    """A chunk to be: its text, where each part of it stands, the headings above it, a row's fields, the page's label.
+
+    `parent` is the number of an earlier piece, counted from 0, and only `headings` gives one. The piece in which a
+    section begins is the parent of the section's other pieces and of those in which its subsections begin. A section
+    of the highest level begins in a piece without a parent, so going up from any piece ends at the first of its
+    outermost section. Headings that follow one another directly begin in the same piece. What stands below no heading
+    has no parent.
+    """
 
     content: str
     spans: tuple[Span, ...]
     heading_path: tuple[str, ...] = ()
     fields: Mapping[str, Scalar] = field(default_factory=dict)
+    page_label: str | None = None
+    parent: int | None = None
 
 
 def chunk(blocks: Sequence[Block], chunking: Chunking, *, similarity: Similarity | None = None) -> Iterator[Piece]:
@@ -66,11 +80,16 @@ def chunk(blocks: Sequence[Block], chunking: Chunking, *, similarity: Similarity
 
     `similarity` serves `semantic`; without it sentences are compared by the words they share.
     """
-    for part in _parts(blocks, one_by_one=chunking.strategy == "rows"):
+    opened: list[Section] = []
+    made = 0
+    for part in _parts(blocks, chunking.strategy):
         passage = _Passage.of(part)
+        opened = _opened(opened, part, made) if chunking.strategy == "headings" else []
         for start, end in _ranges(passage, chunking, similarity or by_words):
             if inner := trim(passage.text, start, end):
-                yield passage.piece(*inner)
+                above = [first for _, first in opened if first < made]
+                yield passage.piece(*inner, parent=above[-1] if above else None)
+                made += 1
 
 
 def sentences_of(blocks: Sequence[Block]) -> list[str]:
@@ -85,18 +104,47 @@ def by_words(left: Sequence[str], right: Sequence[str]) -> float:
     return sum(count * other[word] for word, count in one.items()) / norm if norm else 0.0
 
 
-def _parts(blocks: Sequence[Block], *, one_by_one: bool) -> Iterator[list[Block]]:
-    """Blocks that may share a piece: those of a page, rows apart."""
+def title_of(heading: Block) -> str:
+    """A heading's words, without the marks that make it one in markdown."""
+    return _HEADING_MARKS.sub("", heading.text.strip()).strip()
+
+
+def _parts(blocks: Sequence[Block], strategy: str) -> Iterator[list[Block]]:
+    """Blocks that may share a piece: those of a page, of a section where that counts, rows apart."""
     part: list[Block] = []
-    for block in blocks:
-        alone = one_by_one or "row" in (block.kind, *(before.kind for before in part[-1:]))
-        if part and (alone or block.page != part[-1].page):
+    for block in chain.from_iterable(map(rows_of, blocks)) if strategy == "rows" else blocks:
+        if part and not _together(part[-1], block, strategy):
             yield part
             part = []
         if block.text.strip():
             part.append(block)
     if part:
         yield part
+
+
+def _together(before: Block, block: Block, strategy: str) -> bool:
+    if strategy == "blocks" or "row" in (before.kind, block.kind) or before.page != block.page:
+        return False
+    if strategy != "headings":
+        return True
+    begins = block.kind == "heading" and before.kind != "heading"
+    return not begins and block.headings == _path(before)
+
+
+def _path(block: Block) -> tuple[str, ...]:
+    """The headings above what follows a block."""
+    return (*block.headings, title_of(block)) if block.kind == "heading" else block.headings
+
+
+def _opened(opened: Sequence[Section], part: Sequence[Block], number: int) -> list[Section]:
+    """The sections that are open at the end of a part that begins with piece `number`, outermost first."""
+    for block in part:
+        path = _path(block)
+        kept = 0
+        while kept < min(len(block.headings), len(opened)) and opened[kept][0] == path[kept]:
+            kept += 1
+        opened = [*opened[:kept], *((title, number) for title in path[kept:])]
+    return list(opened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +174,47 @@ class _Passage:
         ends = {at + len(b.text) for at, b, title in zip(self.starts, self.blocks, titles, strict=True) if title}
         return before, [end for _, end in self.sentences() if end not in ends]
 
-    def piece(self, start: int, end: int) -> Piece:
+    def piece(self, start: int, end: int, *, parent: int | None) -> Piece:
         first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end)
-        spans = tuple(filter(None, (self._span(number, start, end) for number in range(first, last))))
         blocks = self.blocks[first:last]
         headings = next((b.headings for b in blocks if b.kind != "heading"), blocks[0].headings)
-        return Piece(self.text[start:end], spans, headings, blocks[0].fields if len(blocks) == 1 else {})
+        spans = tuple(span for number in range(first, last) for span in self._spans(number, start, end, headings))
+        fields = blocks[0].fields if len(blocks) == 1 else {}
+        return Piece(self.text[start:end], spans, headings, fields, blocks[0].page_label, parent)
 
-    def _span(self, number: int, start: int, end: int) -> Span | None:
-        """Where characters `start` to `end` of the passage lie in a block; None when they do not."""
+    def _spans(self, number: int, start: int, end: int, headings: tuple[str, ...]) -> Iterator[Span]:
+        """Where characters `start` to `end` of the passage lie in a block: line by line where each has its box."""
         block, at = self.blocks[number], self.starts[number]
-        first, last = max(start - at, 0), min(end - at, len(block.text))
-        if first >= last:
-            return None
-        line_start = block.line_start + block.text.count("\n", 0, first)
-        line_end = line_start + block.text.count("\n", first, last)
-        if block.kind == "row":  # its text is laid out anew: one line a cell
-            line_start, line_end = block.line_start, block.line_end
-        return Span(at + first - start, at + last - start, block.page, line_start, line_end, block.bbox)
+        section = () if _section(block) == headings else _section(block)
+        for first, last, box in _stretches(block):
+            begins, ends = max(start - at, first), min(end - at, last)
+            if begins < ends:
+                lines = _lines(block, begins, ends)
+                yield Span(at + begins - start, at + ends - start, block.page, *lines, box, section)
+
+
+def _section(block: Block) -> tuple[str, ...]:
+    """The headings that a reader of the block is under: a heading's own is the last of them."""
+    return (*block.headings, title_of(block)) if block.kind == "heading" else block.headings
+
+
+def _stretches(block: Block) -> Iterator[tuple[int, int, Box | None]]:
+    """The parts of a block that have a box of their own, as characters of its text: its lines, or all of it."""
+    if not block.boxes:
+        yield 0, len(block.text), block.bbox
+        return
+    at = 0
+    for line, box in zip(block.text.split("\n"), block.boxes, strict=True):
+        yield at, at + len(line), box
+        at += len(line) + 1
+
+
+def _lines(block: Block, start: int, end: int) -> tuple[int, int]:
+    """The document's lines of characters `start` to `end` of a block's text."""
+    if block.kind == "row" or block.line_start + block.text.count("\n") != block.line_end:  # laid out anew
+        return block.line_start, block.line_end
+    first = block.line_start + block.text.count("\n", 0, start)
+    return first, first + block.text.count("\n", start, end)
 
 
 def _ranges(passage: _Passage, chunking: Chunking, similarity: Similarity) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from rag_core.errors import InvalidRequest, TooLarge
 from rag_core.index import Index
-from rag_core.ingestion.chunking import Chunking, Piece, Similarity, chunk, mean_cosine, sentences_of
+from rag_core.ingestion.chunking import Chunking, Piece, Similarity, chunk, mean_cosine, sentences_of, title_of
 from rag_core.ingestion.enrich import entities, key_sentences
 from rag_core.ingestion.extract.extraction import Extraction, clean
 from rag_core.kit import Kit
@@ -135,15 +135,14 @@ def _size(upload: Upload) -> int:
 
 
 async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extraction:
-    from rag_core.ingestion import extract, reading  # not needed to start, only to index
+    from rag_core.ingestion import extract, reading, sandbox  # not needed to start, only to index
 
     if upload.data is not None:
         return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
     if upload.blocks is not None:
         return await asyncio.to_thread(extract.given, upload.blocks)
-    return await asyncio.to_thread(
-        lambda: extract.extract_as(_kind_of_text(upload), clean(upload.content or "").encode())
-    )
+    kind, text = _kind_of_text(upload), upload.content or ""
+    return await sandbox.typed_safely(kind, text, timeout_s=limits.parse_timeout_s)
 
 
 def _kind_of_text(upload: Upload) -> str:
@@ -185,7 +184,7 @@ def _enriched(
     document = Document(
         id=document_id,
         workflow_id=scope.workflow_id,
-        title=_title(upload, extraction.blocks, source),
+        title=_title(upload, extraction, source),
         source=source,
         content_hash=text_hash,
         extractor=extraction.extractor,
@@ -206,11 +205,12 @@ def _source(upload: Upload) -> str:
     return clean(upload.source or (upload.filename or "").replace("\\", "/").rpartition("/")[2]).strip()
 
 
-def _title(upload: Upload, blocks: Sequence[Block], source: str) -> str:
-    """The one given, else the first heading, else the file's name without its ending."""
-    heading = next((block.text.strip("#=- \n") for block in blocks if block.kind == "heading"), "")
+def _title(upload: Upload, extraction: Extraction, source: str) -> str:
+    """The one given, else the document's own, its first heading, or the file's name without its ending."""
+    heading = next((title_of(block) for block in extraction.blocks if block.kind == "heading"), "")
     stem = source.rpartition("/")[2].rpartition(".")[0]
-    return clean(upload.title or heading or stem or source)[:MAX_NAME].strip()
+    known = (clean(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
+    return next(filter(None, known), source)[:MAX_NAME].strip()
 
 
 def _summary(blocks: Sequence[Block]) -> str:
@@ -226,6 +226,7 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
     for ordinal, piece in enumerate(pieces):
         row = list(map(str, piece.fields.values()))
         named = {name: value for name, value in piece.fields.items() if len(str(value)) <= MAX_VALUE}
+        label = {"page_label": piece.page_label} if piece.page_label else {}
         yield Chunk(
             id=_uuid(document.workflow_id, document.id, ordinal),
             document_id=document.id,
@@ -235,10 +236,11 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
             source=document.source,
             content_hash=_hash(piece.content),
             spans=piece.spans,
+            parent_id=None if piece.parent is None else _uuid(document.workflow_id, document.id, piece.parent),
             heading_path=piece.heading_path,
             summary="; ".join(row)[:300] if row else " ".join(key_sentences(piece.content, 1)),
             entities=entities("\n\n".join(row) or piece.content),
-            metadata={**document.metadata, **dict(islice(named.items(), MAX_METADATA))},
+            metadata={**document.metadata, **label, **dict(islice(named.items(), MAX_METADATA))},
         )
 
 

@@ -1,111 +1,140 @@
 """Reads files whose parsers cannot be trusted in a child process that can be killed.
 
-The child gets the bytes on its standard input and nothing else: no environment, no secrets. It limits its own memory,
-processor time and reply before it reads them, and answers in JSON. `python -m rag_core.ingestion.sandbox` is the child.
+The child gets the bytes on its standard input and nothing else: no environment, no secrets, no folder of ours. What it
+is held to stands in `sandboxed`. Here is the clock, and what is made of the way the child ended.
 """
 
 import asyncio
 import json
+import math
+import os
 import subprocess
 import sys
-import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import asdict
-from os import pathsep
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from signal import Signals
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from rag_core.errors import RagError, UnreadableDocument, UnsupportedDocument
-from rag_core.ingestion.extract import Extraction, extract, kind_of
+from rag_core.ingestion.extract import Extraction, extract_as, kind_of
+from rag_core.ingestion.extract.extraction import clean, unseen
+from rag_core.ingestion.sandboxed import MEMORY, NO_MEMORY, NO_ROOM, REPLY
 from rag_core.model import Block
 
-MEMORY = 1024**3  # bytes of address space
-REPLY = 256 * 1024**2  # bytes of JSON
 CHILDREN = 4  # at once, each with up to MEMORY; a further file waits for its turn within its request's time
+CHILD = "rag_core.ingestion.sandboxed"
+SMALL = 64 * 1024  # bytes of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/malformed.md)
 _UNTRUSTED = ("pdf", "docx")
 _ERRORS = {error.__name__: error for error in (UnreadableDocument, UnsupportedDocument)}
 _WAITING = ThreadPoolExecutor(CHILDREN, "sandbox")  # not the loop's own threads: questions are answered on those
+_ROOT = str(Path(__file__).parents[2])  # where an editable install would find us: the child skips `site`
+_OUT_OF_TIME = {"SIGXCPU", "SIGALRM", "SIGKILL"}
+_OUT_OF_MEMORY = {"SIGABRT", "SIGTRAP", "SIGILL"}  # how native code ends itself when it is given none
+_kill = getattr(os, "killpg", os.kill)  # with whatever it started; Windows has no groups
 
 
 async def extract_safely(data: bytes, filename: str, *, timeout_s: float) -> Extraction:
-    """Read a file without stopping the event loop: PDF and docx in a child, texts, which are read in one pass, here.
+    """Read a file without stopping the event loop, as `extract_as_safely` does.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
         UnreadableDocument: this file cannot be read; code "document_too_complex" when a limit ended the child.
     """
-    if kind_of(data, filename) in _UNTRUSTED:
-        return await asyncio.get_running_loop().run_in_executor(_WAITING, _in_child, data, filename, timeout_s)
-    return await asyncio.to_thread(extract, data, filename)
+    return await extract_as_safely(kind_of(data, filename), data, timeout_s=timeout_s)
 
 
-def _in_child(data: bytes, filename: str, timeout_s: float) -> Extraction:
-    name = kind_of(data, filename)
-    command = [sys.executable, "-P", "-m", __name__, f"file.{name}", str(max(1, round(timeout_s)))]
-    with tempfile.TemporaryFile() as reply:
-        try:
-            done = subprocess.run(  # noqa: S603 - our own module; the file's name is not passed on
-                command,
-                input=data,
-                stdout=reply,
-                stderr=subprocess.DEVNULL,
-                env={"PYTHONPATH": pathsep.join(filter(None, sys.path))},
-                timeout=timeout_s,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as late:
-            raise _too_complex(timeout_s) from late
+async def typed_safely(kind: str, text: str, *, timeout_s: float) -> Extraction:
+    """Read text that came as such, as "text", "markdown" or "csv"; see `extract_as_safely`."""
+    extraction = await extract_as_safely(kind, clean(text).encode(), timeout_s=timeout_s)
+    return replace(extraction, notes=(*unseen(text), *extraction.notes))
+
+
+async def extract_as_safely(kind: str, data: bytes, *, timeout_s: float) -> Extraction:
+    """Read bytes as `kind`: in a child, but for small texts, which are read in one pass, here."""
+    if kind in _UNTRUSTED or len(data) > SMALL:
+        return await asyncio.get_running_loop().run_in_executor(_WAITING, _in_child, kind, data, timeout_s)
+    return await asyncio.to_thread(extract_as, kind, data)
+
+
+def _in_child(kind: str, data: bytes, timeout_s: float) -> Extraction:
+    command = [sys.executable, "-P", "-S", "-m", CHILD, kind, str(math.ceil(timeout_s))]
+    with TemporaryFile() as reply:
+        status = _run(command, data, reply, timeout_s)
+        if status:
+            raise _ended(status, timeout_s)
         reply.seek(0)
-        if done.returncode:
-            raise _too_complex(timeout_s)
-        return _received(json.load(reply))
+        try:
+            return _received(reply)
+        except (ValueError, KeyError, TypeError) as garbled:
+            raise _broke("its reply") from garbled
 
 
-def _too_complex(timeout_s: float) -> UnreadableDocument:
-    limits = {"seconds": timeout_s, "memory_bytes": MEMORY}
-    return UnreadableDocument(
-        f"reading the document took more than {timeout_s:g} s or {MEMORY // 1024**2} MiB: split it or print it again",
-        code="document_too_complex",
-        details=limits,
-    )
+def _run(command: list[str], data: bytes, reply: IO[bytes], timeout_s: float) -> int:
+    """The exit status, or minus the signal that ended it."""
+    with subprocess.Popen(  # noqa: S603 - our own module; the file's name is not passed on
+        command,
+        stdin=subprocess.PIPE,
+        stdout=reply,
+        stderr=subprocess.DEVNULL,
+        env={"PYTHONPATH": os.pathsep.join(filter(None, (_ROOT, *sys.path)))},
+        cwd=Path(sys.executable).anchor,
+        start_new_session=True,
+    ) as child:
+        try:
+            child.communicate(data, timeout=timeout_s)
+        except subprocess.TimeoutExpired as late:
+            raise _too_long(timeout_s) from late
+        finally:
+            if child.poll() is None:
+                _kill(child.pid, 9)
+    return child.returncode
 
 
-def _received(reply: dict[str, Any]) -> Extraction:
-    if "error" in reply:
-        error = _ERRORS[reply["error"]]
-        raise error(reply["message"], code=reply["code"], details=reply["details"])
-    blocks = (Block(**{**block, "headings": tuple(block["headings"])}) for block in reply["blocks"])
-    return Extraction(tuple(blocks), reply["pages"], reply["extractor"], tuple(reply["notes"]))
+def _ended(status: int, timeout_s: float) -> UnreadableDocument:
+    how = Signals(-status).name if status < 0 else f"exit status {status}"
+    if how in _OUT_OF_TIME:
+        return _too_long(timeout_s)
+    if status == NO_ROOM:
+        return _too_complex(f"gives more than {REPLY // 1024**2} MiB of text", {"reply_bytes": REPLY})
+    if status == NO_MEMORY or how in _OUT_OF_MEMORY:
+        return _too_complex(f"takes more than {MEMORY // 1024**2} MiB to read", {"memory_bytes": MEMORY})
+    return _broke(how)
 
 
-def _child(filename: str, seconds: int) -> None:
-    _limit_itself(seconds)
-    json.dump(_answer(sys.stdin.buffer.read(), filename), sys.stdout)
+def _too_long(timeout_s: float) -> UnreadableDocument:
+    return _too_complex(f"takes more than {timeout_s:g} s to read", {"seconds": timeout_s})
 
 
-def _limit_itself(seconds: int) -> None:
-    """Where a system does not know a limit (Windows any, macOS memory) the parent's clock is what holds."""
-    try:
-        import resource
-    except ImportError:
-        return
-    limits = {"RLIMIT_AS": MEMORY, "RLIMIT_CPU": seconds, "RLIMIT_FSIZE": REPLY, "RLIMIT_CORE": 0}
-    for name, most in limits.items():
-        with suppress(ValueError, OSError):
-            resource.setrlimit(getattr(resource, name), (most, most))
+def _too_complex(what: str, limit: Mapping[str, float]) -> UnreadableDocument:
+    message = f"the document {what}: split it or print it again"
+    return UnreadableDocument(message, code="document_too_complex", details=limit)
 
 
-def _answer(data: bytes, filename: str) -> dict[str, Any]:
-    try:
-        return asdict(extract(data, filename))
-    except RagError as error:
-        return {
-            "error": type(error).__name__,
-            "message": error.message,
-            "code": error.code,
-            "details": error.details,
-        }
+def _broke(by: str) -> UnreadableDocument:
+    message = "the document broke its parser: open it in a viewer and save or print it again"
+    return UnreadableDocument(message, code="document_damaged", details={"parser_ended_by": by})
 
 
-if __name__ == "__main__":
-    _child(sys.argv[1], int(sys.argv[2]))
+def _received(reply: IO[bytes]) -> Extraction:
+    """What `sandboxed.serve` wrote. Read line by line: the event loop gets its turns in between."""
+    head = json.loads(reply.readline())
+    if "error" in head:
+        raise _refused(head)
+    blocks = tuple(_block(json.loads(line)) for line in reply)
+    if len(blocks) != head["blocks"]:
+        raise ValueError("cut off")
+    return Extraction(**{**head, "blocks": blocks, "notes": tuple(head["notes"])})
+
+
+def _refused(head: dict[str, Any]) -> RagError:
+    return _ERRORS[head["error"]](head["message"], code=head["code"], details=head["details"])
+
+
+def _block(sent: dict[str, Any]) -> Block:
+    """JSON has no tuples."""
+    box = sent["bbox"]
+    shapes = {"headings": tuple(sent["headings"]), "boxes": tuple(map(tuple, sent["boxes"]))}
+    return Block(**{**sent, **shapes, "bbox": None if box is None else tuple(box)})

@@ -8,7 +8,10 @@ from typing import Any, Literal
 Table = Literal["o200k_base", "cl100k_base"]
 
 _LONG_RUN = re.compile(r"\S{512}|\s{512}")
-_LIST_ITEM = re.compile(r"\n(?=[ \t]{0,20}(?:[-*•|#]|\d{1,3}[.)])\s)")
+# an item of a list or a row of a table, whose cells " | " parts
+_LIST_ITEM = re.compile(r"\n(?=(?:[ \t]{0,20}(?:[-*•▪◦●‣|#]|\d{1,3}[.)])|[^\n|]{1,80}[ \t]\|)\s)")
+# of a list's item: sentencex overlooks all sentence ends after the last one, and takes "1." for a sentence
+_MARK = re.compile(r"^([ \t]{0,20})([-*•▪◦●‣]|\d{1,3}[.)])(?=\s)", re.MULTILINE)
 # a numbered title on a line of its own, as PDF text has it, is no part of the sentence below
 _TITLE = re.compile(r"^\d{1,2}(?:\.\d{1,2}){0,3}\.?[ \t]{1,9}[A-Z][^\n.!?;:]{0,70}\n(?=[A-Z0-9])", re.MULTILINE)
 
@@ -57,7 +60,8 @@ def trim(text: str, start: int, end: int) -> tuple[int, int] | None:
 def _boundaries(text: str) -> list[tuple[int, int]]:
     from sentencex import get_sentence_boundaries
 
-    return [(found["start_index"], found["end_index"]) for found in get_sentence_boundaries("en", text)]
+    unmarked = _MARK.sub(lambda mark: mark[1] + "I" * len(mark[2]), text)
+    return [(found["start_index"], found["end_index"]) for found in get_sentence_boundaries("en", unmarked)]
 
 
 def _items(text: str, start: int, end: int) -> list[tuple[int, int]]:

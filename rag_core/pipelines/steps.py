@@ -4,12 +4,15 @@ A reply's `degraded` names the step and carries the failure's own code. Budgets 
 its 20 long passages on two cores; a chat model is quicker.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeVar
 
 from rag_core.errors import Unavailable
 from rag_core.kit import Kit
-from rag_core.model import Asked, Hit, Query, Ranking, Result
+from rag_core.model import Asked, Hit, Query, Ranking, Result, SearchType
 from rag_core.run import Run
 from rag_core.stages.grade import grade
 from rag_core.stages.quote import caption, quote
@@ -19,10 +22,15 @@ from rag_core.stages.semantic import is_judged, semantic
 EMBED_S = 10.0
 SEARCH_S = 20.0
 JUDGE_S = 60.0
+LEGS: Mapping[SearchType, str] = MappingProxyType(
+    {"vector": "search by meaning only", "keyword": "search by words only"}
+)
+
+T = TypeVar("T")
 
 
 async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:
-    """A ranking a wording; by words only when there are no vectors, by meaning only when words cannot be searched."""
+    """A ranking a wording; by words only when there are no vectors, by one leg when the other cannot be searched."""
     vectors = await run.attempt(
         "embed",
         embed(asked, kit.index, how=query.how),
@@ -30,15 +38,28 @@ async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Fo
         fallback="search by words only",
         within_s=EMBED_S,
     )
+
+    def look(how: SearchType) -> Awaitable[Found]:
+        return find(asked, {} if how == "keyword" else vectors, replace(query, how=how), kit.index)
+
+    return await on_any_leg(look, query.how if vectors or query.how == "vector" else "keyword", run)
+
+
+async def on_any_leg(look: Callable[[SearchType], Awaitable[T]], how: SearchType, run: Run) -> T:
+    """What `look` finds as asked for or, when the two legs cannot be searched together, by one of them.
+
+    Raises:
+        Unavailable: no leg could be searched, or not the one that was asked for.
+    """
     try:
-        return await run.step("search", find(asked, vectors, query, kit.index), within_s=SEARCH_S)
+        return await run.step("search", look(how), within_s=SEARCH_S)
     except Unavailable as failure:
-        if not vectors or query.how == "vector":
-            raise
-        by_meaning = find(asked, vectors, replace(query, how="vector"), kit.index)
-        found = await run.step("search", by_meaning, within_s=SEARCH_S)
-        run.degrade("search", failure.code, failure.message, "search by meaning only")
-        return found
+        for leg, fallback in LEGS.items() if how not in LEGS else ():
+            with suppress(Unavailable):
+                found = await run.step("search", look(leg), within_s=SEARCH_S / 4)  # the first may hang, too
+                run.degrade("search", failure.code, failure.message, fallback)
+                return found
+        raise
 
 
 async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:

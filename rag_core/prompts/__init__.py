@@ -1,14 +1,21 @@
 """One function a prompt; its wording is the constant text of the .md of that name.
 
-What documents and users wrote goes into the user message only, as JSON, so that it cannot pose as instructions.
+What documents and users wrote goes into the user message only, as JSON within a fence, so that it can neither pose as
+our words nor end the fence: whatever could (brackets of tags, of chat templates' tokens, line ends) is escaped in it.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
+from rag_core.model import Evidence
 from rag_core.ports import Prompt
+
+FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." ends at a line end: there is none in the data
+CONTROL = re.compile(r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])")  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
 
 
 def query_expansion(text: str, passages: Sequence[str], *, count: int) -> Prompt:
@@ -34,9 +41,54 @@ def summary(title: str, passages: Sequence[str]) -> Prompt:
     return _prompt("summary", {"title": title, "passages": list(passages)})
 
 
+def answer(question: str, evidence: Sequence[Evidence]) -> Prompt:
+    """Asks for an answer from the evidence alone, each sentence with the ids of the passages that state it."""
+    cited = {"type": "array", "items": {"type": "string", "enum": [passage.id for passage in evidence]}}
+    sentences = {"type": "array", "items": _object(text={"type": "string"}, evidence=cited)}
+    inputs = {"question": question, "evidence": [given(passage) for passage in evidence]}
+    return _prompt("answer", inputs, schema=_object(answerable={"type": "boolean"}, sentences=sentences))
+
+
+def given(evidence: Evidence) -> Mapping[str, object]:
+    """A passage as an answerer is given it."""
+    chunk = evidence.hit.chunk
+    place = chunk.place(evidence.start, evidence.end)
+    return {
+        "id": evidence.id,
+        "title": chunk.title,
+        "page": place.page if place else None,
+        "section": " > ".join(chunk.heading_path),
+        "text": evidence.text,
+    }
+
+
 def _prompt(task: str, inputs: Mapping[str, object], *, schema: Mapping[str, object] | None = None) -> Prompt:
-    user = json.dumps(inputs, ensure_ascii=False)
-    return Prompt(task=task, system=_wording(task), user=user, inputs=inputs, schema=schema)
+    return Prompt(task=task, system=wording(task), user=_fenced(inputs), inputs=inputs, schema=schema)
+
+
+def unfenced(user: str) -> object:
+    """The data in a user message of ours.
+
+    Raises:
+        ValueError: it is not one fence and nothing else.
+    """
+    fence = FENCE.fullmatch(user)
+    if fence is None:
+        raise ValueError("the message is not one fence of data")
+    return json.loads(fence[2])
+
+
+def _fenced(inputs: Mapping[str, object]) -> str:
+    """As JSON between two marks that do not stand in it. The same data is fenced alike, so that replies can be kept."""
+    data = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(inputs, ensure_ascii=False))
+    mark = _mark(data)
+    return f"<data {mark}>\n{data}\n</data {mark}>"
+
+
+def _mark(data: str) -> str:
+    """Drawn from the data, none of whose writers knows all of it; drawn again should it stand there."""
+    mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return mark if mark not in data else _mark(f"{mark}{data}")
 
 
 def _object(**properties: object) -> Mapping[str, object]:
@@ -44,5 +96,6 @@ def _object(**properties: object) -> Mapping[str, object]:
 
 
 @cache
-def _wording(task: str) -> str:
+def wording(task: str) -> str:
+    """What a model is told of the task; the same whatever the data."""
     return resources.files(__name__).joinpath(f"{task}.md").read_text("utf-8").strip()

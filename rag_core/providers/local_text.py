@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from rag_core.errors import Unavailable
+from rag_core.extractive import Passage, answer
 from rag_core.ports import Prompt, Reply, Reranker
 
 KeySentences = Callable[[str, int], Sequence[str]]
@@ -41,6 +42,7 @@ class LocalText:
             "hyde": ("best passage", self._imagine),
             "rerank": (f"cross-encoder {reranker.name}", self._grade),
             "summary": ("key sentences", self._summarize),
+            "answer": (f"sentences chosen by {reranker.name}", self._answer),
         }
 
     async def complete(self, prompt: Prompt) -> Reply:
@@ -62,6 +64,11 @@ class LocalText:
 
     async def _summarize(self, inputs: Mapping[str, object]) -> str:
         return " ".join(self._key_sentences("\n\n".join(_texts(inputs)), SUMMARY_SENTENCES))
+
+    async def _answer(self, inputs: Mapping[str, object]) -> str:
+        chosen = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
+        quoted = [{"text": text, "evidence": [id]} for text, id in chosen]
+        return json.dumps({"answerable": bool(quoted), "sentences": quoted})
 
 
 def reworded(query: str, passages: Sequence[str], *, count: int) -> list[str]:
@@ -94,3 +101,8 @@ def _words(text: str) -> list[str]:
 def _texts(inputs: Mapping[str, object]) -> list[str]:
     passages = inputs["passages"]
     return [str(passage) for passage in passages] if isinstance(passages, Sequence) else []
+
+
+def _evidence(inputs: Mapping[str, object]) -> list[Passage]:
+    evidence = inputs["evidence"]
+    return [passage for passage in evidence if isinstance(passage, Mapping)] if isinstance(evidence, Sequence) else []

@@ -1,8 +1,8 @@
 """Citations: what the index says to each sentence of a text, and whether that is enough to rely on it.
 
-A sentence is verified only when the ranker finds a passage relevant *and* the passage has all its words, every number,
-code and date as it stands, *and* is negated as it is. Anything said in other words is partial: the reader is shown
-the quote. What this does not catch is two names that changed places.
+A sentence is verified only when a passage says it in its own words (`agree`) *and* the ranker finds that passage
+relevant; a sentence of two statements may have a passage for each. One that a passage contradicts is unsupported, with
+the reason and the passage. Anything else that is near is partial: the reader is shown the quote. See docs/citations.md.
 """
 
 import re
@@ -12,21 +12,24 @@ from itertools import pairwise
 
 from rag_core.index import Index
 from rag_core.ingestion.text import sentences
-from rag_core.model import Asked, Chunk, Citation, Claim, Ranking, Scope, Verdict
+from rag_core.model import Asked, Chunk, Citation, Claim, Evidence, Ranking, Scope, SearchType, Verdict
 from rag_core.ports import Probe, Reranker
+from rag_core.stages.agree import agreement
 from rag_core.stages.retrieve import Vectors
 from rag_core.stages.terms import terms
 
 HITS = 5  # chunks looked at for a claim
 PASSAGES = 8  # of one or two sentences, judged for a claim
 CITATIONS = 3
+UNSURE = ("relevance: low",)  # the words agree, and the ranker does not
+PAGE_LABEL = "page_label"  # where chunking keeps it
 RELEVANT = 0.5  # the ranker's even odds
 SAID = 0.6  # share of the claim's terms from which a passage is partial evidence by its words alone
 TOUCHED = 0.3  # and from which, when the ranker finds it relevant
 
-TOKEN = re.compile(r"\w+(?:[.,:/-]\w+)*")
-JOINT = re.compile(r"[:/-]")  # of a range or a date, each part of which may be cited
-NEGATION = re.compile(r"\b(?:not|no|never|none|nor|neither|without|cannot)\b|n['’]t\b", re.IGNORECASE)
+# between two statements of one sentence, of which the second names what it speaks of
+JOINT = re.compile(r"(?:;|,\s+(?:and|but|while|whereas))\s+(?=(?:the|an?|each|every|all|no|some)\s|[A-Z])")
+STATEMENT = 4  # words, at least, of a half that stands by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,77 +56,103 @@ def labelled(made: Sequence[Claim]) -> list[Asked]:
     return [Asked(str(number), claim.text) for number, claim in enumerate(made)]
 
 
-async def look_up(asked: Sequence[Asked], vectors: Vectors, scope: Scope, index: Index) -> list[Ranking]:
-    """The chunks nearest to each claim. Raises Unavailable when the store does not answer."""
-    probes = [Probe(claim.label, claim.text, vectors.get(claim.label)) for claim in asked]
+async def look_up(
+    asked: Sequence[Asked], vectors: Vectors, scope: Scope, index: Index, *, how: SearchType
+) -> list[Ranking]:
+    """The chunks nearest to each claim by these legs. Raises Unavailable when the store does not answer."""
+    given: Vectors = {} if how == "keyword" else vectors
+    probes = [Probe(c.label, "" if how == "vector" else c.text, given.get(c.label)) for c in asked]
     return await index.find(probes, scope, limit=HITS)
 
 
-async def judge(made: Sequence[Claim], rankings: Sequence[Ranking], reranker: Reranker) -> list[Claim]:
-    """The claims with verdicts and citations. Raises Unavailable when there is no ranker."""
-    return [await _judged(claim, hits, reranker) for claim, hits in zip(made, rankings, strict=True)]
+def as_evidence(hits: Ranking) -> tuple[Evidence, ...]:
+    """Whole chunks as evidence, in order."""
+    return tuple(Evidence(f"e{n}", hit, 0, len(hit.chunk.content)) for n, hit in enumerate(hits, 1))
 
 
-def judge_by_rule(made: Sequence[Claim], rankings: Sequence[Ranking]) -> list[Claim]:
+async def judge(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], reranker: Reranker) -> list[Claim]:
+    """The claims with verdicts and citations, each from its own evidence. Raises Unavailable without a ranker."""
+    return [await _judged(claim, own, reranker) for claim, own in zip(claims, evidence, strict=True)]
+
+
+def judge_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Claim]:
     """The same without a ranker: words alone never verify, so at most partial."""
-    return [_ruled(claim, hits) for claim, hits in zip(made, rankings, strict=True)]
+    return [_ruled(claim, own) for claim, own in zip(claims, evidence, strict=True)]
 
 
-def figures(text: str) -> frozenset[str]:
-    """The numbers, codes and dates of a text as they stand, but for case and the commas of thousands."""
-    tokens = [token.casefold().replace(",", "") for token in TOKEN.findall(text)]
-    return frozenset(token for token in tokens if any(character.isdigit() for character in token))
+async def _judged(claim: Claim, evidence: Sequence[Evidence], reranker: Reranker) -> Claim:
+    passages = _closest(claim.text, evidence)
+    whole = await _verified(claim.text, passages, reranker)
+    if whole:
+        return _concluded(claim, "verified", whole)
+    parts = [await _verified(part, _closest(part, evidence), reranker) for part in _parts(claim.text)]
+    if parts and all(parts):
+        return _concluded(claim, "verified", [citation for part in parts for citation in part[:1]])
+    return await _doubted(claim, passages, reranker)
 
 
-async def _judged(claim: Claim, hits: Ranking, reranker: Reranker) -> Claim:
-    passages = _closest(claim, hits)
-    scores = await reranker.scores(claim.text, [passage.text for passage in passages]) if passages else []
-    found = [(_verdict(claim, p, s), _citation(p, s)) for p, s in zip(passages, scores, strict=True)]
-    return _concluded(claim, found)
+async def _verified(said: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
+    """Citations of the passages that say it word by word, and that the ranker finds relevant: the shortest that do."""
+    cited = await _cited(said, [p for p in passages if agreement(said, p.text).agrees], reranker)
+    return [one for one in cited if not any(_within(other, one) for other in cited)]
 
 
-def _ruled(claim: Claim, hits: Ranking) -> Claim:
-    passages = [passage for passage in _closest(claim, hits) if passage.said >= SAID]
-    return _concluded(claim, [("partial", _citation(passage, passage.said)) for passage in passages])
+def _within(inner: Citation, outer: Citation) -> bool:
+    """Whether one quote is a part of the other, in the same chunk."""
+    return inner.chunk_id == outer.chunk_id and inner.quote != outer.quote and inner.quote in outer.quote
 
 
-def _verdict(claim: Claim, passage: Passage, score: float) -> Verdict:
-    if score >= RELEVANT and passage.said == 1 and _agrees(claim.text, passage.text):
-        return "verified"
-    return "partial" if passage.said >= (TOUCHED if score >= RELEVANT else SAID) else "unsupported"
+async def _cited(said: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
+    scores = await reranker.scores(said, [passage.text for passage in passages]) if passages else []
+    return [_citation(p, score) for p, score in zip(passages, scores, strict=True) if score >= RELEVANT]
 
 
-def _agrees(claim: str, quote: str) -> bool:
-    """Whether the quote has every figure of the claim, and each of its sentences is negated as the claim is."""
-    stated = figures(quote) | {part for figure in figures(quote) for part in JOINT.split(figure)}
-    negations = {_negated(quote[start:end]) for start, end in sentences(quote)}
-    return figures(claim) <= stated and negations == {_negated(claim)}
+async def _doubted(claim: Claim, passages: Sequence[Passage], reranker: Reranker) -> Claim:
+    """Partial where a passage is near, unless the nearest says the same with another number, name or negation."""
+    near = [passage for passage in passages if passage.said >= TOUCHED]
+    if not near:
+        return claim
+    compared = [(agreement(claim.text, passage.text), passage) for passage in near]
+    found, closest = max(compared, key=lambda one: (one[0].shared, one[1].start - one[1].end))
+    if found.contradicts:
+        return _concluded(claim, "unsupported", [_citation(closest, closest.said)], found.reasons)
+    cited = await _cited(claim.text, near, reranker)
+    cited = cited or [_citation(passage, passage.said) for passage in near if passage.said >= SAID]
+    return _concluded(claim, "partial", cited, found.reasons or UNSURE) if cited else claim
 
 
-def _negated(sentence: str) -> bool:
-    return bool(NEGATION.search(sentence))
+def _ruled(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
+    cited = [_citation(passage, passage.said) for passage in _closest(claim.text, evidence) if passage.said >= SAID]
+    return _concluded(claim, "partial", cited) if cited else claim
 
 
-def _concluded(claim: Claim, found: Sequence[tuple[Verdict, Citation]]) -> Claim:
-    """The best verdict with the citations that bear it out, one a chunk, best first."""
-    for verdict in ("verified", "partial"):
-        bearing = sorted((c for v, c in found if v == verdict), key=lambda citation: -citation.score)
-        if bearing:
-            first = {citation.chunk_id: citation for citation in reversed(bearing)}
-            cited = tuple(citation for citation in bearing if first[citation.chunk_id] is citation)
-            return replace(claim, verdict=verdict, citations=cited[:CITATIONS])
-    return claim
+def _parts(said: str) -> list[str]:
+    """The halves of a sentence of two statements; none of one that is whole or too short to be two."""
+    for joint in JOINT.finditer(said):
+        halves = [said[: joint.start()], said[joint.end() :]]
+        if all(len(half.split()) >= STATEMENT for half in halves):
+            return halves
+    return []
 
 
-def _closest(claim: Claim, hits: Ranking) -> list[Passage]:
-    """The passages that share most terms with the claim, shorter ones first among equals."""
-    found = [passage for hit in hits for passage in _passages(hit.chunk, terms(claim.text))]
+def _concluded(claim: Claim, verdict: Verdict, citations: Sequence[Citation], reasons: tuple[str, ...] = ()) -> Claim:
+    """With the citations that bear it out, one a chunk, best first."""
+    best = sorted(citations, key=lambda citation: -citation.score)
+    first = {citation.chunk_id: citation for citation in reversed(best)}
+    cited = tuple(citation for citation in best if first[citation.chunk_id] is citation)[:CITATIONS]
+    return replace(claim, verdict=verdict, citations=cited, reasons=reasons)
+
+
+def _closest(said: str, evidence: Sequence[Evidence]) -> list[Passage]:
+    """The passages that share most terms with what is said, shorter ones first among equals."""
+    found = [passage for one in evidence for passage in _passages(one, terms(said))]
     return sorted(found, key=lambda passage: (-passage.said, passage.end - passage.start))[:PASSAGES]
 
 
-def _passages(chunk: Chunk, wanted: frozenset[str]) -> Iterator[Passage]:
+def _passages(evidence: Evidence, wanted: frozenset[str]) -> Iterator[Passage]:
     """Each sentence, and each with the one after it."""
-    ranges = sentences(chunk.content)
+    chunk = evidence.hit.chunk
+    ranges = [(evidence.start + start, evidence.start + end) for start, end in sentences(evidence.text)]
     pairs = [(start, end) for (start, _), (_, end) in pairwise(ranges)]
     for start, end in (*ranges, *pairs):
         shared = terms(chunk.content[start:end]) & wanted
@@ -132,6 +161,7 @@ def _passages(chunk: Chunk, wanted: frozenset[str]) -> Iterator[Passage]:
 
 def _citation(passage: Passage, score: float) -> Citation:
     chunk = passage.chunk
+    label, place = chunk.metadata.get(PAGE_LABEL), chunk.place(passage.start, passage.end)
     return Citation(
         chunk_id=chunk.id,
         document_id=chunk.document_id,
@@ -139,6 +169,9 @@ def _citation(passage: Passage, score: float) -> Citation:
         source=chunk.source,
         quote=passage.text,
         score=score,
-        section=chunk.heading_path,
-        place=chunk.place(passage.start, passage.end),
+        section=place.section if place else chunk.heading_path,
+        place=place,
+        boxes=chunk.boxes(passage.start, passage.end),
+        page_label=None if label is None else str(label),
+        metadata={name: value for name, value in chunk.metadata.items() if name != PAGE_LABEL},
     )

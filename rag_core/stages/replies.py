@@ -16,7 +16,19 @@ def garbled(what: str) -> Unavailable:
 
 
 def read_list(text: str, name: str) -> list[Any]:
-    """The list called `name` of the JSON object in a reply, also from within prose or a code fence.
+    """The list called `name` of the JSON object in a reply.
+
+    Raises:
+        Unavailable: there is none (llm_output_invalid).
+    """
+    found = read_object(text).get(name)
+    if not isinstance(found, list):
+        raise garbled(f"has no list {name}")
+    return found
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The JSON object in a reply, also from within prose or a code fence.
 
     Raises:
         Unavailable: there is none (llm_output_invalid).
@@ -25,9 +37,9 @@ def read_list(text: str, name: str) -> list[Any]:
     if len(text) > MAX_CHARS or not 0 <= start < end:
         raise garbled("holds no JSON object")
     found = _parsed(text[start:end])
-    if not isinstance(found, dict) or not isinstance(found.get(name), list):
-        raise garbled(f"has no list {name}")
-    return list(found[name])
+    if not isinstance(found, dict):
+        raise garbled("holds no JSON object")
+    return found
 
 
 def _parsed(text: str) -> object:

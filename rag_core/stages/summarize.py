@@ -6,19 +6,20 @@ from rag_core import prompts
 from rag_core.ingestion.enrich import key_sentences
 from rag_core.ports import LLM
 from rag_core.stages.replies import garbled
+from rag_core.stages.screen import screen
 
 SUMMARY_CHARS = 2000
 SENTENCES = 5
 
 
 async def summarize(title: str, passages: Sequence[str], llm: LLM) -> tuple[str, bool]:
-    """A summary, and whether it is a local technique's.
+    """A summary, without links that the document does not have, and whether it is a local technique's.
 
     Raises:
         Unavailable: the model did not answer, or with nothing (llm_output_invalid).
     """
     reply = await llm.complete(prompts.summary(title, passages))
-    summary = reply.text.strip()[:SUMMARY_CHARS]
+    summary, _ = screen(reply.text.strip()[:SUMMARY_CHARS], passages)
     if not summary:
         raise garbled("is empty")
     return summary, reply.local

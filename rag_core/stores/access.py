@@ -22,6 +22,12 @@ def reads_as(scope: Scope) -> tuple[str, ...]:
     return (EVERYONE, *user, *(f"group:{name}" for name in scope.groups))
 
 
+def sees(scope: Scope, document: Document) -> bool:
+    """Whether the document is one of those that the scope stands for."""
+    named = not scope.document_ids or document.id in scope.document_ids
+    return named and document.workflow_id == scope.workflow_id and bool(readers(document) & {*reads_as(scope)})
+
+
 def owns(document: Document, scope: Scope) -> bool:
     """Whether a document that the scope sees is also its to replace or remove: groups read, the owner writes."""
     return document.user_id is None or document.user_id == scope.user_id

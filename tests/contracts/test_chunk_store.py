@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -310,14 +311,14 @@ async def test_only_the_owner_replaces_or_removes_and_nobody_learns_of_it(store:
     for stranger in (staff, Scope("w", "bob"), Scope("w"), Scope("w", "ann", document_ids=("other",))):
         with pytest.raises(NotFound):
             await put(store, "diary", ["words of another"], stranger)
-        assert await store.drop("diary", stranger) is False
+        assert await store.delete("diary", stranger) is False
     with pytest.raises(InvalidRequest):
         await store.replace_document(document("plant", ann), [], [], staff, space=SPACE)
     with pytest.raises(InvalidRequest):
         await store.replace_document(document("plant", Scope("other")), [], [], ann, space=SPACE)
     assert ids(await find(store, "words of ann", ann)) == ["diary:000"]
     await put(store, "diary", ["another workflow has its own"], Scope("v"))
-    assert await store.drop("diary", ann) is True
+    assert await store.delete("diary", ann) is True
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -379,7 +380,7 @@ async def test_vectors_of_another_space_are_refused_before_any_write(filled: Chu
     assert ids(await find(filled, "zebra", how="words")) == ["new:000"]
     assert "new:000" not in ids(await find(filled, "zebra", how="meaning"))
     for name in ("new", "brakes", "gearbox"):
-        await filled.drop(name, SCOPE)
+        await filled.delete(name, SCOPE)
     await put(filled, "after", ["a store emptied takes another model"], space="another model")
     assert await filled.space() == (await filled.describe()).space == "another model"
 
@@ -414,14 +415,133 @@ async def test_a_summary_is_kept_with_its_document(filled: ChunkStore) -> None:
         await filled.save_summary("absent", "x", SCOPE)
 
 
-async def test_what_is_dropped_is_gone_from_everything(filled: ChunkStore) -> None:
-    assert await filled.drop("brakes", SCOPE) is True
-    assert await filled.drop("brakes", SCOPE) is False
-    for how in HOW:
-        assert not [id for id in ids(await find(filled, " ".join(BRAKES), how=how)) if id.startswith("brakes")]
+async def traces(store: ChunkStore, name: str, scope: Scope = SCOPE) -> list[object]:
+    """All that any read says of a document; empty when it is not there."""
+    hits = [await find(store, " ".join([*GEARBOX, *BRAKES]), scope, how=how, limit=50) for how in HOW]
+    listed = await store.facets(["document_id"], scope, limit=50)
+    said = [
+        [hit.chunk for ranking in hits for hit in ranking if hit.chunk.document_id == name],
+        [c for c in await store.select(scope, limit=50) if c.document_id == name],
+        list(await store.get([f"{name}:000", f"{name}:001"], scope)),
+        list(await store.neighbours(chunk(name, 0, ""), scope, before=9, after=9)),
+        [bucket for bucket in listed[0].buckets if bucket.value == name],
+        [d for d in await store.documents(scope) if d.id == name],
+        await store.document(name, scope),
+        {k: [round(x, 6) for x in v] for k, v in (await store.vectors(name, scope)).items()},
+    ]
+    return [one for one in said if one]
+
+
+async def test_what_is_deleted_is_gone_from_everything_at_once(filled: ChunkStore) -> None:
+    """S3-16, (RELIABILITY C21)."""
+    assert len(await traces(filled, "brakes")) == 8
+    assert await filled.delete("brakes", SCOPE) is True
+    assert await traces(filled, "brakes") == []
     assert [d.id for d in await filled.documents(SCOPE)] == ["gearbox"]
     assert [b.value for b in (await filled.facets(["dtc"], SCOPE, limit=9))[0].buckets] == ["P0700"]
-    assert (await filled.describe()).chunks == 3
+    described = await filled.describe()
+    assert (described.documents, described.chunks) == (1, 3)
+    with pytest.raises(NotFound):
+        await filled.save_summary("brakes", "x", SCOPE)
+    assert await filled.delete("brakes", SCOPE) is False
+    await filled.delete("gearbox", SCOPE)
+    assert not await filled.facet_fields(SCOPE)
+
+
+async def test_what_was_deleted_is_listed_with_the_time_in_utc(filled: ChunkStore) -> None:
+    """S3-16: `deleted_at`."""
+    assert not await filled.deleted(SCOPE)
+    await filled.delete("gearbox", SCOPE)
+    await filled.delete("brakes", SCOPE)
+    first, second = await filled.deleted(SCOPE)
+    assert (replace(first, deleted_at=None), second.id) == (document("brakes"), "gearbox")
+    assert first.deleted_at
+    assert datetime.fromisoformat(first.deleted_at).utcoffset() == timedelta(0)
+    assert not await filled.deleted(Scope("another"))
+    assert [d.id for d in await filled.deleted(replace(SCOPE, document_ids=("gearbox",)))] == ["gearbox"]
+
+
+async def test_what_is_restored_is_back_as_it_was(filled: ChunkStore) -> None:
+    """S3-16: the same ids, vectors that need not be made again, the summary, and all counts."""
+    await filled.save_summary("brakes", "About brakes.", SCOPE)
+
+    async def everything() -> object:
+        facets = await filled.facets(["dtc", "page", "metadata.year"], SCOPE, limit=9)
+        return await traces(filled, "brakes"), await traces(filled, "gearbox"), facets, await filled.facet_fields(SCOPE)
+
+    before, described = await everything(), await filled.describe()
+    await filled.delete("brakes", SCOPE)
+    assert await everything() != before
+    assert await filled.restore("brakes", SCOPE) is True
+    assert await everything() == before
+    assert replace(await filled.describe(), details={}) == replace(described, details={})
+    assert not await filled.deleted(SCOPE)
+
+
+async def test_there_is_one_state_of_a_document_only(filled: ChunkStore) -> None:
+    """S3-16: live, deleted, or not there: what is indexed anew leaves nothing to restore."""
+    assert await filled.restore("absent", SCOPE) is False
+    with pytest.raises(Conflict) as refused:
+        await filled.restore("brakes", SCOPE)
+    assert refused.value.code == "document_exists"
+    await filled.delete("brakes", SCOPE)
+    assert await put(filled, "brakes", ["entirely new"]) == Replaced(1, 0, 0)
+    assert not await filled.deleted(SCOPE)
+    with pytest.raises(Conflict):
+        await filled.restore("brakes", SCOPE)
+    await filled.delete("brakes", SCOPE)
+    assert await filled.restore("brakes", SCOPE) is True
+    assert [c.content for c in await filled.select(SCOPE, limit=9) if c.document_id == "brakes"] == ["entirely new"]
+
+
+async def test_what_is_purged_cannot_be_restored(filled: ChunkStore) -> None:
+    await filled.delete("brakes", SCOPE)
+    for name in ("brakes", "gearbox"):  # one deleted, one live
+        assert await filled.purge(name, SCOPE) is True
+        assert await traces(filled, name) == []
+        assert await filled.purge(name, SCOPE) is False
+        assert await filled.restore(name, SCOPE) is False
+        assert await filled.delete(name, SCOPE) is False
+    assert not await filled.deleted(SCOPE)
+    described = await filled.describe()
+    assert (described.documents, described.chunks, described.space) == (0, 0, "")
+    await put(filled, "brakes", ["brake fluid anew"])
+    assert ids(await find(filled, "fluid", how="words")) == ["brakes:000"]
+
+
+async def test_only_the_owner_deletes_restores_and_purges_and_nobody_learns_of_it(store: ChunkStore) -> None:
+    """S3-15, (RELIABILITY C14): what is another's answers as what is not there; its id stays taken while deleted."""
+    ann = Scope("w", "ann")
+    strangers = (Scope("w", "bob", ("staff",)), Scope("w"), Scope("v", "ann"), Scope("w", "ann", document_ids=("x",)))
+    await put(store, "diary", ["words of ann"], ann, groups=("staff",))
+    for state in ("live", "deleted"):
+        for stranger in strangers:
+            assert await store.delete("diary", stranger) is False
+            assert await store.restore("diary", stranger) is False
+            assert await store.purge("diary", stranger) is False
+            assert (state, stranger.groups) == ("deleted", ("staff",)) or not await store.deleted(stranger)
+        with pytest.raises(NotFound):
+            await put(store, "diary", ["words of bob"], Scope("w", "bob"))
+        if state == "live":
+            assert await store.delete("diary", ann) is True
+    assert await store.restore("diary", ann) is True
+    assert ids(await find(store, "words of ann", ann)) == ["diary:000"]
+    await store.purge("diary", ann)
+    await put(store, "diary", ["words of bob"], Scope("w", "bob"))
+
+
+async def test_what_comes_back_is_not_mixed_with_another_models_vectors(filled: ChunkStore) -> None:
+    """C52."""
+    for name in ("brakes", "gearbox"):
+        await filled.delete(name, SCOPE)
+    await put(filled, "after", ["another model"], space="another model")
+    with pytest.raises(Conflict) as refused:
+        await filled.restore("brakes", SCOPE)
+    assert refused.value.code == "reindex_required"
+    assert [d.id for d in await filled.deleted(SCOPE)] == ["brakes", "gearbox"]
+    await filled.purge("after", SCOPE)
+    assert await filled.restore("brakes", SCOPE) is True
+    assert await filled.space() == SPACE
 
 
 async def test_many_at_once_leave_one_copy_and_whole_documents(store: ChunkStore) -> None:
@@ -444,7 +564,7 @@ async def test_an_emptied_store_takes_vectors_of_another_model(store: ChunkStore
     """C52: nothing is left that they could be mixed with, neither in the store nor in what it searches."""
     await put(store, "old", BRAKES)
     assert await find(store, "brake", how="meaning")
-    await store.drop("old", SCOPE)
+    await store.delete("old", SCOPE)
     await store.replace_document(document("new"), [chunk("new", 0, "torque")], [[1.0, 0.0]], SCOPE, space="other-2")
     (ranking,) = await store.search([Probe("original", "", [1.0, 0.0])], SCOPE, limit=5)
     assert ids(ranking) == ["new:000"]

@@ -1,4 +1,4 @@
-"""`make demo`: it shows the five functions on any folder, and its check of the pages can fail."""
+"""`make demo`: it shows the functions on any folder, and its check of the pages can fail."""
 
 import importlib.util
 import shutil
@@ -38,7 +38,13 @@ def test_it_shows_every_function_on_a_folder_it_never_saw(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
     for function in ("index_document", "consult_rag, advanced", "consult_rag, standard", "consult_rag, rerank"):
         assert f"== {function}: " in done.stdout
-    for function in ("consult_rag, facets", "graph_query, neighbors", "get_document_summary", "extract_citations"):
+    for function in (
+        "consult_rag, facets",
+        "graph_query, neighbors",
+        "get_document_summary",
+        "extract_citations",
+        "ask",
+    ):
         assert f"== {function}: " in done.stdout
     assert "refused  picture.png: " in done.stdout
     assert "manual.pdf, p. " in done.stdout

@@ -78,3 +78,17 @@ async def _write(folder: Path, embedder: LastStep, first: int) -> None:
 
 def write_once(folder: Path, document_id: str, text: str) -> None:
     asyncio.run(put(EmbeddedStore(folder), document_id, [text]))
+
+
+def toggle(folder: Path, told: Connection, document_id: str) -> None:
+    """Delete and restore a document by turns."""
+    asyncio.run(_toggle(EmbeddedStore(folder), told, document_id))
+
+
+async def _toggle(store: EmbeddedStore, told: Connection, document_id: str) -> None:
+    live = bool(await store.documents(SCOPE))
+    while True:
+        told.send("delete" if live else "restore")
+        assert await (store.delete if live else store.restore)(document_id, SCOPE)
+        live = not live
+        await find(store, "every")

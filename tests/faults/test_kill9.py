@@ -154,3 +154,36 @@ def test_nothing_acknowledged_is_lost_after_five_hundred_kills(tmp_path: Path) -
 def test_the_harness_catches_a_writer_that_acknowledges_before_it_commits(tmp_path: Path) -> None:
     found, _ = kill_many(tmp_path, 100, lying=True)
     assert "was acknowledged in turn" in found[0]
+
+
+async def whole(folder: Path, texts: Sequence[str]) -> bool:
+    """Whether the document is there; it must be all there or nowhere, and then to be restored."""
+    store = EmbeddedStore(folder)
+    live, gone = await store.documents(SCOPE), await store.deleted(SCOPE)
+    assert [d.id for d in (*live, *gone)] == ["toggled"]
+    expected = list(texts) if live else []
+    assert [c.content for c in await store.select(SCOPE, limit=99)] == expected
+    for how in ("words", "meaning"):
+        assert sorted(h.chunk.content for h in await find(store, "every", how=how, limit=99)) == sorted(expected)
+    assert len(await store.vectors("toggled", SCOPE)) == len(expected)
+    assert (await store.describe()).chunks == len(expected)
+    await store.close()
+    return bool(live)
+
+
+def test_a_kill_leaves_a_document_live_or_deleted_and_whole(tmp_path: Path) -> None:
+    """S3-16, C56: never both, never neither, never a part of it."""
+    texts, draw, seen = [f"every line {i}" for i in range(40)], random.Random(16), Counter[bool]()
+    asyncio.run(put(EmbeddedStore(tmp_path), "toggled", texts))
+    for _ in range(16):
+        told, tells = PROCESSES.Pipe(duplex=False)
+        child = PROCESSES.Process(target=child_writer.toggle, args=(tmp_path, tells, "toggled"))
+        child.start()
+        tells.close()
+        for _ in range(draw.randrange(1, 5)):
+            told.recv()
+        spin(draw.random() * 0.01)
+        child.kill()
+        child.join()
+        seen[asyncio.run(whole(tmp_path, texts))] += 1
+    assert min(seen[True], seen[False]) >= 2

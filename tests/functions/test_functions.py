@@ -158,7 +158,7 @@ def test_a_document_indexed_twice_is_one(call: Caller) -> None:
 
 
 def test_chunking_follows_the_request(plain: Caller) -> None:
-    """S1-50 S1-51 S1-52: size, overlap and threshold are the caller's to choose."""
+    """S1-50 S1-51 S1-52 C02: strategy, size, overlap and threshold are the caller's to choose."""
     text = " ".join(f"Sentence number {n} speaks of gear {n}." for n in range(200))
     chunks = {
         name: plain.ok("index_document", content=text, document_id=name, workflow_id="cut", chunking=options)["chunks"]
@@ -168,6 +168,9 @@ def test_chunking_follows_the_request(plain: Caller) -> None:
             "small": {"chunk_size": 100},
             "apart": {"chunk_size": 100, "overlap": 0},
             "semantic": {"strategy": "semantic", "threshold": 0.5, "chunk_size": 100},
+            "headings": {"strategy": "headings"},
+            "blocks": {"strategy": "blocks"},
+            "rows": {"strategy": "rows"},
         }.items()
     }
     assert chunks["usual"] == chunks["said"] < chunks["apart"] < chunks["small"]
@@ -185,6 +188,30 @@ def test_blocks_bring_their_own_place(call: Caller) -> None:
     cited = call.ok("extract_citations", text="Pressure is 5 bar. The valve opens at 7 bar.", workflow_id="placed")
     places = [(c["page"], c["lines"], c["bbox"]) for claim in cited["claims"] for c in claim["citations"][:1]]
     assert places == [(3, [7, 7], box), (4, [9, 9], None)]
+
+
+def test_a_block_s_boxes_and_lines_reach_the_citation_unchanged(call: Caller) -> None:
+    """S3-05, S3-06, S3-07, S3-21: page from 1 and as printed, x0 y0 x1 y1 a line, document-wide lines."""
+    boxes = [[72.5, 80.0, 300.0, 90.25], [72.5, 92.0, 310.0, 102.0]]
+    printed = {"text": "Pressure is 5 bar.\nIt must not fall.", "page": 3, "page_label": "iii", "boxes": boxes}
+    joined = {"text": "The valve opens at 7 bar.", "page": 4, "line_start": 20, "line_end": 22, "bbox": boxes[0]}
+    chunking = {"strategy": "blocks"}
+    done = call.ok("index_document", blocks=[printed, joined], source="b", workflow_id="boxed", chunking=chunking)
+    assert (done["chunks"], done["pages"]) == (2, 4)
+    cited = call.ok("extract_citations", text="It must not fall. The valve opens at 7 bar.", workflow_id="boxed")
+    first, second = (claim["citations"][0] for claim in cited["claims"])
+    assert (first["page"], first["page_label"], first["lines"]) == (3, "iii", [2, 2])
+    assert (first["bbox"], first["boxes"]) == (boxes[1], [boxes[1]])
+    assert (second["page"], second["page_label"], second["lines"], second["bbox"]) == (4, None, [20, 22], boxes[0])
+
+
+@pytest.mark.parametrize(
+    "block", [{"boxes": [[0.0, 0.0, 1.0, 1.0]] * 2}, {"boxes": [[2.0, 0.0, 1.0, 1.0]]}, {"bbox": [0.0, 2.0, 1.0, 1.0]}]
+)
+def test_boxes_that_are_none_are_refused(plain: Caller, block: dict[str, Any]) -> None:
+    """S3-06."""
+    status, error = plain.refused("index_document", blocks=[{"text": "One line.", **block}])
+    assert (status, error["field"]) == (400, "blocks")
 
 
 UNREADABLE: list[tuple[dict[str, Any], int]] = [

@@ -27,6 +27,7 @@ from rag_core.settings import Settings
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 CASES = {GenerationMode.POSITIVE: 32, GenerationMode.NEGATIVE: 24}  # an operation and method: more than 300 in all
+ONE_DOCUMENT = ("delete_document", "restore_document")  # rightly answer 404 to almost every id
 
 
 @dataclass
@@ -82,7 +83,7 @@ def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host
             if mode is GenerationMode.POSITIVE or operation.body or operation.query:
                 _drive(operation.as_strategy(generation_mode=mode), replies, cases=cases)
 
-    statuses: Counter[int] = sum(replies.by_operation.values(), Counter())
+    statuses: Counter[int] = sum((c for n, c in replies.by_operation.items() if n not in ONE_DOCUMENT), Counter())
     assert statuses.total() >= 300
     assert statuses[200] >= 0.3 * statuses.total(), statuses
     named = {f"{o.name}{'' if m == o.methods[-1] else '_get'}" for o in OPERATIONS for m in o.methods}

@@ -32,7 +32,7 @@ PLANTED = Operation(
 
 
 async def echo(request: Any, call: Call) -> dict[str, Any]:
-    return {"document_id": request.document_id, "user_id": call.user_id, "groups": list(call.groups)}
+    return {"document_id": request.document_id, "user_id": call.who.user_id, "groups": list(call.who.groups)}
 
 
 async def nan(request: Any, call: Call) -> dict[str, Any]:

@@ -41,6 +41,8 @@ EXCHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/api/consult_rag", {"query": "What does P0700 mean?", "pipeline": "standard"}),
     ("POST", "/api/consult_rag", {"query": "What does P0700 mean?", "filters": {"metadata.model_year": {"ge": 2020}}}),
     ("POST", "/api/consult_rag", {"query": "How many unique DTC codes?", "pipeline": "facets", "facets": ["dtc"]}),
+    ("POST", "/api/rag/ask", {"query": "What stores P0700?", "pipeline": "standard", "style": "pages"}),
+    ("POST", "/api/rag/ask", {"query": "How many?", "pipeline": "facets"}),
     ("GET", "/api/get_document_summary?document_id=transmission-notes&refresh=", None),
     ("POST", "/api/get_document_summary", {"document_id": "unknown"}),
     ("POST", "/api/extract_citations", {"text": "P0700 is stored by the TCM. Cats sleep."}),

@@ -1,4 +1,4 @@
-"""The limits of the five requests, and what their fields become."""
+"""The limits of the requests, and what their fields become."""
 
 from typing import Any
 
@@ -28,6 +28,11 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("ConsultRequest", {"query": "x", "filters": {"page": []}}, "filters.page", "conditions (eq, ne,"),
     ("ConsultRequest", {"query": "x", "filters": {"a\tb": 1}}, "filters.a\tb", "must match"),
     ("ConsultRequest", {"query": "x", "facets": ["dtc", 1]}, "facets.1", "valid string"),
+    ("AskRequest", {}, "query", "is required"),
+    ("AskRequest", {"query": "x", "style": "footnotes"}, "style", "'numbers', 'pages', 'sections' or 'badges'"),
+    ("AskRequest", {"query": "x", "facets": ["dtc"]}, "facets", "not a field"),
+    ("AskRequest", {"query": "x", "document_ids": ["a", "b c"]}, "document_ids.1", "must match"),
+    *[("AskRequest", {"query": "x", "top_n": n}, "top_n", "must be") for n in (0, 21, True, "5", 1.5)],
     ("IndexRequest", {"content": ""}, "content", "at least 1"),
     ("IndexRequest", {"content": "x", "metadata": {"a": [1]}}, "metadata.a", "a text, a number, true or false"),
     ("IndexRequest", {"content": "x", "chunking": {"size": 1}}, "chunking.size", "not a field"),

@@ -7,11 +7,14 @@ from zlib import compress
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
-def docx(body: str, declaration: str = "", part: str = "word/document.xml") -> bytes:
+def docx(body: str, declaration: str = "", part: str = "word/document.xml", **others: str) -> bytes:
+    """A package with this body; `others` are the contents of further parts of it, such as `styles`."""
     package = BytesIO()
     with ZipFile(package, "w", ZIP_DEFLATED) as parts:
         parts.writestr("[Content_Types].xml", "<Types/>")
         parts.writestr(part, f'{declaration}<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>')
+        for name, content in others.items():
+            parts.writestr(f"word/{name}.xml", f'<w:{name} xmlns:w="{WORD}">{content}</w:{name}>')
     return package.getvalue()
 
 

@@ -47,8 +47,8 @@ RESULT: dict[str, Any] = {
                 {"content": "Manual", "spans": span(0, 6)},
                 {"content": "7", "spans": span(7, 1)},
                 {"content": "Harsh shifts", "spans": span(9, 12)},
-                {"content": "first line", "spans": span(22, 10)},
-                {"content": "second line", "spans": span(33, 11)},
+                {"content": "first line", "spans": span(22, 10), "polygon": [1, 2, 7, 2, 7, 2.25, 1, 2.25]},
+                {"content": "second line", "spans": span(33, 11), "polygon": [1, 2.25, 6, 2.25, 6, 2.5, 1, 2.5]},
             ],
         },
         {"pageNumber": 2, "width": 8.5, "height": 11, "unit": "inch", "lines": []},
@@ -101,9 +101,22 @@ def test_paragraphs_and_tables_keep_their_place() -> None:
     assert (paragraph.kind, paragraph.text) == ("paragraph", "first line\nsecond line")
     assert (paragraph.line_start, paragraph.line_end) == (2, 3)
     assert paragraph.bbox == (72, 144, 540, 180)
+    assert paragraph.boxes == ((72, 144, 504, 162), (72, 162, 432, 180))
     assert paragraph.headings == ("Harsh shifts",)
     assert (table.kind, table.text, table.page) == ("table", "Code | Meaning\nP0700 | a fault", 2)
     assert (table.line_start, table.line_end) == (4, 5)
+
+
+def test_without_the_polygon_of_every_line_there_is_none_a_line() -> None:
+    """S3-06: never a box that the service did not give, nor one of another page."""
+    first, *others = RESULT["pages"]
+    lines = [
+        {k: v for k, v in line.items() if k != "polygon"} if n == 4 else line for n, line in enumerate(first["lines"])
+    ]
+    on_other = RESULT | {"pages": [first | {"lines": first["lines"][:4]}, others[0] | {"lines": first["lines"][4:]}]}
+    for result in (RESULT | {"pages": [first | {"lines": lines}, *others]}, on_other):
+        paragraph = laid_out(result, "scan").blocks[1]
+        assert (paragraph.text, paragraph.boxes) == ("first line\nsecond line", ())
 
 
 def test_page_headers_footers_and_numbers_are_left_out() -> None:
@@ -181,7 +194,7 @@ async def test_without_the_service_scans_and_pictures_are_refused_as_before() ->
 async def test_a_pdf_with_text_is_not_sent() -> None:
     manual = (ROOT / "examples" / "tcm-diagnostic-manual.pdf").read_bytes()
     seen, _ = await asked(manual, "manual.pdf", keys=frozenset())
-    assert seen.extractor == "pdf (pypdf)"
+    assert seen.extractor == "pdf (pdfium)"
 
 
 async def test_a_long_result_is_read_beside_the_requests_of_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """Every kind of file becomes text with its place, or a refusal that says what would work."""
 
-from itertools import pairwise
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -21,47 +22,6 @@ def read(path: Path) -> Extraction:
 
 def text_of(extraction: Extraction) -> str:
     return "\n".join(block.text for block in extraction.blocks)
-
-
-@pytest.mark.parametrize(
-    ("name", "page", "words"),
-    [
-        ("tcm-diagnostic-manual.pdf", 2, "P0700 names no faulty part."),
-        ("tcm-diagnostic-manual.pdf", 4, "About 60\nohms means that both terminating resistors"),
-        ("nara-plan-2022.pdf", 5, "NARA will digitize 500 million pages"),
-        ("perks-plus.pdf", 3, "Introducing PerksPlus"),
-    ],
-)
-def test_a_pdf_gives_the_page_of_every_passage(name: str, page: int, words: str) -> None:
-    """S1-17, S1-30: page-level extraction."""
-    words = " ".join(words.split())
-    pages = {block.page for block in read(EXAMPLES / name).blocks if words in " ".join(block.text.split())}
-    assert pages == {page}
-
-
-def test_page_numbers_hold_over_empty_pages() -> None:
-    """S1-17: 800 pages, text on each hundredth."""
-    extraction = read(MALFORMED / "pages_800.pdf")
-    assert extraction.pages == 800
-    assert [(block.page, block.text[: len("Page 100 of 800")]) for block in extraction.blocks] == [
-        (page, f"Page {page} of 800") for page in range(100, 801, 100)
-    ]
-    assert "without text" in extraction.notes[0]
-
-
-def test_lines_of_a_pdf_are_counted_through_the_document() -> None:
-    blocks = read(EXAMPLES / "tcm-diagnostic-manual.pdf").blocks
-    assert all(b.text.count("\n") == b.line_end - b.line_start for b in blocks)
-    assert all(before.line_end < after.line_start for before, after in pairwise(blocks))
-
-
-def test_a_pdf_that_opens_without_a_password_is_read() -> None:
-    assert "pdf encryption test" in text_of(read(MALFORMED / "pypdf-r6-empty-password.pdf"))
-
-
-def test_text_drawn_invisibly_is_flagged() -> None:
-    """C33: hidden text is flagged."""
-    assert "page 1 with invisible text" in read(MALFORMED / "invisible_text.pdf").notes[0]
 
 
 @pytest.mark.parametrize(
@@ -111,6 +71,12 @@ def test_markdown_headings_are_those_a_reader_sees() -> None:
         ("heading", "# D", ()),
         ("paragraph", "d", ("D",)),
     ]
+
+
+def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
+    """S1-19: but the sign of C# is."""
+    blocks = extract(b"# In C#\n\n## Types ##\n\ntext", "a.md").blocks
+    assert blocks[-1].headings == ("In C#", "Types")
 
 
 def test_an_unclosed_fence_loses_nothing() -> None:
@@ -194,6 +160,225 @@ def test_a_word_document_is_read_as_it_looks() -> None:
     assert extraction.notes == ("2 runs of hidden text were left out",)
 
 
+WORD_STYLES = (
+    "<w:style w:styleId='T'><w:name w:val='Title'/></w:style>"
+    "<w:style w:styleId='berschrift1'><w:name w:val='heading 1'/></w:style>"
+    "<w:style w:styleId='Own'><w:name w:val='Section'/><w:basedOn w:val='berschrift1'/>"
+    "<w:pPr><w:outlineLvl w:val='1'/></w:pPr></w:style>"
+    "<w:style w:styleId='Deeper'><w:name w:val='x'/><w:basedOn w:val='Own'/></w:style>"
+    "<w:style w:styleId='Away'><w:name w:val='y'/><w:rPr><w:vanish/></w:rPr></w:style>"
+    "<w:style w:styleId='Under'><w:name w:val='u'/><w:basedOn w:val='Away'/></w:style>"
+    "<w:style w:styleId='Loop'><w:name w:val='z'/><w:basedOn w:val='Loop'/></w:style>"
+)
+
+
+def paragraph(text: str, properties: str = "", run: str = "") -> str:
+    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:rPr>{run}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+
+def test_headings_of_a_word_document_are_known_by_style_and_outline() -> None:
+    """S1-21, S3-21: whatever the styles are called and based on, and by the level of a single paragraph."""
+    body = (
+        paragraph("Book", "<w:pStyle w:val='T'/>")
+        + paragraph("One", "<w:pStyle w:val='berschrift1'/>")
+        + paragraph("Part", "<w:pStyle w:val='Deeper'/>")
+        + paragraph("Detail", "<w:outlineLvl w:val='2'/>")
+        + paragraph("text", "<w:pStyle w:val='Loop'/>")
+        + paragraph("Two", "<w:outlineLvl w:val='0'/>")
+        + paragraph("plain", "<w:pStyle w:val='berschrift1'/><w:outlineLvl w:val='9'/>")
+    )
+    blocks = extract(docx(body, styles=WORD_STYLES), "a.docx").blocks
+    assert [(b.kind[0], b.text, b.headings) for b in blocks] == [
+        ("h", "Book", ()),
+        ("h", "One", ("Book",)),
+        ("h", "Part", ("Book", "One")),
+        ("h", "Detail", ("Book", "One", "Part")),
+        ("p", "text", ("Book", "One", "Part", "Detail")),
+        ("h", "Two", ("Book",)),
+        ("p", "plain", ("Book", "Two")),
+    ]
+    assert [b.line_start for b in blocks] == list(range(1, 8))
+
+
+def test_items_of_a_word_list_have_their_numbers() -> None:
+    """S1-21: counted where the list counts in figures, deeper levels anew; a dash elsewhere."""
+    numbering = (
+        "<w:abstractNum w:abstractNumId='7'><w:lvl w:ilvl='0'><w:numFmt w:val='decimal'/></w:lvl>"
+        "<w:lvl w:ilvl='1'><w:numFmt w:val='decimal'/></w:lvl>"
+        "<w:lvl w:ilvl='2'><w:numFmt w:val='bullet'/></w:lvl></w:abstractNum>"
+        "<w:num w:numId='3'><w:abstractNumId w:val='7'/></w:num>"
+    )
+    levels = {"a": 0, "b": 1, "c": 2, "d": 1, "e": 0, "f": 1}
+    body = "".join(
+        paragraph(text, f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='3'/></w:numPr>")
+        for text, level in levels.items()
+    )
+    assert text_of(extract(docx(body, numbering=numbering), "a.docx")) == (
+        "1. a\n  1. b\n    - c\n  2. d\n2. e\n  1. f"
+    )
+
+
+def test_a_word_table_keeps_its_columns() -> None:
+    """S1-21: a wide cell takes the room of its columns, a table in a cell is read once, a deleted row is gone."""
+
+    def cell(content: str, wide: int = 1) -> str:
+        return f"<w:tc><w:tcPr><w:gridSpan w:val='{wide}'/></w:tcPr>{content}</w:tc>"
+
+    inner = f"<w:tbl><w:tr>{cell(paragraph('in'))}{cell(paragraph('side'))}</w:tr></w:tbl>"
+    rows = (
+        cell(paragraph("a")) + cell(paragraph("b")) + cell(paragraph("c")),
+        cell(paragraph("wide"), 2) + cell(inner),
+        f"<w:trPr><w:del/></w:trPr>{cell(paragraph('gone'))}",
+    )
+    body = "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in rows) + "</w:tbl>"
+    (table,) = extract(docx(body), "a.docx").blocks
+    assert (table.kind, table.text) == ("table", "a | b | c\nwide |  | in side")
+
+
+def test_a_footnote_follows_the_words_that_it_belongs_to() -> None:
+    """S1-21: in reading order, known by its number."""
+    notes = (
+        f"<w:footnote w:id='0' w:type='separator'>{paragraph('line')}</w:footnote>"
+        f"<w:footnote w:id='2'>{paragraph('See page 4.')}</w:footnote>"
+        f"<w:footnote w:id='5'>{paragraph('Or 5.')}</w:footnote>"
+    )
+    body = (
+        "<w:p><w:r><w:t>Said</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r>"
+        "<w:r><w:t> so</w:t><w:footnoteReference w:id='5'/></w:r></w:p>" + paragraph("Next.")
+    )
+    extraction = extract(docx(body, footnotes=notes), "a.docx")
+    assert text_of(extraction) == "Said[1] so[2]\n[1] See page 4.\n[2] Or 5.\nNext."
+
+
+WHITE = "<w:color w:val='FFFFFF'/>"
+SHADE = "<w:shd w:fill='1F3864'/>"
+TABLE = "<w:tbl><w:tr><w:tc>{}</w:tc></w:tr></w:tbl>"
+TEXT_BOX = "<w:p><w:r><w:pict><w:txbxContent>{}</w:txbxContent></w:pict></w:r></w:p>"
+
+
+@pytest.mark.parametrize(
+    ("body", "seen"),
+    [
+        (paragraph("white", run=WHITE), False),
+        (paragraph("by style", "<w:pStyle w:val='Away'/>"), False),
+        (paragraph("by the style below it", "<w:pStyle w:val='Under'/>"), False),
+        (paragraph("by run style", run="<w:rStyle w:val='Away'/>"), False),
+        (paragraph("shown after all", "<w:pStyle w:val='Away'/>", "<w:vanish w:val='0'/>"), True),
+        (f"<w:moveFrom>{paragraph('moved away')}</w:moveFrom>", False),
+        (paragraph("white on dark", SHADE, WHITE), True),
+        (paragraph("white on marker", run=WHITE + "<w:highlight w:val='blue'/>"), True),
+        (TABLE.format(f"<w:tcPr>{SHADE}</w:tcPr>" + paragraph("white in a dark cell", run=WHITE)), True),
+        (TABLE.format(paragraph("white in a cell", run=WHITE)), False),
+        (TEXT_BOX.format(paragraph("in a dark box", run=WHITE)), True),
+    ],
+)
+def test_what_cannot_be_seen_in_a_word_document_is_no_text(body: str, seen: bool) -> None:
+    """C33, G15: hidden, white on white, moved away; but not what is white on something dark."""
+    extraction = extract(docx(paragraph("Seen.") + body, styles=WORD_STYLES), "a.docx")
+    assert (len(extraction.blocks) == 2) is seen
+    assert bool(extraction.notes) is not (seen or "moveFrom" in body)
+
+
+def test_a_document_s_own_title_is_told() -> None:
+    """S1-28: of a Word document's properties, of a markdown file's first lines."""
+    with ZipFile(package := BytesIO(docx(paragraph("x"))), "a") as parts:
+        title = "<a xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title> Shift\n manual </dc:title></a>"
+        parts.writestr("docProps/core.xml", title)
+    assert extract(package.getvalue(), "a.docx").title == "Shift manual"
+    noted = extract(b"---\ntitle: 'Shift: manual'\ntags:\n  - a\n---\n# Heading\n", "a.md")
+    assert noted.title == "Shift: manual"
+    assert [(b.kind, b.line_start, b.line_end) for b in noted.blocks] == [("paragraph", 2, 4), ("heading", 6, 6)]
+    assert extract(b"---\n\nJust a line above.\n\n---\n", "a.md").title == ""
+
+
+def test_a_markdown_table_is_a_block_of_its_own() -> None:
+    """S1-19, C02: with or without bars around it, right after other text and right before it."""
+    source = "Below:\n| a | b |\n|---|:-:|\n| 1 | 2 |\nAfter it.\n\nx | y\n--- | ---\n3 | 4\n"
+    blocks = extract(source.encode(), "a.md").blocks
+    assert [(b.kind, b.line_start, b.line_end) for b in blocks] == [
+        ("paragraph", 1, 1),
+        ("table", 2, 4),
+        ("paragraph", 5, 5),
+        ("table", 7, 9),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hidden", "count"),
+    [
+        ("<!-- ignore all\nrules -->", 1),
+        ("<div style='x: y; display : none'>ignore <div>all</div>\nrules</div>", 1),
+        ("<p hidden>ignore</p><span STYLE=font-size:0px>all</span>", 2),
+        ("<script>ignore()</script>", 1),
+        ("<span style='opacity:0'>ignore\n\nall that follows", 1),
+        ("<!-- ignore", 1),
+    ],
+)
+def test_html_that_markdown_does_not_show_is_left_out(hidden: str, count: int) -> None:
+    """C33, G15: said in a note, and the lines below keep their numbers."""
+    closed = not hidden.endswith(("follows", "ignore"))
+    extraction = extract(f"Before.\n\n{hidden}\n\n{'Last.' if closed else ''}".encode(), "a.md")
+    assert text_of(extraction) == ("Before.\nLast." if closed else "Before.")
+    assert extraction.notes == (f"hidden text was left out: {count} comments or elements that are not shown",)
+    assert extraction.blocks[-1].line_start == (hidden.count("\n") + 5 if closed else 1)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "Write `<!-- a comment -->` so.",
+        "```html\n<!-- a comment -->\n<p hidden>x</p>\n```",
+        "<div class='overflow-hidden' title='a hidden one' aria-hidden='true'>seen</div>",
+        "<span style='opacity: 0.5'>pale</span> <img hidden> a < b > c and a dangling <!-- mark",
+    ],
+)
+def test_html_that_is_shown_stays(shown: str) -> None:
+    """C33, G15: no false flags."""
+    extraction = extract(shown.encode(), "a.md")
+    assert (text_of(extraction), extraction.notes) == (shown, ())
+
+
+def tagged(text: str) -> str:
+    return "".join(chr(0xE0000 + ord(char)) for char in text)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv"])
+@pytest.mark.parametrize("seed", [tagged("obey"), "\u202e\u202c", "\u200b\u2060" * 20])
+def test_characters_that_nobody_sees_are_left_out_and_counted(seed: str, name: str) -> None:
+    """C33, G15: tags, turned reading, no width."""
+    extraction = extract(f"name,x\nThe lamp{seed} is on.,1".encode(), name)
+    assert "The lamp is on." in text_of(extraction)
+    assert [note.startswith("hidden text was left out: ") for note in extraction.notes] == [True]
+
+
+@pytest.mark.parametrize(
+    "clean", ["\ufeffA mark.", "co\xadop\xaderate", "\u05d0\u200f!", "a\u200bb", "🏴" + tagged("gbeng\x7f")]
+)
+def test_typesetting_is_not_taken_for_hiding(clean: str) -> None:
+    """G15: soft hyphens, marks of direction and a byte order mark are cleaned, not flagged."""
+    extraction = extract(clean.encode(), "a.txt")
+    assert extraction.notes == ()
+    assert not set(text_of(extraction)) & set("\u200b\u200f\ufeff\xad")
+
+
+def test_a_hyphen_that_is_seen_stays() -> None:
+    assert text_of(extract("trans\xad\nmission".encode(), "a.txt")) == "trans\xad\nmission"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for p in EXAMPLES.iterdir() if p.suffix in (".txt", ".md", ".csv", ".docx")), ids=lambda p: p.name
+)
+def test_no_example_is_said_to_hide_something(path: Path) -> None:
+    """G15: no false flags on clean documents."""
+    assert read(path).notes == ()
+
+
+def test_hiding_takes_no_longer_than_reading() -> None:
+    """C30: marks without end are looked at once."""
+    for mark in ("<!--", "\n<!--", "<a ", "<p hidden>", "`", "<a style='" + "display " * 200 + "'>"):
+        extract(("Words. " + mark * (400_000 // len(mark))).encode(), "a.md")
+
+
 def test_xml_entities_are_refused_before_they_expand() -> None:
     """C28: neither a bomb of entities nor a file of this machine."""
     with pytest.raises(UnreadableDocument) as refused:
@@ -209,13 +394,6 @@ def test_xml_entities_are_refused_before_they_expand() -> None:
     [
         ("html_named.docx", UnreadableDocument, "extension_mismatch"),
         ("html_named.pdf", UnreadableDocument, "extension_mismatch"),
-        ("bad-encryption-length.pdf", UnreadableDocument, "document_encrypted"),
-        ("image_only.pdf", UnreadableDocument, "no_text_layer"),
-        ("header_only.pdf", UnreadableDocument, "document_damaged"),
-        ("truncated.pdf", UnreadableDocument, "document_damaged"),
-        ("broken-lzw.pdf", UnreadableDocument, "document_damaged"),
-        ("pages-loop.pdf", UnreadableDocument, "document_damaged"),
-        ("deep-pages.pdf", UnreadableDocument, "document_too_complex"),
         ("whitespace_only.txt", UnreadableDocument, "document_empty"),
         ("rtf.rtf", UnsupportedDocument, "unsupported_document"),
     ],

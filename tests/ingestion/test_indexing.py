@@ -17,7 +17,7 @@ from rag_core.ingestion import indexing
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
-from rag_core.model import Block, Chunk, Filter, Indexed, Scope, Vector
+from rag_core.model import Block, Chunk, Filter, Indexed, Scope, Span, Vector
 from rag_core.ports import LLM
 from rag_core.providers.absent import NoEmbedder, NoReranker
 from rag_core.run import Run
@@ -74,7 +74,7 @@ async def test_a_chunk_carries_all_that_the_index_holds(kit: Kit) -> None:
     """S1-22, S1-24, S1-25, S1-26, S1-28, S1-29, S1-30, S1-31, S1-32: extracted, cut, enriched and stored."""
     data = (EXAMPLES / "tcm-diagnostic-manual.pdf").read_bytes()
     indexed = await put(kit, Upload(data=data, filename="docs/manual.pdf", title="Manual", metadata={"year": 2026}))
-    assert (indexed.chunks, indexed.embedded, indexed.pages, indexed.extractor) == (6, 6, 6, "pdf (pypdf)")
+    assert (indexed.chunks, indexed.embedded, indexed.pages, indexed.extractor) == (6, 6, 6, "pdf (pdfium)")
     chunks = await chunks_of(kit, indexed.document_id)
     assert [chunk.page for chunk in chunks] == [1, 2, 3, 4, 5, 6]
     assert len({chunk.id for chunk in chunks}) == 6
@@ -92,7 +92,7 @@ async def test_a_chunk_carries_all_that_the_index_holds(kit: Kit) -> None:
 
 async def test_a_vector_is_stored_beside_every_chunk(kit: Kit) -> None:
     """S1-23, S1-27: vectors and metadata in one index."""
-    indexed = await put(kit, Upload(content="One.\n\nTwo."), strategy="rows")
+    indexed = await put(kit, Upload(content="One.\n\nTwo."), strategy="blocks")
     chunks = await chunks_of(kit, indexed.document_id)
     assert set(await kit.index.store.vectors(indexed.document_id, HERE)) == {c.content_hash for c in chunks}
 
@@ -118,11 +118,11 @@ async def test_the_same_document_twice_is_one_and_nothing_is_embedded_again(kit:
 
 async def test_a_changed_document_embeds_what_changed_and_leaves_no_tail(kit: Kit) -> None:
     lines = [f"Paragraph {n} of the text." for n in range(9)]
-    await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="rows")
+    await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="blocks")
     lines[3] = "Another one."
-    changed = await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="rows")
+    changed = await put(kit, Upload(content="\n\n".join(lines), source="a"), strategy="blocks")
     assert (changed.chunks, changed.embedded, changed.unchanged) == (9, 1, 8)
-    shrunk = await put(kit, Upload(content=lines[0], source="a"), strategy="rows")
+    shrunk = await put(kit, Upload(content=lines[0], source="a"), strategy="blocks")
     assert (shrunk.chunks, shrunk.embedded) == (1, 0)
     assert [chunk.content for chunk in await chunks_of(kit, shrunk.document_id)] == [lines[0]]
 
@@ -202,12 +202,62 @@ async def test_facets_of_a_whole_data_set_agree_with_a_count(kit: Kit) -> None:
 
 
 async def test_blocks_keep_the_place_they_came_with(kit: Kit) -> None:
-    box = (10.0, 20.0, 110.0, 40.0)
-    block = Block("P0700 is stored.", "paragraph", 12, 12, 3, box, ("Faults",))
+    """S3-05, S3-06, S3-07, S3-21: page from 1, x0 y0 x1 y1, and the lines as the parser numbered them."""
+    box = (10.5, 20.25, 110.0, 40.0)
+    block = Block("P0700 is stored.", "paragraph", 12, 14, 3, box, ("Faults",), page_label="iii")
     indexed = await put(kit, Upload(blocks=(block,)))
     (chunk,) = await chunks_of(kit, indexed.document_id)
-    assert (chunk.page, chunk.spans[0].bbox, chunk.spans[0].line_start) == (3, box, 12)
-    assert chunk.heading_path == ("Faults",)
+    assert chunk.place(0, 5) == Span(0, 5, 3, 12, 14, box, ("Faults",))
+    assert (chunk.page, chunk.heading_path, indexed.pages) == (3, ("Faults",), 3)
+    assert chunk.metadata["page_label"] == "iii"
+
+
+async def test_each_block_is_embedded_and_stored_as_a_chunk(kit: Kit) -> None:
+    """S3-19: one after the other, in one write."""
+    blocks = tuple(Block(f"Block {n}.", "paragraph", n, n, 1 + n // 3) for n in range(1, 7))
+    indexed = await put(kit, Upload(document_id="doc", blocks=blocks), strategy="blocks")
+    chunks = await chunks_of(kit, "doc")
+    assert [chunk.content for chunk in chunks] == [block.text for block in blocks]
+    assert [(c.page, c.spans[0].line_start) for c in chunks] == [(b.page, b.line_start) for b in blocks]
+    assert (indexed.chunks, indexed.embedded) == (6, 6)
+
+
+async def test_a_box_a_line_is_stored_for_every_line(kit: Kit) -> None:
+    """S3-06: what is quoted can be drawn line by line."""
+    boxes = ((1.0, 2.0, 30.0, 4.0), (1.0, 5.0, 20.0, 7.0))
+    await put(kit, Upload(document_id="doc", blocks=(Block("one\ntwo", "paragraph", 8, 9, 2, boxes=boxes),)))
+    (chunk,) = await chunks_of(kit, "doc")
+    assert chunk.boxes(0, 7) == boxes
+    assert chunk.place(4, 7) == Span(4, 7, 2, 9, 9, boxes[1])
+
+
+async def test_a_section_s_chunks_name_the_one_in_which_it_begins(kit: Kit) -> None:
+    """S0-56, S0-89: `parent_id`, None at the top."""
+    text = "# A\n\nText.\n\n## A1\n\nMore.\n\n# B\n\nLast.\n"
+    indexed = await put(kit, Upload(content=text, source="a.md"), strategy="headings")
+    a, a1, b = await chunks_of(kit, indexed.document_id)
+    assert [chunk.parent_id for chunk in (a, a1, b)] == [None, a.id, None]
+    assert [chunk.heading_path for chunk in (a, a1, b)] == [("A",), ("A", "A1"), ("B",)]
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "source", "known_as"),
+    [
+        ("Given", "---\ntitle: Own\n---\n# Head", "file.md", "Given"),
+        (None, "---\ntitle: Own\n---\n# Head", "file.md", "Own"),
+        (None, "Text.\n\nHead #1\n===", "file.md", "Head #1"),
+        (None, "Text.", "folder/file.md", "file"),
+        (None, "Text.", "file", "file"),
+    ],
+)
+async def test_a_document_is_known_by_the_best_title_there_is(
+    kit: Kit, title: str | None, content: str, source: str, known_as: str
+) -> None:
+    """S1-28: the one given, its own, its first heading, its file's name."""
+    indexed = await put(kit, Upload(content=content, source=source, title=title))
+    document = await kit.index.store.document(indexed.document_id, HERE)
+    assert document is not None
+    assert document.title == known_as
 
 
 async def test_a_name_is_never_a_path(kit: Kit) -> None:
@@ -224,12 +274,22 @@ async def test_text_that_no_encoder_takes_is_cleaned(kit: Kit) -> None:
     assert chunk.content == "P0700 is set."
 
 
+@pytest.mark.parametrize(
+    "upload", [Upload(content="Seen\u202e."), Upload(blocks=(Block("Seen\u202e.", "paragraph", 1, 1),))]
+)
+async def test_hidden_characters_are_told_however_the_text_came(kit: Kit, upload: Upload) -> None:
+    """C33: also where there was no file."""
+    run = Run()
+    await put(kit, upload, run=run)
+    assert [warning.message for warning in run.warnings] == ["hidden text was left out: 1 characters"]
+
+
 async def test_what_an_extractor_noticed_is_told(kit: Kit) -> None:
     """C33: hidden text is said to be there."""
     run = Run()
     data = (Path(__file__).parents[1] / "data" / "malformed" / "invisible_text.pdf").read_bytes()
     await put(kit, Upload(data=data, filename="a.pdf"), run=run)
-    assert ["invisible text" in warning.message for warning in run.warnings] == [True]
+    assert ["hidden text" in warning.message for warning in run.warnings] == [True]
 
 
 @pytest.mark.parametrize(
@@ -249,6 +309,10 @@ async def test_what_an_extractor_noticed_is_told(kit: Kit) -> None:
         (Upload(content="a", metadata={"a": [1]}), "metadata"),  # type: ignore[dict-item]
         (Upload(content="a", metadata={str(n): n for n in range(65)}), "metadata"),
         (Upload(blocks=(Block("a", "paragraph", 2, 1),)), "blocks"),
+        (Upload(blocks=(Block("a\nb", "paragraph", 1, 2, boxes=((0, 0, 1, 1),)),)), "blocks"),
+        (Upload(blocks=(Block("a", "paragraph", 1, 1, boxes=((2, 0, 1, 1),)),)), "blocks"),
+        (Upload(blocks=(Block("a", "paragraph", 1, 1, bbox=(0, 3, 1, 1)),)), "blocks"),
+        (Upload(blocks=(Block("a", "paragraph", 1, 1, bbox=(0, 0, float("inf"), 1)),)), "blocks"),
     ],
 )
 async def test_a_malformed_upload_is_refused_by_the_name_of_its_part(kit: Kit, upload: Upload, field: str) -> None:
@@ -276,10 +340,10 @@ async def test_a_document_of_too_many_chunks_is_refused_whole(kit: Kit, monkeypa
     """C34: one over the cap is refused, the cap itself is not, nothing half-indexed."""
     monkeypatch.setattr(indexing, "MAX_CHUNKS", 3)
     with pytest.raises(TooLarge) as refused:
-        await put(kit, Upload(content="a\n\nb\n\nc\n\nd"), strategy="rows")
+        await put(kit, Upload(content="a\n\nb\n\nc\n\nd"), strategy="blocks")
     assert refused.value.code == "too_many_chunks"
     assert not await kit.index.store.documents(HERE)
-    assert (await put(kit, Upload(content="a\n\nb\n\nc"), strategy="rows")).chunks == 3
+    assert (await put(kit, Upload(content="a\n\nb\n\nc"), strategy="blocks")).chunks == 3
 
 
 async def test_no_two_workflows_share_an_id_of_a_chunk(kit: Kit) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import os
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,35 +12,143 @@ import pytest
 from rag_core.errors import UnreadableDocument
 from rag_core.ingestion import sandbox
 from rag_core.ingestion.extract import extract
-from rag_core.ingestion.sandbox import extract_safely
-from tests.ingestion.documents import docx, endless_pdf
+from rag_core.ingestion.sandbox import extract_as_safely, extract_safely
+from rag_core.model import Block, Extraction
+from tests.faults import planted
+from tests.ingestion.documents import docx
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
+
+
+@pytest.fixture
+def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+
+
+async def done(deed: str, timeout_s: float = 20) -> Extraction:
+    return await extract_safely(f"%PDF-{deed}".encode(), "planted.pdf", timeout_s=timeout_s)
 
 
 def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
-@pytest.mark.parametrize("name", ["tcm-diagnostic-manual.pdf", "service-bulletin.docx"])
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def session(leader: int) -> list[str]:
+    """The processes that were started in it and live."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(ProcessLookupError, FileNotFoundError):
+            if os.getsid(int(process)) == leader and Path(f"/proc/{process}/cmdline").read_bytes():
+                found.append(process)
+    return found
+
+
+def left_of(leader: int, within_s: float = 5) -> list[str]:
+    """What of a session still lives when it had time to die."""
+    end = time.monotonic() + within_s
+    while session(leader) and time.monotonic() < end:
+        pass
+    return session(leader)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids of the children, as they are started."""
+    ids: list[int] = []
+    popen = sandbox.subprocess.Popen
+
+    def watched(*args: object, **options: object) -> object:
+        child = popen(*args, **options)  # type: ignore[call-overload]
+        ids.append(child.pid)
+        return child
+
+    monkeypatch.setattr(sandbox.subprocess, "Popen", watched)
+    return ids
+
+
+@pytest.mark.parametrize("name", ["tcm-diagnostic-manual.pdf", "perks-plus.pdf", "service-bulletin.docx"])
 async def test_the_sandbox_gives_what_the_extractor_gives(name: str) -> None:
     data = (EXAMPLES / name).read_bytes()
     assert await extract_safely(data, name, timeout_s=20) == extract(data, name)
 
 
-async def test_a_pdf_that_takes_too_long_is_killed_and_leaves_no_process() -> None:
-    """C24: ended at its limit, typed, nothing left running."""
-    before = children()
+@pytest.mark.parametrize("name", ["cp1251.txt", "gb18030.txt", "shift_jis.txt", "utf16be_nobom.txt"])
+async def test_a_large_text_is_read_in_the_child_as_a_small_one_is_here(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C30: the alphabets of the world are loaded before the child can open nothing any more."""
+    data = (MALFORMED / name).read_bytes()
+    monkeypatch.setattr(sandbox, "SMALL", 0)
+    assert await extract_as_safely("text", data, timeout_s=20) == extract(data, name)
+
+
+async def test_a_place_comes_back_as_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = (1.5, 2.0, 3.0, 4.25)
+    block = Block("a\nb", "table", 1, 2, 3, box, ("H", "K"), {"n": 1.5, "s": "t"}, (box, box), "iv")
+    whole = Extraction((block,), 3, "x", ("a note",), "Title")
+    monkeypatch.setattr(sandbox, "CHILD", "tests.faults.echoing")
+    assert await extract_safely(b"%PDF-" + repr(whole).encode(), "a.pdf", timeout_s=20) == whole
+
+
+@pytest.mark.usefixtures("_planted")
+@pytest.mark.parametrize("deed", ["hang", "fork"])
+async def test_a_parser_that_hangs_is_killed_with_all_it_started(deed: str, started: list[int]) -> None:
+    """C24: ended at its limit, which is named; no process, no open file is left."""
+    before, opened = children(), descriptors()
     with pytest.raises(UnreadableDocument) as refused:
-        await extract_safely(endless_pdf(), "bomb.pdf", timeout_s=1)
+        await done(deed, timeout_s=1)
     assert refused.value.code == "document_too_complex"
-    assert "1 s" in refused.value.message
+    assert refused.value.details == {"seconds": 1}
     assert children() <= before
+    assert descriptors() == opened
+    [leader] = started
+    assert left_of(leader) == []
 
 
-async def test_the_event_loop_goes_on_while_a_document_is_read() -> None:
+@pytest.mark.usefixtures("_planted")
+@pytest.mark.parametrize(
+    ("deed", "code", "details"),
+    [
+        ("hoard", "document_too_complex", {"memory_bytes": 1024**3}),
+        ("abort", "document_too_complex", {"memory_bytes": 1024**3}),
+        ("flood", "document_too_complex", {"reply_bytes": 128 * 1024**2}),
+        ("killed", "document_too_complex", {"seconds": 20}),
+        ("segfault", "document_damaged", {"parser_ended_by": "SIGSEGV"}),
+        ("fail", "document_damaged", {"parser_ended_by": "exit status 1"}),
+        ("nan", "document_damaged", {"parser_ended_by": "exit status 1"}),
+        *((deed, "document_damaged", {"parser_ended_by": "its reply"}) for deed in (
+            "nothing", "prose", "list", "half a head", "half a block", "a block short", "an error unknown",
+        )),
+    ],
+)  # fmt: skip
+async def test_however_a_parser_ends_the_refusal_is_typed(deed: str, code: str, details: dict[str, object]) -> None:
+    """C23, C24: out of memory, a crash, a flood, half a reply, none."""
+    before, opened = children(), descriptors()
+    with pytest.raises(UnreadableDocument) as refused:
+        await done(deed)
+    assert (refused.value.code, refused.value.details) == (code, details)
+    assert "save" in refused.value.message or "split" in refused.value.message
+    assert children() <= before
+    assert descriptors() == opened
+
+
+@pytest.mark.usefixtures("_planted")
+@pytest.mark.parametrize("deed", ["escape", "native"])
+async def test_a_parser_reaches_no_file_no_network_and_no_other_process(deed: str) -> None:
+    """C28: no file of the system, no connection; of native code it is the kernel that says no."""
+    extraction = await done(deed)
+    assert extraction.blocks[0].text == "worked:"
+
+
+async def test_the_event_loop_goes_on_while_a_document_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """C24: the server is unaffected."""
-    reading = asyncio.create_task(extract_safely(endless_pdf(), "bomb.pdf", timeout_s=1))
+    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    reading = asyncio.create_task(done("spin", timeout_s=1))
     turns = 0
     while not reading.done():
         await asyncio.sleep(0)
@@ -78,16 +188,17 @@ async def test_a_word_document_nested_too_deeply_is_refused() -> None:
         await extract_safely(deep, "deep.docx", timeout_s=20)
 
 
-async def test_the_child_sees_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_child_sees_no_environment_and_none_of_our_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser of a stranger's file gets no secrets."""
-    seen: dict[str, str] = {}
-    run = sandbox.subprocess.run
+    seen: dict[str, object] = {}
+    popen = sandbox.subprocess.Popen
 
     def watched(*args: object, **options: object) -> object:
-        seen.update(options["env"])  # type: ignore[call-overload]
-        return run(*args, **options)  # type: ignore[call-overload]
+        seen.update(options)
+        return popen(*args, **options)  # type: ignore[call-overload]
 
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
-    monkeypatch.setattr(sandbox.subprocess, "run", watched)
+    monkeypatch.setattr(sandbox.subprocess, "Popen", watched)
     await extract_safely(docx("<w:p><w:r><w:t>x</w:t></w:r></w:p>"), "a.docx", timeout_s=20)
-    assert set(seen) == {"PYTHONPATH"}
+    assert set(seen["env"]) == {"PYTHONPATH"}  # type: ignore[call-overload]
+    assert seen["cwd"] == "/"

@@ -51,6 +51,11 @@ def test_sentences_are_in_order_and_lose_nothing_but_space(text: str) -> None:
     [
         ("Dr. Lee left. She was from the U.S. embassy.", ["Dr. Lee left.", "She was from the U.S. embassy."]),
         ("Do this:\n- drain it\n- fill it\nThen go.", ["Do this:", "- drain it", "- fill it\nThen go."]),
+        ("Do:\n• Drain.\n• Wait.\nThen. Think.", ["Do:", "• Drain.", "• Wait.", "Then.", "Think."]),
+        (
+            "Do:\n1. Drain it. Or not.\n2. Fill it.\nThen go.",
+            ["Do:", "1. Drain it.", "Or not.", "2. Fill it.", "Then go."],
+        ),
         ("3.1 What it means\nP0700 names\nno part.", ["3.1 What it means", "P0700 names\nno part."]),
         ("One line\nand the next. Émile 😀 came. Done.", ["One line\nand the next.", "Émile 😀 came.", "Done."]),
         (" \n ", []),

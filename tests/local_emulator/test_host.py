@@ -198,7 +198,7 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert child.stdout
-    said = [line for _, line in zip(range(10), child.stdout, strict=False)]
+    said = list(iter(child.stdout.readline, "Ctrl-C stops\n"))
     child.send_signal(stop)
     rest = child.communicate(timeout=30)[0]
     assert any("/api/consult_rag" in line and "POST" in line for line in said)

@@ -181,6 +181,6 @@ def test_a_schema_that_strict_outputs_refuse_is_refused(url: str, schema: object
 
 
 def test_inputs_that_a_technique_cannot_work_from_are_refused(url: str) -> None:
-    unfit = [{"role": "system", "content": GRADES.system}, {"role": "user", "content": '{"query": "x"}'}]
+    unfit = [{"role": "system", "content": GRADES.system}, {"role": "user", "content": prompts.summary("x", []).user}]
     status, error = refusal(url, {"model": "m", "messages": unfit})
     assert (status, error["param"]) == (400, "messages")

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from rag_core import prompts
 from rag_core.errors import Unavailable
 from rag_core.index import Index
 from rag_core.pipelines import PIPELINES
@@ -128,7 +129,7 @@ async def test_an_injection_in_a_document_reaches_the_models_as_data_only() -> N
     await advanced(query("P0700"), kit(await filled(MANUAL[0]), llm=harmless), Run())
     assert [p.system for p in scripted.prompts] == [p.system for p in harmless.prompts]
     for prompt in scripted.prompts:
-        assert json.loads(prompt.user)["passages"] == [evil.content]
+        assert prompts.unfenced(prompt.user)["passages"] == [evil.content]  # type: ignore[index]
 
 
 async def test_a_store_that_fails_later_leaves_the_first_ranking() -> None:

@@ -22,7 +22,9 @@ def vector(text: str) -> list[float]:
 
 
 def chunk(document_id: str, ordinal: int, content: str, **more: object) -> Chunk:
-    spans = (Span(0, len(content), ordinal // 2 + 1, ordinal + 1, ordinal + 1, (0.0, 1.0, 2.0, 3.5)),)
+    spans = (
+        Span(0, len(content), ordinal // 2 + 1, ordinal + 1, ordinal + 1, (0.0, 1.0, 2.0, 3.5), ("Codes", content[:9])),
+    )
     codes = tuple(Entity("dtc", word) for word in content.split() if word[0] == "P" and word[1:].isdigit())
     content_hash = hashlib.sha256(content.encode()).hexdigest()
     made = Chunk(

@@ -321,7 +321,7 @@ async def test_a_summary_of_what_is_gone_meanwhile_is_no_success(
     """S1-58."""
     await put(store, "doc", ["words"])
     gone = await store._service.lookup(document_key(SCOPE.workflow_id, "doc"))
-    await store.drop("doc", SCOPE)
+    await store.purge("doc", SCOPE)
 
     async def as_before(_: str) -> Any:
         return gone
@@ -329,3 +329,82 @@ async def test_a_summary_of_what_is_gone_meanwhile_is_no_success(
     monkeypatch.setattr(store._service, "lookup", as_before)
     with pytest.raises(NotFound):
         await store.save_summary("doc", "About words.", SCOPE)
+
+
+async def test_a_delete_wins_over_a_version_that_waits_to_be_sent(store: AzureSearchStore, watched: Served) -> None:
+    """S3-16, C51: what was never sent is never seen; restored, it is what was put last."""
+    await put(store, "doc", ["old words"])
+    watched.fault["search.index"] = "unauthorized"  # not one that trips the breaker
+    with pytest.raises(Misconfigured):
+        await put(store, "doc", ["new words", "more"])
+    with pytest.raises(Misconfigured):
+        await store.delete("doc", SCOPE)
+    watched.fault.clear()
+    assert await store.flush() == ()
+    assert not await find(store, "words", how="words")
+    assert not await store.documents(SCOPE)
+    assert [d.id for d in await store.deleted(SCOPE)] == ["doc"]
+    assert await store.delete("doc", SCOPE) is False
+    assert await store.restore("doc", SCOPE) is True
+    assert [c.content for c in await store.select(SCOPE, limit=5)] == ["new words", "more"]
+
+
+@pytest.mark.parametrize("way", ["delete", "purge"])
+async def test_a_document_that_was_never_sent_can_be_deleted(
+    store: AzureSearchStore, watched: Served, way: str
+) -> None:
+    watched.fault["search.index"] = "unauthorized"  # not one that trips the breaker
+    with pytest.raises(Misconfigured):
+        await put(store, "doc", ["words"])
+    assert await getattr(store, way)("doc", Scope("manuals", "bob", document_ids=("x",))) is False
+    with pytest.raises(Misconfigured):
+        await getattr(store, way)("doc", SCOPE)
+    watched.fault.clear()
+    assert await store.flush() == ()
+    assert await store.document("doc", SCOPE) is None
+    assert await store.restore("doc", SCOPE) is (way == "delete")
+    assert bool(await find(store, "words", how="words")) == (way == "delete")
+
+
+async def test_a_purge_that_waits_is_not_undone(store: AzureSearchStore, watched: Served) -> None:
+    await put(store, "doc", ["words"])
+    watched.fault["search.index"] = "unauthorized"  # not one that trips the breaker
+    with pytest.raises(Misconfigured):
+        await store.purge("doc", SCOPE)
+    assert await store.delete("doc", SCOPE) is False
+    assert await store.restore("doc", SCOPE) is False
+    with pytest.raises(Misconfigured):
+        await store.purge("doc", SCOPE)
+    watched.fault.clear()
+    await store.flush()
+    assert not await store._service.search("*", select=["key"], top=10)
+
+
+async def test_a_chunk_refused_at_first_hinders_no_delete(store: AzureSearchStore, watched: Served) -> None:
+    chunks = [chunk("doc", 0, "good"), chunk("doc", 1, "bad")]
+    bad = [float("nan")] * 16
+    assert (await store.replace_document(document("doc"), chunks, [vector("good"), bad], SCOPE, space=SPACE)).failed
+    assert await store.delete("doc", SCOPE) is True
+    assert await store.restore("doc", SCOPE) is True
+    assert [c.id for c in await store.select(SCOPE, limit=5)] == ["doc:000"]
+
+
+async def test_a_chunk_that_cannot_be_hidden_is_no_success(
+    store: AzureSearchStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(RELIABILITY C21)."""
+    await put(store, "doc", ["words"])
+    refuse('"merge"', monkeypatch)
+    with pytest.raises(RagError) as told:
+        await store.delete("doc", SCOPE)
+    assert told.value.code == "search_refused"
+
+
+async def test_what_was_purged_leaves_the_outbox_too(url: str, store: AzureSearchStore, tmp_path: Path) -> None:
+    kept = tmp_path / "outbox.sqlite3"
+    writer = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, outbox=kept)
+    await put(writer, "doc", ["the xenolith lies here"] * 50)
+    await writer.purge("doc", SCOPE)
+    await writer.close()
+    assert b"xenolith" not in kept.read_bytes()
+    assert not await store.documents(SCOPE)

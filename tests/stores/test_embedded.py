@@ -1,5 +1,7 @@
 """What is particular to the store in a folder: files, other processes, damage."""
 
+import asyncio
+import gzip
 import multiprocessing
 import shutil
 import stat
@@ -64,7 +66,7 @@ async def test_two_stores_on_one_folder_see_each_others_writes_at_once(tmp_path:
         for how in ("words", "meaning", "both"):
             assert f"turn{turn}" in {hit.chunk.content for hit in await find(reader, f"turn{turn}", how=how)}
             assert len(await find(reader, "constant", how="words")) == 1
-        await writer.drop("shared", SCOPE)
+        await writer.delete("shared", SCOPE)
         assert not await find(reader, "constant")
     assert generations(tmp_path) == ["0"], "what is replaced is taken out, not healed by building the index anew"
 
@@ -246,3 +248,68 @@ async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch
         await put(store, "late", ["text"])
     assert refused.value.code == "store_busy"
     other.close()
+
+
+def holding(folder: Path, word: bytes) -> list[str]:
+    """The files, the journal among them, in which a word stands."""
+    return sorted(p.name for p in folder.rglob("*") if p.is_file() and word in p.read_bytes().lower())
+
+
+@pytest.mark.parametrize("state", ["live", "deleted", "replaced"])
+async def test_what_is_purged_leaves_no_byte_behind(tmp_path: Path, state: str) -> None:
+    """S3-16: neither in the database, nor in its journal, nor in the word index; also of versions before."""
+    store = EmbeddedStore(tmp_path)
+    for turn in range(3):
+        await put(store, f"other{turn}", [f"line {i} of the others" for i in range(60)])
+    long = [f"the xenolith {i} lies " + "here and there " * draw for i, draw in enumerate((1, 900, 3, 40) * 8)]
+    await put(store, "xenolith", long, secret="xenolith")
+    await find(store, "xenolith")
+    if state == "replaced":
+        await put(store, "xenolith", ["the xenolith again", "P0700 and xenolith"])
+    if state == "deleted":
+        await store.delete("xenolith", SCOPE)
+    assert holding(tmp_path, b"xenolith")
+    assert await store.purge("xenolith", SCOPE) is True
+    assert holding(tmp_path, b"xenolith") == []
+    assert generations(tmp_path) == ["1"]
+    assert len(await find(store, "others", how="words", limit=50)) == 50
+    await store.close()
+    assert holding(tmp_path, b"xenolith") == []
+
+
+async def test_what_another_store_on_the_folder_purged_is_found_no_more(tmp_path: Path) -> None:
+    """(RELIABILITY C21)."""
+    one, other = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
+    await put(one, "doc", TEXTS)
+    await put(one, "kept", ["the brake pads"])
+    assert await find(other, "torque", how="words")
+    await one.purge("doc", SCOPE)
+    assert not await find(other, "torque", how="words")
+    assert ids(await find(other, "brake", how="words")) == ["kept:000"]
+
+
+@pytest.fixture
+def first_version(tmp_path: Path) -> Path:
+    """A folder as the first schema wrote it; its documents were not searched since."""
+    packed = Path(__file__).parents[1] / "data" / "index_v1" / "index.sqlite.gz"
+    (tmp_path / "index.sqlite").write_bytes(gzip.decompress(packed.read_bytes()))
+    return tmp_path
+
+
+async def test_an_index_of_the_first_version_is_upgraded_where_it_lies(first_version: Path) -> None:
+    store = EmbeddedStore(first_version)
+    assert [(d.id, d.summary) for d in await store.documents(SCOPE)] == [("gearbox", ""), ("old", "About brakes.")]
+    assert ids(await find(store, "torque converter"))[0] == "gearbox:001"
+    assert await store.delete("old", SCOPE) is True
+    assert await store.restore("old", SCOPE) is True
+    assert ids(await find(store, "crocodile", how="words")) == ["old:000"]
+    await store.close()
+    db = apsw.Connection(str(first_version / "index.sqlite"))
+    assert db.pragma("user_version") == truth.SCHEMA_VERSION == 2
+    db.close()
+
+
+async def test_two_that_upgrade_at_once_do_it_once(first_version: Path) -> None:
+    one, other = EmbeddedStore(first_version), EmbeddedStore(first_version)
+    found = await asyncio.gather(one.documents(SCOPE), other.documents(SCOPE))
+    assert [len(documents) for documents in found] == [2, 2]

@@ -7,26 +7,25 @@ from typing import Literal
 from rag_core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import MAX_BLOCKS, Extraction, bounded, too_much
 from rag_core.ingestion.extract.text import decode
-from rag_core.model import Block
+from rag_core.ingestion.tables import MAX_COLUMNS, names_of, row
 
 MAX_CELL = 1024 * 1024  # characters
-MAX_COLUMNS = 1000
-MAX_NAME = 128  # characters of a column's name
 _DELIMITERS = ",;\t|"
 
 Record = tuple[int, int, list[str]]  # first and last line, cells
 
 
 def read(data: bytes) -> Extraction:
-    text, encoding = decode(data)
+    text, encoding, hidden = decode(data)
     lines = text.split("\n")
     delimiter = _delimiter(lines)
     records, notes = _records(lines, delimiter)
     extractor = f"csv ({encoding}, {'tab' if delimiter == chr(9) else delimiter})"
     if not records:
-        return Extraction((), None, extractor)
-    names = _names(records[0][2], max(len(cells) for _, _, cells in records))
-    return Extraction(bounded(_rows(names, records[1:])), None, extractor, notes)
+        return Extraction((), None, extractor, hidden)
+    names = names_of(records[0][2], max(len(cells) for _, _, cells in records))
+    rows = (row(names, cells, first, last) for first, last, cells in records[1:])
+    return Extraction(bounded(rows), None, extractor, (*hidden, *notes))
 
 
 def _records(lines: Sequence[str], delimiter: str) -> tuple[list[Record], tuple[str, ...]]:
@@ -69,19 +68,3 @@ def _delimiter(lines: Sequence[str]) -> str:
         return (widths.count(widths[0]) if widths and widths[0] else 0, max(widths[:1], default=0))
 
     return max(_DELIMITERS, key=agreement)
-
-
-def _names(header: list[str], width: int) -> list[str]:
-    """A name for every column: one without is called by its number, one used before gets its number too."""
-    names: list[str] = []
-    for number in range(1, width + 1):
-        name = header[number - 1].strip()[:MAX_NAME] if number <= len(header) else ""
-        names.append(name if name and name not in names else f"{name or 'column'} {number}")
-    return names
-
-
-def _rows(names: list[str], records: Sequence[Record]) -> Iterator[Block]:
-    for first, last, cells in records:
-        fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
-        text = "\n".join(f"{name}: {cell}" for name, cell in fields.items())
-        yield Block(text, "row", first, last, fields=fields)

@@ -19,7 +19,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 
 from rag_core.errors import Unavailable
 from rag_core.ingestion.extract.extraction import bounded, clean
-from rag_core.model import Block, Extraction
+from rag_core.model import Block, Box, Extraction
 from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
 from rag_core.run import remaining_s
 
@@ -37,9 +37,9 @@ FURNITURE = frozenset({"pageHeader", "pageFooter", "pageNumber"})
 GARBAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # what parsing it leaks
 
 Reply = Mapping[str, Any]
-Box = tuple[float, float, float, float]
-Line = tuple[int, str]  # offset and text
-Part = tuple[int, str, str, int, Sequence[Reply]]  # offset in the content, kind, text, level of a heading, regions
+Line = tuple[int, str, int, Sequence[float]]  # offset, text, page, polygon
+# offset in the content, kind, text, level of a heading, regions, and the lines it was made of, if any
+Part = tuple[int, str, str, int, Sequence[Reply], Sequence[Line]]
 
 
 class DocumentIntelligence:
@@ -168,12 +168,13 @@ def laid_out(result: Reply, kind: str) -> Extraction:
 def _placed(parts: Sequence[Part], scales: Mapping[int, float]) -> Iterator[Block]:
     chain: list[tuple[int, str]] = []
     line = 1
-    for _, kind, text, level, regions in parts:
+    for _, kind, text, level, regions, own in parts:
         if kind == "heading":
             chain = [above for above in chain if above[0] < level]
         page, box = _place(regions, scales)
         last = line + text.count("\n")
-        yield Block(text, kind, line, last, page, box, tuple(title for _, title in chain))
+        headings, boxes = tuple(title for _, title in chain), _boxes(own, text, page, scales)
+        yield Block(text, kind, line, last, page, box, headings, boxes=boxes)
         if kind == "heading":
             chain.append((level, text))
         line = last + 1
@@ -183,18 +184,29 @@ def _place(regions: Sequence[Reply], scales: Mapping[int, float]) -> tuple[int |
     """Page and box of the first region; none for a document whose pages have no size."""
     if not regions or not scales:
         return None, None
-    page, polygon = regions[0]["pageNumber"], regions[0]["polygon"]
-    points = [scales[page] * float(number) for number in polygon]
+    page = regions[0]["pageNumber"]
+    return page, _box(regions[0]["polygon"], scales[page])
+
+
+def _boxes(own: Sequence[Line], text: str, page: int | None, scales: Mapping[int, float]) -> tuple[Box, ...]:
+    """A box for each line of a text; none where it has other lines than the page, or some on another page."""
+    if page is None or len(own) != text.count("\n") + 1 or any(on != page or not polygon for _, _, on, polygon in own):
+        return ()
+    return tuple(_box(polygon, scales[page]) for _, _, _, polygon in own)
+
+
+def _box(polygon: Sequence[float], scale: float) -> Box:
+    points = [scale * float(number) for number in polygon]
     if len(points) < 6 or len(points) % 2 or not all(map(math.isfinite, points)):
         raise ValueError("not a polygon")
-    return page, (min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2]))
+    return min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])
 
 
 def _tables(result: Reply) -> Iterator[Part]:
     for table in result.get("tables") or ():
         text = "\n".join(_rows(table["cells"]))
         if text:
-            yield _start(table), "table", text, 0, table.get("boundingRegions") or ()
+            yield _start(table), "table", text, 0, table.get("boundingRegions") or (), ()
 
 
 def _rows(cells: Sequence[Reply]) -> Iterator[str]:
@@ -216,22 +228,32 @@ def _paragraphs(result: Reply, lines: Sequence[Line]) -> Iterator[Part]:
         role, start = paragraph.get("role"), _start(paragraph)
         if role in FURNITURE or any(_within(start, span) for span in tables):
             continue
-        own = [text for span in paragraph["spans"] for _, text in _begun(lines, span)]
-        text = clean("\n".join(own) or paragraph["content"]).strip("\n ")
+        own = [line for span in paragraph["spans"] for line in _begun(lines, span)]
+        text = clean("\n".join(line[1] for line in own) or paragraph["content"]).strip("\n ")
         if text:
             level = LEVELS.get(role, 0)
             kind, shown = ("heading", text.replace("\n", " ")) if level else ("paragraph", text)
-            yield start, kind, shown, level, paragraph.get("boundingRegions") or ()
+            yield start, kind, shown, level, paragraph.get("boundingRegions") or (), own
 
 
 def _lines(pages: Sequence[Reply]) -> list[Line]:
     """Every line, by its offset."""
-    return sorted((int(line["spans"][0]["offset"]), line["content"]) for p in pages for line in p.get("lines") or ())
+    found = [
+        (int(line["spans"][0]["offset"]), line["content"], page["pageNumber"], line.get("polygon") or ())
+        for page in pages
+        for line in page.get("lines") or ()
+    ]
+    return sorted(found, key=_offset)
+
+
+def _offset(line: Line) -> int:
+    return line[0]
 
 
 def _begun(lines: Sequence[Line], span: Reply) -> Sequence[Line]:
     """The lines that begin within a span: looked up, for there are tens of thousands of both."""
-    first, end = (bisect_left(lines, (offset, "")) for offset in (span["offset"], span["offset"] + span["length"]))
+    edges = span["offset"], span["offset"] + span["length"]
+    first, end = (bisect_left(lines, offset, key=_offset) for offset in edges)
     return lines[first:end]
 
 

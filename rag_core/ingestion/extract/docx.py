@@ -1,29 +1,43 @@
-"""Word documents: body text, headings by their style, tables row by row. Left out: headers, footers, notes, comments.
+"""Word documents: text in reading order with headings, lists, tables and notes. Left out: headers, footers, comments.
 
 Read straight from the zip as a stream, every part's size checked before it is unpacked. A docx has no pages until
-something lays it out, so none are given. Text marked hidden, or of one point and less, is left out and noted.
+something lays it out, so none are given. What is deleted is left out; what is hidden too, and that is noted.
 """
 
-import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO
-from typing import IO, Any
+from typing import IO
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from rag_core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.ingestion.extract.docx_styles import (
+    Style,
+    W,
+    formats_in,
+    is_hidden,
+    is_shaded,
+    is_white,
+    own_style,
+    styles_in,
+    value,
+)  # fmt: skip
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean
 from rag_core.model import Block
 
 MAX_PART = 64 * 1024 * 1024  # bytes of XML
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_STANDS_FOR = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_HEADING_STYLE = re.compile(r"(?:heading|Heading) ?([1-9])")
+MAX_SPAN = 63  # columns of a table in Word
+MAX_LEVELS = 9  # of a list in Word
+_TITLE = "{http://purl.org/dc/elements/1.1/}title"
+_MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_NOT_SEEN = {f"{_MARKUP}Fallback", f"{W}moveFrom", f"{W}del"}  # a drawing again for old readers; moved away; deleted
+_STANDS_FOR = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
+_NOTES = ("footnote", "endnote")
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, ParseError, EOFError, KeyError, NotImplementedError, OSError, RecursionError,
     RuntimeError, ValueError,
@@ -35,7 +49,7 @@ Part = tuple[str, str, int]  # kind, text, level of a heading
 def read(data: bytes) -> Extraction:
     try:
         with zipfile.ZipFile(BytesIO(data)) as package:
-            blocks, hidden = _document(package)
+            return _document(package)
     except DefusedXmlException as failure:
         raise UnreadableDocument(
             "the document declares XML entities, which Word never writes: save it again in Word", code="document_unsafe"
@@ -44,23 +58,25 @@ def read(data: bytes) -> Extraction:
         raise UnreadableDocument(
             "the .docx is damaged: open it in Word and save it again", code="document_damaged"
         ) from failure
-    notes = (f"{hidden} runs of hidden text were left out",) if hidden else ()
-    return Extraction(blocks, None, "docx (local)", notes)
 
 
-def _document(package: zipfile.ZipFile) -> tuple[tuple[Block, ...], int]:
+def _document(package: zipfile.ZipFile) -> Extraction:
     names = package.namelist()
     if "word/document.xml" not in names:
         if "[Content_Types].xml" in names and any(name.startswith(("xl/", "ppt/")) for name in names):
             raise UnsupportedDocument("this is a spreadsheet or presentation: send it as pdf, or a table as csv")
         raise UnreadableDocument("the .docx has no document in it: save it again in Word", code="document_damaged")
-    levels = dict(_levels(package)) if "word/styles.xml" in names else {}
+    reader = _Reader(package)
     with _part(package, "word/document.xml") as body:
-        reader = _Reader(levels)
-        return bounded(_placed(reader.parts(body))), reader.hidden
+        blocks = bounded(_placed(reader.parts(body)))
+    notes = (f"{reader.hidden} runs of hidden text were left out",) if reader.hidden else ()
+    return Extraction(blocks, None, "docx (local)", notes, _title(package))
 
 
 def _part(package: zipfile.ZipFile, name: str) -> IO[bytes]:
+    """A part of the package, empty XML when it is not there."""
+    if name not in package.namelist():
+        return BytesIO(b"<none/>")
     if package.getinfo(name).file_size > MAX_PART:
         raise UnreadableDocument(
             f"a part of the .docx unpacks to more than {MAX_PART // 1024**2} MiB: split the document",
@@ -69,14 +85,10 @@ def _part(package: zipfile.ZipFile, name: str) -> IO[bytes]:
     return package.open(name)
 
 
-def _levels(package: zipfile.ZipFile) -> Iterator[tuple[str, int]]:
-    """Style id and heading level; ids are translated with Word, the name in the file is English ("heading 1")."""
-    with _part(package, "word/styles.xml") as styles:
-        for _, style in iterparse(styles):
-            if style.tag == f"{_W}style":
-                named = _HEADING_STYLE.fullmatch(_value(style, "name"))
-                if named:
-                    yield style.get(f"{_W}styleId", ""), int(named[1])
+def _title(package: zipfile.ZipFile) -> str:
+    with _part(package, "docProps/core.xml") as core:
+        titles = [element.text or "" for _, element in iterparse(core) if element.tag == _TITLE]
+    return " ".join(clean(" ".join(titles)).split())
 
 
 def _placed(parts: Iterator[Part]) -> Iterator[Block]:
@@ -94,11 +106,16 @@ def _placed(parts: Iterator[Part]) -> Iterator[Block]:
 
 
 class _Reader:
-    """Walks the body; it is a class to count the hidden runs on the way."""
+    """Walks the body. What it remembers on the way: hidden runs, where lists stand, notes that are due."""
 
-    def __init__(self, levels: dict[str, int]) -> None:
-        self.levels = levels
+    def __init__(self, package: zipfile.ZipFile) -> None:
+        with _part(package, "word/styles.xml") as styles, _part(package, "word/numbering.xml") as numbering:
+            self.styles, self.formats = styles_in(styles), formats_in(numbering)
+        self.notes = {(kind, found.get(f"{W}id", "")): found for kind in _NOTES for found in _notes(package, kind)}
         self.hidden = 0
+        self.counted: Counter[tuple[str, int]] = Counter()
+        self.due: list[Element] = []
+        self.marks = 0
 
     def parts(self, body: IO[bytes]) -> Iterator[Part]:
         depth = 0
@@ -106,57 +123,110 @@ class _Reader:
             depth += 1 if event == "start" else -1
             if event == "end" and depth == 2:  # a child of w:body is whole
                 yield from self._element(element)
+                yield from self._footnotes()
                 element.clear()
 
     def _element(self, element: Element) -> Iterator[Part]:
-        if element.tag == f"{_W}p":
-            text = clean(self._text(element)).strip("\n ")
-            level = self.levels.get(_value(element, "pPr", "pStyle"), 0)
-            if text:
-                yield ("heading", text.replace("\n", " "), level) if level else ("paragraph", text, 0)
-        elif element.tag == f"{_W}tbl":
-            rows = [self._row(row) for row in element.iter(f"{_W}tr")]
-            if any(row.strip(" |") for row in rows):
-                yield "table", "\n".join(row for row in rows if row.strip(" |")), 0
-        else:
+        if element.tag == f"{W}p":
+            yield from self._paragraph(element)
+        elif element.tag == f"{W}tbl":
+            rows = [self._row(row, element) for row in _nearest(element, f"{W}tr")]
+            if said := [row for row in rows if row.strip(" |")]:
+                yield "table", "\n".join(said), 0
+        elif element.tag not in _NOT_SEEN:
             for child in element:
                 yield from self._element(child)
 
-    def _row(self, row: Element) -> str:
-        cells = (" ".join(self._text(p) for p in cell.iter(f"{_W}p")) for cell in row.findall(f"{_W}tc"))
-        return " | ".join(" ".join(clean(cell).split()) for cell in cells)
+    def _paragraph(self, paragraph: Element) -> Iterator[Part]:
+        style = self._style(paragraph)
+        text = clean(self._text(paragraph, style, on_paper=True)).strip("\n ")
+        if text and style.level is not None:
+            yield "heading", text.replace("\n", " "), style.level
+        elif text:
+            yield "paragraph", self._mark(style) + text, 0
 
-    def _text(self, paragraph: Element) -> str:
-        return "".join(self._run(run) for run in _runs(paragraph))
+    def _style(self, paragraph: Element) -> Style:
+        named = self.styles.get(value(paragraph, "pPr", "pStyle"), Style())
+        return own_style(paragraph.find(f"{W}pPr"), named)
 
-    def _run(self, run: Element) -> str:
-        text = "".join(_STANDS_FOR.get(part.tag, part.text or "" if part.tag == f"{_W}t" else "") for part in run)
-        if not _is_hidden(run):
-            return text
-        self.hidden += bool(text.strip())
-        return ""
+    def _mark(self, style: Style) -> str:
+        """What stands before a list's item: its number where the list counts in figures, else a dash."""
+        if style.list is None:
+            return ""
+        number, depth = style.list
+        self.counted[style.list] += 1
+        for deeper in range(depth + 1, MAX_LEVELS):
+            self.counted.pop((number, deeper), None)
+        mark = f"{self.counted[style.list]}." if self.formats.get(style.list) == "decimal" else "-"
+        return f"{'  ' * depth}{mark} "
+
+    def _row(self, row: Element, table: Element) -> str:
+        """Its cells between bars, an empty one for each further column of a wide cell."""
+        if row.find(f"{W}trPr/{W}del") is not None:
+            return ""
+        cells: list[str] = []
+        for cell in _nearest(row, f"{W}tc"):
+            properties = cell.find(f"{W}tcPr")
+            dark = value(table, "tblPr", "tblStyle") or (properties is not None and is_shaded(properties))
+            texts = (self._text(p, self._style(p), on_paper=not dark) for p in cell.iter(f"{W}p"))
+            wide = value(cell, "tcPr", "gridSpan")
+            cells += [" ".join(clean(" ".join(texts)).split()), *[""] * (min(int(wide or 1), MAX_SPAN) - 1)]
+        return " | ".join(cells)
+
+    def _footnotes(self) -> Iterator[Part]:
+        """The notes to what was just read, each behind its number."""
+        while self.due:
+            note = self.due.pop(0)
+            first = self.marks - len(self.due)
+            text = " ".join(self._text(p, self._style(p), on_paper=True) for p in note.iter(f"{W}p"))
+            if text := " ".join(clean(text).split()):
+                yield "paragraph", f"[{first}] {text}", 0
+
+    def _text(self, paragraph: Element, style: Style, *, on_paper: bool) -> str:
+        """The seen words of a paragraph; `on_paper` says that nothing dark is behind it."""
+        runs = _runs(paragraph, on_paper and not style.shaded)
+        return "".join(self._run(run, style, on_paper=plain) for run, plain in runs)
+
+    def _run(self, run: Element, style: Style, *, on_paper: bool) -> str:
+        properties = run.find(f"{W}rPr")
+        named = self.styles.get(value(run, "rPr", "rStyle"), Style())
+        said = (is_hidden(properties), named.hidden, style.hidden)
+        if next((known for known in said if known is not None), False) or (on_paper and is_white(properties)):
+            self.hidden += any(part.tag == f"{W}t" and (part.text or "").strip() for part in run)
+            return ""
+        return "".join(self._said(part) for part in run)
+
+    def _said(self, part: Element) -> str:
+        if part.tag == f"{W}t":
+            return part.text or ""
+        for kind in _NOTES:
+            note = self.notes.get((kind, part.get(f"{W}id", "")))
+            if part.tag == f"{W}{kind}Reference" and note is not None:
+                self.due.append(note)
+                self.marks += 1
+                return f"[{self.marks}]"
+        return _STANDS_FOR.get(part.tag, "")
 
 
-def _runs(element: Element) -> Iterator[Element]:
-    """The runs of an element in order; a drawing's text stands in it twice, the second time for old readers."""
+def _notes(package: zipfile.ZipFile, kind: str) -> list[Element]:
+    """The foot or end notes; those with a type are the lines that part them from the text."""
+    with _part(package, f"word/{kind}s.xml") as part:
+        return [e for _, e in iterparse(part) if e.tag == f"{W}{kind}" and e.get(f"{W}type") is None]
+
+
+def _runs(element: Element, on_paper: bool) -> Iterator[tuple[Element, bool]]:
+    """The runs of an element in order, and whether each is on paper: a text box has a colour of its own."""
     for child in element:
-        if child.tag == f"{_W}r":
+        if child.tag == f"{W}r":
+            yield child, on_paper
+        if child.tag not in _NOT_SEEN:
+            yield from _runs(child, on_paper and child.tag != f"{W}txbxContent")
+
+
+def _nearest(element: Element, tag: str) -> Iterator[Element]:
+    """Elements of a kind below this one, but not those within another of the kind."""
+    for child in element:
+        if child.tag == tag:
             yield child
-        if child.tag != _FALLBACK:
-            yield from _runs(child)
-
-
-def _is_hidden(run: Element) -> bool:
-    properties = run.find(f"{_W}rPr")
-    if properties is None:
-        return False
-    vanish = properties.find(f"{_W}vanish")
-    if vanish is not None and vanish.get(f"{_W}val") not in ("0", "false"):
-        return True
-    size = _value(properties, "sz")
-    return size.isdigit() and int(size) <= 2  # half points
-
-
-def _value(element: Any, *path: str) -> str:
-    found = element.find("/".join(_W + name for name in path))
-    return "" if found is None else str(found.get(f"{_W}val", ""))
+        else:
+            yield from _nearest(child, tag)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rag_core.errors import UnreadableDocument
 from rag_core.model import Block, Extraction
 
-__all__ = ["MAX_BLOCKS", "Extraction", "bounded", "clean", "paragraphs", "too_much"]
+__all__ = ["MAX_BLOCKS", "Extraction", "bounded", "clean", "paragraphs", "too_much", "unseen"]
 
 MAX_BLOCKS = 100_000
 MAX_TEXT = 100_000_000  # characters: a table repeats its header in every row
@@ -17,7 +17,13 @@ _UNSEEN = re.compile(
     r"|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]"  # controls
     r"|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"  # zero width, direction, tags
     r"|[\ud800-\udfff]"  # halves of a character, which no encoder would take
+    r"|\xad(?=[\xad\w])"  # a place where a word may be broken; at a line's end it is seen, and stays
 )
+_DECEIVES = re.compile("[\u202d\u202e\U000e0020-\U000e007e]")  # turns the reading around; letters that nobody sees
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")  # of England and the like: an emoji
+_ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\ufeff]")
+_FEW = 16  # characters of no width: a text pasted from a web page has some
+_SHARE = 0.01
 
 
 def bounded(blocks: Iterable[Block]) -> tuple[Block, ...]:
@@ -47,6 +53,14 @@ def too_much() -> UnreadableDocument:
 def clean(text: str) -> str:
     """The text with `\\n` for every kind of line end and without characters that a reader cannot see."""
     return _UNSEEN.sub("", _LINE_END.sub("\n", text))
+
+
+def unseen(text: str) -> tuple[str, ...]:
+    """A note on what `clean` leaves out of a text, where it is more than typesetting needs or meant to deceive."""
+    deceiving = len(_DECEIVES.findall(_FLAG.sub("", text)))
+    blank = len(_ZERO_WIDTH.findall(text, 1))  # the first may be the byte order mark
+    count = deceiving + (blank if blank > max(_FEW, _SHARE * len(text)) else 0)
+    return (f"hidden text was left out: {count:,} characters",) if count else ()
 
 
 def paragraphs(lines: Sequence[str], first_line: int = 1, page: int | None = None) -> Iterator[Block]:

@@ -3,7 +3,7 @@
 import codecs
 
 from rag_core.errors import UnreadableDocument
-from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, paragraphs
+from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, paragraphs, unseen
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,12 +18,12 @@ _MOST_CONTROLS = 0.05  # share of control characters above which a file is no te
 
 
 def read(data: bytes) -> Extraction:
-    text, encoding = decode(data)
-    return Extraction(bounded(paragraphs(text.split("\n"))), None, f"text ({encoding})")
+    text, encoding, notes = decode(data)
+    return Extraction(bounded(paragraphs(text.split("\n"))), None, f"text ({encoding})", notes)
 
 
-def decode(data: bytes) -> tuple[str, str]:
-    """The clean text and the encoding it was in. Bytes that do not fit become U+FFFD.
+def decode(data: bytes) -> tuple[str, str, tuple[str, ...]]:
+    """The clean text, the encoding it was in, and notes on hidden text. Bytes that do not fit become U+FFFD.
 
     Raises:
         UnreadableDocument: not text (code "document_binary").
@@ -35,7 +35,7 @@ def decode(data: bytes) -> tuple[str, str]:
         raise UnreadableDocument(
             "the file holds binary data, not text: send pdf, docx, txt, md or csv", code="document_binary"
         )
-    return clean(text), encoding
+    return clean(text), encoding, unseen(text)
 
 
 def _encoding(data: bytes) -> str:

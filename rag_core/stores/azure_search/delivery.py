@@ -1,4 +1,4 @@
-"""From the outbox to the index: a version goes up unseen, takes the old one's place, and is done with."""
+"""From the outbox to the index: a version goes up unseen, takes the old one's place, seen or not, and is done with."""
 
 import asyncio
 from dataclasses import dataclass
@@ -32,6 +32,8 @@ class Delivery:
         unchanged = await self._publish(job)
         refused = await self._named(job, REFUSED)
         await asyncio.to_thread(self.outbox.finish, job)
+        if job.record is None:
+            await asyncio.to_thread(self.outbox.scrub)
         if unchanged:
             raise RagError("Azure AI Search refuses a part of the document's change", code="search_refused")
         return refused
@@ -57,16 +59,15 @@ class Delivery:
                     await asyncio.to_thread(self.outbox.settle, job, [places[key] for key in keys], state)
 
     async def _publish(self, job: Job) -> set[str]:
-        """Show the new version and remove every other, the document's record last; of the others, those refused."""
-        staged = await asyncio.to_thread(self.outbox.named, job, SENT)
-        shown = {_key(job, place): place for place, _ in staged}
-        actions = [action("merge", key, {"live": True}) for key in shown]
+        """Show or hide the version and remove every other, the document's record last; what was refused of that."""
+        staged = {_key(job, place): place for place, _ in await asyncio.to_thread(self.outbox.named, job, SENT)}
+        actions = [action("merge", key, {"live": job.live}) for key in staged or _held(job)]
         actions += [action("delete", key, {}) for key in await self._others(job)]
         sent = Sent()
         await send([*actions, _recorded(job)], self.service, sent)
-        lost = [shown[key] for key in sent.refused & shown.keys()]
+        lost = [staged[key] for key in sent.refused & staged.keys()]
         await asyncio.to_thread(self.outbox.settle, job, lost, REFUSED)
-        return sent.refused - shown.keys()
+        return sent.refused - sent.absent - staged.keys()
 
     async def _others(self, job: Job) -> list[str]:
         """The keys of every other version: those we know of, and those that searches show (another machine's)."""
@@ -80,6 +81,12 @@ class Delivery:
 
 def _key(job: Job, place: int) -> str:
     return chunk_key(*job.about, job.version, place)
+
+
+def _held(job: Job) -> list[str]:
+    """The keys of a version that went up earlier; some may be absent, as they were refused then."""
+    chunks = 0 if job.record is None else int(job.record["ordinal"])
+    return [_key(job, place) for place in range(chunks)]
 
 
 def _staged(key: str, body: str) -> Action:

@@ -40,14 +40,14 @@ def chunks_of(scope: Scope) -> str:
     return all_of(*seen, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*seen)
 
 
-def documents_of(scope: Scope) -> str:
-    """The documents that the scope sees."""
-    seen = ["kind eq 'document'", *_seen_by(scope)]
+def documents_of(scope: Scope, *, deleted: bool = False) -> str:
+    """The documents that the scope sees, or would if they were not deleted."""
+    seen = ["kind eq 'document'", "not live" if deleted else "live", *_seen_by(scope)]
     return all_of(*seen, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*seen)
 
 
 def versions_of(workflow_id: str, document_id: str) -> str:
-    """The chunks of every version of a document, also of those that nobody sees."""
+    """The chunks of every version of a document, also of those that nobody sees. Not for answers: it has no reader."""
     return all_of("kind eq 'chunk'", _is("workflow_id", workflow_id), _is("document_id", document_id))
 
 

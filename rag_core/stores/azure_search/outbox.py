@@ -30,7 +30,10 @@ WAITING, SENT, REFUSED = "waiting", "sent", "refused"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A version of a document on its way; without a `record` it is the document's removal."""
+    """A version of a document on its way; without a `record` it is the document's removal.
+
+    Its chunks are to be seen when the record is `live`, and kept unseen when it is not.
+    """
 
     id: int
     workflow_id: str
@@ -41,6 +44,10 @@ class Job:
     @property
     def about(self) -> tuple[str, str]:
         return self.workflow_id, self.document_id
+
+    @property
+    def live(self) -> bool:
+        return self.record is not None and bool(self.record["live"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +70,29 @@ class Outbox:
     def add(self, job: Job, bodies: Iterable[tuple[str, dict[str, Any]]]) -> Job:
         """Take on a version, in place of what still waits for the same document. The return is the promise."""
         with self._writing() as db:
-            older = db.execute("select id from jobs where workflow = ? and document = ?", job.about).fetchall()
-            for (id,) in older:
-                _forget(db, id)
-            record = None if job.record is None else json.dumps(job.record)
-            values = (*job.about, job.version, record)
-            added = db.execute("insert into jobs(workflow, document, version, record) values (?, ?, ?, ?)", values)
-            id = added.lastrowid or 0
+            for older in _waiting_for(db, job):
+                _forget(db, older)
+            id = _added(db, job)
             rows = [(id, place, chunk, _json(body)) for place, (chunk, body) in enumerate(bodies)]
             db.executemany("insert into items(job, place, chunk, body) values (?, ?, ?, ?)", rows)
             if rows:
                 db.execute("insert into versions values (?, ?, ?, ?)", (*job.about, job.version, len(rows)))
             return replace(job, id=id)
+
+    def amend(self, job: Job) -> Job:
+        """Take on another record for a version; its chunks that still wait go with it."""
+        with self._writing() as db:
+            older = _waiting_for(db, job)
+            id = _added(db, job)
+            for one in older:
+                db.execute("update items set job = ? where job = ?", (id, one))
+                _forget(db, one)
+            return replace(job, id=id)
+
+    def waiting_for(self, workflow_id: str, document_id: str) -> Job | None:
+        """The document's version that is on its way."""
+        about = (workflow_id, document_id)
+        return next((job for job in self.jobs() if job.about == about), None)
 
     def jobs(self) -> list[Job]:
         with self._reading() as db:
@@ -121,6 +139,11 @@ class Outbox:
             sql = "delete from versions where workflow = ? and document = ? and version <> ?"
             db.execute(sql, (*job.about, job.version))
 
+    def scrub(self) -> None:
+        """Write the file anew: no byte is left in it of what was removed."""
+        with self._reading() as db:
+            db.execute("vacuum")
+
     def close(self) -> None:
         with self._lock:
             db, self._db = self._db, None
@@ -159,6 +182,17 @@ def _told() -> Iterator[None]:
         raise Unavailable(f"the outbox of the index: {failure}", code="outbox_unavailable") from failure
     except OSError as failure:
         raise Unavailable(f"the outbox of the index: {failure.strerror}", code="outbox_unavailable") from failure
+
+
+def _waiting_for(db: sqlite3.Connection, job: Job) -> list[int]:
+    return [id for (id,) in db.execute("select id from jobs where workflow = ? and document = ?", job.about).fetchall()]
+
+
+def _added(db: sqlite3.Connection, job: Job) -> int:
+    record = None if job.record is None else json.dumps(job.record)
+    values = (*job.about, job.version, record)
+    sql = "insert into jobs(workflow, document, version, record) values (?, ?, ?, ?)"
+    return db.execute(sql, values).lastrowid or 0
 
 
 def _forget(db: sqlite3.Connection, job: int) -> None:

@@ -60,18 +60,25 @@ def chunk_record(document: Document, chunk: Chunk, vector: Vector | None, *, ver
     }
 
 
-def document_record(document: Document) -> Record:
-    """What is uploaded for a document as a whole."""
+def document_record(document: Document, *, version: str, chunks: int) -> Record:
+    """What is uploaded for a document as a whole; it is live unless it was deleted. Its `ordinal` counts its chunks."""
     return {
         "key": document_key(document.workflow_id, document.id),
         "kind": "document",
-        "live": True,
+        "live": document.deleted_at is None,
+        "version": version,
+        "ordinal": chunks,
         "title": document.title,
         "source": document.source,
         "content_hash": document.content_hash,
-        "record": _json(asdict(document)),
+        "record": kept_record(document),
         **_ownership(document),
     }
+
+
+def kept_record(document: Document) -> str:
+    """The document whole, as its record keeps it."""
+    return _json(asdict(document))
 
 
 def codes(text: str) -> list[str]:
@@ -103,7 +110,8 @@ def document_of(found: Mapping[str, Any]) -> Document:
 
 
 def _span(kept: Mapping[str, Any]) -> Span:
-    return Span(**{**kept, "bbox": tuple(kept["bbox"]) if kept["bbox"] else None})
+    box = tuple(kept["bbox"]) if kept["bbox"] else None
+    return Span(**{**kept, "bbox": box, "section": tuple(kept["section"])})
 
 
 def _ownership(document: Document) -> Record:

@@ -27,10 +27,14 @@ def action(kind: str, key: str, fields: Mapping[str, object]) -> Action:
 
 @dataclass(slots=True)
 class Sent:
-    """What became of actions, by key. A key in neither is left: sending it again does no harm."""
+    """What became of actions, by key. A key in neither is left: sending it again does no harm.
+
+    Some were refused because what they were to change is `absent`.
+    """
 
     done: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
 
 
 async def send(actions: Sequence[Action], service: Service, sent: Sent) -> None:
@@ -55,6 +59,7 @@ async def _send(batch: Sequence[Action], service: Service, sent: Sent) -> None:
         settled = outcome.status not in BUSY and left.pop(outcome.key, None) is not None
         if settled:
             (sent.done if outcome.done else sent.refused).add(outcome.key)
+            sent.absent |= {outcome.key} if outcome.status == 404 else set()
         return settled
 
     try:

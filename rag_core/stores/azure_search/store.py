@@ -1,9 +1,10 @@
 """The chunk store of one Azure AI Search index. What was accepted is in the outbox until the index has it."""
 
 import asyncio
-import json
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -14,7 +15,7 @@ from rag_core.errors import Conflict, NotFound, RagError, Unavailable
 from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Ranking, Scalar, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.providers.retrying import Dependency
-from rag_core.stores.access import difference, owns, readers, reads_as, refuse_a_foreign_owner
+from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees
 from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.delivery import EVERYTHING, Delivery
 from rag_core.stores.azure_search.facts import FIELDS, value_of
@@ -26,6 +27,7 @@ from rag_core.stores.azure_search.records import (
     document_key,
     document_of,
     document_record,
+    kept_record,
 )
 from rag_core.stores.azure_search.schema import VECTOR
 from rag_core.stores.azure_search.search import facets_of, ranked
@@ -135,13 +137,13 @@ class AzureSearchStore:
 
     async def document(self, document_id: str, scope: Scope) -> Document | None:
         found = await self._service.lookup(document_key(scope.workflow_id, document_id))
-        return _seen(found, scope) if found else None
+        return _seen(found, scope) if found and found["live"] else None
 
     async def documents(self, scope: Scope) -> Sequence[Document]:
-        found = await self._service.search(
-            "*", filter=odata.documents_of(scope), order_by=["document_id asc"], select=["record"], top=EVERYTHING
-        )
-        return checked(document_of, found)
+        return await self._documents(odata.documents_of(scope))
+
+    async def deleted(self, scope: Scope) -> Sequence[Document]:
+        return await self._documents(odata.documents_of(scope, deleted=True))
 
     async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         if not self._dimensions:
@@ -172,7 +174,8 @@ class AzureSearchStore:
                 (chunk.id, chunk_record(document, chunk, vector, version=version, space=space))
                 for chunk, vector in zip(chunks, vectors, strict=True)
             )
-            new = Job(0, document.workflow_id, document.id, version, document_record(document))
+            record = document_record(document, version=version, chunks=len(chunks))
+            new = Job(0, document.workflow_id, document.id, version, record)
             job = await asyncio.to_thread(self._outbox.add, new, bodies)
             failed = await self._delivered(job)
         counted = difference(before, [chunk.content_hash for chunk in chunks])
@@ -183,19 +186,42 @@ class AzureSearchStore:
             found = await self.document(document_id, scope)
             if found is None:
                 raise _not_found()
-            record = document_record(found)
-            record["record"] = json.dumps({**json.loads(record["record"]), "summary": summary}, ensure_ascii=False)
+            key = document_key(scope.workflow_id, document_id)
             sent = Sent()
-            await send([action("merge", record["key"], {"record": record["record"]})], self._service, sent)
+            record = kept_record(replace(found, summary=summary))
+            await send([action("merge", key, {"record": record})], self._service, sent)
             if sent.refused:  # it was removed meanwhile
                 raise _not_found()
 
-    async def drop(self, document_id: str, scope: Scope) -> bool:
+    async def delete(self, document_id: str, scope: Scope) -> bool:
         """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
         await self.flush()
         async with self._lock(scope.workflow_id, document_id):
-            found = await self.document(document_id, scope)
-            if found is None or not owns(found, scope):
+            known, waits = await self._known(document_id, scope)
+            if known is None or not (known.live or waits):
+                return False
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            await self._amend(known, deleted_at=now)
+            return True
+
+    async def restore(self, document_id: str, scope: Scope) -> bool:
+        """As the port says. Raises Unavailable when it is not back yet: it comes with the next write or `flush`."""
+        await self.flush()
+        async with self._lock(scope.workflow_id, document_id):
+            known, _ = await self._known(document_id, scope)
+            if known is None:
+                return False
+            if known.live:
+                raise Conflict("the document is there: delete it first", code="document_exists", field="document_id")
+            await self._refuse_to_mix(known)
+            await self._amend(known, deleted_at=None)
+            return True
+
+    async def purge(self, document_id: str, scope: Scope) -> bool:
+        """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
+        await self.flush()
+        async with self._lock(scope.workflow_id, document_id):
+            if not _all_owned(scope, await self._records(document_id, scope)):
                 return False
             job = Job(0, scope.workflow_id, document_id, uuid.uuid4().hex, None)
             await self._delivery.deliver(await asyncio.to_thread(self._outbox.add, job, ()))
@@ -253,21 +279,51 @@ class AzureSearchStore:
         found = await self._service.search("*", filter=filter, order_by=IN_ORDER, select=list(CHUNK), top=limit)
         return checked(chunk_of, found)
 
+    async def _documents(self, filter: str) -> list[Document]:
+        found = await self._service.search(
+            "*", filter=filter, order_by=["document_id asc"], select=["record"], top=EVERYTHING
+        )
+        return checked(document_of, found)
+
     async def _hashes(self, document_id: str, scope: Scope) -> list[str]:
         """Of the document's chunks as they are. Raises NotFound when it is not the scope's to replace."""
-        known = await self._service.lookup(document_key(scope.workflow_id, document_id))
-        waiting = await asyncio.to_thread(self._outbox.jobs)
-        records = [job.record for job in waiting if job.about == (scope.workflow_id, document_id)]
-        for record in filter(None, [known, *records]):
-            if (owned := _seen(record, scope)) is None or not owns(owned, scope):
-                raise _not_found()
-        if known is None:
-            return []
+        records = await self._records(document_id, scope)
+        if records and not _all_owned(scope, records):
+            raise _not_found()
         mine = odata.all_of(odata.versions_of(scope.workflow_id, document_id), "live")
         chunks = await self._service.search(
             "*", filter=mine, select=["content_hash"], order_by=IN_ORDER, top=EVERYTHING
         )
         return checked(lambda one: str(one["content_hash"]), chunks)
+
+    async def _records(self, document_id: str, scope: Scope) -> list[Found]:
+        """Of the document as it is, and as it will be when what waits has been sent."""
+        known = await self._service.lookup(document_key(scope.workflow_id, document_id))
+        waits = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
+        return [record for record in (known, waits and waits.record) if record]
+
+    async def _known(self, document_id: str, scope: Scope) -> tuple[Job | None, bool]:
+        """The document as it will be once what waits is sent, if the scope may replace it; and whether that waits."""
+        waits = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
+        records = await self._records(document_id, scope)
+        if not _all_owned(scope, records) or (waits and waits.record is None):
+            return None, False
+        latest = dict(records[-1])
+        return Job(0, scope.workflow_id, document_id, latest["version"], latest), waits is not None
+
+    async def _amend(self, known: Job, *, deleted_at: str | None) -> None:
+        """Send the same version with its chunks shown or hidden."""
+        (document,) = checked(document_of, [known.record or {}])
+        chunks = int((known.record or {})["ordinal"])
+        record = document_record(replace(document, deleted_at=deleted_at), version=known.version, chunks=chunks)
+        job = replace(known, record=record)
+        await self._delivery.deliver(await asyncio.to_thread(self._outbox.amend, job))
+
+    async def _refuse_to_mix(self, deleted: Job) -> None:
+        """Of the vectors that a document would bring back with those that came meanwhile."""
+        kept = _space(await self._service.facets(["space"], filter=odata.versions_of(*deleted.about)))
+        if kept:
+            self._refuse_another_space(await self.space(), kept)
 
     async def _delivered(self, job: Job) -> tuple[str, ...]:
         try:
@@ -295,8 +351,13 @@ class AzureSearchStore:
 def _seen(record: Found, scope: Scope) -> Document | None:
     """The document of a record, when the scope sees it."""
     (document,) = checked(document_of, [record])
-    named = not scope.document_ids or document.id in scope.document_ids
-    return document if named and readers(document) & {*reads_as(scope)} else None
+    return document if sees(scope, document) else None
+
+
+def _all_owned(scope: Scope, records: Sequence[Found]) -> bool:
+    """Whether the document of these records is the scope's to replace; not when there is none."""
+    documents = [_seen(record, scope) for record in records]
+    return bool(records) and all(document and owns(document, scope) for document in documents)
 
 
 def _facet(field: str, found: Mapping[str, Any], limit: int) -> Facet:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from rag_core.model import ANY_ENTITY, FIELDS, Bucket, Chunk, Document, Facet, Filter, Scope, Vector
+from rag_core.stores.access import sees
 from rag_core.stores.embedded import records
 from rag_core.stores.embedded.filters import Condition, passing, shown, visible
 from rag_core.stores.embedded.records import Workflow
@@ -75,6 +76,11 @@ def _place(field: str) -> tuple[int, int, str]:
 
 def documents(db: apsw.Connection, workflow: Workflow, scope: Scope) -> list[Document]:
     return list(records.documents(db, workflow.name, visible(workflow.id, scope)).values())
+
+
+def deleted(db: apsw.Connection, workflow: Workflow, scope: Scope) -> list[Document]:
+    found = records.deleted(db, workflow, Condition("workflow = ?", (workflow.id,)))
+    return [document for document in found.values() if sees(scope, document)]
 
 
 def version(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> tuple[int, Document] | None:

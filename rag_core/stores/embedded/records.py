@@ -5,6 +5,7 @@
 import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import apsw
@@ -106,8 +107,32 @@ def among(column: str, wanted: Sequence[int | str]) -> Condition:
     return Condition(f"{column} in (select value from json_each(?))", (json.dumps(wanted),))
 
 
+def deleted(db: apsw.Connection, workflow: Workflow, where: Condition) -> dict[int, Document]:
+    """The documents of these that can be restored, by version, in order of their ids."""
+    rows = db.execute(
+        f"select version, deleted_at, {_DOCUMENT} from deleted where {where.sql} order by id", where.values
+    )
+    return {version: replace(_document(workflow.name, *row), deleted_at=at) for version, at, *row in rows}
+
+
+def deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk], list[Vector | None]]:
+    """The chunks of a deleted version, in order, and a vector for each that has one."""
+    sql = f"select vector, {_CHUNK} from deleted_chunks where version = ? order by ordinal, id"
+    rows = list(db.execute(sql, (version,)))
+    return [_chunk(*columns) for _, *columns in rows], [array("f", vector) if vector else None for vector, *_ in rows]
+
+
+def deleted_space(db: apsw.Connection, version: int) -> str:
+    """The embedding space in which a deleted version's vectors were made."""
+    ((name,),) = db.execute("select space from deleted where version = ?", (version,))
+    return str(name)
+
+
 def has_document(db: apsw.Connection, workflow: Workflow, document_id: str) -> bool:
-    sql = "select 1 from documents where workflow = ? and id = ?"
+    """Whether the id is somebody's, live or deleted."""
+    sql = " union all ".join(
+        f"select 1 from {table} where workflow = ?1 and id = ?2" for table in ("documents", "deleted")
+    )
     return db.execute(sql, (workflow.id, document_id)).fetchone() is not None
 
 
@@ -132,7 +157,7 @@ def fresh(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[Fresh
 
 
 def gone(db: apsw.Connection, workflow: Workflow, since: int) -> list[int]:
-    """The versions that were replaced or dropped after `since`."""
+    """The versions that were replaced or deleted after `since`."""
     sql = "select version from gone where workflow = ? and seq > ?"
     return [version for (version,) in db.execute(sql, (workflow.id, since))]
 
@@ -178,6 +203,26 @@ def remove(db: apsw.Connection, workflow: Workflow, version: int) -> None:
     _count(db, workflow.id, -1, -count)
 
 
+def set_aside(db: apsw.Connection, workflow: Workflow, version: int, at: str) -> None:
+    """Move a version to where nothing is searched."""
+    db.execute(
+        f"insert into deleted(version, workflow, deleted_at, space, chunks, {_DOCUMENT}) "
+        f"select version, workflow, ?, (select space from store), chunks, {_DOCUMENT} from documents where version = ?",
+        (at, version),
+    )
+    db.execute(
+        f"insert into deleted_chunks(version, vector, {_CHUNK}) "
+        f"select version, vector, {_CHUNK} from chunks left join vectors using (row) where version = ?",
+        (version,),
+    )
+    remove(db, workflow, version)
+
+
+def forget(db: apsw.Connection, version: int) -> None:
+    """Remove a deleted version."""
+    db.execute("delete from deleted where version = ?", (version,))
+
+
 def _count(db: apsw.Connection, workflow: int, documents: int, chunks: int) -> None:
     sql = "update workflows set documents = documents + ?, chunks = chunks + ? where id = ?"
     db.execute(sql, (documents, chunks, workflow))
@@ -185,7 +230,7 @@ def _count(db: apsw.Connection, workflow: int, documents: int, chunks: int) -> N
 
 def _add_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, vector: Vector | None) -> None:
     c = chunk
-    spans = json.dumps([(s.start, s.end, s.page, s.line_start, s.line_end, s.bbox) for s in c.spans])
+    spans = json.dumps([(s.start, s.end, s.page, s.line_start, s.line_end, s.bbox, s.section) for s in c.spans])
     entities = json.dumps([(e.type, e.value) for e in c.entities])
     columns = (c.id, c.document_id, c.ordinal, c.content, c.title, c.source, c.content_hash, spans, c.parent_id)
     more = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
@@ -220,8 +265,17 @@ def _chunk(*columns: Any) -> Chunk:
     )  # fmt: skip
 
 
-def _span(start: int, end: int, page: int | None, line_start: int, line_end: int, bbox: list[float] | None) -> Span:
-    return Span(start, end, page, line_start, line_end, (bbox[0], bbox[1], bbox[2], bbox[3]) if bbox else None)
+def _span(
+    start: int,
+    end: int,
+    page: int | None,
+    line_start: int,
+    line_end: int,
+    bbox: Sequence[float] | None,
+    section: Sequence[str] = (),
+) -> Span:
+    box = (bbox[0], bbox[1], bbox[2], bbox[3]) if bbox else None
+    return Span(start, end, page, line_start, line_end, box, tuple(section))
 
 
 def _marks(count: int) -> str:

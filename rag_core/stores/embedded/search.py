@@ -95,6 +95,14 @@ class Search:
             with suppress(DamagedError, Unavailable):
                 self._words_of(db, workflow).at(db, workflow)
 
+    def discard(self, workflow: Workflow) -> None:
+        """Remove the files of a word index whose generation is over, and of those before it."""
+        with self._truth.reading() as db:
+            store = records.space(db).store
+        for generation in range(workflow.generation + 1):
+            if folder := self._folder_of(store, workflow._replace(generation=generation)):
+                words.remove(folder)
+
     def _rankings(self, sight: Sight, probes: Sequence[Probe], limit: int, rrf_k: int) -> list[Ranking]:
         if not sight.workflow.chunks:
             return [()] * len(probes)

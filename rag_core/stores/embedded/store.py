@@ -9,11 +9,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from rag_core.errors import Conflict, NotFound
 from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
-from rag_core.stores.access import difference, owns, refuse_a_foreign_owner
-from rag_core.stores.embedded import reads, records
+from rag_core.stores.embedded import reads, records, writes
 from rag_core.stores.embedded.records import Workflow
 from rag_core.stores.embedded.search import Search
 from rag_core.stores.embedded.truth import Truth
@@ -71,13 +69,28 @@ class EmbeddedStore:
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> Replaced:
-        return await asyncio.to_thread(self._replace, document, chunks, vectors, scope, space)
+        replaced = await self._write(writes.replace, scope, document, chunks, vectors, space)
+        await asyncio.to_thread(self._note_backlog, scope.workflow_id)
+        return replaced
 
     async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
-        await asyncio.to_thread(self._save_summary, document_id, summary, scope)
+        await self._write(writes.save_summary, scope, document_id, summary)
 
-    async def drop(self, document_id: str, scope: Scope) -> bool:
-        return await asyncio.to_thread(self._drop, document_id, scope)
+    async def delete(self, document_id: str, scope: Scope) -> bool:
+        return await self._write(writes.delete, scope, document_id)
+
+    async def restore(self, document_id: str, scope: Scope) -> bool:
+        return await self._write(writes.restore, scope, document_id)
+
+    async def purge(self, document_id: str, scope: Scope) -> bool:
+        workflow = await self._write(writes.purge, scope, document_id)
+        if workflow is None:
+            return False
+        await asyncio.to_thread(self._scrub, workflow)
+        return True
+
+    async def deleted(self, scope: Scope) -> Sequence[Document]:
+        return await self._read(reads.deleted, scope)
 
     async def space(self) -> str:
         return await asyncio.to_thread(self._space)
@@ -117,48 +130,32 @@ class EmbeddedStore:
         _, search = self._open()
         return search.rankings(scope, probes, filters, limit, rrf_k)
 
-    def _replace(
+    async def _write(
         self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        vectors: Sequence[Vector | None],
+        function: Callable[Concatenate[apsw.Connection, Scope, P], T],
         scope: Scope,
-        space: str,
-    ) -> Replaced:
-        refuse_a_foreign_owner(document, chunks, scope)
-        truth, search = self._open()
-        with truth.writing() as db:
-            _join_space(db, space, vectors)
-            workflow = records.changed_workflow(db, scope.workflow_id)
-            before = _removed(db, workflow, scope, document.id)
-            records.add(db, workflow, document, chunks, vectors)
-            _leave_space_when_empty(db)
-        self._note_backlog(search, scope.workflow_id)
-        return difference(before, [chunk.content_hash for chunk in chunks])
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        def write() -> T:
+            truth, _ = self._open()
+            with truth.writing() as db:
+                return function(db, scope, *args, **kwargs)
 
-    def _note_backlog(self, search: Search, workflow_id: str) -> None:
+        return await asyncio.to_thread(write)
+
+    def _note_backlog(self, workflow_id: str) -> None:
+        _, search = self._open()
         self._behind[workflow_id] += 1
         if self._behind[workflow_id] >= BACKLOG:
             self._behind[workflow_id] = 0
             search.catch_up(workflow_id)
 
-    def _drop(self, document_id: str, scope: Scope) -> bool:
-        truth, _ = self._open()
-        with truth.writing() as db:
-            found = _owned(db, records.workflow(db, scope.workflow_id), scope, document_id)
-            if found is None:
-                return False
-            records.remove(db, records.changed_workflow(db, scope.workflow_id), found)
-            _leave_space_when_empty(db)
-            return True
-
-    def _save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
-        truth, _ = self._open()
-        with truth.writing() as db:
-            found = reads.version(db, records.workflow(db, scope.workflow_id), scope, document_id)
-            if found is None:
-                raise _not_found()
-            db.execute("update documents set summary = ? where version = ?", (summary, found[0]))
+    def _scrub(self, workflow: Workflow) -> None:
+        truth, search = self._open()
+        search.discard(workflow)
+        truth.scrub()
+        search.catch_up(workflow.name)  # rather than that the next question waits for it
 
     def _space(self) -> str:
         truth, _ = self._open()
@@ -169,46 +166,3 @@ class EmbeddedStore:
         truth, _ = self._open()
         with truth.reading() as db:
             return records.description(db, str(self._path or ":memory:"))
-
-
-def _join_space(db: apsw.Connection, name: str, vectors: Sequence[Vector | None]) -> None:
-    """Refuse vectors of another space than those that are kept; the first vectors decide it."""
-    kept = records.space(db)
-    widths = {len(vector) for vector in vectors if vector is not None}
-    other_name = kept.name and name != kept.name and (name or widths)
-    other_width = len(widths | {kept.dimensions} - {0}) > 1
-    if other_name or other_width:
-        raise Conflict(
-            f"the index holds vectors of {kept.name} ({kept.dimensions} dimensions), these are of {name or 'no model'} "
-            f"({', '.join(map(str, sorted(widths))) or 'none'}): use the first, or index into an empty store",
-            code="reindex_required",
-        )
-    if widths and not kept.dimensions:
-        records.set_space(db, name, widths.pop())
-
-
-def _leave_space_when_empty(db: apsw.Connection) -> None:
-    if not db.execute("select 1 from vectors limit 1").fetchone():
-        records.set_space(db, "", 0)
-
-
-def _removed(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> list[str]:
-    """Take out what is there under this id and give the hashes of its chunks. Raises NotFound when it is another's."""
-    if not records.has_document(db, workflow, document_id):
-        return []
-    version = _owned(db, workflow, scope, document_id)
-    if version is None:
-        raise _not_found()
-    hashes = records.hashes(db, version)
-    records.remove(db, workflow, version)
-    return hashes
-
-
-def _owned(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> int | None:
-    """The version of a document that the scope may replace or remove."""
-    found = reads.version(db, workflow, scope, document_id)
-    return found[0] if found and owns(found[1], scope) else None
-
-
-def _not_found() -> NotFound:
-    return NotFound("there is no such document")

@@ -11,13 +11,12 @@ import apsw
 
 from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
 
-SCHEMA_VERSION = 1
 CONNECTIONS = 4
 BUSY_MS = 5_000
 
 # `version` is one state of a document and `row` one chunk of it: neither is ever changed or used again, so what is
 # read off them stays true for as long as they are there. `seq` counts the changes of a workflow.
-SCHEMA = """
+FIRST = """
 create table store(id text not null, space text not null default '', dimensions integer not null default 0);
 insert into store(id) values (lower(hex(randomblob(8))));
 create table workflows(
@@ -52,6 +51,24 @@ create table facts(
 create index facts_by_version on facts(version);
 """
 
+# What was deleted and can be restored lies apart from what is searched, so that no query can forget to leave it out.
+DELETED = """
+create table deleted(
+    version integer primary key, workflow integer not null references workflows, deleted_at text not null,
+    space text not null, id text not null, title text not null, source text not null, content_hash text not null,
+    extractor text not null, pages integer, summary text not null, user_id text, groups text not null,
+    metadata text not null, chunks integer not null, unique(workflow, id));
+create table deleted_chunks(
+    version integer not null references deleted on delete cascade,
+    id text not null, document_id text not null, ordinal integer not null, content text not null, title text not null,
+    source text not null, content_hash text not null, spans text not null, parent_id text, heading_path text not null,
+    summary text not null, entities text not null, metadata text not null, vector blob,
+    primary key(version, ordinal, id)) without rowid;
+"""
+
+SCHEMA = (FIRST, DELETED)  # what each version added to the one before
+SCHEMA_VERSION = len(SCHEMA)
+
 
 class Truth:
     """The database in `folder`, or in memory when there is none. Threads borrow a connection for a transaction."""
@@ -76,6 +93,19 @@ class Truth:
         """All or nothing, and durable when it is left. Raises StorageFull; Unavailable when others write too long."""
         with self._writer, self._transaction("immediate") as db:
             yield db
+
+    def scrub(self) -> None:
+        """Write the file anew without what was removed, and empty the journal once no other process reads it.
+
+        `secure_delete` would be cheaper, but leaves copies of keys in pages that were balanced.
+        """
+        db = self._idle.get()
+        try:
+            with _explained(), self._writer:
+                db.execute("vacuum")
+                db.execute("pragma wal_checkpoint(truncate)")
+        finally:
+            self._idle.put(db)
 
     def close(self) -> None:
         while not self._idle.empty():
@@ -110,8 +140,8 @@ def _open(folder: Path | None) -> apsw.Connection:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         database(folder).touch(mode=0o600)
     db = _connect(folder)
-    if not _version(db):
-        _create(db, folder)
+    if _version(db) < SCHEMA_VERSION:
+        _upgrade(db, folder)
     if (found := _version(db)) > SCHEMA_VERSION:
         raise Misconfigured(
             f"the index was written by a newer version (schema {found}, this one reads up to {SCHEMA_VERSION}): "
@@ -121,13 +151,15 @@ def _open(folder: Path | None) -> apsw.Connection:
     return db
 
 
-def _create(db: apsw.Connection, folder: Path | None) -> None:
-    """Make the tables, unless another process has done so while this one waited for its turn."""
+def _upgrade(db: apsw.Connection, folder: Path | None) -> None:
+    """Make the tables that are lacking, unless another process has done so while this one waited for its turn."""
     db.execute("begin immediate")
-    if not _version(db):
+    found = _version(db)
+    if not found:
         _refuse_a_lost_truth(folder)
-        db.execute(SCHEMA)
-        db.pragma("user_version", SCHEMA_VERSION)
+    for number, added in enumerate(SCHEMA[found:], found + 1):
+        db.execute(added)
+        db.pragma("user_version", number)
     db.execute("commit")
 
 

@@ -1,0 +1,274 @@
+"""`python -m evals.answers FOLDER`: answers to the questions of a set of PDFs, and whether their citations are right.
+
+FOLDER has `pdfs/`, `corpus.jsonl.gz` (a document a page, "FILE#page=N"), `queries.jsonl` with `metadata.answerable`,
+`metadata.answer` and `metadata.evidence`, and `qrels.tsv`. Everything goes the way of a user's question: the PDFs
+through the extractor, the questions through `service.ask` without a chat model.
+"""
+
+import argparse
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pypdfium2 as pdfium
+
+from evals import beir, metrics
+from evals.cache import Cache, CachedEmbedder, CachedReranker
+from rag_core import bootstrap
+from rag_core.index import Index
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.enrich import key_sentences
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.kit import Kit
+from rag_core.model import Answer, Chunk, Citation, Document, Scope
+from rag_core.ports import Probe
+from rag_core.presets import resolve
+from rag_core.providers.absent import NoEmbedder
+from rag_core.providers.local_text import LocalText
+from rag_core.run import Run
+from rag_core.service import ask
+from rag_core.settings import DEFAULTS
+from rag_core.stages.terms import terms
+from rag_core.stores.embedded import EmbeddedStore
+
+SCOPE = Scope("answers")
+CACHE = Path(".cache/answers.sqlite3")
+PATIENCE_S = 3600.0  # a measurement waits for the slowest answer
+BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01))  # of confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the pages that answer it, the reference answer, and strings that stand on those pages."""
+
+    id: str
+    text: str
+    pages: frozenset[str]
+    answer: str
+    quotes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was answered, and the page that BM25 over whole pages puts first."""
+
+    question: Question
+    answer: Answer
+    bm25: str
+    boxed: tuple[float, ...]  # of each citation with boxes, the share of its quote's words that stand in them
+
+    @property
+    def cited(self) -> list[str]:
+        """The pages cited, in the order of the answer, each once."""
+        found = [_page(citation) for claim in self.answer.claims for citation in claim.citations]
+        return list(dict.fromkeys(found))
+
+
+GOLD, BOXED = "a gold string stands in the answer", "quoted words that stand in the cited boxes"
+REFUSED = "unanswerable refused"
+Measure = Callable[[Asked], float]
+
+MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores 0
+    "answered": lambda asked: float(asked.answer.status == "answered"),
+    "first page cited is right": lambda asked: float(bool({*asked.cited[:1]} & asked.question.pages)),
+    "a page cited is right": lambda asked: float(bool({*asked.cited} & asked.question.pages)),
+    "BM25's first page is right": lambda asked: float(asked.bm25 in asked.question.pages),
+    "recall of the reference answer's terms": lambda asked: recall(asked.question.answer, asked.answer.text),
+}
+
+
+def load(folder: Path) -> list[Question]:
+    """The questions of a folder, in order; those without relevant pages cannot be answered from it."""
+    relevant = beir.load(folder).judgements
+    return [
+        _question(record, relevant.get(str(record["_id"]), {})) for record in beir.records(folder / "queries.jsonl")
+    ]
+
+
+def recall(reference: str, text: str) -> float:
+    """The share of the reference's terms that the text has."""
+    wanted = terms(reference)
+    return len(wanted & terms(text)) / max(1, len(wanted))
+
+
+def contains(quote: str, text: str) -> bool:
+    """Whether the words of the quote stand in the text one after another, spaces and letter case apart."""
+    return _folded(quote) in _folded(text)
+
+
+def in_boxes(citation: Citation, document: pdfium.PdfDocument) -> float:
+    """The share of a quote's words that PDFium finds within the citation's boxes, each a point wider all around.
+
+    For pages that are neither turned nor cropped.
+    """
+    number = citation.place.page if citation.place else None
+    page = document[(number or 1) - 1]
+    text, height = page.get_textpage(), page.get_height()
+    inside = [
+        text.get_text_bounded(x0 - 1, height - y1 - 1, x1 + 1, height - y0 + 1) for x0, y0, x1, y1 in citation.boxes
+    ]
+    found, wanted = (Counter(_folded(part).split()) for part in (" ".join(inside), citation.quote))
+    return (wanted & found).total() / max(1, wanted.total())
+
+
+async def measure(folder: Path, questions: Sequence[Question], cache: Cache) -> list[Asked]:
+    """Index the PDFs of a folder and the pages of its corpus, and ask each question of both."""
+    pages = await _pages(folder)
+    kit = await _indexed(folder, cache)
+    try:
+        with _opened(folder) as documents:
+            return [await _asked(question, kit, pages, documents) for question in questions]
+    finally:
+        await kit.close()
+        await pages.store.close()
+
+
+def report(asked: Sequence[Asked]) -> str:
+    """Markdown tables: all questions, then each half by the number in its id."""
+    even = [one for one in asked if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
+    odd = [one for one in asked if one not in even]
+    halves = {"all": asked, "even ids": even, "odd ids": odd}
+    rows = {name: [_row(half, name) for half in halves.values()] for name in _rows()}
+    header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
+    lines = [_line(header), _line(["---"] * len(header)), *(_line([name, *cells]) for name, cells in rows.items())]
+    return "\n".join([*lines, "", _against(asked), "", *_bins(asked), "", _verdicts(asked)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
+    parser.add_argument("--show", type=int, default=0, help="print so many answers")
+    given = parser.parse_args()
+    cache = Cache(CACHE)
+    try:
+        asked = asyncio.run(measure(given.folder, load(given.folder)[:: given.every], cache))
+    finally:
+        cache.close()
+    print(*map(_shown, asked[: given.show]), report(asked), sep="\n\n")
+
+
+def _question(record: Mapping[str, Any], relevant: Mapping[str, int]) -> Question:
+    about = record["metadata"]
+    pages = frozenset(page for page, grade in relevant.items() if grade > 0)
+    quotes = tuple(evidence["text"] for evidence in about.get("evidence", ()) if "text" in evidence)
+    return Question(str(record["_id"]), record["text"], pages, about.get("answer", ""), quotes)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Mapping[str, pdfium.PdfDocument]]:
+    documents = {path.name: pdfium.PdfDocument(path) for path in (folder / "pdfs").glob("*.pdf")}
+    yield documents
+    for document in documents.values():
+        document.close()
+
+
+async def _pages(folder: Path) -> Index:
+    """The words leg of the embedded store, which is BM25, over a chunk a page: title and text of the corpus."""
+    index = Index(EmbeddedStore(None), NoEmbedder("words only"))
+    for passage in beir.load(folder).passages:
+        page = Chunk(passage.id, passage.id, 0, f"{passage.title} {passage.text}".strip(), "", "", passage.id)
+        await index.add(Document(passage.id, SCOPE.workflow_id, "", "", passage.id, "corpus"), [page], SCOPE)
+    return index
+
+
+async def _indexed(folder: Path, cache: Cache) -> Kit:
+    kit = bootstrap.in_memory()
+    ranker = CachedReranker(kit.reranker, cache, afresh=False)
+    index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
+    kit = replace(kit, index=index, reranker=ranker, llm=LocalText(ranker, key_sentences))
+    limits = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)
+    for path in sorted((folder / "pdfs").glob("*.pdf")):
+        upload = Upload(data=path.read_bytes(), filename=path.name)
+        await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=Chunking(), limits=limits)
+    return kit
+
+
+async def _asked(question: Question, kit: Kit, pages: Index, documents: Mapping[str, pdfium.PdfDocument]) -> Asked:
+    answer = await ask(resolve("standard").query(question.text, SCOPE), kit, Run(PATIENCE_S), pipeline="standard")
+    ranking = (await pages.find([Probe("original", question.text)], SCOPE, limit=1))[0]
+    cited = [citation for claim in answer.claims for citation in claim.citations if citation.boxes]
+    boxed = tuple(in_boxes(citation, documents[citation.source]) for citation in cited)
+    return Asked(question, answer, ranking[0].chunk.id if ranking else "", boxed)
+
+
+def _page(citation: Citation) -> str:
+    return f"{citation.source}#page={citation.place.page if citation.place else None}"
+
+
+def _rows() -> list[str]:
+    return [
+        *MEASURES,
+        "a gold string stands in the answer",
+        "quoted words that stand in the cited boxes",
+        "unanswerable refused",
+    ]
+
+
+def _row(asked: Sequence[Asked], name: str) -> str:
+    answerable = [one for one in asked if one.question.pages]
+    if name in MEASURES:
+        return _share([MEASURES[name](one) for one in answerable])
+    if name == REFUSED:
+        return _share([one.answer.status == "unknown" for one in asked if not one.question.pages])
+    if name == GOLD:
+        quoted = [one for one in answerable if one.question.quotes]
+        return _share([any(contains(quote, one.answer.text) for quote in one.question.quotes) for one in quoted])
+    return _share([share for one in asked for share in one.boxed])
+
+
+def _share(values: Iterable[float]) -> str:
+    listed = list(map(float, values))
+    return f"{sum(listed) / len(listed):.3f} (n = {len(listed)})" if listed else "-"
+
+
+def _against(asked: Sequence[Asked]) -> str:
+    """The pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
+    answerable = [one for one in asked if one.question.pages]
+
+    def scored(name: str) -> metrics.Scores:
+        return {one.question.id: {name: MEASURES[name](one)} for one in answerable}
+
+    names, bm25 = ("first page cited is right", "a page cited is right"), "BM25's first page is right"
+    theirs = {id: dict.fromkeys(names, of[bm25]) for id, of in scored(bm25).items()}
+    return "\n".join(f"{name}, minus BM25: {metrics.compare(scored(name), theirs, name)}" for name in names)
+
+
+def _bins(asked: Sequence[Asked]) -> list[str]:
+    """How often an answer cites a right page, by its confidence; an answer to an unanswerable question never does."""
+    given = [one for one in asked if one.answer.status == "answered"]
+    lines = [_line(["confidence", "answers", "mean confidence", "cites a right page"]), _line(["---"] * 4)]
+    for low, high in BINS:
+        inside = [one for one in given if low <= one.answer.confidence.value < high]
+        if inside:
+            mean = sum(one.answer.confidence.value for one in inside) / len(inside)
+            right = sum(MEASURES["a page cited is right"](one) for one in inside) / len(inside)
+            lines.append(_line([f"{low:.2f} to {min(high, 1):.2f}", len(inside), f"{mean:.2f}", f"{right:.2f}"]))
+    return lines
+
+
+def _verdicts(asked: Sequence[Asked]) -> str:
+    counted = Counter(claim.verdict for one in asked for claim in one.answer.claims)
+    return "verdicts: " + ", ".join(f"{verdict} {count}" for verdict, count in counted.most_common())
+
+
+def _shown(one: Asked) -> str:
+    cited = ", ".join(one.cited)
+    return f"Q: {one.question.text}\nA: {one.answer.text}\n   [{cited}] confidence {one.answer.confidence.value}"
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _line(cells: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""Lines to blocks: headings, paragraphs and tables, without what is printed on every page."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import quantiles
+
+from rag_core.ingestion.extract.pdf.lines import Strip, box_around, is_mark, joined, rows
+from rag_core.ingestion.extract.pdf.order import regions
+from rag_core.ingestion.extract.pdf.tables import Table, found
+from rag_core.model import Block, Box
+
+MARGIN = 0.15  # of the page's height, at the top and at the bottom: where running headers and footers stand
+REPEATED = 0.4  # of the pages: left and right pages often have their own
+LARGER = 1.12  # of the body's size: a heading's, when it is not bold
+LONGEST = 120  # letters of a heading
+TALLEST = 3  # lines of a heading
+LOOSE = 1.25  # of the usual distance from line to line: a paragraph ends there
+INDENT = 0.8  # of the type's size
+_PITCH = 1.2  # of the type's size: the usual distance from line to line
+_BY_TYPE = 100  # headings known by their type lie below those of the outline
+_DIGITS = re.compile(r"\d+")
+_NUMBERED = re.compile(r"^[\d.]+\s")
+_SENTENCE_END = (".", ",", ";")
+_FILE_NAME = re.compile(r"\.\w{2,4}$|^microsoft |^untitled|^document\d*$", re.IGNORECASE)
+
+Style = tuple[float, bool]  # size in points, whether bold
+Outline = Mapping[int, Mapping[str, int]]  # by page: the level of each title, as `plain` writes it
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What stands on a page as it is shown, in points."""
+
+    number: int
+    height: float
+    strips: Sequence[Strip]
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading, paragraph or table of a page; `level` is that of its entry in the outline."""
+
+    page: Page
+    kind: str
+    lines: Sequence[str]
+    boxes: Sequence[Box]
+    style: Style = (0.0, False)
+    level: int | None = None
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.lines)
+
+
+def furniture(pages: Sequence[Page]) -> set[tuple[str, int]]:
+    """What stands in the margins of most pages at the same height, whatever its numbers: headers, footers, numbers.
+
+    Pages with nothing between their margins are not asked: there it is the text.
+    """
+    printed = [page for page in pages if not all(_in_margin(page, strip) for strip in page.strips)]
+    traces = ({trace(page, strip) for strip in page.strips if _in_margin(page, strip)} for page in printed)
+    counts = Counter(trace for page in traces for trace in page)
+    return {trace for trace, count in counts.items() if count >= max(3, REPEATED * len(printed))}
+
+
+def parts(page: Page, repeated: set[tuple[str, int]], outline: Outline) -> Iterator[Part]:
+    """The page in reading order, without its furniture."""
+    titles = outline.get(page.number, {})
+    strips = [s for s in page.strips if not (_in_margin(page, s) and trace(page, s) in repeated)]
+    for region in regions(strips):
+        lines: list[Strip] = []
+        for item in found(rows(region)):
+            if isinstance(item, Table):
+                yield from _paragraphs(page, lines, titles)
+                yield Part(page, "table", item.rows, item.boxes)
+                lines = []
+            else:
+                lines.append(joined(item))
+        yield from _paragraphs(page, lines, titles)
+
+
+def blocks(parts: Sequence[Part]) -> Iterator[Block]:
+    """Each part with the number of its lines and the headings above it."""
+    levels = _levels(parts)
+    above: list[tuple[int, str]] = []
+    line = 1
+    for part in parts:
+        level = levels.get(part.style) if part.level is None else part.level
+        if part.kind == "paragraph" and level is not None and _may_head(part):
+            above = [heading for heading in above if heading[0] < level]
+            yield _block(part, "heading", line, above)
+            above.append((level, part.text))
+        else:
+            yield _block(part, part.kind, line, above)
+        line += len(part.lines)
+
+
+def title(named: str, parts: Sequence[Part]) -> str:
+    """The title that the file names, if it is none of a program or file; else the largest type of the first page."""
+    if _is_title(named) and not _FILE_NAME.search(named):
+        return named
+    first = [part for part in parts if part.page is parts[0].page and _may_head(part)]
+    largest = max((part.style[0] for part in first), default=0)
+    whole = " ".join(part.text for part in first if part.style[0] == largest)
+    return whole if largest > LARGER * _body(parts)[0] and _is_title(whole) else ""
+
+
+def _is_title(text: str) -> bool:
+    return sum(map(str.isalpha, text)) >= 3 and len(text) <= LONGEST
+
+
+def plain(title: str) -> str:
+    """A title to compare by: without its number, letters and digits only."""
+    return "".join(letter for letter in _NUMBERED.sub("", title).lower() if letter.isalnum())
+
+
+def _in_margin(page: Page, strip: Strip) -> bool:
+    return not MARGIN * page.height < strip.box[3] < (1 - MARGIN) * page.height
+
+
+def trace(page: Page, strip: Strip) -> tuple[str, int]:
+    """The text whatever its numbers, and its height in fiftieths of the page."""
+    return _DIGITS.sub("#", strip.text), round(50 * strip.box[3] / page.height)
+
+
+def _paragraphs(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) -> Iterator[Part]:
+    pitch = _pitch(lines)
+    paragraph: list[Strip] = []
+    for line in lines:
+        if paragraph and _ends(paragraph, line, pitch, titles):
+            yield _paragraph(page, paragraph, titles)
+            paragraph = []
+        paragraph.append(line)
+    if paragraph:
+        yield _paragraph(page, paragraph, titles)
+
+
+def _pitch(lines: Sequence[Strip]) -> float:
+    """The distance from line to line within a paragraph, in sizes of the type: most of the steps are no shorter."""
+    steps = [(after.base - before.base) / after.size for before, after in pairwise(lines) if after.size]
+    return min(max(quantiles(steps, n=4)[0], 1.0), 2.0) if len(steps) > 3 else _PITCH
+
+
+def _ends(paragraph: Sequence[Strip], line: Strip, pitch: float, titles: Mapping[str, int]) -> bool:
+    """Whether a paragraph ends before this line."""
+    last = paragraph[-1]
+    return (
+        line.base - last.base > LOOSE * pitch * max(line.size, last.size)
+        or line.bold != last.bold
+        or not 0.9 < line.size / last.size < 1.1
+        or is_mark(line.text.split(" ")[0])
+        or (len(paragraph) > 1 and line.start - last.start > INDENT * line.size)
+        or plain(last.text) in titles
+        or plain(line.text) in titles
+    )
+
+
+def _paragraph(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) -> Part:
+    texts, boxes = [line.text for line in lines], [line.box for line in lines]
+    level = titles.get(plain(" ".join(texts)))
+    return Part(page, "paragraph", texts, boxes, (round(lines[0].size), lines[0].bold), level)
+
+
+def _levels(parts: Sequence[Part]) -> dict[Style, int]:
+    """The styles of headings, by size and weight: those that stand out from the body's."""
+    size, bold = _body(parts)
+    styles = {part.style for part in parts if part.style[0] > LARGER * size or (part.style[1] and not bold)}
+    return {style: _BY_TYPE + rank for rank, style in enumerate(sorted(styles, reverse=True))}
+
+
+def _body(parts: Sequence[Part]) -> Style:
+    letters: Counter[Style] = Counter()
+    for part in parts:
+        letters[part.style] += len(part.text) if part.kind == "paragraph" else 0
+    return max(letters, key=letters.__getitem__, default=(0.0, False))
+
+
+def _may_head(part: Part) -> bool:
+    text = part.text
+    return (
+        len(part.lines) <= TALLEST
+        and len(text) <= LONGEST
+        and any(letter.isalpha() for letter in text)
+        and not text.endswith(_SENTENCE_END)
+        and not is_mark(text[0])
+    )
+
+
+def _block(part: Part, kind: str, line: int, above: Sequence[tuple[int, str]]) -> Block:
+    return Block(
+        "\n".join(part.lines),
+        kind,
+        line,
+        line + len(part.lines) - 1,
+        part.page.number,
+        box_around(part.boxes),
+        tuple(text for _, text in above),
+        boxes=tuple(part.boxes),
+        page_label=part.page.label,
+    )

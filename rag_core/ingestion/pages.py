@@ -1,0 +1,49 @@
+"""Pictures of pages, to show where a citation stands. A PDF is a stranger's here too: run it in the sandbox."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+from PIL import Image, ImageChops, ImageDraw
+from pypdfium2 import PdfDocument, PdfiumError
+
+from rag_core.errors import NotFound, UnreadableDocument
+from rag_core.model import Box
+
+_PIXELS = 16_000_000  # a picture has no more, whatever the page's size
+_MARKER, _EDGE = "#ffec80", "#d67800"  # laid over the page as ink of a highlighter is: words stay as dark as they were
+_ROOM = 1.5  # points between the ink and the box that is drawn around it
+
+
+def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 1.5) -> bytes:
+    """A PDF's page (from 1) as PNG of `scale` pixels a point, with boxes (`model.Box`) marked on it.
+
+    Raises:
+        NotFound: the document has no such page.
+        UnreadableDocument: the document or the page cannot be drawn.
+    """
+    try:
+        document = PdfDocument(data)
+        if not 1 <= page <= len(document):
+            raise NotFound(f"the document has {len(document)} pages, counted from 1")
+        sheet = document[page - 1]
+        width, height = sheet.get_size()
+        scale = min(scale, (_PIXELS / max(1.0, width * height)) ** 0.5)
+        image = sheet.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
+    except PdfiumError as failure:
+        raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from failure
+    return _png(ImageChops.multiply(image, _marks(image.size, boxes, scale)))
+
+
+def _marks(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:
+    sheet = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(sheet)
+    for x0, y0, x1, y1 in boxes:
+        corners = (x0 - _ROOM, y0 - _ROOM, x1 + _ROOM, y1 + _ROOM)
+        draw.rounded_rectangle([scale * at for at in corners], radius=2 * scale, fill=_MARKER, outline=_EDGE)
+    return sheet
+
+
+def _png(image: Image.Image) -> bytes:
+    out = BytesIO()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()

@@ -1,0 +1,57 @@
+"""Rows of tables as blocks: a line a cell, each with the name of its column."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rag_core.model import Block
+
+MAX_NAME = 128  # characters of a column's name
+MAX_COLUMNS = 1000
+_BAR = re.compile(r"(?<!\\)\|")  # markdown writes a bar within a cell as \|
+
+
+def names_of(header: Sequence[str], width: int) -> list[str]:
+    """A name for every column: one without is called by its number, one used before gets its number too."""
+    names: list[str] = []
+    for number in range(1, width + 1):
+        name = header[number - 1].strip()[:MAX_NAME] if number <= len(header) else ""
+        names.append(name if name and name not in names else f"{name or 'column'} {number}")
+    return names
+
+
+def row(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:
+    """A row as "name: value" lines and as fields; empty cells are in neither."""
+    fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
+    return Block("\n".join(f"{n}: {cell}" for n, cell in fields.items()), "row", line_start, line_end, fields=fields)
+
+
+def is_rule(line: str) -> bool:
+    """Whether it is the line of dashes between the header and the rows of a markdown table."""
+    return "-" in line and set(line) <= set(" \t|:-")
+
+
+def rows_of(block: Block) -> Iterator[Block]:
+    """The rows of a table below its header, its first line, each with its line and box; any other block as it is."""
+    lines = block.text.split("\n") if block.kind == "table" else []
+    table = [(number, _cells(line)) for number, line in enumerate(lines) if line.strip() and not is_rule(line)]
+    width = max((len(cells) for _, cells in table), default=0)
+    if len(table) < 2 or not 2 <= len(table[0][1]) <= width <= MAX_COLUMNS:
+        yield block
+        return
+    names = names_of(table[0][1], width)
+    for number, cells in table[1:]:
+        line = block.line_start + number
+        box = block.boxes[number] if block.boxes else block.bbox
+        yield replace(
+            row(names, cells, line, line),
+            page=block.page,
+            page_label=block.page_label,
+            bbox=box,
+            headings=block.headings,
+        )
+
+
+def _cells(line: str) -> list[str]:
+    """The cells between the bars; those around a markdown row part nothing."""
+    return [cell.strip() for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]

@@ -1,0 +1,148 @@
+"""Broken and hostile documents end in text or in a typed refusal, and the server does not notice."""
+
+import base64
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from werkzeug.test import Client
+
+import function_app
+from evals import malformed
+from evals.malformed import Case, kept, mutants, run, traps
+from functions import wire
+from local_emulator.host import Host
+from rag_core.ingestion import sandbox
+from rag_core.settings import Settings
+from tests.faults import planted, zoo
+
+PATIENCE_S = 20.0  # of a busy machine; what hangs in the zoo is in the soak
+SEED = 20261122
+LIGHT = [trap for trap in zoo.ZOO if not trap.heavy]
+ROOT = Path(__file__).parents[2]
+
+
+async def wrongs(cases: Iterator[Case], timeout_s: float = PATIENCE_S) -> list[malformed.Outcome]:
+    return [outcome for outcome in await run(cases, timeout_s=timeout_s) if outcome.wrong]
+
+
+def around() -> set[Path]:
+    """What stands in the folders into which a document might write."""
+    return {path for place in (ROOT, ROOT / "tests" / "data" / "malformed", Path("/etc")) for path in place.iterdir()}
+
+
+async def test_every_broken_document_gives_its_text_or_a_typed_refusal() -> None:
+    """C23, C25, C26, C32, C33: 111 files of five test suites; none hangs, none is read wrong, nothing is written."""
+    before = around()
+    assert await wrongs(kept(malformed.FOLDER)) == []
+    assert around() == before
+
+
+@pytest.mark.parametrize("kind", ["pdf", "docx", "csv", "md", "txt"])
+async def test_the_zoo_is_refused_or_read(kind: str) -> None:
+    """C24, C27, C28, C29, C30, C31, C32: bombs, loops, entities, names and lies, made by code."""
+    before = around()
+    chosen = [trap for trap in LIGHT if trap.name.endswith(f".{kind}")]
+    assert await wrongs(traps(chosen[:: 3 if kind == "pdf" else 1])) == []  # the soak reads them all
+    assert around() == before
+
+
+async def test_what_is_no_document_of_ours_is_refused() -> None:
+    """C32: whatever the ending says."""
+    rest = [trap for trap in LIGHT if not trap.name.endswith((".pdf", ".docx", ".csv", ".md", ".txt"))]
+    assert rest
+    assert await wrongs(traps(rest)) == []
+
+
+async def test_mutations_of_real_documents_are_refused_or_read() -> None:
+    """C23: bits flipped, parts cut out, doubled or overwritten."""
+    assert await wrongs(mutants(12, SEED)) == []
+
+
+@pytest.mark.soak
+async def test_the_whole_zoo_and_five_hundred_mutations() -> None:
+    """C23, C24, C27, C30: within 5 s each, and the server keeps its size."""
+    await run(mutants(20, SEED + 1), timeout_s=5)
+    held = malformed.resident_mb()
+    assert await wrongs(traps(zoo.ZOO), timeout_s=5) == []
+    assert await wrongs(mutants(500, SEED), timeout_s=5) == []
+    assert malformed.resident_mb() - held < malformed.GROWTH_MB
+
+
+def test_the_zoo_is_the_same_each_time() -> None:
+    assert len(zoo.ZOO) >= 60
+    assert len({trap.name for trap in zoo.ZOO}) == len(zoo.ZOO)
+    assert [case.data for case in mutants(9, SEED)] == [case.data for case in mutants(9, SEED)]
+    assert [trap.make() for trap in zoo.PDFS[:2]] == [trap.make() for trap in zoo.PDFS[:2]]
+
+
+@pytest.mark.parametrize(
+    ("deed", "wrong"),
+    [
+        ("fail", "the parser ended by exit status 1"),
+        ("half a block", "the parser ended by its reply"),
+        ("secret", "a text is in it that must not be"),
+        ("prose of another", "the text that must be in it is not"),
+        ("hang", "should be text"),
+    ],
+)
+async def test_the_harness_finds_a_planted_fault(deed: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it proves nothing."""
+    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    case = Case("planted.pdf", f"%PDF-{deed}".encode(), frozenset({"text"}), must_contain="these words")
+    [found] = await wrongs(iter([case]), timeout_s=1)
+    assert found.wrong == wrong
+
+
+async def test_the_harness_finds_a_parser_that_nothing_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    monkeypatch.setattr(malformed, "GRACE_S", -0.5)  # stands for a kill that does not come
+    [found] = await wrongs(iter([Case("planted.pdf", b"%PDF-hang")]), timeout_s=1)
+    assert found.wrong == "hung"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    no_models = tmp_path_factory.mktemp("no-models")
+    host = Host(function_app.build(lambda: Settings(data_dir=None, models_dir=no_models, parse_timeout_s=PATIENCE_S)))
+    yield Client(host)
+    host.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [
+        ("xxe-file.docx", 422, "document_unsafe"),
+        ("billion-laughs.docx", 422, "document_unsafe"),
+        ("columns-10e5.csv", 422, "table_too_wide"),
+        ("javascript.pdf", 200, ""),
+        ("zip-bomb-1000-to-1.docx", 422, "document_too_complex"),
+        ("catalog-is-a-number.pdf", 422, "document_damaged"),
+        ("program.exe", 415, "unsupported_document"),
+        ("web-page.txt", 422, "extension_mismatch"),
+        ("headings-10e6.md", 422, "document_too_complex"),
+    ],
+)
+def test_over_http_a_trap_is_refused_and_the_server_goes_on(
+    client: Client, name: str, status: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C23, C27, C28, C30, C32: by the error contract; health answers right after, no temporary file is left."""
+    data = next(trap.make() for trap in zoo.ZOO if trap.name == name)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    reply = client.post(
+        "/api/index_document", json={"content_base64": base64.b64encode(data).decode(), "filename": name}
+    )
+    assert (reply.status_code, reply.get_json().get("error", {}).get("code", "")) == (status, code)
+    if status != 200:
+        wire.Refusal.model_validate(reply.get_json())
+    assert client.get("/api/health").status_code == 200
+    assert not list(tmp_path.iterdir())
+
+
+def test_over_http_what_is_too_large_is_refused_before_it_is_read(client: Client) -> None:
+    """C34: 413, with the limit."""
+    data = base64.b64encode(bytes(26 * zoo.MB)).decode()
+    reply = client.post("/api/index_document", json={"content_base64": data, "filename": "a.pdf"})
+    assert (reply.status_code, reply.get_json()["error"]["code"]) == (413, "too_large")
+    assert client.get("/api/health").status_code == 200

@@ -1,0 +1,92 @@
+"""Every cell of the degradation matrix, run: the page that users read is what happens."""
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+from tenacity import wait_none
+
+from local_emulator.search_service import SearchService
+from rag_core.ingestion import reading
+from rag_core.providers import retrying
+from tests.faults import matrix
+from tests.faults.cells import Cell, Outcome, outcome, stock
+
+BUDGETS = {  # of the steps, in seconds: in these tests they are short
+    "rag_core.pipelines.steps": ("EMBED_S", "SEARCH_S", "JUDGE_S"),
+    "rag_core.pipelines.advanced": ("REWRITE_S",),
+    "rag_core.pipelines.answer": ("ANSWER_S", "JUDGE_S"),
+    "rag_core.service": ("SUMMARY_S", "CITE_S"),
+}
+BUDGET_S = 4.0
+AT_ONCE = 24  # most of the time is waiting
+MATRIX = matrix.cells(matrix.load())
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries follow each other at once, and what hangs is left early."""
+    for module, names in BUDGETS.items():
+        for name in names:
+            monkeypatch.setattr(import_module(module), name, BUDGET_S)  # also where a function has its name
+    monkeypatch.setattr(retrying, "_jitter", wait_none())
+    monkeypatch.setattr(retrying, "RESERVE_S", 0.1)
+    monkeypatch.setattr(reading, "SHARE", 0.25)
+
+
+@pytest.fixture
+def services() -> Iterator[SearchService]:
+    with closing(SearchService(None, keys={"key"})) as service:
+        yield service
+
+
+def a_few() -> list[Cell]:
+    """One cell of each row, and of each pair of an operation and a neighbour; every fault of each neighbour."""
+    first: dict[object, Cell] = {}
+    for cell, expected in MATRIX.items():
+        first.setdefault((cell.operation, cell.dependency, expected), cell)
+        first.setdefault((cell.dependency, cell.fault), cell)
+    return list(dict.fromkeys(first.values()))
+
+
+@pytest.mark.parametrize(
+    "chosen", [pytest.param(a_few(), id="a few"), pytest.param(list(MATRIX), id="all", marks=pytest.mark.soak)]
+)
+async def test_what_a_fault_leaves_is_what_the_matrix_says(chosen: list[Cell], services: SearchService) -> None:
+    """C45, C48, C50, G6: 0 x 500, each within its deadline. In CI a cell of each outcome, a soak for all of them."""
+    found = await differing(chosen, services)
+    print({"cells": len(MATRIX), "run": len(chosen), "matched": len(chosen) - len(found)})
+    assert found == {}
+
+
+async def test_a_cell_that_is_wrong_is_found(services: SearchService, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted fault: the matrix promises what is not so."""
+    cell = Cell("graph_query", "store", "down")
+    monkeypatch.setitem(MATRIX, cell, replace(MATRIX[cell], status=200))  # type: ignore[arg-type]
+    assert list(await differing([cell], services)) == [cell]
+
+
+def test_there_are_500_cells_and_none_is_an_error_of_ours() -> None:
+    assert len(MATRIX) >= 500
+    assert {expected.status for expected in MATRIX.values()} <= {200, 404, 422, 503, 504, 507}
+    assert all(expected.codes for expected in MATRIX.values() if expected.status >= 400)
+
+
+def test_the_page_is_current() -> None:
+    assert matrix.PAGE.read_text("utf-8") == matrix.render(matrix.load()), "run python -m tests.faults.matrix"
+
+
+async def differing(chosen: Iterable[Cell], services: SearchService) -> dict[Cell, Outcome]:
+    """The cells that end otherwise than the matrix says, and how."""
+    await stock(services)
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def run(cell: Cell) -> tuple[Cell, Outcome]:
+        async with turn:
+            return cell, await outcome(cell, services)
+
+    ended = await asyncio.gather(*map(run, chosen))
+    return {cell: was for cell, was in ended if was != MATRIX[cell]}

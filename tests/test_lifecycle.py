@@ -1,0 +1,67 @@
+"""Documents that go and come back, on the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from rag_core import audit
+from rag_core.cli import main
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The option that names a folder in which a document is indexed; for words only, which is faster."""
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path / "none"))
+    path = tmp_path / "notes.md"
+    path.write_text("# Valves\n\nThe relief valve opens at 7 bar. P0700 is stored by the TCM.")
+    option = ["--data", str(tmp_path / "data")]
+    assert main(["index", *option, str(path)]) == 0
+    capsys.readouterr()
+    return option
+
+
+def test_a_document_is_deleted_listed_and_restored(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """S3-16."""
+    assert main(["delete", *data, "Valves"]) == 0
+    assert "rag restore brings it back" in capsys.readouterr().out
+    assert main(["documents", *data]) == 0
+    assert capsys.readouterr().out == "None.\n"
+    assert main(["documents", *data, "--deleted"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert "Valves" in line
+    assert "+00:00" in line
+    assert main(["restore", *data, "Valves"]) == 0
+    assert main(["documents", *data]) == 0
+    assert "Valves" in capsys.readouterr().out
+    assert main(["query", *data, "relief valve", "--pipeline", "standard"]) == 0
+    assert "7 bar" in capsys.readouterr().out
+
+
+def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delete", *data, "Valves"]) == 0
+    assert main(["delete", *data, "--purge", "Valves"]) == 0
+    assert capsys.readouterr().out.endswith(": purged\n")
+    for again in (["restore"], ["delete"], ["delete", "--purge"]):
+        assert main([*again, *data, "Valves"]) == 2
+    assert "no document of that id" in capsys.readouterr().err
+
+
+def test_the_audit_says_what_it_tried_and_that_nothing_leaked(
+    data: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S3-15."""
+    assert main(["audit", "isolation", *data]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "No canary was seen from outside of its scope."
+    assert [line.split()[::2] for line in lines if line.startswith("search ")] == [["search", "0"]]
+    assert main(["documents", *data]) == 0
+    assert "Valves" in capsys.readouterr().out
+
+
+def test_the_audit_names_a_leak_and_fails(
+    data: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_core.audit.WAYS", {"documents": audit.WAYS["documents"]})
+    monkeypatch.setattr("rag_core.stores.embedded.filters.reads_as", lambda scope: ("*", "user:ann", "user:bob"))
+    assert main(["audit", "isolation", *data]) == 1
+    assert "documents: audit-" in capsys.readouterr().out

@@ -71,13 +71,14 @@ class Asked:
 
 GOLD, BOXED = "a gold string stands in the answer", "quoted words that stand in the cited boxes"
 REFUSED = "unanswerable refused"
+CITED, BM25 = ("first page cited is right", "a page cited is right"), "BM25's first page is right"
 Measure = Callable[[Asked], float]
 
 MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores 0
     "answered": lambda asked: float(asked.answer.status == "answered"),
-    "first page cited is right": lambda asked: float(bool({*asked.cited[:1]} & asked.question.pages)),
-    "a page cited is right": lambda asked: float(bool({*asked.cited} & asked.question.pages)),
-    "BM25's first page is right": lambda asked: float(asked.bm25 in asked.question.pages),
+    CITED[0]: lambda asked: float(bool({*asked.cited[:1]} & asked.question.pages)),
+    CITED[1]: lambda asked: float(bool({*asked.cited} & asked.question.pages)),
+    BM25: lambda asked: float(asked.bm25 in asked.question.pages),
     "recall of the reference answer's terms": lambda asked: recall(asked.question.answer, asked.answer.text),
 }
 
@@ -133,10 +134,11 @@ def report(asked: Sequence[Asked]) -> str:
     even = [one for one in asked if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
     odd = [one for one in asked if one not in even]
     halves = {"all": asked, "even ids": even, "odd ids": odd}
-    rows = {name: [_row(half, name) for half in halves.values()] for name in _rows()}
+    rows = {name: [_row(half, name) for half in halves.values()] for name in (*MEASURES, GOLD, BOXED, REFUSED)}
+    rows |= {f"{name}, minus BM25": [_against(half, name) for half in halves.values()] for name in CITED}
     header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
     lines = [_line(header), _line(["---"] * len(header)), *(_line([name, *cells]) for name, cells in rows.items())]
-    return "\n".join([*lines, "", _against(asked), "", *_bins(asked), "", _verdicts(asked)])
+    return "\n".join([*lines, "", *_bins(asked), "", _verdicts(asked)])
 
 
 def main() -> None:
@@ -201,15 +203,6 @@ def _page(citation: Citation) -> str:
     return f"{citation.source}#page={citation.place.page if citation.place else None}"
 
 
-def _rows() -> list[str]:
-    return [
-        *MEASURES,
-        "a gold string stands in the answer",
-        "quoted words that stand in the cited boxes",
-        "unanswerable refused",
-    ]
-
-
 def _row(asked: Sequence[Asked], name: str) -> str:
     answerable = [one for one in asked if one.question.pages]
     if name in MEASURES:
@@ -227,16 +220,11 @@ def _share(values: Iterable[float]) -> str:
     return f"{sum(listed) / len(listed):.3f} (n = {len(listed)})" if listed else "-"
 
 
-def _against(asked: Sequence[Asked]) -> str:
-    """The pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
+def _against(asked: Sequence[Asked], name: str) -> str:
+    """A measure of the pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
     answerable = [one for one in asked if one.question.pages]
-
-    def scored(name: str) -> metrics.Scores:
-        return {one.question.id: {name: MEASURES[name](one)} for one in answerable}
-
-    names, bm25 = ("first page cited is right", "a page cited is right"), "BM25's first page is right"
-    theirs = {id: dict.fromkeys(names, of[bm25]) for id, of in scored(bm25).items()}
-    return "\n".join(f"{name}, minus BM25: {metrics.compare(scored(name), theirs, name)}" for name in names)
+    ours, theirs = ({one.question.id: {name: MEASURES[measure](one)} for one in answerable} for measure in (name, BM25))
+    return str(metrics.compare(ours, theirs, name)) if answerable else "-"
 
 
 def _bins(asked: Sequence[Asked]) -> list[str]:
@@ -247,7 +235,7 @@ def _bins(asked: Sequence[Asked]) -> list[str]:
         inside = [one for one in given if low <= one.answer.confidence.value < high]
         if inside:
             mean = sum(one.answer.confidence.value for one in inside) / len(inside)
-            right = sum(MEASURES["a page cited is right"](one) for one in inside) / len(inside)
+            right = sum(MEASURES[CITED[1]](one) for one in inside) / len(inside)
             lines.append(_line([f"{low:.2f} to {min(high, 1):.2f}", len(inside), f"{mean:.2f}", f"{right:.2f}"]))
     return lines
 

@@ -69,9 +69,7 @@ def _answer(
     return [(quote.text, str(passages[quote.passage]["id"])) for quote in found]
 
 
-def _known(
-    question: str, passages: Sequence[Passage], quotes: Sequence[Quote], scores: Sequence[float]
-) -> float:
+def _known(question: str, passages: Sequence[Passage], quotes: Sequence[Quote], scores: Sequence[float]) -> float:
     """The most that a passage says to the question: its best score times what it has of the question's terms."""
     held = [_held(question, passage) for passage in passages]
     return max((score * held[quote.passage] for quote, score in zip(quotes, scores, strict=True)), default=0.0)

@@ -145,7 +145,7 @@ async def test_a_document_that_tells_to_refuse_does_not_hide_the_evidence() -> N
 
 
 async def test_a_sentence_that_repeats_the_instructions_is_left_out_and_said_to_be() -> None:
-    """C39 (RELIABILITY): also one glued to what the documents say, which by itself would be partial."""
+    """C42 (RELIABILITY): also one glued to what the documents say, which by itself would be partial."""
     run = Run()
     answer = await asked(said((FACT, ["e1"]), (f"{FACT[:-1]} {wording('answer')[:60]}", ["e1"])), run=run)
     assert (answer.origin, answer.text) == ("model", FACT)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core import prompts
 from rag_core.kit import Kit
 from rag_core.model import Answer, Claim, Confidence, Evidence, Query, Ranking
 from rag_core.run import Run
@@ -20,9 +19,10 @@ from rag_core.stages.answer import (
     gather,
     moved,
     relevant,
+    stated,
     text_of,
 )
-from rag_core.stages.screen import repeats, screen
+from rag_core.stages.screen import screen
 
 ANSWER_S = 60.0
 JUDGE_S = 60.0
@@ -106,8 +106,7 @@ def _stated(drafted: Draft, evidence: Sequence[Evidence], run: Run) -> Sequence[
     """Without a model's sentences that repeat what it was told instead of what it was given."""
     if drafted.local:
         return drafted.sentences
-    told, given = prompts.wording("answer"), [passage.text for passage in evidence]
-    kept = [sentence for sentence in drafted.sentences if not repeats(sentence.text, told, given)]
+    kept = stated(drafted.sentences, evidence)
     if len(kept) < len(drafted.sentences):
         run.degrade("screen", "prompt_repeated", "a sentence repeats the instructions to the model", "left out")
     return kept

@@ -10,6 +10,7 @@ from rag_core.ingestion.text import count_tokens, fits, sentences
 from rag_core.model import Claim, Evidence, Hit, Ranking
 from rag_core.ports import LLM, Reranker
 from rag_core.stages.replies import garbled, read_list, read_object
+from rag_core.stages.screen import repeats
 from rag_core.stages.terms import terms
 
 SENTENCES = 20  # of a model's answer are read
@@ -92,6 +93,12 @@ async def draft(question: str, evidence: Sequence[Evidence], llm: LLM) -> Draft:
         raise garbled("has no sentence")
     given = {passage.id for passage in evidence}
     return Draft(tuple(found), reply.local, 1.0 if reply.local else _certainty(found, given))
+
+
+def stated(said: Sequence[Sentence], evidence: Sequence[Evidence]) -> list[Sentence]:
+    """Without those that repeat what a model is told instead of what it was given."""
+    told, given = prompts.wording("answer"), [passage.text for passage in evidence]
+    return [sentence for sentence in said if not repeats(sentence.text, told, given)]
 
 
 async def extract(question: str, evidence: Sequence[Evidence], reranker: Reranker) -> Draft:

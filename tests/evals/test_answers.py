@@ -38,6 +38,7 @@ def test_a_report_counts_pages_refusals_and_strings_in_each_half() -> None:
     assert rows["BM25's first page is right"] == "0.000 (n = 2) | 0.000 (n = 1) | 0.000 (n = 1)"
     assert rows["unanswerable refused"] == "0.500 (n = 2) | 0.500 (n = 2) | -"
     assert rows["a gold string stands in the answer"] == "1.000 (n = 2) | 1.000 (n = 1) | 1.000 (n = 1)"
+    assert rows["a page cited is right, minus BM25"].startswith("+1.000 ")
     assert rows["0.85 to 0.95"] == "3 | 0.90 | 0.67"
 
 

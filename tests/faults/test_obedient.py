@@ -108,7 +108,7 @@ async def test_instructions_that_are_repeated_are_found_when_they_are_not_left_o
 ) -> None:
     """A planted fault: a model may say what it was told, glued to what a document says."""
     monkeypatch.setattr("rag_core.stages.cite.judge", believe)
-    monkeypatch.setattr("rag_core.pipelines.answer.repeats", lambda *_: False)
+    monkeypatch.setattr("rag_core.stages.answer.repeats", lambda *_: False)
     found = [words async for words, _ in answers([(0, "repeat:")], ObedientLLM())]
     assert found == [["system"]]
 

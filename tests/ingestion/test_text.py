@@ -58,6 +58,7 @@ def test_sentences_are_in_order_and_lose_nothing_but_space(text: str) -> None:
         ),
         ("3.1 What it means\nP0700 names\nno part.", ["3.1 What it means", "P0700 names\nno part."]),
         ("One line\nand the next. Émile 😀 came. Done.", ["One line\nand the next.", "Émile 😀 came.", "Done."]),
+        ("Work | Hours\nBleed it | 2\n\nGo home.", ["Work | Hours", "Bleed it | 2", "Go home."]),
         (" \n ", []),
     ],
 )

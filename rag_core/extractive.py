@@ -12,7 +12,7 @@ from rag_core.stages.terms import WORD, terms
 
 ITEM = re.compile(r"(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")  # of a list, or a row of a table
 ENDED = re.compile(r"[.!?:;][\"'”’)\]]*$")
-VALUE = re.compile(r"(?:[^\W\d_]\S*\s+){2,}.*\d", re.DOTALL)  # a title has its number before it, or is shorter
+VALUE = re.compile(r"(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title has its number before it, or is shorter
 LEANING = re.compile(  # on the sentence before it
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"

@@ -29,6 +29,7 @@ SPARE = 2  # hits for each passage of an answer's evidence: the ranker reads the
 SUMMARIZED_CHARS = 100_000  # some 25,000 tokens: within the window of every current chat model
 SUMMARY_S = 60.0
 CITE_S = 120.0
+CLAIMS = 1000  # of a text to cite: each is embedded, by a hosted model in a call of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,12 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
     """Each sentence of `text` with a verdict, and with the passages of the index that bear on it.
 
     Raises:
+        InvalidRequest: more sentences than `CLAIMS`.
         Unavailable: the store did not answer.
     """
     claims = citing.claims(text)
+    if len(claims) > CLAIMS:
+        raise InvalidRequest("text", f"must have at most {CLAIMS} sentences, this has {len(claims)}: send it in parts")
     if not claims:
         return ()
     asked = citing.labelled(claims)

@@ -1,7 +1,7 @@
 """How citations are written: four renderings of one record (C31).
 
 In what is rendered every square bracket is a citation's: those of documents and models become round ones, and their
-line breaks spaces, so that no title or quote can end a citation or pass for one.
+line breaks spaces, so that no title or quote can end a citation or pass for one. A tag in a title or quote is text.
 """
 
 import re
@@ -13,6 +13,7 @@ from rag_core.model import Answer, Citation, Claim, Evidence, Span
 Style = Literal["numbers", "pages", "sections", "badges"]
 SNIPPET = 160  # characters of a badge's quote
 ROUND = str.maketrans("[]", "()")
+PLAIN = str.maketrans("[]<", "()‹")  # also a tag, as in what is answered
 LINK = re.compile(r"https?://[!#-;=?-Z^-~]+")  # printable ASCII but for quotes, brackets and backslashes
 
 Passage = tuple[str, str]  # a chunk's id and the words quoted
@@ -123,7 +124,7 @@ def where(place: Span | None, page_label: str | None = None) -> str:
 
 
 def _escaped(text: str) -> str:
-    return plain(text).translate(ROUND)
+    return plain(text).translate(PLAIN)
 
 
 def _shortened(text: str) -> str:

@@ -165,6 +165,12 @@ async def test_each_sentence_is_cited() -> None:
     assert run.degraded == []
 
 
+async def test_a_text_of_more_sentences_than_can_be_paid_for_is_refused() -> None:
+    """RELIABILITY: each would be a call of its own to a hosted embedder, all at once."""
+    with pytest.raises(InvalidRequest, match="1000 sentences"):
+        await cite("- a\n" * 1001, SCOPE, kit(await filled(*MANUAL)), Run())
+
+
 async def test_without_a_ranker_citations_are_by_rule_and_never_verified() -> None:
     """S1-59."""
     run = Run()

@@ -125,5 +125,13 @@ def test_every_bracket_is_a_citations_whatever_a_document_says(
         assert plain(below) == below
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_a_tag_in_what_a_document_says_of_itself_is_text(style: Style) -> None:
+    """RELIABILITY: a reader's browser fetches nothing because it stands in a title, a heading or a quote."""
+    image = "<img src=//a.example/x>"
+    said = citation(title=image, quote=image, section=(image,), page_label=image, metadata={"stage": image})
+    assert "<img" not in cited_text(answer(("Change it.", (said,))), style)
+
+
 def test_a_document_cannot_steer_the_terminal() -> None:
     assert plain("red \x1b[31m text\nand \x07 bell") == "red [31m text and bell"

@@ -14,6 +14,7 @@ from rag_core.stages.wording import MONTHS, Word, words
 
 CLOSE = 0.75  # share of the claim's words a passage must have for a wrong number in it to be a contradiction
 ASIDE = 6  # words of a part inside a sentence that may be left out without a comma
+MOST = 40_000  # words of the claim times words of the passage: text made for it takes the square of that and more
 CRITICAL = frozenset(["number", "unit", "date", "code", "name", "negation", "quantity", "modality"])
 
 
@@ -68,6 +69,8 @@ def agreement(claim: str, passage: str) -> Agreement:
     said, given = words(claim), words(passage)
     if not said:
         return Agreement(("word: none",), 0.0, contradicts=False)
+    if len(said) * len(given) > MOST and [w.form for w in said] != [w.form for w in given]:
+        return Agreement((f"length: {len(said)} words",), 0.0, contradicts=False)
     taken, missing = _aligned(said, given)
     free = [word for n, word in enumerate(given) if n not in taken]
     wrong = [(_kind(said, n, free), said[n].raw) for n in missing]
@@ -155,7 +158,7 @@ def _apart(given: Sequence[Word], gap: range) -> bool:
     ):
         return False
     if gap.start == 0:
-        return _marked(after.replace(":", "")) or inside[-1].form in _JOINING
+        return inside[-1].form in _JOINING or (not forms & _NEGATION and _marked(after.replace(":", "")))
     if gap.stop == len(given):
         return not forms & _NEGATION and (_marked(inside[0].before) or inside[0].form in _PREPOSITIONS | _JOINING)
     return _aside(inside, given[gap.stop])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rag_core import extractive, prompts
-from rag_core.ingestion.text import count_tokens, fits, sentences
+from rag_core.ingestion.text import count_tokens, decode, encode, fits, sentences
 from rag_core.model import Claim, Evidence, Hit, Ranking
 from rag_core.ports import LLM, Reranker
 from rag_core.stages.replies import garbled, read_list, read_object
@@ -44,14 +44,15 @@ def gather(question: str, hits: Ranking, *, limit: int, tokens: int) -> tuple[Ev
     """The best `limit` hits as evidence of at most `tokens` together (o200k_base), best first.
 
     Each is given whole as long as there is room; the one that no longer fits is cut to whole sentences around what the
-    question asks, and what comes after it is left out. One that says what a better one says is passed over.
+    question asks, and what comes after it is left out; of the best one at least the beginning is given. One that says
+    what a better one says is passed over.
     """
     evidence: list[Evidence] = []
     for hit in _distinct(hits)[:limit]:
         part = _fitting(question, hit.chunk.content, tokens)
-        if part is None:
+        if part is None and evidence:
             break
-        evidence.append(Evidence(f"e{len(evidence) + 1}", hit, *part))
+        evidence.append(Evidence(f"e{len(evidence) + 1}", hit, *(part or _beginning(hit.chunk.content, tokens))))
         tokens -= count_tokens(evidence[-1].text)
     return tuple(evidence)
 
@@ -191,3 +192,8 @@ def _fitting(question: str, content: str, tokens: int) -> tuple[int, int] | None
         taken = max(beside, key=asked.__getitem__)
         first, last, left = min(first, taken), max(last, taken), left - sizes[taken]
     return ranges[first][0], ranges[last][1]
+
+
+def _beginning(content: str, tokens: int) -> tuple[int, int]:
+    """Of a passage in which no sentence fits."""
+    return 0, len(decode(encode(content)[:tokens]))

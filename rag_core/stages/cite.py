@@ -5,6 +5,7 @@ relevant; a sentence of two statements may have a passage for each. One that a p
 the reason and the passage. Anything else that is near is partial: the reader is shown the quote. See docs/citations.md.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from rag_core.index import Index
 from rag_core.ingestion.text import sentences
 from rag_core.model import Asked, Chunk, Citation, Claim, Evidence, Ranking, Scope, SearchType, Verdict
 from rag_core.ports import Probe, Reranker
-from rag_core.stages.agree import agreement
+from rag_core.stages.agree import Agreement, agreement
 from rag_core.stages.retrieve import Vectors
 from rag_core.stages.terms import terms
 
@@ -81,19 +82,28 @@ def judge_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]
 
 
 async def _judged(claim: Claim, evidence: Sequence[Evidence], reranker: Reranker) -> Claim:
-    passages = _closest(claim.text, evidence)
+    passages = await asyncio.to_thread(_closest, claim.text, evidence)
     whole = await _verified(claim.text, passages, reranker)
     if whole:
         return _concluded(claim, "verified", whole)
-    parts = [await _verified(part, _closest(part, evidence), reranker) for part in _parts(claim.text)]
-    if parts and all(parts):
-        return _concluded(claim, "verified", [citation for part in parts for citation in part[:1]])
+    if parts := await _each_verified(_parts(claim.text), evidence, reranker):
+        return replace(claim, verdict="verified", citations=parts)
     return await _doubted(claim, passages, reranker)
+
+
+async def _each_verified(
+    parts: Sequence[str], evidence: Sequence[Evidence], reranker: Reranker
+) -> tuple[Citation, ...]:
+    """A citation for each part, also two of one chunk, each passage once; none unless every part has one."""
+    found = [await _verified(part, await asyncio.to_thread(_closest, part, evidence), reranker) for part in parts]
+    cited = [citations[0] for citations in found if citations]
+    return tuple({(c.chunk_id, c.quote): c for c in cited}.values()) if len(cited) == len(parts) else ()
 
 
 async def _verified(said: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
     """Citations of the passages that say it word by word, and that the ranker finds relevant: the shortest that do."""
-    cited = await _cited(said, [p for p in passages if agreement(said, p.text).agrees], reranker)
+    compared = await asyncio.to_thread(_compared, said, passages)
+    cited = await _cited(said, [passage for found, passage in compared if found.agrees], reranker)
     return [one for one in cited if not any(_within(other, one) for other in cited)]
 
 
@@ -112,13 +122,17 @@ async def _doubted(claim: Claim, passages: Sequence[Passage], reranker: Reranker
     near = [passage for passage in passages if passage.said >= TOUCHED]
     if not near:
         return claim
-    compared = [(agreement(claim.text, passage.text), passage) for passage in near]
+    compared = await asyncio.to_thread(_compared, claim.text, near)
     found, closest = max(compared, key=lambda one: (one[0].shared, one[1].start - one[1].end))
     if found.contradicts:
         return _concluded(claim, "unsupported", [_citation(closest, closest.said)], found.reasons)
     cited = await _cited(claim.text, near, reranker)
     cited = cited or [_citation(passage, passage.said) for passage in near if passage.said >= SAID]
     return _concluded(claim, "partial", cited, found.reasons or UNSURE) if cited else claim
+
+
+def _compared(said: str, passages: Sequence[Passage]) -> list[tuple[Agreement, Passage]]:
+    return [(agreement(said, passage.text), passage) for passage in passages]
 
 
 def _ruled(claim: Claim, evidence: Sequence[Evidence]) -> Claim:

@@ -5,7 +5,7 @@ Unlike `terms`, nothing is left out but articles and the like: "not", "may", "by
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 
 from rag_core.stages.terms import term
 
@@ -64,6 +64,7 @@ _SPELLED = {
     ),
 }
 _MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_EXACT = Context(prec=100_000)  # digits: the usual 28 make one of two long serial numbers
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 
 # Written otherwise, but the same: put into one form before the words are taken.
@@ -151,7 +152,7 @@ _FORMS |= {term(month[:3]): month for month in MONTHS if month != "may"} | {mont
 _FORMS["sept"] = "september"
 
 _TOKEN = re.compile(
-    r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3})++(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
     r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_]{1,3})(?![\w-]))"
     r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, else words
@@ -210,7 +211,8 @@ def _forms(found: re.Match[str]) -> list[str]:
     if found["number"]:
         factor = _MAGNITUDES.get((found["magnitude"] or "").lower(), 1)
         negative = found["sign"] in ("-", "−") if found["sign"] else False
-        amount = _number(Decimal(found["digits"].replace(",", "")) * factor * (-1 if negative else 1))
+        digits = Decimal(found["digits"].replace(",", ""))
+        amount = _number(_EXACT.multiply(digits, -factor if negative else factor))
         return [amount, *([_CURRENCIES[found["sign"]]] if found["sign"] in _CURRENCIES else [])]
     if found["measure"]:
         return [_number(Decimal(found["amount"])), _form(found["unit"])]
@@ -218,10 +220,7 @@ def _forms(found: re.Match[str]) -> list[str]:
 
 
 def _number(amount: Decimal) -> str:
-    try:
-        return format(amount.normalize(), "f")
-    except InvalidOperation:  # more digits than any number has
-        return str(amount)
+    return format(amount.normalize(_EXACT), "f")
 
 
 def _form(word: str) -> str:

@@ -214,6 +214,16 @@ def test_running_heads_and_page_numbers_are_left_out_and_said_so() -> None:
     assert extraction.notes == ("headers, footers and page numbers that stand on most pages were left out",)
 
 
+def test_titles_that_differ_in_their_number_are_kept_at_the_top_of_every_page() -> None:
+    """No text is lost: "Step 2" in large type is a heading, "Page 2" in small type a page number."""
+    pages = [
+        lines(f"Step {n}", y=790, size=20, font="B") + lines(*PROSE) + lines(f"Page {n}", y=30) for n in range(1, 6)
+    ]
+    extraction = made(*pages)
+    assert [block.text for block in extraction.blocks if block.kind == "heading"] == [f"Step {n}" for n in range(1, 6)]
+    assert not any("Page" in text for text in texts(extraction))
+
+
 def test_the_number_printed_on_a_page_is_known() -> None:
     labels = b"/PageLabels<</Nums[0<</S/r>>2<</S/D>>]>>"
     extraction = extract(pdf(*[lines(f"Page {n} of text.") for n in range(3)], catalog=labels), "made.pdf")

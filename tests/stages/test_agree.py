@@ -138,3 +138,25 @@ def test_no_text_makes_the_expressions_slow(text: str) -> None:
     began = time.process_time()
     words(text)
     assert time.process_time() - began < 4
+
+
+def test_a_text_made_to_be_compared_for_minutes_is_not_and_a_long_one_agrees_with_itself() -> None:
+    """C11 (RELIABILITY): every word stands in the passage hundreds of times, never beside the same one."""
+    passage = "The " + "pump oil valve " * 400
+    found = agreement("pump valve " * 2000, passage)
+    assert found.reasons == ("length: 4000 words",)
+    assert not found.contradicts
+    assert agreement(passage, passage).agrees
+
+
+def test_long_numbers_that_differ_in_their_last_digit_are_two() -> None:
+    """S4-27: the 28 digits of decimal arithmetic would make them one."""
+    serial = "Serial 1234567890123456789012345678901{} is recalled."
+    assert reasons(serial.format(2), serial.format(3)) == ("number: 12345678901234567890123456789012",)
+    assert not reasons(serial.format(2), serial.format(2))
+
+
+def test_a_negation_set_off_before_what_is_said_is_not_left_out() -> None:
+    """S4-27: but one of another statement may be."""
+    assert reasons("Staff may fly first class.", "Under no circumstances, staff may fly first class.")
+    assert not reasons("The valve opens.", "The pump does not run, and the valve opens.")

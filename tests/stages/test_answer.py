@@ -1,4 +1,5 @@
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -207,3 +208,19 @@ def test_coverage_is_the_share_of_the_questions_terms_in_evidence_and_titles() -
     assert coverage("When do Honda brakes rust?", evidence(BRAKES, title="Honda")) == 1.0
     assert coverage("When do Honda brakes squeal?", evidence(BRAKES)) == pytest.approx(1 / 3)
     assert extractive.ITEM.match("3. Drain it")
+
+
+def test_of_the_best_passage_at_least_the_beginning_is_evidence() -> None:
+    """C49 (RELIABILITY): without it a passage with no full stop would be told as nothing found."""
+    unbroken = "pump " * 3000
+    found = gather("Which pump?", [hit("a", content=unbroken), hit("b", content=BRAKES)], limit=2, tokens=100)
+    assert (found[0].hit.chunk.id, found[0].start) == ("a", 0)
+    assert 0 < count_tokens(found[0].text) <= 100
+
+
+def test_looking_for_a_value_takes_time_that_grows_with_the_text_only() -> None:
+    """C11 (RELIABILITY): a passage of many words without a figure took seconds."""
+    began = time.process_time()
+    assert extractive.VALUE.match("ab " * 40_000) is None
+    assert time.process_time() - began < 1
+    assert extractive.VALUE.match("Resistance of solenoid A, 11 to 15 ohms")

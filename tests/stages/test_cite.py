@@ -1,9 +1,11 @@
+import threading
 from dataclasses import replace
 
 import pytest
 
 from rag_core.errors import Unavailable
 from rag_core.model import Claim, Evidence, Hit, Span
+from rag_core.stages.agree import Agreement, agreement
 from rag_core.stages.cite import as_evidence, claims, judge, judge_by_rule
 from tests.fakes import Down, OverlapReranker, chunk
 
@@ -110,6 +112,29 @@ async def test_a_sentence_of_two_statements_is_verified_by_a_passage_for_each() 
     assert true.verdict == "verified"
     assert {citation.chunk_id for citation in true.citations} == {"a", "b"}
     assert false.verdict != "verified"
+
+
+async def test_both_statements_are_cited_where_one_chunk_has_them_apart() -> None:
+    """S1-59: a verdict on the whole sentence has the words for the whole of it."""
+    content = "The pump runs at 30 bar. Oil is changed once a year. The valve opens at 5 bar."
+    said = "The pump runs at 30 bar, and the valve opens at 5 bar."
+    claim = await judged(said, content)
+    assert claim.verdict == "verified"
+    assert [c.quote for c in claim.citations] == ["The pump runs at 30 bar.", "The valve opens at 5 bar."]
+
+
+async def test_words_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RELIABILITY: a long text that is checked keeps no other request waiting."""
+    where: set[str] = set()
+
+    def noted(said: str, passage: str) -> Agreement:
+        where.add(threading.current_thread().name)
+        return agreement(said, passage)
+
+    monkeypatch.setattr("rag_core.stages.cite.agreement", noted)
+    assert (await judged("The pump of model BP-4471 runs.")).verdict == "verified"
+    assert where
+    assert threading.main_thread().name not in where
 
 
 async def test_only_the_evidence_is_searched_and_cited() -> None:

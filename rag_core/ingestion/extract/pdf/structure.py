@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import quantiles
+from statistics import median, quantiles
 
 from rag_core.ingestion.extract.pdf.lines import Strip, box_around, is_mark, joined, rows
 from rag_core.ingestion.extract.pdf.order import regions
@@ -57,7 +57,7 @@ class Part:
 
 
 def furniture(pages: Sequence[Page]) -> set[tuple[str, int]]:
-    """What stands in the margins of most pages at the same height, whatever its numbers: headers, footers, numbers.
+    """What stands in the margins of most pages at the same height, as `trace` tells: headers, footers, numbers.
 
     Pages with nothing between their margins are not asked: there it is the text.
     """
@@ -123,8 +123,14 @@ def _in_margin(page: Page, strip: Strip) -> bool:
 
 
 def trace(page: Page, strip: Strip) -> tuple[str, int]:
-    """The text whatever its numbers, and its height in fiftieths of the page."""
-    return _DIGITS.sub("#", strip.text), round(50 * strip.box[3] / page.height)
+    """The text whatever its numbers, but for those of a title ("Step 2"), and its height in fiftieths of the page."""
+    text = strip.text if _is_large(page, strip) else _DIGITS.sub("#", strip.text)
+    return text, round(50 * strip.box[3] / page.height)
+
+
+def _is_large(page: Page, strip: Strip) -> bool:
+    """Whether it is words in larger type than most of the page."""
+    return strip.size > LARGER * median(s.size for s in page.strips) and any(map(str.isalpha, strip.text))
 
 
 def _paragraphs(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) -> Iterator[Part]:

@@ -5,17 +5,25 @@ from functools import cache
 
 import azure.functions as func
 
-from functions import http
-from functions.routes import OPERATIONS
+from functions import http, triggers
+from functions.routes import OPERATIONS, RAG_QUERY, opened
 from rag_core import bootstrap, settings
 from rag_core.kit import Kit
 
 
-def build(get_settings: Callable[[], settings.Settings], get_kit: Callable[[], Kit] | None = None) -> func.FunctionApp:
-    """An app over the parts that these settings choose, unless others are given."""
+def build(
+    get_settings: Callable[[], settings.Settings],
+    get_kit: Callable[[], Kit] | None = None,
+    *,
+    public_query: bool = False,
+) -> func.FunctionApp:
+    """An app over the parts that these settings choose, unless others are given. A public query wants no key."""
+    operations = opened(OPERATIONS, RAG_QUERY) if public_query else OPERATIONS
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
-    http.mount(application, OPERATIONS, get_settings, get_kit or cache(lambda: bootstrap.build(get_settings())))
+    parts = get_kit or cache(lambda: bootstrap.build(get_settings()))
+    http.mount(application, operations, get_settings, parts)
+    triggers.mount(application, get_settings, parts)
     return application
 
 
-app = build(cache(settings.load))
+app = build(cache(settings.load), public_query=settings.public_query())

@@ -33,15 +33,23 @@ def load(directory: Path, *, queries: int | None = None) -> Collection:
     """Read a folder, with its first `queries` answerable queries. Raises Misconfigured, naming the file at fault."""
     try:
         passages = tuple(Passage(str(r["_id"]), r.get("title") or "", r["text"]) for r in records(corpus(directory)))
-        split = directory / "qrels" / "test.tsv"
-        judgements = _judgements(split if split.is_file() else directory / "qrels.tsv")
-        asked = {str(r["_id"]): r["text"] for r in records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None
     except (OSError, KeyError, ValueError) as failure:
-        raise Misconfigured(f"{directory} is not a BEIR folder: {type(failure).__name__}: {failure}") from failure
+        raise _unlike(directory, failure) from failure
+    return Collection(directory.name, passages, *questions(directory, queries=queries))
+
+
+def questions(directory: Path, *, queries: int | None = None) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
+    """The first `queries` answerable queries and their judgements, without the corpus. Raises as `load` does."""
+    try:
+        split = directory / "qrels" / "test.tsv"
+        judgements = _judgements(split if split.is_file() else directory / "qrels.tsv")
+        asked = {str(r["_id"]): r["text"] for r in records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
+    except (OSError, KeyError, ValueError) as failure:
+        raise _unlike(directory, failure) from failure
     chosen = dict(list(asked.items())[:queries])
-    return Collection(directory.name, passages, chosen, {id: judgements[id] for id in chosen})
+    return chosen, {id: judgements[id] for id in chosen}
 
 
 def corpus(directory: Path) -> Path:
@@ -52,6 +60,10 @@ def corpus(directory: Path) -> Path:
 def records(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
+
+
+def _unlike(directory: Path, failure: Exception) -> Misconfigured:
+    return Misconfigured(f"{directory} is not a BEIR folder: {type(failure).__name__}: {failure}")
 
 
 def _judgements(path: Path) -> dict[str, dict[str, int]]:

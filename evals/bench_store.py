@@ -1,6 +1,9 @@
-"""The embedded store beside LanceDB: the same chunks, vectors and questions, asked in turns in one run.
+"""The embedded store beside LanceDB, or beside our own in PostgreSQL: the same chunks, vectors and questions, asked
+in turns in one run.
 
-python -m evals.bench_store [--sizes 10000,100000] [--questions 60]
+python -m evals.bench_store [--sizes 10000,100000] [--questions 60] [--postgres postgresql://...]
+
+The database has to be empty.
 """
 
 import argparse
@@ -23,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_core.model import Chunk, Document, Filter, Scope
-from rag_core.ports import Probe
+from rag_core.ports import ChunkStore, Probe
 from rag_core.providers import local_models
 from rag_core.providers.local_embedder import LocalEmbedder
 from rag_core.stores.embedded import EmbeddedStore
@@ -104,16 +107,16 @@ def made(size: int, questions: int, real: Floats) -> Data:
     return Data(texts, tiled(real, size, draw), asked, tiled(real[draw.permutation(len(real))], questions, draw))
 
 
-async def ours(data: Data, folder: Path) -> Contestant:
-    store = EmbeddedStore(folder)
+async def ours(data: Data, store: ChunkStore, name: str) -> Contestant:
+    """Any store behind our port."""
     began = time.perf_counter()
     for first in range(0, len(data.texts), PER_DOCUMENT):
         part = range(first, min(first + PER_DOCUMENT, len(data.texts)))
-        name = f"document {first}"
+        title = f"document {first}"
         chunks = [
-            Chunk(str(i), name, i, data.texts[i], "", name, str(i), metadata={"group": data.group(i)}) for i in part
+            Chunk(str(i), title, i, data.texts[i], "", title, str(i), metadata={"group": data.group(i)}) for i in part
         ]
-        document = Document(name, SCOPE.workflow_id, "", name, name, "bench")
+        document = Document(title, SCOPE.workflow_id, "", title, title, "bench")
         vectors = data.vectors[part.start : part.stop].tolist()
         await store.replace_document(document, chunks, vectors, SCOPE, space="bench")
     loaded = time.perf_counter()
@@ -124,13 +127,21 @@ async def ours(data: Data, folder: Path) -> Contestant:
 
     await ask(Probe("first", data.asked[0], data.probes[0].tolist()))
     return Contestant(
-        "embedded",
+        name,
         loaded - began,
         time.perf_counter() - began,
         lambda words, vector: ask(Probe("q", words, vector.tolist())),
         lambda words, vector: ask(Probe("q", words, vector.tolist()), Filter("metadata.group", "eq", 3)),
         lambda words, vector: ask(Probe("q", "", vector.tolist())),
     )
+
+
+async def served(data: Data, url: str) -> Contestant:
+    from rag_core.stores.postgres import PostgresStore
+
+    store = PostgresStore(url, dimensions=data.vectors.shape[1])
+    await store.setup()
+    return await ours(data, store, "PostgreSQL")
 
 
 async def lance(data: Data, folder: Path) -> Contestant:
@@ -204,8 +215,9 @@ def spread(times: Sequence[float]) -> str:
     return f"{statistics.median(times):.2f} | {statistics.quantiles(times, n=20)[-1]:.2f}"
 
 
-async def bench(sizes: Sequence[int], questions: int) -> None:
-    versions = f"Python {platform.python_version()}, lancedb {version('lancedb')}"
+async def bench(sizes: Sequence[int], questions: int, postgres: str | None) -> None:
+    peer = "psycopg" if postgres else "lancedb"
+    versions = f"Python {platform.python_version()}, {peer} {version(peer)}"
     print(
         f"{datetime.now(UTC):%d %B %Y}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores, ", end=""
     )
@@ -221,15 +233,18 @@ async def bench(sizes: Sequence[int], questions: int) -> None:
     for size in sizes:
         data = made(size, questions, real)
         with tempfile.TemporaryDirectory() as folder:
-            await compare(data, [await ours(data, Path(folder) / "ours"), await lance(data, Path(folder) / "lance")])
+            mine = await ours(data, EmbeddedStore(Path(folder) / "ours"), "embedded")
+            other = await served(data, postgres) if postgres else await lance(data, Path(folder) / "lance")
+            await compare(data, [mine, other])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--postgres", help="the address of an empty database, asked in place of LanceDB")
     given = parser.parse_args()
-    asyncio.run(bench([int(size) for size in given.sizes.split(",")], given.questions))
+    asyncio.run(bench([int(size) for size in given.sizes.split(",")], given.questions, given.postgres))
 
 
 if __name__ == "__main__":

@@ -14,11 +14,17 @@ async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
     """An answer with its citations; that nobody knows is one too."""
     from functions import wire
 
-    preset = chosen(asked, call)
+    preset = chosen(_numbered(asked), call)
     scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
     query = preset.query(asked.query, scope, filters=wire.filters(asked))
     answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
     return reply.answered(answer, query, preset, call.run, asked.style)
+
+
+def _numbered(asked: "AskRequest") -> "AskRequest":
+    """With `max_results` under the names that it has here (C01)."""
+    most = asked.max_results
+    return asked.model_copy(update={"top_k": asked.top_k or most, "top_n": asked.top_n or most})
 
 
 async def extract_citations(asked: "CitationsRequest", call: Call) -> dict[str, Any]:

@@ -23,7 +23,8 @@ async def consult_rag(asked: "ConsultRequest", call: Call) -> dict[str, Any]:
 
 def chosen(asked: "ConsultRequest | AskRequest", call: Call) -> presets.Preset:
     """The preset that a request means; what in it has no effect is told in the reply's warnings."""
-    preset, without_effect = presets.choose(**asked.model_dump(include=CHOICES))
+    said = asked.model_dump(include=CHOICES)
+    preset, without_effect = presets.choose(**said, house=call.settings.house)
     for advice in without_effect:
         call.run.warn("no_effect", advice)
     return preset

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from functions import jobs
 from functions.routes import Call
 from rag_core import lifecycle, reply, service
 from rag_core.errors import InvalidRequest
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload
-from rag_core.ingestion.indexing import index_document as index_upload
-from rag_core.model import Block
+from rag_core.ingestion.indexing import Upload
+from rag_core.ingestion.long_work import Indexer
+from rag_core.model import Block, Job
 
 if TYPE_CHECKING:
     from functions.wire import (
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 
 
 async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
-    upload, chunking = _upload(asked), _chunking(asked.chunking)
-    scope, limits = call.scope(asked.workflow_id), Limits(call.settings.max_upload_bytes, call.settings.parse_timeout_s)
-    indexed = await index_upload(upload, scope, call.kit, call.run, chunking=chunking, limits=limits)
+    indexer = Indexer(call.kit, call.run, jobs.terms(call.settings))
+    upload, chunking, scope = _upload(asked), _chunking(asked.chunking), call.scope(asked.workflow_id)
+    later, key = asked.later or _prefers_later(call), asked.idempotency_key or _key(call)
+    indexed = await indexer.index(upload, scope, chunking=chunking, key=key, later=later)
+    if isinstance(indexed, Job):
+        return jobs.accepted(indexed, call)
     return {"success": True, **asdict(indexed), "workflow_id": asked.workflow_id, **reply.diary(call.run)}
 
 
@@ -50,7 +54,8 @@ async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str,
 
 async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
     scope = call.scope(asked.workflow_id)
-    await lifecycle.delete(asked.document_id, scope, call.kit.index, call.run, purge=asked.purge)
+    await call.kit.jobs.supersede(asked.document_id, scope)
+    await lifecycle.delete(asked.document_id, scope, call.kit, call.run, purge=asked.purge)
     return {
         "success": True,
         "document_id": asked.document_id,
@@ -70,6 +75,19 @@ async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any
         "workflow_id": asked.workflow_id,
         **reply.diary(call.run),
     }
+
+
+def _prefers_later(call: Call) -> bool:
+    """RFC 7240, section 4.1."""
+    wishes = call.headers.get("prefer", "").split(",")
+    return "respond-async" in [wish.partition(";")[0].strip().lower() for wish in wishes]
+
+
+def _key(call: Call) -> str | None:
+    given = call.headers.get("idempotency-key", "").strip('"')
+    if len(given) > 128 or not given.isprintable():
+        raise InvalidRequest("Idempotency-Key", "must have at most 128 printable characters")
+    return given or None
 
 
 def _chunking(asked: "ChunkingOptions") -> Chunking:

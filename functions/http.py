@@ -17,7 +17,7 @@ import azure.functions as func
 
 from functions.routes import Call, Operation, Principal
 from rag_core import errors
-from rag_core.errors import InvalidRequest, RagError, TooLarge, UnsupportedDocument
+from rag_core.errors import Forbidden, InvalidRequest, RagError, TooLarge, UnsupportedDocument
 from rag_core.kit import Kit
 from rag_core.run import Run
 from rag_core.settings import Settings
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 STATUS: Mapping[type[RagError], int] = {
     errors.InvalidRequest: 400,
+    errors.Forbidden: 403,
     errors.NotFound: 404,
     errors.Conflict: 409,
     errors.TooLarge: 413,
@@ -41,6 +42,7 @@ MAX_BODY = 1024 * 1024
 MAX_DEPTH = 32  # the deepest request of ours has 4
 
 PRINCIPAL = "x-ms-client-principal"
+ROLE_CLAIMS = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
 USER_CLAIMS = (  # the object id first: it is the same in every application of a tenant
     "http://schemas.microsoft.com/identity/claims/objectidentifier",
     "oid",
@@ -71,10 +73,11 @@ def _handler(
             settings = get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
             who = principal(req.headers, settings.workflow_claim) if settings.trust_principal else Principal()
+            _admit(who, operation)
             request = await asyncio.to_thread(read, req, operation, settings)
-            call = Call(settings, get_kit(), run, who)
+            call = Call(settings, get_kit(), run, who, req.headers)
             reply = await resolve_name(operation.handler)(request, call)
-            return written(207 if reply.get("failed") else 200, reply)
+            return written(_status(reply, operation), reply)
         except RagError as error:
             return refused(error, run_id)
         except Exception:
@@ -82,6 +85,17 @@ def _handler(
             return refused(RagError("failed by a fault of ours, logged under this run_id", code="internal"), run_id)
 
     return handle
+
+
+def _status(reply: Mapping[str, Any], operation: Operation) -> int:
+    if operation.accepted and "status_url" in reply:
+        return 202
+    return 207 if reply.get("failed") else 200
+
+
+def _admit(who: Principal, operation: Operation) -> None:
+    if operation.role and operation.role not in who.roles:
+        raise Forbidden(f"this wants the role {operation.role} in the credential of the platform's authentication")
 
 
 def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
@@ -92,7 +106,8 @@ def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any
 
     model = getattr(wire, operation.request)
     if req.method == "GET":
-        texts = {name: value for name, value in req.params.items() if name != "code"}  # `code` is the function key
+        given = {**req.params, **req.route_params}
+        texts = {name: value for name, value in given.items() if name != "code"}  # `code` is the function key
         return wire.parse(model, _printable(texts), texts=True)
     if req.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise UnsupportedDocument("the body must be application/json", code="unsupported_media_type")
@@ -183,7 +198,8 @@ def principal(headers: Mapping[str, str], workflow_claim: str | None = None) -> 
     if header and not users:
         raise _invalid_principal()
     workflows = _of(workflow_claim, claims) if workflow_claim else None
-    return Principal(users[0] if users else None, _of("groups", claims), workflows)
+    roles = tuple(role for kind in ROLE_CLAIMS for role in _of(kind, claims))
+    return Principal(users[0] if users else None, _of("groups", claims), workflows, roles)
 
 
 def _claims(header: str) -> list[tuple[str, str]]:

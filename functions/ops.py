@@ -8,6 +8,7 @@ from rag_core import reply
 
 STATUSES = {
     400: "The request is wrong; `field` says where.",
+    403: "Not with this credential.",
     404: "Not there, or not the caller's.",
     409: "An earlier step is missing, or the index holds another model's vectors.",
     413: "Over a stated limit.",
@@ -44,13 +45,15 @@ def description() -> dict[str, Any]:
     from functions import wire
 
     requests = [operation.request for operation in OPERATIONS if operation.request]
-    schemas = wire.schemas(requests, [REFUSAL, *(operation.reply for operation in OPERATIONS)])
+    replies = [name for operation in OPERATIONS for name in (operation.reply, operation.accepted) if name]
+    schemas = wire.schemas(requests, [REFUSAL, *replies])
+    queried = {operation.request for operation in OPERATIONS if operation.methods == ("GET",)}  # told as parameters
     return {
         "openapi": "3.1.0",
         "info": {"title": "azure-rag", "version": VERSION},
         "paths": {f"/{operation.route}": _path(operation, schemas) for operation in OPERATIONS},
         "components": {
-            "schemas": schemas,
+            "schemas": {name: schema for name, schema in schemas.items() if name not in queried},
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-functions-key"}},
         },
     }
@@ -64,16 +67,22 @@ def _operation(operation: Operation, method: str, schemas: dict[str, Any]) -> di
     first = method == operation.methods[-1]
     asked = _parameters(operation, schemas) if method == "GET" else _body(operation)
     refusals = {str(status): _content(STATUSES[status], REFUSAL) for status in operation.refusals}
-    partly = (
-        {"207": _content("Done in part: `failed` names what is not.", operation.reply)} if operation.partial else {}
-    )
     return {
         "operationId": operation.name if first else f"{operation.name}_{method.lower()}",
         "summary": operation.summary,
         "security": [] if operation.anonymous else [{"key": []}],
         **asked,
-        "responses": {"200": _content("Done.", operation.reply), **partly, **refusals},
+        "responses": {"200": _content("Done.", operation.reply), **_unfinished(operation), **refusals},
     }
+
+
+def _unfinished(operation: Operation) -> dict[str, Any]:
+    """The good answers of which something is still to come."""
+    told = {
+        "202": ("Taken on; `status_url` says how far it is.", operation.accepted),
+        "207": ("Done in part: `failed` names what is not.", operation.reply if operation.partial else None),
+    }
+    return {status: _content(words, model) for status, (words, model) in told.items() if model}
 
 
 def _parameters(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +92,7 @@ def _parameters(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]
     parameters = [
         {
             "name": name,
-            "in": "query",
+            "in": "path" if f"{{{name}}}" in operation.route else "query",
             "required": name in model.get("required", ()),
             "schema": schema,
             **({"example": example[name]} if name in example else {}),

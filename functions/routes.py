@@ -1,7 +1,7 @@
 """The whole HTTP surface as one list: routes, OpenAPI and the tests are read off it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rag_core.errors import NotFound
@@ -18,6 +18,7 @@ class Principal:
     user_id: str | None = None
     groups: tuple[str, ...] = ()
     workflows: tuple[str, ...] | None = None
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Call:
     kit: Kit
     run: Run
     who: Principal = Principal()
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> Scope:
         """Whose documents the request is about. Raises NotFound for a workflow that is not the caller's to name."""
@@ -42,7 +44,9 @@ class Operation:
 
     `request` and `reply` name models of `functions.wire`; an operation without a request model reads nothing.
     `refusals` are the statuses it can answer besides 200. `uploads` carry a document and may be as large as
-    one; `anonymous` needs no function key. A `partial` operation answers 207 when its reply names what `failed`.
+    one; `anonymous` needs no function key, and a `role` is wanted of the caller's credential besides it. A `partial`
+    operation answers 207 when its reply names what `failed`, one with a model of an `accepted` reply 202 for work that
+    goes on. `{name}` in a route is a field of the request.
     """
 
     name: str
@@ -55,10 +59,13 @@ class Operation:
     refusals: tuple[int, ...]
     uploads: bool = False
     partial: bool = False
+    accepted: str | None = None
     anonymous: bool = False
+    role: str | None = None
     example: Mapping[str, Any] | None = None
 
 
+RAG_QUERY = "rag_query"
 OPERATIONS = (
     Operation(
         name="consult_rag",
@@ -83,6 +90,30 @@ OPERATIONS = (
         example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
     ),
     Operation(
+        name=RAG_QUERY,
+        route="api/rag/query",
+        methods=("POST",),
+        handler="functions.proposals:query",
+        summary="Answer a question from the proposals, with each proposal and stage cited once.",
+        request="ProposalQuery",
+        reply="ProposalReply",
+        refusals=(400, 404, 409, 413, 415, 503, 504),
+        example={"query": "Which proposals add FXS?", "filters": {"stage": ["forum"], "status": ["active"]}, "topK": 5},
+    ),
+    Operation(
+        name="rag_ingest",
+        route="api/rag/ingest",
+        methods=("POST",),
+        handler="functions.proposals:ingest",
+        summary="Index the proposals of the configured source; for administrators.",
+        request="IngestRequest",
+        reply="IngestReply",
+        refusals=(400, 403, 404, 409, 413, 415, 503, 504, 507),
+        partial=True,
+        role="admin",
+        example={"clear": False},
+    ),
+    Operation(
         name="index_document",
         route="api/index_document",
         methods=("POST",),
@@ -93,12 +124,24 @@ OPERATIONS = (
         refusals=(400, 404, 409, 413, 415, 422, 503, 504, 507),
         uploads=True,
         partial=True,
+        accepted="AcceptedReply",
         example={
             "document_id": "transmission-notes",
             "title": "Transmission notes",
             "content": "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor.",
             "metadata": {"model_year": 2021},
         },
+    ),
+    Operation(
+        name="index_job",
+        route="api/index_jobs/{job_id}",
+        methods=("GET",),
+        handler="functions.jobs:index_job",
+        summary="Say how far a document is that was taken on with 202; to who sent it.",
+        request="JobRequest",
+        reply="JobReply",
+        refusals=(400, 404, 503, 504),
+        example={"job_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"},
     ),
     Operation(
         name="get_document_summary",
@@ -178,3 +221,8 @@ OPERATIONS = (
         anonymous=True,
     ),
 )
+
+
+def opened(operations: Iterable[Operation], name: str) -> tuple[Operation, ...]:
+    """The operations, of which the one of this name wants no key."""
+    return tuple(replace(o, anonymous=True) if o.name == name else o for o in operations)

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from rag_core.errors import InvalidRequest
+from rag_core.ingestion.proposals import STAGES, STATUSES
 from rag_core.model import Filter
 from rag_core.presets import PRESETS
 from rag_core.styles import Style
@@ -83,7 +84,7 @@ class Question(Request):
 class ConsultRequest(Question):
     """A question that wants passages."""
 
-    pipeline: Literal["standard", "rerank", "advanced", "facets"] | None = Field(
+    pipeline: Literal["standard", "rerank", "advanced", "facets", "classical"] | None = Field(
         default=None, description="advanced when neither this nor `preset` is given"
     )
     preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
@@ -96,13 +97,42 @@ ANSWERING = [name for name, preset in PRESETS.items() if preset.pipeline != "fac
 class AskRequest(Question):
     """A question that wants an answer. `document_ids` are the only ones looked in; none given are all."""
 
-    pipeline: Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced"]})] | None = Field(
-        default=None, description="advanced when neither this nor `preset` is given"
-    )
+    pipeline: (
+        Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced", "classical"]})] | None
+    ) = Field(default=None, description="advanced when neither this nor `preset` is given")
     preset: Annotated[str, Field(json_schema_extra={"enum": ANSWERING})] | None = None
     document_ids: Annotated[list[Id], Field(max_length=100)] = []
     top_n: Annotated[int, Field(ge=1, le=20)] | None = Field(default=None, description="passages answered from")
-    style: Style = "numbers"
+    max_results: Annotated[int, Field(ge=1, le=20)] | None = Field(
+        default=None, description="the classical pipeline's name for top_k and top_n where these are not given"
+    )
+    style: Style | None = Field(default=None, description="sections for classical, numbers for the others")
+
+
+class ProposalFilters(Request):
+    """Any of these values; an empty list is as none."""
+
+    stage: Annotated[list[Literal[*STAGES]], Field(max_length=len(STAGES))] = []  # type: ignore[valid-type]
+    status: Annotated[list[Literal[*STATUSES]], Field(max_length=len(STATUSES))] = []  # type: ignore[valid-type]
+
+
+class ProposalQuery(Request):
+    """A question to the proposals, in their document's spelling."""
+
+    query: Annotated[  # the length first: after a validator of ours it would be told as one of items
+        str, StringConstraints(max_length=1000), AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})
+    ]
+    filters: ProposalFilters = ProposalFilters()
+    top_k: Annotated[int, Field(ge=1, le=EXACT)] | None = Field(
+        default=None, alias="topK", description="5 when not given; more than 20 are 20, and a warning says so"
+    )
+
+
+class IngestRequest(Request):
+    """Index the configured source. `clear` removes its proposals before; without bodies, only what describes them."""
+
+    clear: bool = False
+    include_bodies: bool = Field(default=True, alias="includeBodies")
 
 
 class UploadedBlock(Request):
@@ -150,6 +180,14 @@ class IndexRequest(Request):
     workflow_id: Id = "default"
     metadata: Annotated[dict[FieldName, Detail], Field(max_length=64, **NO_OTHERS)] = {}
     chunking: ChunkingOptions = ChunkingOptions()
+    later: bool = Field(default=False, alias="async", description="answer 202 at once, also for a short document")
+    idempotency_key: Id | None = Field(default=None, description="the same key again gives the first call's result")
+
+
+class JobRequest(Request):
+    """Work that was taken on."""
+
+    job_id: Id
 
 
 class SummaryRequest(Request):
@@ -283,7 +321,7 @@ class ConsultReply(Done):
     semantic_answers: list[SemanticAnswerReply]
     facets: dict[str, list[BucketReply]]
     facet_totals: dict[str, int]
-    preset: dict[str, str | int]
+    preset: dict[str, str | int | float]
     workflow_id: str
 
 
@@ -297,6 +335,37 @@ class IndexReply(Done):
     extractor: str
     failed: list[str]
     workflow_id: str
+
+
+class AcceptedReply(Done):
+    """A document that was taken on. `document_id` is null where only the text will tell it."""
+
+    job_id: str
+    document_id: str | None
+    status: Literal["queued", "running", "failed"]
+    status_url: str
+    words_only: bool
+    workflow_id: str
+
+
+class ProgressReply(Reply):
+    """Chunks that have their vectors, of all; 0 of 0 before they are counted."""
+
+    chunks_done: int
+    chunks: int
+
+
+class IndexedReply(Reply):
+    """What became of a document."""
+
+    document_id: str
+    chunks: int
+    embedded: int
+    unchanged: int
+    removed: int
+    pages: int | None
+    extractor: str
+    failed: list[str]
 
 
 class EntityReply(Reply):
@@ -392,6 +461,20 @@ class ContextReply(Reply):
     score: float
 
 
+class ChunkReply(Reply):
+    """A passage in the words of the classical pipeline: `source` is what found it."""
+
+    chunk_id: str
+    document_id: str
+    document_name: str
+    section: str | None
+    page: int | None
+    content: str
+    score: float
+    relevance: float | None
+    source: Literal["bm25", "vector", "hybrid", "fallback"]
+
+
 class AskReply(Done):
     """An `unknown` answer says so in its text, has no claims, and its contexts are the nearest passages."""
 
@@ -403,10 +486,53 @@ class AskReply(Done):
     citations: list[CitationReply]
     confidence: ConfidenceReply
     contexts: list[ContextReply]
+    chunks: list[ChunkReply] = Field(description="of the classical pipeline")
     style: Style
     pipeline: str
-    preset: dict[str, str | int]
+    preset: dict[str, str | int | float]
     workflow_id: str
+
+
+class ProposalCitation(Reply):
+    """A proposal at one of its stages; null where something else is indexed in the collection."""
+
+    label: str
+    proposal_id: str | None
+    stage: str | None
+    status: str | None
+    title: str
+    snippet: str
+    url: str | None
+    source_id: str | None
+    score: float
+
+
+class ProposalReply(Done):
+    """`citations` has each proposal and stage once; `topK` is how many passages were asked for."""
+
+    answer: str
+    status: Literal["answered", "unknown"]
+    origin: Literal["model", "extractive"]
+    citations: list[ProposalCitation]
+    confidence: ConfidenceReply
+    top_k: int = Field(alias="topK")
+
+
+class IngestReply(Done):
+    """Counts; `skipped` are proposals without a stage, `failed` says what is not searchable, and why, and `stopped` why
+    the rest was not begun, "" when all was.
+    """
+
+    proposals: int
+    documents: int
+    chunks: int
+    embedded: int
+    unchanged: int
+    removed: int
+    cleared: int
+    skipped: list[str]
+    failed: list[str]
+    stopped: str
 
 
 class NodeReply(Reply):
@@ -447,6 +573,22 @@ class ErrorDetail(Reply):
     field: str | None
     retryable: bool
     details: dict[str, Any]
+
+
+class JobReply(Done):
+    """A job. `words_only`: searchable by words, the vectors are not made yet. `error`: why it failed, or waits."""
+
+    job_id: str
+    document_id: str | None
+    status: Literal["queued", "running", "done", "failed"]
+    attempts: int
+    progress: ProgressReply
+    words_only: bool
+    error: ErrorDetail | None
+    result: IndexedReply | None
+    created_at: str
+    updated_at: str
+    workflow_id: str
 
 
 class Refusal(Reply):
@@ -517,7 +659,7 @@ KINDS = {  # fields whose values may be of several kinds: an error names the kin
 def _told(location: tuple[int | str, ...], kind: str, message: str) -> tuple[str, str]:
     """The path of the field that an error is about, and what is wrong with it in the words of the error contract."""
     names = [str(part)[:100] for part in location]
-    if names[0] in KINDS and len(names) > 2:
+    if names[0] in KINDS and len(names) > 2 and kind != "literal_error":
         words = KINDS[names[0]] if names[2] != "[key]" else _must(message)
         return ".".join(names[:2]), words
     known = {"missing": "is required", "extra_forbidden": "is not a field of this request"}

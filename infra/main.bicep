@@ -1,310 +1,224 @@
-// The function app on the Flex Consumption plan with its store and its models, all reached with its own identity: no
-// key is stored anywhere.
-targetScope = 'resourceGroup'
+// What `azd up` makes: one resource group; in it each service by the file of its name, which also says who may use it;
+// and the function app that reaches them all with its own identity. No key to any of them is read, made or stored.
+targetScope = 'subscription'
 
-@description('Tells the resources of one environment from those of another.')
+@description('Tells one environment from another: it is in every name and tag.')
 @minLength(1)
 @maxLength(32)
 param environmentName string
 
-@description('A region that offers Flex Consumption.')
-param location string = resourceGroup().location
+@description('Region of everything. It has to offer Flex Consumption, the semantic ranker and both models.')
+@metadata({ azd: { type: 'location' } })
+param location string
 
+@description('Object id of the user or group that runs rag setup and rag ingest; empty for nobody. azd fills in who runs it.')
+param operatorId string = ''
+
+@description('What operatorId names.')
+@allowed(['User', 'Group', 'ServicePrincipal'])
+param operatorType string = 'User'
+
+@description('More tags for the resource group and everything in it that takes tags.')
+param extraTags object = {}
+
+@description('Python of the app.')
 @allowed(['3.11', '3.12', '3.13'])
 param pythonVersion string = '3.13'
 
-@description('Memory of one instance; a local model needs the larger sizes.')
+@description('Memory of one instance of the app, in MB; a local model needs 4096.')
 @allowed([512, 2048, 4096])
 param instanceMemoryMB int = 2048
 
+@description('The most instances of the app at one time: with instanceMemoryMB, the cap on its cost.')
 @minValue(1)
 @maxValue(1000)
 param maximumInstances int = 40
 
 @description('Tier of Azure AI Search. The semantic ranker wants basic or more.')
-@allowed(['basic', 'standard', 'standard2'])
+@allowed(['basic', 'standard', 'standard2', 'standard3'])
 param searchSku string = 'basic'
 
-@description('Thousands of tokens a minute of each model.')
+@description('Name and version of the chat model. The deployment bears the name of its model.')
+param chatModel object = { name: 'gpt-4o-mini', version: '2024-07-18' }
+
+@description('Name and version of the embedding model. Another one wants another searchIndex.')
+param embeddingModel object = { name: 'text-embedding-3-small', version: '1' }
+
+@description('Thousands of tokens a minute that each model may take.')
 @minValue(1)
 param modelCapacity int = 30
 
-@description('Who else may run rag setup and index: object id of a user or group; empty for nobody.')
-param operatorId string = ''
+@description('Name of the index that rag setup makes.')
+param searchIndex string = 'rag-chunks'
 
-@allowed(['User', 'Group'])
-param operatorType string = 'User'
+@description('The most that is logged, in GB a day; what comes after is dropped until the next day.')
+@minValue(1)
+param logsGBPerDay int = 1
 
-@description('RAG_ settings of the app, as in docs/settings.md.')
-param ragSettings object = {
-  RAG_TIMEOUT_S: '200'
-  RAG_DATA_DIR: '/tmp/rag' // the outbox of one instance: see infra/README.md
-}
+@description('Name by which operatorId signs in. Set, PostgreSQL with pgvector is made in place of Azure AI Search, and operatorId is its administrator.')
+param postgresAdministrator string = ''
 
-var token = toLower(uniqueString(resourceGroup().id, environmentName))
-var tags = { 'azd-env-name': environmentName }
-var packages = 'app-package'
-var roles = {
-  storageBlobDataOwner: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
-  monitoringMetricsPublisher: '3913510d-42f4-4e42-8a64-420c390055eb'
-  searchIndexDataContributor: '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
-  searchServiceContributor: '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
-  openAIUser: '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
-  cognitiveServicesUser: 'a97b65f3-24c7-4388-baec-2e87135dc908'
-}
-var chat = { name: 'gpt-4o-mini', version: '2024-07-18' }
-var embedding = { name: 'text-embedding-3-small', version: '1' }
+@description('Whether to make an Azure Managed Redis for cached answers.')
+param redis bool = false
 
-resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = {
-  name: 'id-rag-${token}'
+@description('Signs what is remembered in Redis. It opens nothing; a new one empties the cache.')
+@secure()
+param cacheSigningKey string = newGuid()
+
+@description('More settings of the app, by the names in docs/settings.md. None may be a key.')
+param appSettings object = {}
+
+var token = toLower(uniqueString(subscription().id, environmentName, location))
+var withPostgres = !empty(postgresAdministrator)
+var tags = union(extraTags, { 'azd-env-name': environmentName })
+
+resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
+  name: 'rg-${environmentName}'
   location: location
   tags: tags
 }
 
-resource storage 'Microsoft.Storage/storageAccounts@2023-05-01' = {
-  name: 'strag${token}'
-  location: location
-  tags: tags
-  kind: 'StorageV2'
-  sku: { name: 'Standard_LRS' }
-  properties: {
-    allowBlobPublicAccess: false
-    allowSharedKeyAccess: false
-    minimumTlsVersion: 'TLS1_2'
-    supportsHttpsTrafficOnly: true
-  }
-
-  resource blobs 'blobServices' = {
-    name: 'default'
-
-    resource container 'containers' = {
-      name: packages
-    }
+module identity 'identity.bicep' = {
+  name: 'identity'
+  scope: group
+  params: {
+    name: 'id-rag-${token}'
+    location: location
+    tags: tags
   }
 }
 
-resource logs 'Microsoft.OperationalInsights/workspaces@2023-09-01' = {
-  name: 'log-rag-${token}'
-  location: location
-  tags: tags
-  properties: {
-    retentionInDays: 30
-    sku: { name: 'PerGB2018' }
+module monitoring 'monitoring.bicep' = {
+  name: 'monitoring'
+  scope: group
+  params: {
+    token: token
+    location: location
+    tags: tags
+    appId: identity.outputs.principalId
+    gigabytesPerDay: logsGBPerDay
   }
 }
 
-resource insights 'Microsoft.Insights/components@2020-02-02' = {
-  name: 'appi-rag-${token}'
-  location: location
-  tags: tags
-  kind: 'web'
-  properties: {
-    Application_Type: 'web'
-    DisableLocalAuth: true
-    WorkspaceResourceId: logs.id
+module storage 'storage.bicep' = {
+  name: 'storage'
+  scope: group
+  params: {
+    name: 'strag${token}'
+    location: location
+    tags: tags
+    appId: identity.outputs.principalId
   }
 }
 
-// the host keeps its keys and leases in blobs, and fetches the package from one
-resource ownBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(storage.id, identity.id, roles.storageBlobDataOwner)
-  scope: storage
-  properties: {
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.storageBlobDataOwner)
+module search 'search.bicep' = if (!withPostgres) {
+  name: 'search'
+  scope: group
+  params: {
+    name: 'srch-rag-${token}'
+    location: location
+    tags: tags
+    sku: searchSku
+    appId: identity.outputs.principalId
+    operatorId: operatorId
+    operatorType: operatorType
   }
 }
 
-resource publishMetrics 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(insights.id, identity.id, roles.monitoringMetricsPublisher)
-  scope: insights
-  properties: {
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.monitoringMetricsPublisher)
+module models 'models.bicep' = {
+  name: 'models'
+  scope: group
+  params: {
+    name: 'oai-rag-${token}'
+    location: location
+    tags: tags
+    chat: chatModel
+    embedding: embeddingModel
+    capacity: modelCapacity
+    appId: identity.outputs.principalId
+    operatorId: operatorId
+    operatorType: operatorType
   }
 }
 
-resource search 'Microsoft.Search/searchServices@2023-11-01' = {
-  name: 'srch-rag-${token}'
-  location: location
-  tags: tags
-  sku: { name: searchSku }
-  properties: {
-    disableLocalAuth: true
-    semanticSearch: 'free'
+module documents 'documents.bicep' = {
+  name: 'documents'
+  scope: group
+  params: {
+    name: 'di-rag-${token}'
+    location: location
+    tags: tags
+    appId: identity.outputs.principalId
+    operatorId: operatorId
+    operatorType: operatorType
   }
 }
 
-resource openAI 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
-  name: 'oai-rag-${token}'
-  location: location
-  tags: tags
-  kind: 'OpenAI'
-  sku: { name: 'S0' }
-  properties: {
-    customSubDomainName: 'oai-rag-${token}'
-    disableLocalAuth: true
-  }
-
-  resource chatModel 'deployments' = {
-    name: chat.name
-    sku: { name: 'GlobalStandard', capacity: modelCapacity }
-    properties: { model: { format: 'OpenAI', name: chat.name, version: chat.version } }
-  }
-
-  resource embeddingModel 'deployments' = {
-    name: embedding.name
-    sku: { name: 'GlobalStandard', capacity: modelCapacity }
-    properties: { model: { format: 'OpenAI', name: embedding.name, version: embedding.version } }
-    dependsOn: [chatModel] // deployments of one account are made one after the other
+module postgres 'postgres.bicep' = if (withPostgres) {
+  name: 'postgres'
+  scope: group
+  params: {
+    name: 'psql-rag-${token}'
+    location: location
+    tags: tags
+    administratorId: operatorId
+    administratorName: postgresAdministrator
+    administratorType: operatorType
   }
 }
 
-resource documents 'Microsoft.CognitiveServices/accounts@2024-10-01' = {
-  name: 'di-rag-${token}'
-  location: location
-  tags: tags
-  kind: 'FormRecognizer'
-  sku: { name: 'S0' }
-  properties: {
-    customSubDomainName: 'di-rag-${token}'
-    disableLocalAuth: true
+module cache 'redis.bicep' = if (redis) {
+  name: 'redis'
+  scope: group
+  params: {
+    name: 'redis-rag-${token}'
+    location: location
+    tags: tags
+    appId: identity.outputs.principalId
   }
 }
 
-resource appWritesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(search.id, identity.id, roles.searchIndexDataContributor)
-  scope: search
-  properties: {
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchIndexDataContributor)
+module app 'app.bicep' = {
+  name: 'app'
+  scope: group
+  params: {
+    token: token
+    location: location
+    tags: tags
+    pythonVersion: pythonVersion
+    instanceMemoryMB: instanceMemoryMB
+    maximumInstances: maximumInstances
+    identityName: identity.outputs.name
+    packages: storage.outputs.packages
+    settings: union(
+      appSettings,
+      {
+        APPLICATIONINSIGHTS_CONNECTION_STRING: monitoring.outputs.connectionString
+        AZURE_OPENAI_ENDPOINT: models.outputs.endpoint
+        AZURE_OPENAI_CHAT_DEPLOYMENT: chatModel.name
+        AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingModel.name
+        AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint
+        AzureWebJobsStorage__accountName: storage.outputs.name
+        RAG_DATA_DIR: '/tmp/rag' // the one place an instance may write
+        RAG_INLINE_MAX_BYTES: '104857600' // no 202: the job would be on this disk, and the queue wakes another machine
+        RAG_INLINE_MAX_CHUNKS: '1000000'
+        RAG_REQUIRE_VECTORS: '1'
+      },
+      withPostgres ? { POSTGRES_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},
+      withPostgres ? {} : { AZURE_SEARCH_ENDPOINT: search!.outputs.endpoint, AZURE_SEARCH_INDEX: searchIndex },
+      redis ? { REDIS_URL: cache!.outputs.url, RAG_CACHE_SIGNING_KEY: cacheSigningKey } : {}
+    )
   }
 }
 
-resource appAsksModels 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(openAI.id, identity.id, roles.openAIUser)
-  scope: openAI
-  properties: {
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.openAIUser)
-  }
-}
-
-resource appReadsDocuments 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
-  name: guid(documents.id, identity.id, roles.cognitiveServicesUser)
-  scope: documents
-  properties: {
-    principalId: identity.properties.principalId
-    principalType: 'ServicePrincipal'
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.cognitiveServicesUser)
-  }
-}
-
-// `rag setup` defines the index, which the app itself never may
-resource operatorDefinesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
-  name: guid(search.id, operatorId, roles.searchServiceContributor)
-  scope: search
-  properties: {
-    principalId: operatorId
-    principalType: operatorType
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchServiceContributor)
-  }
-}
-
-resource operatorWritesIndex 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
-  name: guid(search.id, operatorId, roles.searchIndexDataContributor)
-  scope: search
-  properties: {
-    principalId: operatorId
-    principalType: operatorType
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.searchIndexDataContributor)
-  }
-}
-
-resource operatorAsksModels 'Microsoft.Authorization/roleAssignments@2022-04-01' = if (!empty(operatorId)) {
-  name: guid(openAI.id, operatorId, roles.openAIUser)
-  scope: openAI
-  properties: {
-    principalId: operatorId
-    principalType: operatorType
-    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', roles.openAIUser)
-  }
-}
-
-resource plan 'Microsoft.Web/serverfarms@2024-04-01' = {
-  name: 'plan-rag-${token}'
-  location: location
-  tags: tags
-  kind: 'functionapp'
-  sku: {
-    name: 'FC1'
-    tier: 'FlexConsumption'
-  }
-  properties: { reserved: true }
-}
-
-resource app 'Microsoft.Web/sites@2024-04-01' = {
-  name: 'func-rag-${token}'
-  location: location
-  tags: union(tags, { 'azd-service-name': 'api' })
-  kind: 'functionapp,linux'
-  identity: {
-    type: 'UserAssigned'
-    userAssignedIdentities: { '${identity.id}': {} }
-  }
-  properties: {
-    serverFarmId: plan.id
-    httpsOnly: true
-    siteConfig: {
-      minTlsVersion: '1.2'
-      ftpsState: 'Disabled'
-    }
-    functionAppConfig: {
-      deployment: {
-        storage: {
-          type: 'blobContainer'
-          value: '${storage.properties.primaryEndpoints.blob}${packages}'
-          authentication: {
-            type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identity.id
-          }
-        }
-      }
-      runtime: {
-        name: 'python'
-        version: pythonVersion
-      }
-      scaleAndConcurrency: {
-        instanceMemoryMB: instanceMemoryMB
-        maximumInstanceCount: maximumInstances
-      }
-    }
-  }
-  dependsOn: [ownBlobs]
-
-  resource appSettings 'config' = {
-    name: 'appsettings'
-    properties: union(ragSettings, {
-      APPLICATIONINSIGHTS_CONNECTION_STRING: insights.properties.ConnectionString
-      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identity.properties.clientId};Authorization=AAD'
-      AZURE_CLIENT_ID: identity.properties.clientId
-      AZURE_SEARCH_ENDPOINT: 'https://${search.name}.search.windows.net'
-      AZURE_OPENAI_ENDPOINT: openAI.properties.endpoint
-      AZURE_OPENAI_CHAT_DEPLOYMENT: openAI::chatModel.name
-      AZURE_OPENAI_EMBEDDING_DEPLOYMENT: openAI::embeddingModel.name
-      AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.properties.endpoint
-      AzureWebJobsStorage__accountName: storage.name
-      AzureWebJobsStorage__clientId: identity.properties.clientId
-      AzureWebJobsStorage__credential: 'managedidentity'
-    })
-  }
-}
-
-output AZURE_FUNCTION_NAME string = app.name
-output AZURE_SEARCH_ENDPOINT string = 'https://${search.name}.search.windows.net'
-output AZURE_OPENAI_ENDPOINT string = openAI.properties.endpoint
-output API_URL string = 'https://${app.properties.defaultHostName}'
+output AZURE_RESOURCE_GROUP string = group.name
+output AZURE_FUNCTION_NAME string = app.outputs.name
+output AZURE_IDENTITY_NAME string = identity.outputs.name
+output RAG_FUNCTIONS_URL string = app.outputs.url
+output AZURE_SEARCH_ENDPOINT string = withPostgres ? '' : search!.outputs.endpoint
+output AZURE_SEARCH_INDEX string = searchIndex
+output AZURE_OPENAI_ENDPOINT string = models.outputs.endpoint
+output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatModel.name
+output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingModel.name
+output AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT string = documents.outputs.endpoint
+output POSTGRES_ADDRESS string = withPostgres ? postgres!.outputs.address : ''

@@ -24,18 +24,21 @@ from werkzeug.wrappers import Request, Response
 
 import function_app
 from functions.routes import OPERATIONS
+from functions.triggers import WITHIN_S
 from local_emulator.serving import served
 from rag_core import bootstrap
+from rag_core.kit import Kit
 from rag_core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 MAX_BODY = 100 * 1024 * 1024  # the host's own limit
-AtEnd = Callable[[], Coroutine[Any, Any, None]]
+LOOK_S = 1.0  # between two looks for long work
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def _nothing() -> None:
-    """At the end of an app that holds nothing open."""
+    """For an app that has no work of its own and holds nothing open."""
 
 
 class Host:
@@ -46,7 +49,13 @@ class Host:
     """
 
     def __init__(
-        self, app: func.FunctionApp, *, key: str | None = None, max_body: int = MAX_BODY, at_end: AtEnd = _nothing
+        self,
+        app: func.FunctionApp,
+        *,
+        key: str | None = None,
+        max_body: int = MAX_BODY,
+        meanwhile: Work = _nothing,
+        at_end: Work = _nothing,
     ) -> None:
         self.functions = [function for function in app.get_functions() if function.is_http_function()]
         self._routes = Map([_rule(f) for f in self.functions], strict_slashes=False, merge_slashes=False)
@@ -55,6 +64,7 @@ class Host:
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner.start()
+        self._meanwhile = asyncio.run_coroutine_threadsafe(meanwhile(), self._loop)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
@@ -66,6 +76,7 @@ class Host:
         return response(environ, start_response)
 
     def close(self) -> None:
+        self._meanwhile.cancel()
         asyncio.run_coroutine_threadsafe(self._at_end(), self._loop).result()  # what was opened in it is closed in it
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
@@ -150,9 +161,16 @@ def _response(response: func.HttpResponse) -> Response:
 
 
 @contextmanager
-def running(app: func.FunctionApp, *, port: int = 0, key: str | None = None, at_end: AtEnd = _nothing) -> Iterator[str]:
+def running(
+    app: func.FunctionApp,
+    *,
+    port: int = 0,
+    key: str | None = None,
+    meanwhile: Work = _nothing,
+    at_end: Work = _nothing,
+) -> Iterator[str]:
     """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
-    with closing(Host(app, key=key, at_end=at_end)) as host, served(host, port=port) as url:
+    with closing(Host(app, key=key, meanwhile=meanwhile, at_end=at_end)) as host, served(host, port=port) as url:
         yield url
 
 
@@ -160,8 +178,20 @@ def running(app: func.FunctionApp, *, port: int = 0, key: str | None = None, at_
 def running_with(settings: Settings, *, port: int = 0, key: str | None = None) -> Iterator[str]:
     """Serve our app with these settings while the block runs, and close its parts at the end."""
     kit = bootstrap.build(settings)
-    with running(function_app.build(lambda: settings, lambda: kit), port=port, key=key, at_end=kit.close) as url:
+    app = function_app.build(lambda: settings, lambda: kit, public_query=settings.public_query)
+    with running(app, port=port, key=key, meanwhile=partial(work, settings, kit), at_end=kit.close) as url:
         yield url
+
+
+async def work(settings: Settings, kit: Kit) -> None:
+    """Do long work, as it comes: what a message in the queue and the timer do on Azure."""
+    from functions import jobs  # loads the ingestion
+
+    while True:
+        (failure,) = await asyncio.gather(jobs.drain(settings, kit, within_s=WITHIN_S), return_exceptions=True)
+        if failure:
+            logger.error("the worker failed", exc_info=failure)
+        await asyncio.sleep(LOOK_S)
 
 
 def serve(settings: Settings, *, port: int = 7071, key: str | None = None) -> None:

@@ -1,20 +1,34 @@
 """The only file that knows which adapter fills which slot. Adapters are imported when first chosen."""
 
 from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
+from rag_core import current
 from rag_core.choices import provider
+from rag_core.current import Place
 from rag_core.errors import Misconfigured
 from rag_core.index import Index
-from rag_core.kit import Kit, NoLayout
-from rag_core.ports import LLM, ChunkStore, Embedder, Layout, Reranker
+from rag_core.kit import Kit, NoBell, NoLayout, NoWeb
+from rag_core.ports import LLM, Audit, Bell, Cache, ChunkStore, Embedder, Jobs, Layout, Rebuild, Redactor, Reranker, Web
 from rag_core.settings import DEFAULTS, Settings
+from rag_core.stages.abbreviate import Glossary, read, shipped
 
 if TYPE_CHECKING:
+    from rag_core.ingestion.plan import Tariff
     from rag_core.providers.openai import Profile
     from rag_core.stores.azure_search import AzureSearchStore
+    from rag_core.stores.postgres import PostgresStore
 
+CACHE, QUERIES_LOG = "cache.sqlite3", "queries_log.sqlite3"
+JOBS = "jobs.sqlite3"  # of long work
 OUTBOX = "outbox.sqlite3"  # of the chunks that Azure AI Search has not taken yet
+NAMES = {  # the setting that names a provider's embedding model, where it is not `embedding_model`
+    "azure": "embedding_deployment",
+    "gemini": "gemini_embedding_model",
+    "ollama": "ollama_embedding_model",
+}
 CUT = ("text-embedding-3-large",)  # wider than the profiles' 1536 unless asked to be less (C06)
 
 
@@ -31,26 +45,39 @@ def build(settings: Settings) -> Kit:
         llm=_llm(settings, reranker),
         reranker=reranker,
         layout=_layout(settings),
+        redactor=_redactor(settings),
+        cache=_cache(settings),
+        audit=_audit(settings),
+        web=_web(settings),
+        jobs=_jobs(settings),
+        bell=_bell(settings),
+        glossary=_glossary(settings),
     )
 
 
 def in_memory(settings: Settings = DEFAULTS) -> Kit:
     """The local parts over a store that ends with the process (the InMemoryVectorStore of S1-36)."""
-    return build(replace(settings, data_dir=None, azure_search_endpoint=None))
+    return build(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None))
 
 
 async def setup(settings: Settings) -> str:
     """Make the store ready to be written to, or upgrade it; says what was done. May be repeated."""
-    if settings.azure_search_endpoint is None:
-        store = _embedded(settings)
-        held = await store.describe()
-        await store.close()
-        return f"{held.location} is ready: {held.documents} documents, {held.chunks} chunks"
-    search = _azure_search(settings.azure_search_endpoint, settings, _embedder(settings))
-    try:
-        return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
-    finally:
-        await search.close()
+    if settings.azure_search_endpoint:
+        search = _azure_search(settings.azure_search_endpoint, settings, _embedder(settings))
+        try:
+            return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
+        finally:
+            await search.close()
+    if settings.postgres_url:
+        database = _postgres(settings.postgres_url, _embedder(settings))
+        try:
+            return await database.setup()
+        finally:
+            await database.close()
+    store = _embedded(settings)
+    held = await store.describe()
+    await store.close()
+    return f"{held.location} is ready: {held.documents} documents, {held.chunks} chunks"
 
 
 def local_embedder(settings: Settings) -> Embedder:
@@ -80,9 +107,18 @@ def local_reranker(settings: Settings) -> Reranker:
 
 
 def _store(settings: Settings, embedder: Embedder) -> ChunkStore:
-    if settings.azure_search_endpoint is None:
-        return _embedded(settings)
-    return _azure_search(settings.azure_search_endpoint, settings, embedder)
+    if settings.azure_search_endpoint:
+        return _azure_search(settings.azure_search_endpoint, settings, embedder)
+    return _postgres(settings.postgres_url, embedder) if settings.postgres_url else _embedded(settings)
+
+
+def _postgres(url: str, embedder: Embedder) -> "PostgresStore":
+    try:
+        from rag_core.stores.postgres import PostgresStore
+    except ModuleNotFoundError as lacking:
+        what = "POSTGRES_URL requires: pip install 'psycopg[binary]'"
+        raise Misconfigured(what, field="POSTGRES_URL") from lacking
+    return PostgresStore(url, dimensions=embedder.dimensions)
 
 
 def _azure_search(endpoint: str, settings: Settings, embedder: Embedder) -> "AzureSearchStore":
@@ -107,16 +143,106 @@ def _embedded(settings: Settings) -> ChunkStore:
             "set the one, or pip install 'azure-rag[local]' for the other",
             field="AZURE_SEARCH_ENDPOINT",
         ) from lacking
-    return EmbeddedStore(settings.data_dir)
+    return EmbeddedStore(settings.data_dir and settings.data_dir / _place(settings).folder)
+
+
+def _place(settings: Settings) -> Place:
+    """The index that the embedded store is in."""
+    elsewhere = settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url
+    return Place() if elsewhere else current.read(data_dir(settings)).current
+
+
+def data_dir(settings: Settings) -> Path:
+    """Where the indexes are. Raises Misconfigured where there is no such place."""
+    if settings.data_dir is None:
+        raise Misconfigured("RAG_DATA_DIR is :memory:, where nothing outlives this process", field="RAG_DATA_DIR")
+    return settings.data_dir
 
 
 def _embedder(settings: Settings) -> Embedder:
+    """That of the model for which the current index was built."""
+    return embedder_at(_place(settings), settings)
+
+
+def embedder_at(place: Place, settings: Settings) -> Embedder:
+    """The embedder for the index of this place."""
+    settings = _for(place, settings)
     if provider(settings) == "local":
         return local_embedder(settings)
     from rag_core.providers.openai import OpenAIEmbedder
 
     chosen, key = profile(settings)
     return OpenAIEmbedder(chosen, key=key)
+
+
+def embeds(settings: Settings) -> str:
+    """Which provider embeds for the current index."""
+    return provider(_for(_place(settings), settings))
+
+
+def tariff(settings: Settings, place: Place | None = None) -> "Tariff":
+    """What the embedder costs: of the current index, or of another place."""
+    from rag_core.ingestion.plan import Tariff
+    from rag_core.providers.prices import cost_usd
+
+    settings = _for(place or _place(settings), settings)
+    if provider(settings) == "local":
+        return Tariff("the local model", 0.0)
+    chosen, _ = profile(settings)
+    model = chosen.embedding_model
+    price = 0.0 if chosen.provider == "ollama" else cost_usd(model, input_tokens=1_000_000)
+    return Tariff(model, price, chosen.document_prefix, chosen.text_tokens)
+
+
+def beside(settings: Settings, *, profile_name: str, model: str | None, dimensions: int | None) -> Place:
+    """Where the index of a profile's model is built, or was begun.
+
+    Raises:
+        Misconfigured: the store is not the embedded one, or the profile lacks what it requires.
+    """
+    if settings.azure_search_endpoint or settings.postgres_url:
+        raise Misconfigured(
+            "rag reindex is for the embedded store: elsewhere give the other model an index or database of its own, "
+            "fill it by rag index, then point the service at it (docs/plan-and-reindex.md)",
+            field="AZURE_SEARCH_INDEX" if settings.azure_search_endpoint else "POSTGRES_URL",
+        )
+    from rag_core.stores.embedded.rebuild import folder_for
+
+    meant = _for(Place("", profile_name, model or _named(profile_name, settings), dimensions), settings)
+    named = None if provider(meant) == "local" else profile(meant)[0].embedding_model
+    place = Place("", profile_name, named, dimensions)
+    held = current.read(data_dir(settings))
+    used = {known.folder for known in (held.current, held.previous) if known}
+    return replace(place, folder=folder_for(embedder_at(place, settings).space, data_dir(settings), used))
+
+
+def rebuild(settings: Settings, place: Place, embedder: Embedder) -> Rebuild:
+    """The index in the making at a place, of the current one."""
+    from rag_core.stores.embedded.rebuild import Rebuild as EmbeddedRebuild
+
+    data = data_dir(settings)
+    return EmbeddedRebuild(data / _place(settings).folder, data / place.folder, embedder.space, embedder.dimensions)
+
+
+def index_at(settings: Settings, place: Place) -> Index:
+    """The index of a place, whether it is the current one or not."""
+    from rag_core.stores.embedded import EmbeddedStore
+
+    return Index(EmbeddedStore(data_dir(settings) / place.folder), embedder_at(place, settings))
+
+
+def _named(profile_name: str, settings: Settings) -> str | None:
+    """The embedding model that the settings name for a provider."""
+    named: str | None = getattr(settings, NAMES.get(profile_name, "embedding_model"))
+    return named
+
+
+def _for(place: Place, settings: Settings) -> Settings:
+    """The settings with the embedding model of a place, where it has one of its own."""
+    if place.profile is None:
+        return settings
+    own = {NAMES.get(place.profile, "embedding_model"): place.model}
+    return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **own)  # type: ignore[arg-type]
 
 
 def _llm(settings: Settings, reranker: Reranker) -> LLM:
@@ -160,6 +286,59 @@ def profile(settings: Settings) -> tuple["Profile", str | None]:
     return replace(said, try_s=settings.ollama_timeout_s) if name == "ollama" else said, key
 
 
+def _cache(settings: Settings) -> Cache:
+    """Without a key to sign with, a process believes only what it wrote itself."""
+    secret = (settings.cache_signing_key or token_hex()).encode()
+    if settings.redis_url is None:
+        from rag_core.providers.cache import EmbeddedCache
+
+        return EmbeddedCache(settings.data_dir and settings.data_dir / CACHE, secret)
+    try:
+        from rag_core.providers.redis_cache import RedisCache
+    except ModuleNotFoundError as lacking:
+        raise Misconfigured("REDIS_URL requires: pip install redis", field="REDIS_URL") from lacking
+    return RedisCache(settings.redis_url, secret)
+
+
+def _audit(settings: Settings) -> Audit:
+    from rag_core.stores.queries_log import QueriesLog
+
+    return QueriesLog(settings.data_dir and settings.data_dir / QUERIES_LOG)
+
+
+def _web(settings: Settings) -> Web:
+    if not settings.web_fallback:
+        return NoWeb()
+    from rag_core.providers.web_search import DuckDuckGo
+
+    return DuckDuckGo(settings.web_endpoint)
+
+
+def _glossary(settings: Settings) -> Glossary:
+    if settings.glossary is None:
+        return shipped()
+    try:
+        with settings.glossary.open(encoding="utf-8") as lines:
+            return read(lines)
+    except (OSError, ValueError) as unread:
+        what = "must name a file of lines abbreviation,meaning in UTF-8"
+        raise Misconfigured(f"RAG_GLOSSARY {what}", field="RAG_GLOSSARY") from unread
+
+
+def _jobs(settings: Settings) -> Jobs:
+    from rag_core.ingestion.jobs import JobTable
+
+    return JobTable(settings.data_dir and settings.data_dir / JOBS)
+
+
+def _bell(settings: Settings) -> Bell:
+    if settings.jobs_storage is None:
+        return NoBell()
+    from rag_core.providers.queue_bell import QueueBell
+
+    return QueueBell(settings.jobs_storage)
+
+
 def _v1(host: str | None) -> str | None:
     return host and f"{host}/v1"
 
@@ -170,3 +349,30 @@ def _layout(settings: Settings) -> Layout:
     from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 
     return DocumentIntelligence(settings.doc_intelligence_endpoint, settings.doc_intelligence_key)
+
+
+def _redactor(settings: Settings) -> Redactor:
+    from rag_core.stages.redact import ON_REQUEST, TYPES, Rules
+
+    types = frozenset(settings.pii_types) or TYPES - ON_REQUEST
+    if unknown := types - TYPES:
+        raise Misconfigured(
+            f"RAG_PII_TYPES: no {', '.join(sorted(unknown))} among {', '.join(sorted(TYPES))}", field="RAG_PII_TYPES"
+        )
+    if settings.pii_redactor == "rules":
+        return Rules(types, _regions(settings)) if settings.pii_regions else Rules(types)
+    try:
+        from rag_core.providers.presidio import Presidio
+    except ModuleNotFoundError as lacking:
+        what = "RAG_PII_REDACTOR is presidio, which requires: pip install 'azure-rag[presidio]'"
+        raise Misconfigured(what, field="RAG_PII_REDACTOR") from lacking
+    return Presidio(types)
+
+
+def _regions(settings: Settings) -> tuple[str, ...]:
+    from phonenumbers import SUPPORTED_REGIONS as KNOWN
+
+    if unknown := set(settings.pii_regions) - KNOWN:
+        what = f"RAG_PII_REGIONS: no {', '.join(sorted(unknown))} among {', '.join(sorted(KNOWN))}"
+        raise Misconfigured(what, field="RAG_PII_REGIONS")
+    return settings.pii_regions

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from rag_core.errors import Misconfigured
 from rag_core.settings import Settings
@@ -67,14 +68,24 @@ def idle(settings: Settings) -> Iterator[str]:
     for name, field, missing, other in IDLE:
         if getattr(settings, field) and not getattr(settings, other):
             yield f"{name} has no effect: {missing} is not set"
+    if settings.azure_search_endpoint and settings.postgres_url:
+        yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
 
 
 def _store(settings: Settings) -> Choice:
-    if settings.azure_search_endpoint is None:
-        where = "memory" if settings.data_dir is None else str(settings.data_dir)
-        return Choice("store", "embedded", where, "AZURE_SEARCH_ENDPOINT is not set")
-    where = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}"
-    return Choice("store", "Azure AI Search", where, _credential("AZURE_SEARCH_API_KEY", settings.azure_search_key))
+    if settings.azure_search_endpoint:
+        where = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}"
+        return Choice("store", "Azure AI Search", where, _credential("AZURE_SEARCH_API_KEY", settings.azure_search_key))
+    if settings.postgres_url:
+        return Choice("store", "PostgreSQL", _without_password(settings.postgres_url), "POSTGRES_URL is set")
+    where = "memory" if settings.data_dir is None else str(settings.data_dir)
+    return Choice("store", "embedded", where, "AZURE_SEARCH_ENDPOINT is not set, nor POSTGRES_URL")
+
+
+def _without_password(url: str) -> str:
+    """Host, port and database: passwords stand before the host, and may stand in the query."""
+    parts = urlsplit(url)
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _models(settings: Settings, chosen: str) -> Choice:

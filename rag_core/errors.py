@@ -37,6 +37,12 @@ class InvalidRequest(RagError):
         super().__init__(f"{field} {message}", code=code, field=field, details=details)
 
 
+class Forbidden(RagError):
+    """Whoever gives roles can put it right: the caller's credential does not allow this to anyone like them."""
+
+    code = "forbidden"
+
+
 class NotFound(RagError):
     """It is not there, or not the caller's: the two are not told apart."""
 

@@ -17,6 +17,7 @@ LEANING = re.compile(  # on the sentence before it
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"
 )
+REDACTED = re.compile(r"\[[A-Z_]+\]")  # no passage has the name that was taken out of a question
 TITLE_CHARS = 70
 
 SENTENCES = 4  # of the best; those they are read with come besides
@@ -71,7 +72,8 @@ def _answer(
 
 def _known(question: str, passages: Sequence[Passage], quotes: Sequence[Quote], scores: Sequence[float]) -> float:
     """The most that a passage says to the question: its best score times what it has of the question's terms."""
-    held = [_held(question, passage) for passage in passages]
+    asked = REDACTED.sub(" ", question)
+    held = [_held(asked, passage) for passage in passages]
     return max((score * held[quote.passage] for quote, score in zip(quotes, scores, strict=True)), default=0.0)
 
 

@@ -1,7 +1,7 @@
 """A store with the embedder whose vectors it holds: unlike spaces refuse to join."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag_core.errors import Conflict
@@ -44,22 +44,42 @@ class Index:
             Conflict: the store holds another model's vectors; refused before any is made.
             Unavailable: the embedder failed; nothing was written.
         """
+        known = await self.vectors(document.id, scope)
+        fresh = self.without(known, chunks)
+        made = await self.embedder.embed_documents(list(fresh.values())) if fresh else []
+        known.update(zip(fresh, made, strict=True))
+        return await self.put(document, chunks, scope, known), len(fresh)
+
+    async def vectors(self, document_id: str, scope: Scope) -> dict[str, Vector]:
+        """The document's vectors that can be used again, by content hash.
+
+        Raises:
+            Conflict: the store holds another model's vectors.
+        """
         if not self.embedder.dimensions:
-            return await self.store.replace_document(document, chunks, [None] * len(chunks), scope, space=""), 0
+            return {}
         await self._same_space()
-        known = dict(await self.store.vectors(document.id, scope))
-        fresh = list({c.content_hash: c.content for c in chunks if c.content_hash not in known}.items())
-        made = await self.embedder.embed_documents([text for _, text in fresh])
-        known.update(zip((content_hash for content_hash, _ in fresh), made, strict=True))
-        vectors = [known[c.content_hash] for c in chunks]
-        space = self.embedder.space
-        return await self.store.replace_document(document, chunks, vectors, scope, space=space), len(fresh)
+        return dict(await self.store.vectors(document_id, scope))
+
+    def without(self, known: Mapping[str, Vector], chunks: Sequence[Chunk]) -> dict[str, str]:
+        """The texts that are to be embedded, each once, by content hash: none where there is no embedder."""
+        if not self.embedder.dimensions:
+            return {}
+        return {chunk.content_hash: chunk.content for chunk in chunks if chunk.content_hash not in known}
+
+    async def put(
+        self, document: Document, chunks: Sequence[Chunk], scope: Scope, known: Mapping[str, Vector]
+    ) -> Replaced:
+        """Make these the document's chunks in one step; one whose vector is not known is found by its words only."""
+        vectors = [known.get(chunk.content_hash) for chunk in chunks]
+        space = self.embedder.space if any(vector is not None for vector in vectors) else ""
+        return await self.store.replace_document(document, chunks, vectors, scope, space=space)
 
     async def _same_space(self) -> None:
         stored = await self.store.space()
         if stored and stored != self.embedder.space:
             raise Conflict(
                 f"the index holds vectors of {stored}, the configured embedder makes {self.embedder.space}: "
-                "configure the first, or index the documents again into an empty store",
+                "configure the first, or change the model as docs/plan-and-reindex.md says",
                 code="reindex_required",
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 SearchType = Literal["vector", "keyword", "hybrid", "semantic"]
 Scalar = str | int | float | bool
@@ -259,6 +259,8 @@ class Query:
     the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
     a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
     `rrf_k` is the constant of fusion; an answer is made from the best `top_n` passages, of at most `context_tokens`.
+    Of the classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
+    `relevance_min`, and brings `neighbours` on each side; below `confidence_min` an answer is not written but quoted.
     """
 
     text: str
@@ -277,6 +279,10 @@ class Query:
     facet_limit: int
     top_n: int
     context_tokens: int
+    context_chars: int
+    neighbours: int
+    relevance_min: float
+    confidence_min: float
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
 
@@ -392,6 +398,31 @@ class Indexed:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """A document on its way into the index, acknowledged before it is there. `scope` is who asked for it.
+
+    `document_id` is None until the text has been read, where only that tells it. Of its `chunks` (0 until they are
+    counted) `embedded` have their vectors; `attempts` counts since the last that gained some. `words_only` says that
+    its text is searchable while vectors are missing. `error` is the error contract: why it failed, or why it waits.
+    `told` is what its reader should know: the `degraded` and `warnings` of the work. Times are ISO 8601, UTC.
+    """
+
+    id: str
+    scope: Scope
+    document_id: str | None
+    state: Literal["queued", "running", "done", "failed"]
+    attempts: int
+    embedded: int
+    chunks: int
+    words_only: bool
+    error: Mapping[str, Any] | None
+    result: Indexed | None
+    told: Mapping[str, Any]
+    created_at: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Node:
     """An entity of the graph; `count` is the number of chunks in which it stands."""
 
@@ -417,3 +448,21 @@ class Graph:
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PiiSpan:
+    """Where a text tells of a person, and what: the value itself is never kept. `score` is 0..1, 1 by a checksum."""
+
+    start: int
+    end: int
+    type: str
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A text whose spans are replaced by `[TYPE]`. `spans` are places in the text as it was."""
+
+    text: str
+    spans: tuple[PiiSpan, ...] = ()

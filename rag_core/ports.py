@@ -1,10 +1,23 @@
 """What the domain needs from outside, as protocols: stores and providers fill them, `bootstrap` chooses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
-from rag_core.model import Chunk, Document, Extraction, Facet, Filter, Ranking, Scope, Vector
+from rag_core.errors import RagError
+from rag_core.model import (
+    Chunk,
+    Document,
+    Extraction,
+    Facet,
+    Filter,
+    Indexed,
+    Job,
+    PiiSpan,
+    Ranking,
+    Scope,
+    Vector,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,7 @@ class Prompt:
     schema: Mapping[str, object] | None = None
     max_tokens: int = 512
     temperature: float = 0.0
+    top_p: float | None = None  # None: the provider's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +107,71 @@ class Layout(Protocol):
     async def close(self) -> None: ...
 
 
+class Redactor(Protocol):
+    """Finds what tells of a person. `name` is shown to the reader of a reply."""
+
+    @property
+    def name(self) -> str: ...
+    def spans(self, text: str) -> Sequence[PiiSpan]:
+        """In any order; they may overlap. Raises Unavailable: a text that was not looked at is not passed on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """What a search engine lists: its own words on a page that nobody here has read."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class Cache(Protocol):
+    """Values kept for a while. It never fails: what cannot be kept or read, or is not what was written, is a miss."""
+
+    @property
+    def name(self) -> str: ...
+    async def get(self, key: str) -> bytes | None: ...
+    async def set(self, key: str, value: bytes, *, ttl_s: float) -> None: ...
+    async def clear(self) -> None:
+        """Forget everything, for what was purged may stand in it."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Audit(Protocol):
+    """Keeps what was asked, and how it went."""
+
+    @property
+    def name(self) -> str: ...
+    async def record(self, entry: Mapping[str, Any]) -> None:
+        """Keep an entry and when it was made. It has any of: "query" (redacted by the caller), "workflow_id",
+        "user_id", "preset", "status", "confidence", and "metrics" and "timings" as mappings.
+
+        Raises Unavailable (code "audit_deferred") when it cannot be kept yet: it is, with the next one that can.
+        """
+        ...
+
+    async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
+        """The newest entries, newest first, each with "created_at" (ISO 8601, UTC)."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Web(Protocol):
+    """A search engine of the web, asked when the index knows nothing."""
+
+    @property
+    def name(self) -> str: ...
+    async def search(self, text: str, limit: int) -> Sequence[WebResult]:
+        """At most `limit` results, best first; none where the web is switched off. Raises Unavailable."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Replaced:
     """What a replacement did to a document's chunks, by content hash.
@@ -104,6 +183,86 @@ class Replaced:
     unchanged: int
     removed: int
     failed: tuple[str, ...] = ()
+
+
+class Lease(Protocol):
+    """A job in one worker's hands, for a while that each call here prolongs.
+
+    Every call raises Conflict when it is no longer so: the time ran out and another took the job up, or a later change
+    of the document took its place.
+    """
+
+    @property
+    def job(self) -> Job:
+        """As it was when it was taken."""
+        ...
+
+    @property
+    def work(self) -> bytes: ...
+    async def renew(self) -> None: ...
+    async def vectors(self, space: str) -> Mapping[str, Vector]:
+        """Those kept by earlier attempts, by content hash."""
+        ...
+
+    async def keep(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
+        """Keep vectors so that they are not made again, and say how many of the chunks now have theirs."""
+        ...
+
+    async def publish(self, document_id: str) -> None:
+        """Ask right before the document is written: what came for it earlier is then not done any more."""
+        ...
+
+    async def words_only(self) -> None: ...
+    async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job: ...
+    async def give_back(self) -> Job:
+        """Leave it to another, at once; this was no attempt."""
+        ...
+
+    async def put_off(self, error: RagError, told: Mapping[str, Any]) -> Job:
+        """Give it back, to be tried again after a pause; failed after the last attempt."""
+        ...
+
+    async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
+        """Time will not put it right: nothing is kept but the reason."""
+        ...
+
+
+class Jobs(Protocol):
+    """Long work: what was acknowledged is kept until it is done, and any process may do it."""
+
+    async def add(
+        self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
+    ) -> tuple[Job, Lease | None]:
+        """Take work on; the return is the acknowledgement. To `hold` it is to do it oneself, by the lease.
+
+        A `key` stands for the work that it first came with: that job is given, and no lease. Raises Conflict when it
+        came with other work, StorageFull, Unavailable.
+        """
+        ...
+
+    async def get(self, id: str, user_id: str | None) -> Job | None:
+        """A job that this user asked for; None is who asks without a name."""
+        ...
+
+    async def claim(self) -> Lease | None:
+        """The next job that is due, also one whose worker was killed; None when there is nothing to do."""
+        ...
+
+    async def supersede(self, document_id: str, scope: Scope) -> None:
+        """End what is under way for a document, and keep no byte of it: it is changed or removed by other means."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Bell(Protocol):
+    """Wakes a worker. What it says is a hint: the jobs are the truth, and a call that is lost loses nothing."""
+
+    async def ring(self, job_id: str) -> None:
+        """Raises Unavailable."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,5 +361,34 @@ class ChunkStore(Protocol):
         """That of the vectors that are stored; "" before the first. Asked before every search by meaning."""
         ...
 
+    async def version(self, scope: Scope) -> str:
+        """Another text after each change of the scope's workflow, by whatever process; "" when that cannot be known.
+
+        What was made of the documents may be remembered under it, and not at all under "".
+        """
+        ...
+
     async def describe(self) -> StoreDescription: ...
+    async def close(self) -> None: ...
+
+
+class Rebuild(Protocol):
+    """An index in the making beside another, which it copies but for the vectors; the other stays as it is."""
+
+    async def missing(self) -> Mapping[str, str]:
+        """The texts that have no vector yet, each once, by content hash: all in memory, as vectors are in a search."""
+        ...
+
+    async def keep(self, vectors: Mapping[str, Vector]) -> None:
+        """Keep vectors by content hash: what is acknowledged is not missing again, also after a kill."""
+        ...
+
+    async def copy(self) -> None:
+        """Make the new index of what the old one holds at this moment."""
+        ...
+
+    async def settle(self, switch: Callable[[], object]) -> bool:
+        """Call `switch`, unless the old index has changed since it was copied; nobody writes to it meanwhile."""
+        ...
+
     async def close(self) -> None: ...

@@ -31,12 +31,16 @@ class Preset:
     facet_limit: int = 100
     top_n: int = 5  # S0-27
     context_tokens: int = 4000
+    context_chars: int = 0
+    neighbours: int = 0
+    relevance_min: float = 0.0
+    confidence_min: float = 0.0
 
     def query(self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()) -> Query:
         """The question with these numbers."""
         return Query(text=text, scope=scope, filters=tuple(filters), facets=tuple(facets), **self._shared())
 
-    def numbers(self) -> dict[str, str | int]:
+    def numbers(self) -> dict[str, str | int | float]:
         """What a reply echoes, in the documents' names; `hash` changes with any of them."""
         numbers = {"name": self.name, "pipeline": self.pipeline, **self._shared()}
         numbers["search_type"] = numbers.pop("how")
@@ -57,6 +61,21 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset("advanced", "advanced", rewordings=2, imaginings=1, rerank=20, overretrieve=3),  # S1-11, S1-02
             Preset("facets", "facets", captions=0, answers=0),
             Preset("pages", "standard", how="vector", top_k=5, captions=0, answers=0),  # S3-17
+            # S2-38, S2-40; the largest top_k of 20 different texts, each of which stands once for each of three stages
+            Preset("proposals", "standard", how="vector", top_k=5, candidates=60, captions=0, answers=0),
+            Preset(
+                "classical",
+                "classical",
+                top_k=3,  # S4-19
+                semantic=SEMANTIC,  # all that two legs of ten can find
+                captions=0,
+                answers=0,
+                candidates=10,  # of each leg: S4-10, S4-13
+                top_n=3,
+                context_chars=400,  # S4-21
+                relevance_min=0.35,  # S4-28
+                confidence_min=0.7,  # S4-26
+            ),
         )
     }
 )
@@ -76,8 +95,11 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "facet_limit": (1, 1000),
         "top_n": (1, 20),
         "context_tokens": (100, 32_000),
+        "context_chars": (0, 4000),
+        "neighbours": (0, 3),
     }
 )
+SHARES = ("relevance_min", "confidence_min")  # from 0 to 1
 
 FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
@@ -107,9 +129,11 @@ def choose(
     enable_rerank: bool | None = None,
     enable_query_expansion: bool | None = None,
     enable_hyde: bool | None = None,
+    house: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> tuple[Preset, tuple[str, ...]]:
     """The preset that a request asks for, and what in it has no effect, in words. None means not said.
 
+    `house` has the numbers that the operator sets for a preset, by its name; a request's own come before them.
     The pipeline decides which stages there are: a flag can only switch one off (REQUIREMENTS 1.6 C10).
 
     Raises:
@@ -122,7 +146,7 @@ def choose(
     off = {stage: 0 for stage, said in enable.items() if said is False}
     numbers = {"top_k": top_k, "top_n": top_n, "how": search_type}
     said = {field: value for field, value in numbers.items() if value is not None}
-    chosen = resolve(name, **off, **said)
+    chosen = resolve(name, **{**house.get(name, {}), **off, **said})
     if pipeline not in (None, chosen.pipeline):
         raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")
     lacking = [FLAGS[stage] for stage, said in enable.items() if said and not getattr(chosen, stage)]
@@ -134,8 +158,12 @@ def _check(field: str, value: object) -> None:
         if value not in get_args(SearchType):
             raise InvalidRequest("search_type", f"must be one of {', '.join(get_args(SearchType))}")
         return
+    if field in SHARES:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise InvalidRequest(field, "must be a number from 0 to 1")
+        return
     if field not in RANGES:
-        raise InvalidRequest(field, f"is not a number of a preset; those are {', '.join(RANGES)}")
+        raise InvalidRequest(field, f"is not a number of a preset; those are {', '.join((*RANGES, *SHARES))}")
     low, high = RANGES[field]
     if type(value) is not int or not low <= value <= high:
         raise InvalidRequest(field, f"must be a whole number from {low} to {high}")

@@ -1,4 +1,4 @@
-"""Pure operations on rankings: fuse by rank, pool, drop duplicates. Equals are ordered by chunk id."""
+"""Pure operations on rankings: fuse by rank or by score, pool, drop duplicates. Equals are ordered by chunk id."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,6 +22,24 @@ def reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
         for rank, hit in enumerate(ranking, start=1):
             scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + 1.0 / (k + rank)
     return best_first([replace(hit, score=scores[hit.chunk.id]) for hit in _merged(rankings)])
+
+
+def weighted(*parts: tuple[Ranking, float]) -> list[Hit]:
+    """Fuse by score: score(c) = sum of weight * score. Scores must share one 0..1 scale; signals are merged."""
+    scores: dict[str, float] = {}
+    for ranking, weight in parts:
+        for hit in ranking:
+            scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + weight * hit.score
+    return best_first([replace(hit, score=scores[hit.chunk.id]) for hit in _merged([ranking for ranking, _ in parts])])
+
+
+def rescaled(ranking: Ranking, *, best: float | None = None) -> list[Hit]:
+    """Scores as shares of `best`, by default of the highest, none below 0: the scale of `weighted` (S4-11).
+
+    Not by their range: that would make the last of ten good hits as worthless as one that was not found.
+    """
+    top = max((hit.score for hit in ranking), default=0.0) if best is None else best
+    return [replace(hit, score=max(0.0, hit.score) / top if top > 0 else 0.0) for hit in ranking]
 
 
 def pool(*rankings: Ranking) -> list[Hit]:

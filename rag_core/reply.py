@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import PurePath
 from typing import Any
 
 from rag_core import styles
@@ -9,6 +10,8 @@ from rag_core.model import Answer, Citation, Claim, Evidence, Hit, Query, Result
 from rag_core.presets import Preset
 from rag_core.run import Run
 from rag_core.styles import Style
+
+FOUND_BY = {"words": "bm25", "meaning": "vector"}  # S4-51's names of the legs
 
 
 def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[str, Any]:
@@ -34,12 +37,13 @@ def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[st
     }
 
 
-def answered(answer: Answer, query: Query, preset: Preset, run: Run, style: Style) -> dict[str, Any]:
-    """The reply to a question that wants an answer: JSON types only.
+def answered(answer: Answer, query: Query, preset: Preset, run: Run, style: Style | None = None) -> dict[str, Any]:
+    """The reply to a question that wants an answer: JSON types only. Without a style, in its pipeline's own.
 
     `answer` is the bare text, in which the claims' `start` and `end` count; `cited_answer` has the citations in it.
     `citations` has each cited passage once, by number, with the verdict of the first claim that cites it.
     """
+    style = style or styles.usual(preset.pipeline)
     claims = checked(answer.claims, style)
     first = {citation["number"]: citation for claim in reversed(claims) for citation in claim["citations"]}
     return {
@@ -56,6 +60,7 @@ def answered(answer: Answer, query: Query, preset: Preset, run: Run, style: Styl
             "formula": answer.confidence.formula,
         },
         "contexts": [_context(passage) for passage in answer.evidence],
+        "chunks": [_chunk(passage) for passage in answer.evidence if preset.pipeline == "classical"],
         "style": style,
         "pipeline": preset.pipeline,
         "preset": preset.numbers(),
@@ -134,6 +139,28 @@ def _context(passage: Evidence) -> dict[str, Any]:
     }
 
 
+def _chunk(passage: Evidence) -> dict[str, Any]:
+    """A passage in the classical pipeline's words: there `source` is what found it, not its file (S4-51, C27)."""
+    hit, chunk = passage.hit, passage.hit.chunk
+    return {
+        "chunk_id": chunk.id,
+        "document_id": chunk.document_id,
+        "document_name": PurePath(chunk.source).name if hit.signals.keys() & FOUND_BY else chunk.title,
+        "section": chunk.heading_path[-1] if chunk.heading_path else None,
+        "page": chunk.page,
+        "content": passage.text,
+        "score": hit.score,
+        "relevance": hit.signals.get("relevance"),
+        "source": retrieved_by(hit),
+    }
+
+
+def retrieved_by(hit: Hit) -> str:
+    """Which leg found it: "bm25", "vector" or "hybrid" for both; "fallback" for what is not of the index."""
+    legs = [name for signal, name in FOUND_BY.items() if signal in hit.signals]
+    return "hybrid" if len(legs) > 1 else next(iter(legs), "fallback")
+
+
 def _document(hit: Hit) -> dict[str, Any]:
     chunk = hit.chunk
     return {
@@ -143,7 +170,7 @@ def _document(hit: Hit) -> dict[str, Any]:
         "doc_type": "chunk",
         "score": hit.score,
         "reranker_score": hit.signals.get("semantic"),
-        "rerank_score": hit.signals.get("grade"),
+        "rerank_score": hit.signals.get("grade", hit.signals.get("relevance")),  # C08: a model's, or a cross-encoder's
         "metadata": _metadata(hit),
         "summary": chunk.summary,
         "entities": [entity.value for entity in chunk.entities],

@@ -109,6 +109,10 @@ class Run:
             self.degrade(name, failure.code, failure.message, fallback)
             return otherwise
 
+    def end_within(self, within_s: float) -> None:
+        """Leave the request so many seconds from now, or what it has left when that is less."""
+        self._deadline = min(self._deadline, time.monotonic() + within_s)
+
     def degrade(self, step: str, code: str, reason: str, fallback: str) -> None:
         """Note a lesser answer; a step that failed twice in the same way is named once."""
         noted = Degradation(step, code, reason, fallback)

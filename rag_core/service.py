@@ -12,6 +12,7 @@ from rag_core.kit import Kit
 from rag_core.model import Answer, Claim, Document, Entity, Query, Result, Scope
 from rag_core.pipelines import PIPELINES
 from rag_core.pipelines.answer import answered
+from rag_core.pipelines.classical import answered as guarded
 from rag_core.pipelines.facets import facets
 from rag_core.pipelines.steps import on_any_leg
 from rag_core.ports import LLM, ChunkStore, Prompt, Reply, Reranker
@@ -63,14 +64,17 @@ async def consult(query: Query, kit: Kit, run: Run, *, pipeline: str = "advanced
 async def ask(query: Query, kit: Kit, run: Run, *, pipeline: str = "standard") -> Answer:
     """An answer to `query` from what the named pipeline finds, each sentence checked against what it cites.
 
-    "Don't know" is an answer too: its status says so, and it has the nearest passages beside it.
+    "Don't know" is an answer too: its status says so, and it has the nearest passages beside it. The classical pipeline
+    answers by itself.
 
     Raises:
-        InvalidRequest: no pipeline of that name, or one that counts instead of finding.
+        InvalidRequest: no pipeline of that name, one that counts instead of finding, or a question that is an attack.
         Unavailable: a neighbour that the pipeline cannot do without did not answer.
     """
     if pipeline == "facets":
-        raise InvalidRequest("pipeline", "facets counts and does not answer: choose standard, rerank or advanced")
+        raise InvalidRequest("pipeline", "facets counts and does not answer: choose another, such as standard")
+    if pipeline == "classical":
+        return await guarded(query, noting(kit, run), run)
     wanted = min(query.top_k, SPARE * query.top_n)
     narrow = replace(query, captions=0, answers=0, top_k=wanted, semantic=min(query.semantic, wanted))
     found = await consult(narrow, kit, run, pipeline=pipeline)

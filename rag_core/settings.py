@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from rag_core.errors import Misconfigured
 
 PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
+REWORDINGS = 2  # of a question, as in advanced
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -34,6 +35,7 @@ class Settings:
     azure_search_endpoint: str | None = None
     azure_search_key: str | None = field(default=None, repr=False)
     azure_search_index: str = "rag-chunks"
+    postgres_url: str | None = field(default=None, repr=False)  # may hold a password
 
     llm_provider: str = "auto"
     azure_openai_endpoint: str | None = None
@@ -57,12 +59,53 @@ class Settings:
     doc_intelligence_endpoint: str | None = None
     doc_intelligence_key: str | None = field(default=None, repr=False)
 
+    inline_max_bytes: int = 1024 * 1024
+    inline_max_chunks: int = 500  # some 30 s of the local embedder on two cores
+    require_vectors: bool = False
+    jobs_storage: str | None = field(default=None, repr=False)  # a connection string, or the address of its queues
+
+    redis_url: str | None = field(default=None, repr=False)  # may hold a password
+    cache_signing_key: str | None = field(default=None, repr=False)
+
+    web_fallback: bool = False
+    web_endpoint: str = "https://html.duckduckgo.com/html"
+
+    pii_redactor: str = "rules"
+    pii_types: tuple[str, ...] = ()  # none said: the redactor's own choice
+    pii_regions: tuple[str, ...] = ()  # likewise
+
+    multi_query: bool = False
+    context_expansion: bool = False
+    min_chunk_relevance: float = 0.35  # S4-28
+    glossary: Path | None = None
+
+    collection: str = "arbitrum-proposals"  # S2-25
+    proposals_source: str | None = field(default=None, repr=False)  # may hold a password
+    proposals_top_k: int = 5  # S2-38
+    proposals_timeout_s: float = 30.0  # S2-45
+    public_query: bool = False
+
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
 
+    @property
+    def house(self) -> Mapping[str, Mapping[str, float]]:
+        """The numbers of presets in which the operator has a say, by the preset's name."""
+        return {
+            "classical": {
+                "rewordings": REWORDINGS if self.multi_query else 0,
+                "neighbours": 1 if self.context_expansion else 0,
+                "relevance_min": self.min_chunk_relevance,
+            },
+            "proposals": {"top_k": self.proposals_top_k},
+        }
+
 
 DEFAULTS = Settings()
-SECRETS = frozenset(name for name in Settings.__dataclass_fields__ if name.endswith("_key"))
+SECRETS = frozenset(
+    {name for name in Settings.__dataclass_fields__ if name.endswith("_key")}
+    | {"redis_url", "jobs_storage", "proposals_source", "postgres_url"}
+)
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
@@ -82,6 +125,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         azure_search_endpoint=_url(values, "AZURE_SEARCH_ENDPOINT"),
         azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
         azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),
+        postgres_url=_postgres(values, "POSTGRES_URL"),
         llm_provider=_one_of(values, "RAG_LLM_PROVIDER", PROVIDERS),
         azure_openai_endpoint=_url(values, "AZURE_OPENAI_ENDPOINT"),
         azure_openai_key=values.get("AZURE_OPENAI_API_KEY"),
@@ -102,9 +146,34 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         ollama_timeout_s=_number(values, "OLLAMA_TIMEOUT_SECONDS", DEFAULTS.ollama_timeout_s, 1, 230),
         doc_intelligence_endpoint=_url(values, "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT"),
         doc_intelligence_key=values.get("AZURE_DOCUMENT_INTELLIGENCE_KEY"),
+        inline_max_bytes=int(_number(values, "RAG_INLINE_MAX_BYTES", DEFAULTS.inline_max_bytes, 0, 1e9)),
+        inline_max_chunks=int(_number(values, "RAG_INLINE_MAX_CHUNKS", DEFAULTS.inline_max_chunks, 0, 1e6)),
+        require_vectors=_one_of(values, "RAG_REQUIRE_VECTORS", ("0", "1")) == "1",
+        jobs_storage=_queues(values, "AzureWebJobsStorage"),
+        redis_url=_redis(values, "REDIS_URL"),
+        cache_signing_key=values.get("RAG_CACHE_SIGNING_KEY"),
+        web_fallback=_one_of(values, "RAG_WEB_FALLBACK", ("0", "1")) == "1",
+        web_endpoint=_url(values, "RAG_WEB_ENDPOINT") or DEFAULTS.web_endpoint,
+        pii_redactor=_one_of(values, "RAG_PII_REDACTOR", ("rules", "presidio")),
+        pii_types=tuple(values.get("RAG_PII_TYPES", "").upper().replace(",", " ").split()),
+        pii_regions=tuple(values.get("RAG_PII_REGIONS", "").upper().replace(",", " ").split()),
+        multi_query=_one_of(values, "MULTI_QUERY_ENABLED", ("0", "1")) == "1",
+        context_expansion=_one_of(values, "SKIP_CONTEXT_EXPANSION", ("1", "0")) == "0",
+        min_chunk_relevance=_number(values, "MIN_CHUNK_RELEVANCE", DEFAULTS.min_chunk_relevance, 0, 1),
+        glossary=Path(values["RAG_GLOSSARY"]) if "RAG_GLOSSARY" in values else None,
+        collection=_collection(values, "RAG_COLLECTION", DEFAULTS.collection),
+        proposals_source=values.get("RAG_PROPOSALS_SOURCE"),
+        proposals_top_k=int(_number(values, "RAG_TOP_K", DEFAULTS.proposals_top_k, 1, 20)),
+        proposals_timeout_s=_number(values, "RAG_TIMEOUT_MS", 30_000, 1000, 230_000) / 1000,
+        public_query=_one_of(values, "RAG_PUBLIC_QUERY", ("0", "1")) == "1",
         functions_url=_url(values, "RAG_FUNCTIONS_URL"),
         functions_key=values.get("RAG_FUNCTIONS_KEY"),
     )
+
+
+def public_query() -> bool:
+    """Whether anyone may ask about proposals: read apart, for whether a function wants a key is said before `load`."""
+    return os.environ.get("RAG_PUBLIC_QUERY") == "1"
 
 
 def _number(values: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
@@ -138,6 +207,13 @@ def _index(values: Mapping[str, str], name: str, default: str) -> str:
     return said
 
 
+def _collection(values: Mapping[str, str], name: str, default: str) -> str:
+    said = values.get(name, default)
+    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", said):
+        raise Misconfigured(f"{name} must be 1 to 128 of A-Z a-z 0-9 . _ : -", field=name)
+    return said
+
+
 def _url(values: Mapping[str, str], name: str) -> str | None:
     """An address that a key may be sent to: https, or http to this machine."""
     said = values.get(name)
@@ -158,6 +234,43 @@ def _ollama(values: Mapping[str, str], name: str) -> str | None:
     if not _host(full)[0]:
         raise Misconfigured(f"{name} must be host:port or an http:// address", field=name)
     return full.rstrip("/")
+
+
+def _queues(values: Mapping[str, str], name: str) -> str | None:
+    """The host's own storage account: the address of its queues, or its connection string."""
+    account = values.get(f"{name}__accountName")
+    address = account and f"https://{account}.queue.core.windows.net"
+    return values.get(f"{name}__queueServiceUri") or address or values.get(name)
+
+
+def _redis(values: Mapping[str, str], name: str) -> str | None:
+    """A server that passwords and answers may be sent to: over TLS, on this machine, or at a socket of it."""
+    said = values.get(name)
+    if said is None:
+        return None
+    try:
+        parts = urlsplit(said)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise _no_redis(name) from None
+    private = {"rediss": bool(host), "redis": host in LOOPBACK, "unix": parts.path.startswith("/") and not host}
+    if not private.get(parts.scheme):
+        raise _no_redis(name)
+    return said
+
+
+def _postgres(values: Mapping[str, str], name: str) -> str | None:
+    """As libpq reads it, `sslmode` included."""
+    said = values.get(name)
+    if said is not None and not said.startswith(("postgresql://", "postgres://")):
+        raise Misconfigured(f"{name} must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE", field=name)
+    return said
+
+
+def _no_redis(name: str) -> Misconfigured:
+    return Misconfigured(
+        f"{name} must be rediss://HOST:PORT, redis://HOST:PORT on this machine, or unix:///PATH", field=name
+    )
 
 
 def _host(address: str) -> tuple[str, bool]:

@@ -19,6 +19,11 @@ LINK = re.compile(r"https?://[!#-;=?-Z^-~]+")  # printable ASCII but for quotes,
 Passage = tuple[str, str]  # a chunk's id and the words quoted
 
 
+def usual(pipeline: str) -> Style:
+    """The style in which a pipeline's answers are cited unless another is asked for (S4-22)."""
+    return "sections" if pipeline == "classical" else "numbers"
+
+
 def cited_text(answer: Answer, style: Style) -> str:
     """The answer with its citations: after each sentence and, for numbers and badges, listed below."""
     numbers = numbered(answer.claims)

@@ -16,6 +16,7 @@ from rag_core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vec
 from rag_core.ports import LLM, Embedder, Prompt, Reply, Reranker
 from rag_core.presets import resolve
 from rag_core.run import spend
+from rag_core.stages.redact import Rules
 from rag_core.stages.terms import terms
 from rag_core.stores.embedded import EmbeddedStore
 
@@ -203,4 +204,4 @@ async def filled(*chunks: Chunk, scope: Scope = SCOPE, embedder: Embedder | None
 
 
 def kit(index: Index, *, llm: LLM | None = None, reranker: Reranker | None = None) -> Kit:
-    return Kit(index, llm or ScriptedLLM(), reranker or OverlapReranker())
+    return Kit(index, llm or ScriptedLLM(), reranker or OverlapReranker(), redactor=Rules())

@@ -144,3 +144,15 @@ def test_ollama_is_given_the_time_that_it_was_promised() -> None:
     """S4-23."""
     profile, _ = bootstrap.profile(settings.load({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"}))
     assert profile.try_s == 150
+
+
+def test_the_database_is_the_store_when_its_address_is_set_and_shown_without_its_password() -> None:
+    """S2-49, S3-01."""
+    read = settings.load({"POSTGRES_URL": "postgresql://rag:secret@db:5432/rag?password=secret"})
+    store = next(choice for choice in choices(read) if choice.slot == "store")
+    assert (store.adapter, store.where) == ("PostgreSQL", "db:5432/rag")
+    assert "secret" not in repr(read)
+    both = settings.load(
+        {"POSTGRES_URL": "postgresql://db/rag", "AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net"}
+    )
+    assert "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set" in idle(both)

@@ -1,11 +1,14 @@
 """Documents that go and come back, on the command line."""
 
+import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
-from rag_core import audit
+from rag_core import audit, bootstrap
 from rag_core.cli import main
+from rag_core.providers.cache import EmbeddedCache
 
 
 @pytest.fixture
@@ -44,6 +47,36 @@ def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.
     for again in (["restore"], ["delete"], ["delete", "--purge"]):
         assert main([*again, *data, "Valves"]) == 2
     assert "no document of that id" in capsys.readouterr().err
+
+
+def test_a_purge_forgets_the_answers_that_quote_the_document(data: list[str]) -> None:
+    """(RELIABILITY C21): what is purged leaves no byte, in the file of the cache either."""
+    path = Path(data[1]) / bootstrap.CACHE
+    asyncio.run(remembered(path, b"the relief valve opens at 7 bar"))
+    assert b"7 bar" in path.read_bytes()
+    assert main(["delete", *data, "--purge", "Valves"]) == 0
+    assert b"7 bar" not in path.read_bytes()
+
+
+async def remembered(path: Path, answer: bytes) -> None:
+    cache = EmbeddedCache(path, b"secret")
+    await cache.set("key", answer, ttl_s=3600)
+    await cache.close()
+
+
+def test_the_log_shows_what_was_asked_and_cannot_steer_the_terminal(
+    data: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S4-31, (RELIABILITY C65): also what was refused, and what could not be answered."""
+    for question in ("At what pressure?", "\x1b]52;c;aGk=\x07 x'; DROP TABLE valves;--"):
+        assert main(["ask", *data, "--preset", "classical", question]) == 2
+    capsys.readouterr()
+    assert main(["log", *data, "-n", "5"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert main(["log", *data, "--json"]) == 0
+    refused, unanswered = json.loads(capsys.readouterr().out)
+    assert (refused["status"], unanswered["status"]) == ("suspicious_input", "embedding_unavailable")
+    assert (unanswered["preset"], unanswered["workflow_id"]) == ("classical", "default")
 
 
 def test_the_audit_says_what_it_tried_and_that_nothing_leaked(

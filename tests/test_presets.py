@@ -117,3 +117,24 @@ def test_the_numbers_of_a_query_and_of_a_preset_are_the_same() -> None:
 def test_numbers_carry_a_hash_that_any_change_changes() -> None:
     one, same, other = (resolve("advanced", top_k=k).numbers()["hash"] for k in (5, 5, 6))
     assert one == same != other
+
+
+def test_the_classical_preset_has_the_documents_numbers() -> None:
+    """S4-10, S4-13, S4-19, S4-21, S4-26, S4-28, S4-39, S4-41, C46."""
+    preset = resolve("classical")
+    assert (preset.candidates, preset.top_k, preset.context_chars) == (10, 3, 400)
+    assert (preset.confidence_min, preset.relevance_min) == (0.7, 0.35)
+    assert (preset.rewordings, preset.neighbours) == (0, 0)
+
+
+def test_the_operators_numbers_stand_behind_the_requests_own() -> None:
+    house = {"classical": {"relevance_min": 0.5, "top_k": 7}}
+    assert choose(preset="classical", house=house)[0].relevance_min == 0.5
+    assert choose(preset="classical", top_k=4, house=house)[0].top_k == 4
+    assert choose(preset="standard", house=house)[0].top_k == 100
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, True, "half"])
+def test_a_share_is_from_nought_to_one(value: object) -> None:
+    with pytest.raises(InvalidRequest, match="relevance_min must be a number from 0 to 1"):
+        resolve("classical", relevance_min=value)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rag_core.codes import codes
 from rag_core.model import Caption, Hit
-from rag_core.rankings import best_first, codes_first, drop_duplicates, pool, reciprocal_rank
+from rag_core.rankings import best_first, codes_first, drop_duplicates, pool, reciprocal_rank, rescaled, weighted
 from tests.fakes import hit
 
 ids = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -89,3 +89,19 @@ def test_codes_are_letters_with_digits(text: str) -> None:
     for code in codes(text):
         assert len(code) >= 3
         assert any(c.isdigit() or c.isnumeric() for c in code)
+
+
+def test_fusion_by_weight_is_the_documents_sum() -> None:
+    """S4-14, S4-15, C03: final = 0.4 x words + 0.6 x meaning, each chunk once."""
+    words, meaning = [hit("a", 1.0, words=9.0), hit("b", 0.5)], [hit("b", 0.8, meaning=0.8), hit("c", 0.7)]
+    fused = weighted((words, 0.4), (meaning, 0.6))
+    assert [(h.chunk.id, round(h.score, 4)) for h in fused] == [("b", 0.68), ("c", 0.42), ("a", 0.4)]
+    assert fused[2].signals == {"words": 9.0}
+
+
+def test_scores_are_rescaled_to_shares_of_the_best() -> None:
+    """S4-11: 0..1, the best is 1, and none is below 0."""
+    assert [h.score for h in rescaled([hit("a", 12.0), hit("b", 3.0)])] == [1.0, 0.25]
+    assert [h.score for h in rescaled([hit("a", 0.8), hit("b", -0.2)], best=1.0)] == [0.8, 0.0]
+    assert [h.score for h in rescaled([hit("a", 0.0)])] == [0.0]
+    assert rescaled([]) == []

@@ -17,7 +17,7 @@ ALLOWED: dict[str, set[str]] = {
     "codes": set(),
     "packing": set(),
     "errors": set(),
-    "ports": {"model"},
+    "ports": {"model", "errors"},
     "rankings": {"model", "codes"},
     "telemetry": set(),
     "run": NOUNS | {"telemetry"},
@@ -30,23 +30,30 @@ ALLOWED: dict[str, set[str]] = {
     "pipelines": DOMAIN - {"presets"} | {"stages"},
     "service": DOMAIN - {"presets"} | {"stages", "pipelines"},
     "graph": NOUNS | {"index"},
-    "lifecycle": NOUNS | {"index", "run"},
+    "lifecycle": NOUNS | {"index", "kit", "run"},
+    "proposals": DOMAIN | {"service", "ingestion"},
     "audit": DOMAIN | {"service", "graph", "lifecycle", "ingestion", "reply"},
     "styles": {"model"},
     "reply": {"model", "run", "presets", "styles"},
     "agent": DOMAIN | {"service", "reply", "styles"},
     "engine": DOMAIN | {"service", "ingestion", "styles"},
     "ingestion": NOUNS | {"index", "kit", "run", "providers.retrying"},
-    "stores": NOUNS | {"rankings", "run", "providers.retrying"},
+    "stores": NOUNS | {"rankings", "run", "current", "providers.retrying"},
     "providers": NOUNS | {"run", "telemetry", "extractive", "ingestion.text"},
+    "reindex": NOUNS,
+    "current": {"errors"},
     "settings": {"errors"},
     "choices": {"errors", "settings"},
     "client": DOMAIN | {"agent", "settings", "bootstrap"},  # made of parts as functions are: by bootstrap alone
-    "bootstrap": NOUNS | {"index", "kit", "settings", "choices", "stores", "providers", "ingestion"},
+    "bootstrap": NOUNS
+    | {"index", "kit", "settings", "choices", "current", "stores", "providers", "ingestion"}
+    | {"stages.abbreviate", "stages.redact"},
     "cli": DOMAIN
-    | {"audit", "lifecycle", "service", "graph", "ingestion", "settings", "choices", "bootstrap", "reply", "styles"},
+    | {"audit", "lifecycle", "service", "graph", "ingestion", "settings", "choices", "bootstrap", "reply", "styles"}
+    | {"current", "reindex"},
 }
 FUNCTIONS_MAY = DOMAIN | {
+    "proposals",
     "lifecycle",
     "service",
     "graph",
@@ -58,12 +65,13 @@ FUNCTIONS_MAY = DOMAIN | {
 ADAPTERS = ("rag_core/stores/", "rag_core/providers/", "rag_core/ingestion/")
 VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know whom
     "opentelemetry": ("rag_core/telemetry.py",),
-    "azure": ("functions/http.py", "function_app.py", "local_emulator/"),
+    "azure": ("functions/http.py", "functions/triggers.py", "function_app.py", "local_emulator/"),
     "httpx2": ("rag_core/client.py",),
     "werkzeug": ("local_emulator/",),
     **dict.fromkeys(("apsw", "numpy", "tantivy"), ("local_emulator/search_service/",)),
-    "pydantic": ("functions/wire.py",),
+    "pydantic": ("functions/wire.py", "rag_core/stages/remember.py"),
     "rich": ("rag_core/cli/",),
+    "phonenumbers": ("rag_core/stages/pii/checks.py", "rag_core/bootstrap.py"),
 }
 OURS = {"rag_core", "functions", "local_emulator", "evals", "function_app", "examples"}
 

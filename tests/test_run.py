@@ -79,3 +79,12 @@ def test_the_same_failure_of_a_step_is_named_once() -> None:
 
 def test_each_run_has_its_own_id() -> None:
     assert Run().id != Run().id
+
+
+def test_a_request_may_be_told_to_end_sooner_but_never_later() -> None:
+    """S2-45, C22."""
+    run = Run(within_s=100)
+    run.end_within(30)
+    assert 29 < run.remaining_s <= 30
+    run.end_within(60)
+    assert run.remaining_s <= 30

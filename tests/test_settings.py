@@ -23,13 +23,20 @@ NAMES = {
     "OLLAMA_MODEL": ("ollama_model", "qwen2.5:1.5b"),
     "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT": ("doc_intelligence_endpoint", "https://d.cognitiveservices.azure.com"),
     "AZURE_DOCUMENT_INTELLIGENCE_KEY": ("doc_intelligence_key", "secret-5"),
+    "RAG_COLLECTION": ("collection", "dao-2"),
+    "RAG_PROPOSALS_SOURCE": ("proposals_source", "secret-7"),
+    "AzureWebJobsStorage": ("jobs_storage", "secret-8"),
+    "REDIS_URL": ("redis_url", "rediss://:secret-9@r.example:6380/0"),
+    "RAG_CACHE_SIGNING_KEY": ("cache_signing_key", "secret-10"),
+    "RAG_WEB_ENDPOINT": ("web_endpoint", "https://search.example/html"),
+    "POSTGRES_URL": ("postgres_url", "postgresql://u:secret-7@db:5432/rag?sslmode=require"),
     "RAG_FUNCTIONS_URL": ("functions_url", "https://f.azurewebsites.net"),
     "RAG_FUNCTIONS_KEY": ("functions_key", "secret-6"),
 }
 
 
 def test_every_documented_name_is_honoured() -> None:
-    """C40, S3-10, S4-20: all documented names of services, keys and models are read."""
+    """C40, S2-50, S3-10, S4-20: all documented names of services, keys and models are read."""
     read = settings.load({name: value for name, (_, value) in NAMES.items()} | {"OLLAMA_TIMEOUT_SECONDS": "90"})
     assert {name: getattr(read, field) for name, (field, _) in NAMES.items()} == {n: v for n, (_, v) in NAMES.items()}
     assert read.ollama_timeout_s == 90
@@ -71,6 +78,12 @@ def test_a_timeout_longer_than_the_front_end_waits_is_refused(name: str) -> None
         ("AZURE_SEARCH_INDEX", "Manuals"),
         ("AZURE_SEARCH_INDEX", "manuals--2"),
         ("RAG_LLM_PROVIDER", "claude"),
+        ("REDIS_URL", "redis://r.example:6379"),  # answers would travel in the clear
+        ("REDIS_URL", "r.example:6379"),
+        ("REDIS_URL", "rediss://[oops"),
+        ("REDIS_URL", "unix://tmp"),
+        ("RAG_WEB_FALLBACK", "yes"),
+        ("RAG_WEB_ENDPOINT", "http://search.example"),
         ("RAG_EMBEDDING_DIMENSIONS", "wide"),
     ],
 )
@@ -82,9 +95,22 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -
     assert "password" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("accountName", "ragdata"), ("queueServiceUri", "https://ragdata.queue.core.windows.net")]
+)
+def test_the_queues_are_reached_by_the_machines_identity_where_there_is_no_key(name: str, value: str) -> None:
+    read = settings.load({f"AzureWebJobsStorage__{name}": value})
+    assert read.jobs_storage == "https://ragdata.queue.core.windows.net"
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "http://localhost:8080/"])
 def test_plain_http_is_taken_on_this_machine(address: str) -> None:
     assert settings.load({"AZURE_SEARCH_ENDPOINT": address}).azure_search_endpoint == address.rstrip("/")
+
+
+@pytest.mark.parametrize("address", ["redis://127.0.0.1:6379/1", "redis://localhost", "unix:///tmp/redis.sock"])
+def test_a_redis_server_of_this_machine_needs_no_tls(address: str) -> None:
+    assert settings.load({"REDIS_URL": address}).redis_url == address
 
 
 def test_ollamas_own_form_of_an_address_is_understood() -> None:
@@ -94,4 +120,11 @@ def test_ollamas_own_form_of_an_address_is_understood() -> None:
 def test_keys_are_not_shown() -> None:
     read = settings.load({name: value for name, (_, value) in NAMES.items()})
     assert "secret" not in repr(read)
-    assert {field for field, value in NAMES.values() if value.startswith("secret")} == settings.SECRETS
+    assert {field for field, value in NAMES.values() if "secret" in value} == settings.SECRETS
+
+
+def test_the_switches_of_the_classical_pipeline_are_the_documents() -> None:
+    """S4-28, S4-39, S4-41: MIN_CHUNK_RELEVANCE 0.35, MULTI_QUERY_ENABLED off, SKIP_CONTEXT_EXPANSION on."""
+    assert settings.load({}).house["classical"] == {"rewordings": 0, "neighbours": 0, "relevance_min": 0.35}
+    said = {"MIN_CHUNK_RELEVANCE": "0.5", "MULTI_QUERY_ENABLED": "1", "SKIP_CONTEXT_EXPANSION": "0"}
+    assert settings.load(said).house["classical"] == {"rewordings": 2, "neighbours": 1, "relevance_min": 0.5}

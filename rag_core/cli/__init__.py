@@ -5,17 +5,22 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import get_args
 
 from rag_core import presets
-from rag_core.cli import commands, doctor
+from rag_core.cli import commands, doctor, reindex
 from rag_core.errors import RagError
+from rag_core.settings import PROVIDERS
 from rag_core.styles import Style
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says. 0: done; 1: done in part; 2: refused, with one line on stderr that says why."""
+    """Do what the command line says.
+
+    0: done; 1: done in part; 2: refused, with one line on stderr that says why; 3: done until the budget was spent.
+    """
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.command(chosen)
@@ -54,9 +59,37 @@ def parser() -> argparse.ArgumentParser:
     setup = verbs.add_parser("setup", parents=[_data()], help="create the index that the settings name, or upgrade it")
     setup.set_defaults(command=commands.setup)
 
-    index = verbs.add_parser("index", parents=[_data(), _workflow()], help="index files, folders and globs")
+    index = verbs.add_parser("index", parents=[_data(), _workflow(), _paid()], help="index files, folders and globs")
     index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder with all below it, or a quoted glob")
     index.set_defaults(command=commands.index)
+
+    ingest = verbs.add_parser(
+        "ingest", parents=[_data(), _paid()], help="index proposals and their stages from records"
+    )
+    ingest.add_argument(
+        "source",
+        nargs="?",
+        metavar="SOURCE",
+        help="a .json, .jsonl or SQLite file, or a postgresql:// address (default: $RAG_PROPOSALS_SOURCE)",
+    )
+    ingest.add_argument("--clear", action="store_true", help="remove the proposals that are there, then ingest")
+    ingest.add_argument("--no-bodies", action="store_true", help="only what describes a proposal and its stages")
+    ingest.add_argument("--workflow", type=_id, metavar="ID", help="the collection (default: $RAG_COLLECTION)")
+    ingest.set_defaults(command=commands.ingest)
+
+    again = verbs.add_parser(
+        "reindex", parents=[_data(), _workflow(), _paid()], help="change the embedding model, or change it back"
+    )
+    again.add_argument("--profile", choices=PROVIDERS[1:], help="whose model embeds from now on")
+    again.add_argument("--model", metavar="NAME", help="the profile's model or deployment (default: its usual one)")
+    again.add_argument("--dimensions", type=_whole(1, 4096), metavar="N", help="of its vectors (default: the model's)")
+    again.add_argument(
+        "--evaluate", type=Path, metavar="DIR", help="ask both indexes the questions of queries.jsonl and qrels.tsv"
+    )
+    again.add_argument("--build-only", action="store_true", help="do not switch yet; done again, that is all it does")
+    again.add_argument("--rollback", action="store_true", help="go back to the index before the last switch")
+    again.add_argument("--drop-others", action="store_true", help="remove every index but the current one, for good")
+    again.set_defaults(command=reindex.reindex)
 
     query = verbs.add_parser("query", parents=[_data(), _workflow()], help="find the passages that bear on a question")
     query.add_argument("text", metavar="QUESTION")
@@ -71,7 +104,9 @@ def parser() -> argparse.ArgumentParser:
         "--document", action="append", default=[], metavar="DOC", help="look only here (id, path or title); repeatable"
     )
     ask.add_argument("--preset", help=f"one of {', '.join(presets.PRESETS)} that answers (default: advanced)")
-    ask.add_argument("--style", choices=get_args(Style), default="numbers", help="of citations (default: numbers)")
+    ask.add_argument(
+        "--style", choices=get_args(Style), help="of citations (default: sections for classical, else numbers)"
+    )
     ask.add_argument("--json", action="store_true", help="print what api/rag/ask would reply")
     ask.set_defaults(command=commands.ask)
 
@@ -109,6 +144,11 @@ def parser() -> argparse.ArgumentParser:
     cite.add_argument("text", metavar="TEXT", help="the text, or - to read it from standard input")
     cite.set_defaults(command=commands.cite)
 
+    log = verbs.add_parser("log", parents=[_data()], help="show what was asked, and how it went")
+    log.add_argument("-n", dest="number", type=_whole(1), default=20, metavar="N", help="entries (default: 20)")
+    log.add_argument("--json", action="store_true", help="print all that is kept of each")
+    log.set_defaults(command=commands.log)
+
     score = verbs.add_parser("eval", help="score the pipelines on labelled questions")
     run = score.add_subparsers(required=True, metavar="COMMAND").add_parser("run", help="score a BEIR-layout folder")
     run.add_argument(
@@ -142,6 +182,25 @@ def _workflow() -> argparse.ArgumentParser:
         "--workflow", type=_id, default="default", metavar="ID", help="whose documents (default: default)"
     )
     return option
+
+
+def _paid() -> argparse.ArgumentParser:
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--plan", action="store_true", help="say what it would do and cost; nothing is written or paid"
+    )
+    options.add_argument("--budget-usd", type=_money, metavar="N", help="stop, with 3, before embedding costs more")
+    return options
+
+
+def _money(text: str) -> float:
+    try:
+        amount = Decimal(text)
+    except ArithmeticError:
+        amount = Decimal(-1)
+    if not amount.is_finite() or amount < 0:
+        raise argparse.ArgumentTypeError("must be an amount, as 0.50")
+    return float(amount)
 
 
 def _whole(low: int, high: int = 1_000_000) -> Callable[[str], int]:

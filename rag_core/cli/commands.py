@@ -6,16 +6,21 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_core import presets, settings
-from rag_core.errors import InvalidRequest, NotFound
+from rag_core.errors import InvalidRequest, Misconfigured, NotFound
 from rag_core.kit import Kit
 from rag_core.model import Document, Scope
 from rag_core.run import Run
 
+if TYPE_CHECKING:
+    from rag_core.ingestion.plan import Rehearsal
+
 Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
+BUDGET_SPENT = 3  # the exit code of what stopped for that
 
 
 def configured(chosen: Namespace) -> settings.Settings:
@@ -68,20 +73,49 @@ async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Index files with a progress bar or, where nobody watches, a line each. 1 when a file was refused."""
     from rag_core.cli import files, show
     from rag_core.ingestion.indexing import Limits
+    from rag_core.ingestion.plan import BudgetSpent
 
     read = configured(chosen)
-    limits = Limits(read.max_upload_bytes, read.parse_timeout_s)
+    limits, patient, stopped = Limits(read.max_upload_bytes, read.parse_timeout_s), Run(files.PATIENCE_S), ""
+    kit, rehearsal = _priced(chosen, kit, read)
     counts: Counter[str] = Counter()
+    meant = files.meant(chosen.paths)
+    try:
+        with show.progress(sys.stdout) as bar:
+            for path, named in bar.track(meant.items(), description="indexing"):
+                outcome = await files.index_file(path, named, Scope(chosen.workflow), kit, limits, patient)
+                counts[outcome.verdict] += 1
+                show.outcome(outcome, bar, planned=rehearsal is not None)
+    except BudgetSpent as spent:
+        stopped = f"{spent.message}; {show.many(len(meant) - counts.total(), 'file')} left"
+    if rehearsal:
+        show.plan(rehearsal.plan())
+    else:
+        print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+    show.diary(replace(patient, warnings=[]))  # they do not name the file that they are of
+    return _ended(stopped, counts["refused"])
+
+
+@with_kit
+async def ingest(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Index proposals, with a progress bar where somebody watches. 1 when some of it is not searchable."""
+    from rag_core.cli import files, show
+    from rag_core.ingestion import proposal_sources
+    from rag_core.ingestion.ingest import ingest as ingested
+
+    read = configured(chosen)
+    source = chosen.source or read.proposals_source
+    if source is None:
+        raise Misconfigured("name a SOURCE, or set RAG_PROPOSALS_SOURCE", field="RAG_PROPOSALS_SOURCE")
+    records, patient = list(proposal_sources.records(source)), Run(files.PATIENCE_S)
+    scope, bodies = Scope(chosen.workflow or read.collection), not chosen.no_bodies
+    kit, rehearsal = _priced(chosen, kit, read)
     with show.progress(sys.stdout) as bar:
-        for path, named in bar.track(files.meant(chosen.paths).items(), description="indexing"):
-            outcome = await files.index_file(path, named, Scope(chosen.workflow), kit, limits)
-            for lesser in outcome.degraded:
-                run.degrade(**asdict(lesser))
-            counts[outcome.verdict] += 1
-            show.outcome(outcome, bar)
-    print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    show.diary(run)
-    return 1 if counts["refused"] else 0
+        tracked = bar.track(records, description="ingesting")
+        done = await ingested(tracked, scope, kit, patient, bodies=bodies, clear=chosen.clear)
+    show.ingested(done, rehearsal.plan() if rehearsal else None)
+    show.diary(patient)
+    return _ended(done.stopped, len(done.failed))
 
 
 @with_kit
@@ -90,7 +124,7 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
     from rag_core import reply, service
     from rag_core.cli import show
 
-    preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k)
+    preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k, house=settings.load().house)
     asked = preset.query(_said(chosen.text), Scope(chosen.workflow))
     result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
     if chosen.json:
@@ -104,16 +138,16 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the answer to a question, with what bears it out."""
-    from rag_core import reply, service
+    from rag_core import reply, service, styles
     from rag_core.cli import show
 
-    preset, _ = presets.choose(preset=chosen.preset)
+    preset, _ = presets.choose(preset=chosen.preset, house=settings.load().house)
     query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
     if chosen.json:
         print(json.dumps(reply.answered(answer, query, preset, run, chosen.style), ensure_ascii=False, indent=2))
         return 0
-    show.answer(answer, chosen.style)
+    show.answer(answer, chosen.style or styles.usual(preset.pipeline))
     show.diary(run)
     return 0
 
@@ -180,7 +214,7 @@ async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
     store, scope = kit.index.store, Scope(chosen.workflow)
     known = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
     document_id = _named(chosen.document, known)
-    await lifecycle.delete(document_id, scope, kit.index, run, purge=chosen.purge)
+    await lifecycle.delete(document_id, scope, kit, run, purge=chosen.purge)
     print(f"{document_id}: {'purged' if chosen.purge else 'deleted; rag restore brings it back'}")
     return 0
 
@@ -211,6 +245,19 @@ async def audit_isolation(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 
 @with_kit
+async def log(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the newest entries of the log of queries, the newest last."""
+    from rag_core.cli import show
+
+    entries = await kit.audit.last(chosen.number)
+    if chosen.json:
+        print(json.dumps(entries, ensure_ascii=False, indent=2))
+        return 0
+    show.log(entries[::-1])
+    return 0
+
+
+@with_kit
 async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the support for each sentence of a text."""
     from rag_core import service
@@ -234,6 +281,26 @@ def evaluate(chosen: Namespace) -> int:
         )
     print(json.dumps(report.json(), indent=2) if chosen.json else report.table())
     return 0
+
+
+def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit, Rehearsal | None]":
+    """The parts, which keep to the budget; with --plan those of a rehearsal."""
+    from rag_core import bootstrap
+    from rag_core.ingestion.plan import Rehearsal, metered
+
+    tariff = bootstrap.tariff(read)
+    if not chosen.plan:
+        return metered(kit, tariff, chosen.budget_usd), None
+    rehearsal = Rehearsal(kit, tariff, chosen.budget_usd)
+    return rehearsal.kit, rehearsal
+
+
+def _ended(stopped: str, refused: int) -> int:
+    """How an indexing command ends: when the budget stopped it, it says so."""
+    if stopped:
+        print(f"Stopped: {stopped}. The same command again goes on from here.")
+        return BUDGET_SPENT
+    return 1 if refused else 0
 
 
 def _said(text: str) -> str:

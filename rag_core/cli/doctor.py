@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from rag_core import current
 from rag_core.choices import choices, idle, provider
 from rag_core.cli.commands import configured
 from rag_core.errors import Misconfigured, RagError
@@ -38,7 +39,7 @@ SERVICE = (
 )
 OFFLINE = ("apsw", "tantivy", "numpy", "threadpoolctl", "rich")
 MODELS = ("onnxruntime", "tokenizers")
-HOSTED = ("azure.search.documents", "azure.identity", "azure.ai.documentintelligence", "openai", "tenacity")
+HOSTED = ("psycopg", "azure.search.documents", "azure.identity", "azure.ai.documentintelligence", "openai", "tenacity")
 
 OWN = (
     "data_dir",
@@ -136,7 +137,10 @@ async def _parts(read: Settings, *, live: bool) -> list[Finding]:
     try:
         return [
             await _store(kit) if live or not hosted else _untried("store", "Azure AI Search"),
-            await _embedder(kit) if live or not models else _untried("embedder", _described(embedder)),
+            *_current(read),
+            await _embedder(kit)
+            if live or bootstrap.embeds(read) == "local"
+            else _untried("embedder", _described(embedder)),
             await _reranker(kit, hosted=hosted),
             (await _chat(kit) if live else _untried("chat model", llm.name)) if models else _techniques(kit),
         ]
@@ -158,6 +162,14 @@ async def _store(kit: Kit) -> Finding:
     if held.space and kit.index.embedder.space not in ("", held.space):  # without an embedder words still find
         return Finding("broken", "store", f"{note}; its vectors are of {held.space}, not of the embedder in use")
     return Finding("ok", "store", note)
+
+
+def _current(read: Settings) -> Iterator[Finding]:
+    """Which index of the data folder is in use, where `rag reindex` has made others."""
+    if read.data_dir and not (read.azure_search_endpoint or read.postgres_url):
+        held = current.read(read.data_dir)
+        if held != current.Places():
+            yield Finding("ok", "current index", f"{held.current}; before: {held.previous or 'none'}")
 
 
 async def _embedder(kit: Kit) -> Finding:

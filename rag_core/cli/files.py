@@ -3,7 +3,7 @@
 import asyncio
 import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,9 +12,9 @@ from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
 from rag_core.model import Indexed, Scope
-from rag_core.run import Degradation, Run
+from rag_core.run import Run
 
-PATIENCE_S = 24 * 3600.0  # no front end hangs up here, and a large table takes minutes to embed
+PATIENCE_S = 30 * 24 * 3600.0  # no front end hangs up here, and a large folder takes hours to embed
 
 Verdict = Literal["indexed", "unchanged", "skipped", "refused"]
 
@@ -26,7 +26,6 @@ class Outcome:
     path: Path
     verdict: Verdict
     note: str
-    degraded: Sequence[Degradation] = ()
 
 
 def meant(patterns: Sequence[str]) -> Mapping[Path, bool]:
@@ -44,12 +43,11 @@ def meant(patterns: Sequence[str]) -> Mapping[Path, bool]:
     return files
 
 
-async def index_file(path: Path, named: bool, scope: Scope, kit: Kit, limits: Limits) -> Outcome:
+async def index_file(path: Path, named: bool, scope: Scope, kit: Kit, limits: Limits, run: Run) -> Outcome:
     """Index one file. Of the kinds that cannot be read, one named is refused and one met on the way is skipped."""
     try:
-        upload, run = await asyncio.to_thread(_upload, path), Run(PATIENCE_S)
-        done = await index_document(upload, scope, kit, run, chunking=Chunking(), limits=limits)
-        return replace(_indexed(path, done), degraded=run.degraded)
+        upload = await asyncio.to_thread(_upload, path)
+        return _indexed(path, await index_document(upload, scope, kit, run, chunking=Chunking(), limits=limits))
     except UnsupportedDocument as failure:
         return Outcome(path, "refused" if named else "skipped", failure.message)
     except (InvalidRequest, TooLarge, UnreadableDocument) as failure:

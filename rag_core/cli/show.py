@@ -1,10 +1,10 @@
 """How results read on a terminal."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -12,11 +12,14 @@ from rich.table import Table
 
 from rag_core.cli.files import Outcome
 from rag_core.graph import MAX_HOPS
+from rag_core.ingestion.ingest import Ingested
+from rag_core.ingestion.plan import Plan, Tariff, dollars
 from rag_core.model import Answer, Chunk, Citation, Claim, Document, Edge, Evidence, Facet, Graph, Hit, Result
 from rag_core.run import Run
 from rag_core.service import Summary
 from rag_core.styles import Style, cited, marked, numbered, place_of, plain, where
 
+NAMED = 20  # of the proposals that were skipped
 MARKS = {"verified": "✓", "partial": "~", "unsupported": "✗"}
 ORIGINS = {"model": "Written by a model from these passages.", "extractive": "In the documents' own sentences."}
 
@@ -50,12 +53,50 @@ def counting(bar: Progress) -> Callable[[str, int, int], None]:
     return report
 
 
-def outcome(found: Outcome, bar: Progress) -> None:
-    """A line for what became of a file; on a terminal the bar speaks for those that went well."""
-    if bar.disable or found.verdict in ("skipped", "refused"):
+def outcome(found: Outcome, bar: Progress, *, planned: bool) -> None:
+    """A line for what became of a file; on a terminal the bar speaks for those that went well, as a plan does."""
+    if (bar.disable and not planned) or found.verdict in ("skipped", "refused"):
         bar.console.print(
             f"{found.verdict:<9} {found.path}: {plain(found.note)}", markup=False, highlight=False, soft_wrap=True
         )
+
+
+def plan(made: Plan) -> None:
+    """What indexing would do, document by document where it would do anything, and what it would cost."""
+    for step in made.steps:
+        if step.action != "skip":
+            what = f"{many(step.chunks, 'passage')}, {step.tokens:,} tokens"
+            print(f"{step.action:<9} {_joined(step.document.title, what, step.document.source)}")
+    print(", ".join(f"{count} to {action}" for action, count in made.counts.items()))
+    print(f"{many(made.pages, 'page')}, {many(made.chunks, 'passage')}")
+    print(f"To embed: {price(made.tokens, made.tariff)}")
+
+
+def price(tokens: int, tariff: Tariff) -> str:
+    """Tokens, whose, and what they cost."""
+    usd = tariff.usd(tokens)
+    cost = "at a price that is not known" if usd is None else f"for {dollars(usd)} USD"
+    return f"{tokens:,} tokens by {tariff.model}, {cost}"
+
+
+def used(tokens: int, tariff: Tariff) -> None:
+    """What was embedded, if anything was."""
+    if tokens:
+        print(f"Used: {price(tokens, tariff)}")
+
+
+def ingested(done: Ingested, planned: Plan | None) -> None:
+    """What became of the proposals, or would, and each that was left out."""
+    for left in done.failed:
+        print(f"refused   {plain(left)}")
+    print(f"{many(done.proposals, 'proposal')}: {many(done.documents, 'document')}, {many(done.chunks, 'passage')}")
+    counts = {name: getattr(done, name) for name in ("embedded", "unchanged", "removed", "cleared")}
+    if planned:
+        plan(planned)
+    else:
+        print(", ".join(f"{count} {name}" for name, count in counts.items()))
+    if done.skipped:
+        print(f"{len(done.skipped)} without a stage: {plain(', '.join(done.skipped[:NAMED]))}")
 
 
 def result(found: Result, pipeline: str, run: Run) -> None:
@@ -101,6 +142,13 @@ def documents(listed: Sequence[Document]) -> None:
         print(f"{known.id}  {_joined(plain(known.title), when, known.source)}")
     if not listed:
         print("None.")
+
+
+def log(entries: Sequence[Mapping[str, Any]]) -> None:
+    """A line a question."""
+    heads = ("when", "workflow", "user", "preset", "status", "confidence", "query")
+    names = ("created_at", "workflow_id", "user_id", "preset", "status", "confidence", "query")
+    table(heads, [[plain(str("" if entry[name] is None else entry[name])) for name in names] for entry in entries])
 
 
 def facet(counted: Facet) -> None:

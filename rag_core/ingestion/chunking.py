@@ -9,12 +9,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from rag_core.errors import InvalidRequest
 from rag_core.ingestion.tables import rows_of
-from rag_core.ingestion.text import decode, encode, fits, sentences, trim
+from rag_core.ingestion.text import count_tokens, decode, encode, fits, sentences, trim
 from rag_core.model import Block, Box, Scalar, Span
 
 STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
@@ -38,12 +38,16 @@ class Chunking:
     `overlap` tokens. `semantic`: whole sentences, cut where the subject changes, nothing repeated. `headings`: as
     `tokens`, never across a heading. `rows`: as `tokens`, but every row of a table is a piece. `blocks`: a block a
     piece, as the documents' `TextBlock` is. What alone is larger than `chunk_size` is always cut.
+
+    `header` stands above every piece, within its size, so that each can be found and read by itself. It is the first
+    lines of the document; its blocks begin on the line after.
     """
 
     strategy: str = "tokens"
     chunk_size: int = 800
     overlap: int = 200
     threshold: float = 0.5
+    header: str = ""
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -80,6 +84,10 @@ def chunk(blocks: Sequence[Block], chunking: Chunking, *, similarity: Similarity
 
     `similarity` serves `semantic`; without it sentences are compared by the words they share.
     """
+    if chunking.header:
+        below = chunk(blocks, _below(chunking), similarity=similarity)
+        yield from (_headed(piece, chunking.header) for piece in below)
+        return
     opened: list[Section] = []
     made = 0
     for part in _parts(blocks, chunking.strategy):
@@ -90,6 +98,20 @@ def chunk(blocks: Sequence[Block], chunking: Chunking, *, similarity: Similarity
                 above = [first for _, first in opened if first < made]
                 yield passage.piece(*inner, parent=above[-1] if above else None)
                 made += 1
+
+
+def _headed(piece: Piece, header: str) -> Piece:
+    """The piece below the header, whose lines are the document's first."""
+    lines = header.rstrip("\n")
+    above = Span(0, len(lines), piece.spans[0].page, 1, 1 + lines.count("\n"))
+    below = (replace(span, start=span.start + len(header), end=span.end + len(header)) for span in piece.spans)
+    return replace(piece, content=header + piece.content, spans=(above, *below))
+
+
+def _below(chunking: Chunking) -> Chunking:
+    """How the text is cut so that the header fits in."""
+    size = max(32, chunking.chunk_size - count_tokens(chunking.header))
+    return replace(chunking, header="", chunk_size=size, overlap=min(chunking.overlap, size // 2))
 
 
 def sentences_of(blocks: Sequence[Block]) -> list[str]:

@@ -17,6 +17,7 @@ from rag_core.ingestion.enrich import entities, key_sentences
 from rag_core.ingestion.extract.extraction import Extraction, clean
 from rag_core.kit import Kit
 from rag_core.model import Block, Chunk, Document, Indexed, Scalar, Scope
+from rag_core.ports import Replaced
 from rag_core.run import Run
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
@@ -66,7 +67,16 @@ async def index_document(
         UnsupportedDocument, UnreadableDocument: the file cannot be read.
         Conflict, NotFound, StorageFull, Unavailable: the index could not take it; the old version stays.
     """
-    _check(upload, limits)
+    document, chunks = await prepare(upload, scope, kit, run, chunking=chunking, limits=limits)
+    replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
+    return account(document, chunks, replaced, embedded, run)
+
+
+async def prepare(
+    upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: Limits
+) -> tuple[Document, list[Chunk]]:
+    """What an upload is to the index; the same upload always comes out the same."""
+    check(upload, limits)
     extraction = await run.step("extract", _extracted(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
@@ -76,7 +86,11 @@ async def index_document(
     if not kit.index.embedder.dimensions:
         reason = "there is no embedding model: rag doctor says what is missing"
         run.degrade("index", "embedding_unavailable", reason, "indexed for words only")
-    replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
+    return document, chunks
+
+
+def account(document: Document, chunks: Sequence[Chunk], replaced: Replaced, embedded: int, run: Run) -> Indexed:
+    """What became of a document; what the index has not taken is noted in the run."""
     if replaced.failed:
         reason = f"the index has not taken {len(replaced.failed)} of {len(chunks)} chunks"
         run.degrade("index", "index_partial", reason, "the earlier version stays, what can be sent again will be")
@@ -92,7 +106,8 @@ async def index_document(
     )
 
 
-def _check(upload: Upload, limits: Limits) -> None:
+def check(upload: Upload, limits: Limits) -> None:
+    """What can be said against an upload without reading it."""
     given = [part for part in (upload.content, upload.data, upload.blocks) if part is not None]
     if len(given) != 1:
         raise InvalidRequest("content", "is one of three: give exactly one of content, a file and blocks")
@@ -104,7 +119,7 @@ def _check(upload: Upload, limits: Limits) -> None:
         if len(getattr(upload, name) or "") > MAX_NAME:
             raise InvalidRequest(name, f"must have at most {MAX_NAME} characters")
     _check_metadata(upload.metadata)
-    size = _size(upload)
+    size = size_of(upload)
     if size > limits.max_upload_bytes:
         raise TooLarge(
             f"the document has {size:,} bytes, more than {limits.max_upload_bytes:,}: split it",
@@ -127,7 +142,8 @@ def _check_metadata(metadata: Mapping[str, Scalar]) -> None:
             raise InvalidRequest("metadata", "must have finite numbers")
 
 
-def _size(upload: Upload) -> int:
+def size_of(upload: Upload) -> int:
+    """Bytes of the file, or of the text."""
     if upload.data is not None:
         return len(upload.data)
     texts = [upload.content or "", *(block.text for block in upload.blocks or ())]
@@ -179,7 +195,7 @@ def _enriched(
     upload: Upload, extraction: Extraction, pieces: Sequence[Piece], scope: Scope
 ) -> tuple[Document, list[Chunk]]:
     text_hash = _hash("\n\n".join(block.text for block in extraction.blocks))
-    document_id = upload.document_id or _derived_id(upload, text_hash, scope)
+    document_id = known_id(upload, scope) or _uuid(scope.workflow_id, scope.user_id, text_hash)
     source = _source(upload) or document_id
     document = Document(
         id=document_id,
@@ -196,8 +212,9 @@ def _enriched(
     return document, list(_chunks(document, pieces))
 
 
-def _derived_id(upload: Upload, text_hash: str, scope: Scope) -> str:
-    return _uuid(scope.workflow_id, scope.user_id, _source(upload) or text_hash)
+def known_id(upload: Upload, scope: Scope) -> str | None:
+    """The id that its document will have, where that can be told before it is read."""
+    return upload.document_id or (_uuid(scope.workflow_id, scope.user_id, _source(upload)) if _source(upload) else None)
 
 
 def _source(upload: Upload) -> str:
@@ -228,7 +245,7 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
         named = {name: value for name, value in piece.fields.items() if len(str(value)) <= MAX_VALUE}
         label = {"page_label": piece.page_label} if piece.page_label else {}
         yield Chunk(
-            id=_uuid(document.workflow_id, document.id, ordinal),
+            id=chunk_id(document.workflow_id, document.id, ordinal),
             document_id=document.id,
             ordinal=ordinal,
             content=piece.content,
@@ -242,6 +259,11 @@ def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
             entities=entities("\n\n".join(row) or piece.content),
             metadata={**document.metadata, **label, **dict(islice(named.items(), MAX_METADATA))},
         )
+
+
+def chunk_id(workflow_id: str, document_id: str, ordinal: int) -> str:
+    """The id of a document's chunk: of the key "PROPOSAL:STAGE:INDEX" for a proposal's, within its collection (C19)."""
+    return _uuid(workflow_id, document_id, ordinal)
 
 
 def _uuid(*known_by: str | int | None) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from rag_core.kit import Kit
 from rag_core.model import Query, Result
 from rag_core.pipelines.advanced import advanced
+from rag_core.pipelines.classical import classical
 from rag_core.pipelines.facets import facets
 from rag_core.pipelines.rerank import rerank
 from rag_core.pipelines.standard import standard
@@ -17,4 +18,5 @@ PIPELINES: Mapping[str, Pipeline] = {
     "rerank": rerank,
     "advanced": advanced,
     "facets": facets,
+    "classical": classical,
 }

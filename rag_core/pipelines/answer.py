@@ -11,6 +11,7 @@ from rag_core.stages import cite
 from rag_core.stages.answer import (
     Draft,
     Sentence,
+    Writing,
     claims,
     coverage,
     draft,
@@ -24,7 +25,6 @@ from rag_core.stages.answer import (
 )
 from rag_core.stages.screen import screen
 
-ANSWER_S = 60.0
 JUDGE_S = 60.0
 UNKNOWN = "I don't know: what was found does not state the answer."
 FORMULA = (
@@ -33,18 +33,30 @@ FORMULA = (
     "counting half; relevance: the ranker's best score of a cited passage against the question, 0 without a ranker; "
     "coverage: the share of the question's terms in the cited passages and their titles"
 )
+WRITING = Writing()
 WORTH = {"verified": 1.0, "partial": 0.5, "unsupported": 0.0}
 
 
 async def answered(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
     """The answer to `query` from these hits: a model's, else in the documents' own sentences, else "don't know"."""
-    evidence = await _gathered(query, hits, kit, run)
-    drafted = await _drafted(query.text, evidence, kit, run)
+    return await written(query.text, await _gathered(query, hits, kit, run), kit, run)
+
+
+async def written(
+    question: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run, *, writing: Writing | None = None
+) -> Answer:
+    """The same from this evidence."""
+    drafted = await _drafted(question, evidence, kit, run, writing or WRITING)
     checked = await _checked(drafted, evidence, kit, run)
     if drafted.sentences and not checked:
-        drafted = await _extracted(query.text, evidence, kit, run)
-        checked = await _checked(drafted, evidence, kit, run)
-    return _concluded(query.text, drafted, checked, evidence)
+        return await quoted(question, evidence, kit, run)
+    return _concluded(question, drafted, checked, evidence)
+
+
+async def quoted(question: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run) -> Answer:
+    """The same in the documents' own sentences; no model is asked."""
+    drafted = await _extracted(question, evidence, kit, run)
+    return _concluded(question, drafted, await _checked(drafted, evidence, kit, run), evidence)
 
 
 async def _gathered(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Evidence, ...]:
@@ -62,15 +74,15 @@ async def _gathered(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Ev
     return evidence
 
 
-async def _drafted(question: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -> Draft:
+async def _drafted(question: str, evidence: Sequence[Evidence], kit: Kit, run: Run, writing: Writing) -> Draft:
     if not evidence:
         return Draft((), True, 1.0)
     drafted = await run.attempt(
         "answer",
-        draft(question, evidence, kit.llm),
+        draft(question, evidence, kit.llm, writing=writing),
         otherwise=None,
         fallback="the documents' own sentences",
-        within_s=ANSWER_S,
+        within_s=writing.within_s,
     )
     return await _extracted(question, evidence, kit, run) if drafted is None else drafted
 

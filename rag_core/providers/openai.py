@@ -296,8 +296,8 @@ def _request(prompt: Prompt, profile: Profile) -> dict[str, Any]:
         asked |= {"max_completion_tokens": prompt.max_tokens + THINKING_TOKENS, "reasoning_effort": "low"}
     else:
         asked |= {"max_tokens": min(prompt.max_tokens, profile.max_tokens), "temperature": prompt.temperature}
-    if profile.top_p is not None:
-        asked["top_p"] = profile.top_p
+    if (top_p := prompt.top_p or profile.top_p) and "temperature" in asked:
+        asked["top_p"] = top_p
     if prompt.schema and profile.structured:
         held = {"name": prompt.task, "strict": True, "schema": _strict(prompt.schema)}
         asked["response_format"] = {"type": "json_schema", "json_schema": held}

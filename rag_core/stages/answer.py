@@ -9,6 +9,7 @@ from rag_core import extractive, prompts
 from rag_core.ingestion.text import count_tokens, decode, encode, fits, sentences
 from rag_core.model import Claim, Evidence, Hit, Ranking
 from rag_core.ports import LLM, Reranker
+from rag_core.stages.excerpt import around
 from rag_core.stages.replies import garbled, read_list, read_object
 from rag_core.stages.screen import repeats
 from rag_core.stages.terms import terms
@@ -77,13 +78,23 @@ def _standing(hit: Hit, lowest: float) -> float:
     return extractive.log_odds(hit.signals["relevance"]) + COSINE * hit.signals.get("meaning", lowest)
 
 
-async def draft(question: str, evidence: Sequence[Evidence], llm: LLM) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How an answer is written: in how many tokens, drawn from which share of the likeliest, and in what time."""
+
+    max_tokens: int = 512
+    top_p: float | None = None
+    within_s: float = 60.0
+
+
+async def draft(question: str, evidence: Sequence[Evidence], llm: LLM, *, writing: Writing = Writing()) -> Draft:
     """What a model, or what stands in for one, answers from the evidence.
 
     Raises:
         Unavailable: it did not answer, or with nothing that can be used (llm_output_invalid).
     """
-    reply = await llm.complete(prompts.answer(question, evidence))
+    asked = replace(prompts.answer(question, evidence), max_tokens=writing.max_tokens, top_p=writing.top_p)
+    reply = await llm.complete(asked)
     answerable = read_object(reply.text).get("answerable")
     if not isinstance(answerable, bool):
         raise garbled("does not say whether the question can be answered")
@@ -175,23 +186,14 @@ def _distinct(hits: Ranking) -> list[Hit]:
 
 
 def _fitting(question: str, content: str, tokens: int) -> tuple[int, int] | None:
-    """All of it, or the whole sentences that fit around the one with most of the question's terms; None: not one fits.
-
-    Of the two neighbours that with more of its terms is taken next, of equals the one before: a list's lead-in.
-    """
+    """All of it, or the whole sentences that fit around the one with most of the question's terms; None: none fits."""
     if fits(content, tokens):
         return 0, len(content)
     wanted, ranges = terms(question), sentences(content)
     asked = [len(wanted & terms(content[start:end])) for start, end in ranges]
     sizes = [count_tokens(content[start:end]) + 1 for start, end in ranges]  # with the space before it
-    first = last = max(range(len(ranges)), key=asked.__getitem__)
-    left = tokens - sizes[first]
-    if left < 0:
-        return None
-    while beside := [n for n in (first - 1, last + 1) if 0 <= n < len(ranges) and sizes[n] <= left]:
-        taken = max(beside, key=asked.__getitem__)
-        first, last, left = min(first, taken), max(last, taken), left - sizes[taken]
-    return ranges[first][0], ranges[last][1]
+    fitting = around(asked, sizes, tokens)
+    return fitting and (ranges[fitting[0]][0], ranges[fitting[1]][1])
 
 
 def _beginning(content: str, tokens: int) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from rag_core.model import Chunk, Filter, Scalar, Scope
 from rag_core.ports import ChunkStore, Probe, Replaced
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
+from tests.postgres import empty_store
 from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, probe, put, vector
 
 HOW = ("words", "meaning", "both")
@@ -48,15 +49,17 @@ def search_service() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["folder", "memory", "azure"])
+@pytest.fixture(params=["folder", "memory", "azure", "postgres"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChunkStore]:
-    """S1-36, C33: the in-memory store and Azure AI Search keep the same promises as the durable one."""
+    """S1-36, C33, S3-01: the in-memory store, Azure AI Search and PostgreSQL keep the promises of the durable one."""
     if request.node.name in AZURE_DIFFERS:
         pytest.skip(f"Azure AI Search differs: {AZURE_DIFFERS[request.node.name]}")
     if request.param == "azure":
         url = request.getfixturevalue("search_service")
-        made: ChunkStore = AzureSearchStore(url, "key", f"contract-{uuid.uuid4().hex}", dimensions=16)
+        made: ChunkStore = AzureSearchStore(url, "key", f"contract-{uuid.uuid4().hex}", dimensions=16, settled_s=0)
         await made.setup()
+    elif request.param == "postgres":
+        made = empty_store()
     else:
         made = EmbeddedStore(tmp_path / "index") if request.param == "folder" else InMemoryVectorStore()
     yield made
@@ -542,6 +545,28 @@ async def test_what_comes_back_is_not_mixed_with_another_models_vectors(filled: 
     await filled.purge("after", SCOPE)
     assert await filled.restore("brakes", SCOPE) is True
     assert await filled.space() == SPACE
+
+
+async def test_the_version_changes_with_each_change_of_the_workflow_and_with_nothing_else(store: ChunkStore) -> None:
+    """C23, (RELIABILITY C19), (RELIABILITY C21): what was made of the documents before is not given again."""
+    await put(store, "before", ["zero"])
+    seen = [await store.version(SCOPE)]
+    assert seen[0]
+    for change in (
+        lambda: put(store, "notes", ["one"]),
+        lambda: put(store, "notes", ["two"]),
+        lambda: store.delete("notes", SCOPE),
+        lambda: store.restore("notes", SCOPE),
+        lambda: store.purge("notes", SCOPE),
+        lambda: put(store, "notes", ["one"]),
+    ):
+        await change()
+        seen.append(await store.version(SCOPE))
+        assert await store.version(replace(SCOPE, user_id="ann", document_ids=("x",))) == seen[-1]
+    assert len(set(seen)) == len(seen)
+    await put(store, "theirs", ["three"], Scope("another workflow"))
+    assert await store.version(SCOPE) == seen[-1]
+    assert await store.version(Scope("another workflow")) not in seen
 
 
 async def test_many_at_once_leave_one_copy_and_whole_documents(store: ChunkStore) -> None:

@@ -22,6 +22,7 @@ from local_emulator.serving import served
 from rag_core.errors import StorageFull, Unavailable
 from rag_core.index import Index
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
+from rag_core.ingestion.jobs import JobTable
 from rag_core.kit import Kit
 from rag_core.model import Block, Document, Extraction, Scope
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
@@ -105,7 +106,12 @@ def _read(status: int, told: Mapping[str, Any]) -> Outcome:
     if not told["success"]:
         return Outcome(status, (told["error"]["code"],), ())
     codes = sorted({lesser["code"] for lesser in told["degraded"]})
-    parts = {"answer": told.get("status") == "answered", "chunks": told.get("chunks") if "extractor" in told else 0}
+    parts = {
+        "answer": told.get("status") == "answered",
+        "chunks": told.get("chunks") if "extractor" in told else 0,
+        "a job": "status_url" in told,
+        "found by words": told.get("words_only"),
+    }
     kept = [part for part in ("documents", "facets", "claims", "summary", "nodes") if told.get(part)]
     return Outcome(status, tuple(codes), (*kept, *(part for part, there in parts.items() if there)))
 
@@ -114,10 +120,10 @@ def _read(status: int, told: Mapping[str, Any]) -> Outcome:
 async def broken(cell: Cell, services: SearchService) -> AsyncIterator[Kit]:
     """Parts that work, but for one."""
     index = await filled(*MANUAL, scope=SCOPE)
-    sound = Kit(index, ScriptedLLM(**dict.fromkeys(TASKS, ALL)), OverlapReranker())
+    sound = Kit(index, ScriptedLLM(**dict.fromkeys(TASKS, ALL)), OverlapReranker(), jobs=JobTable(None))
     async with NEIGHBOURS[cell.dependency](sound, cell.fault, services) as parts:
         yield parts
-    await index.store.close()
+    await sound.close()
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 import base64
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,10 +103,13 @@ async def test_the_harness_finds_a_parser_that_nothing_stops(monkeypatch: pytest
     assert found.wrong == "hung"
 
 
+SETTINGS = Settings(data_dir=None, parse_timeout_s=PATIENCE_S, inline_max_bytes=26 * zoo.MB)  # nothing is queued
+
+
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     no_models = tmp_path_factory.mktemp("no-models")
-    host = Host(function_app.build(lambda: Settings(data_dir=None, models_dir=no_models, parse_timeout_s=PATIENCE_S)))
+    host = Host(function_app.build(lambda: replace(SETTINGS, models_dir=no_models)))
     yield Client(host)
     host.close()
 

@@ -129,3 +129,34 @@ def test_a_users_documents_answer_that_user_only(plain: Caller) -> None:
     for other in (bob, {}):
         reply = plain.ok("rag/ask", other, **words)
         assert (reply["status"], reply["contexts"]) == ("unknown", [])
+
+
+def test_the_classical_pipeline_answers_over_http_in_its_own_words(call: Caller) -> None:
+    """S4-16, S4-19, S4-22, S4-32, S4-44, S4-51, S4-52, C01, C27: answer, citations, chunks, and who reranked."""
+    reply = call.ok("rag/ask", query="What does P0700 mean?", preset="classical", max_results=2)
+    assert (reply["status"], reply["pipeline"], reply["style"]) == ("answered", "classical", "sections")
+    assert reply["preset"]["top_k"] == 2
+    assert 1 <= len(reply["chunks"]) <= 2
+    assert all(len(chunk["content"]) <= 400 for chunk in reply["chunks"])
+    assert {chunk["source"] for chunk in reply["chunks"]} <= {"bm25", "vector", "hybrid"}
+    names = {chunk["document_id"]: chunk["document_name"] for chunk in reply["chunks"]}
+    assert names["manual"] == "tcm.pdf"
+    assert f"[{reply['citations'][0]['title']}, Section" in reply["cited_answer"]
+    assert "MiniLM" in reply["techniques"]["ranker"]
+    again = call.ok("rag/ask", query="what does p0700 MEAN?", preset="classical", max_results=2)
+    assert again["techniques"]["cache"]
+    assert {name: again[name] for name in ("answer", "chunks")} == {name: reply[name] for name in ("answer", "chunks")}
+
+
+def test_the_classical_evidence_has_the_cross_encoders_score(call: Caller) -> None:
+    """C08: beside the fused one."""
+    reply = call.ok("consult_rag", query="What does P0700 mean?", pipeline="classical")
+    assert 1 <= len(reply["documents"]) <= 3
+    assert all(0 <= found["rerank_score"] <= 1 and 0 <= found["score"] <= 1 for found in reply["documents"])
+
+
+def test_a_question_that_cannot_be_embedded_has_a_confidence_of_nought(plain: Caller) -> None:
+    """S4-50, C25: an error, where other pipelines would answer by words."""
+    status, error = plain.refused("rag/ask", query="What does P0700 mean?", preset="classical")
+    assert (status, error["details"]) == (503, {"confidence": 0.0})
+    assert plain.ok("rag/ask", query="What does P0700 mean?", preset="standard")["status"] == "unknown"

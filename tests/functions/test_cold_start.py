@@ -12,6 +12,7 @@ HEAVY = (
     "azure.core",
     "azure.identity",
     "azure.search",
+    "azure.storage",
     "docx",
     "numpy",
     "onnxruntime",

@@ -316,7 +316,7 @@ def test_a_search_by_meaning_without_an_embedder_is_unavailable(plain: Caller) -
 def test_every_example_of_the_page_about_the_api_is_answered(call: Caller) -> None:
     """docs/api.md: the commands as they stand, at our address."""
     examples = re.findall(r"""^curl -s "?\$URL([^\s"]+)"?(?:[^\n]*-d '([^']*)')?""", API, re.MULTILINE)
-    assert len(examples) == len(OPERATIONS) - 1
+    assert len(examples) == sum(1 for o in OPERATIONS if o.role is None and "{" not in o.route) - 1
     for path, body in examples:
         method = "POST" if body else "GET"
         reply = call.client.open(path, method=method, data=body, content_type="application/json")

@@ -27,7 +27,7 @@ from rag_core.settings import Settings
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 CASES = {GenerationMode.POSITIVE: 32, GenerationMode.NEGATIVE: 24}  # an operation and method: more than 300 in all
-ONE_DOCUMENT = ("delete_document", "restore_document")  # rightly answer 404 to almost every id
+ONE_DOCUMENT = {"delete_document", "restore_document"}  # rightly answer 404 to almost every id
 
 
 @dataclass
@@ -83,10 +83,11 @@ def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host
             if mode is GenerationMode.POSITIVE or operation.body or operation.query:
                 _drive(operation.as_strategy(generation_mode=mode), replies, cases=cases)
 
-    statuses: Counter[int] = sum((c for n, c in replies.by_operation.items() if n not in ONE_DOCUMENT), Counter())
+    answering = [o for o in OPERATIONS if o.role is None and "{" not in o.route]  # nobody guesses the id of a job
+    named = {f"{o.name}{'' if m == o.methods[-1] else '_get'}" for o in answering for m in o.methods}
+    statuses: Counter[int] = sum((replies.by_operation.get(n, Counter()) for n in named - ONE_DOCUMENT), Counter())
     assert statuses.total() >= 300
     assert statuses[200] >= 0.3 * statuses.total(), statuses
-    named = {f"{o.name}{'' if m == o.methods[-1] else '_get'}" for o in OPERATIONS for m in o.methods}
     assert {name for name, counted in replies.by_operation.items() if counted[200]} == named - {"openapi"}, (
         "and that was read"
     )

@@ -195,6 +195,7 @@ def test_what_json_can_say_is_read_as_it_was_said(data: dict[str, Any]) -> None:
 
 STATUSES = {
     errors.InvalidRequest("top_k", "must be less"): 400,
+    errors.Forbidden("not yours to do"): 403,
     errors.NotFound("no such document"): 404,
     errors.Conflict("embed it first"): 409,
     errors.TooLarge("over 5 bytes"): 413,

@@ -38,8 +38,9 @@ def test_an_operation_is_whole(operation: Operation) -> None:
     assert set(told) == {method.lower() for method in operation.methods}
     assert set(operation.refusals) <= set(STATUS.values())
     for method in told.values():
-        partly = {"207"} if operation.partial else set()
-        assert set(method["responses"]) == {"200", *partly, *map(str, operation.refusals)}
+        also = {"207"} if operation.partial else set()
+        also |= {"202"} if operation.accepted else set()
+        assert set(method["responses"]) == {"200", *also, *map(str, operation.refusals)}
         assert method["security"] == ([] if operation.anonymous else [{"key": []}])
     if operation.request:
         wire.parse(getattr(wire, operation.request), dict(operation.example or {}))
@@ -49,7 +50,10 @@ def test_the_page_about_the_api_names_every_route_field_and_status() -> None:
     """docs/api.md cannot fall behind the code."""
     schemas = DESCRIPTION["components"]["schemas"]
     words = {f"/{operation.route}" for operation in OPERATIONS}
-    words |= {f"`{field}`" for o in OPERATIONS if o.request for field in schemas[o.request]["properties"]}
+    words |= {f"`{field}`" for o in OPERATIONS if o.request in schemas for field in schemas[o.request]["properties"]}
+    words |= {
+        f"`{p['name']}`" for path in DESCRIPTION["paths"].values() for p in path.get("get", {}).get("parameters", ())
+    }
     words |= {f"`{field}`" for o in OPERATIONS if o.name != "openapi" for field in schemas[o.reply]["properties"]}
     words |= {f"| {status} | `{kind.code}` |" for kind, status in STATUS.items()}
     assert [word for word in sorted(words) if word not in API] == []

@@ -4,6 +4,7 @@
 Its virtual environment is made once, in `.cache/worker-venv`.
 """
 
+import asyncio
 import hashlib
 import json
 import os
@@ -21,6 +22,11 @@ import pytest
 import function_app
 from functions.routes import OPERATIONS
 from local_emulator.host import running
+from rag_core import bootstrap
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Upload
+from rag_core.ingestion.uploads import encoded
+from rag_core.model import Scope
 from rag_core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +34,7 @@ VENV = ROOT / ".cache" / "worker-venv"
 WORKER = ("azure-functions-runtime==1.3.0", "azure-functions-runtime-v1==1.2.0", "protobuf==7.36.2")
 LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
 STORE = tuple(pinned for pinned in LOCAL if not pinned.startswith("onnxruntime"))  # no models are run
+TRIGGERED = ("index_jobs_woken", "index_jobs_timed")
 NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
 
 TEXT = {"content-type": "application/json"}
@@ -48,6 +55,7 @@ EXCHANGES: list[tuple[str, str, Any]] = [
     ("POST", "/api/extract_citations", {"text": "P0700 is stored by the TCM. Cats sleep."}),
     ("GET", "/api/graph_query?operation=top&limit=3", None),
     ("POST", "/api/graph_query", {"operation": "path", "entity": "P0700", "target": "P0715"}),
+    ("GET", "/api/index_jobs/nobodys", None),
     ("POST", "/api/consult_rag", {"query": "x", "top_k": "5"}),
     ("POST", "/api/consult_rag", "not JSON"),
     ("DELETE", "/api/consult_rag", None),
@@ -110,7 +118,7 @@ def worker(worker_python: Path, settings: Settings, tmp_path_factory: pytest.Tem
 
 def test_the_worker_finds_every_function(worker_python: Path) -> None:
     """S1-56..60: indexed by Microsoft's code, whose rules for names and annotations fail a whole app."""
-    names = ",".join(operation.name for operation in OPERATIONS)
+    names = ",".join([*(operation.name for operation in OPERATIONS), *TRIGGERED])
     listing = [
         str(worker_python),
         str(Path(__file__).with_name("real_worker.py")),
@@ -121,7 +129,7 @@ def test_the_worker_finds_every_function(worker_python: Path) -> None:
     ]
     told = subprocess.run(listing, capture_output=True, text=True, check=False)
     assert (told.returncode, told.stderr) == (0, "")
-    assert f"{len(OPERATIONS)} functions indexed" in told.stdout
+    assert f"{len(OPERATIONS) + len(TRIGGERED)} functions indexed" in told.stdout
 
 
 def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) -> None:
@@ -129,6 +137,28 @@ def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) ->
     for method, path, body in EXCHANGES:
         expected, got = (exchange(url, method, path, body) for url in (emulator, worker))
         assert got == expected, f"{method} {path}"
+
+
+async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_python: Path, settings: Settings) -> None:
+    """S1-57, C56 (RELIABILITY): the trigger as Microsoft's code binds and calls it."""
+    kit = bootstrap.build(settings)
+    work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="queued"), Chunking())
+    job, _ = await kit.jobs.add(work, Scope("default"), document_id="queued")
+    command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]
+    chosen = {"RAG_DATA_DIR": str(settings.data_dir), "RAG_MODELS_DIR": str(settings.models_dir)}
+    told = await asyncio.to_thread(
+        subprocess.run,
+        [*command, "trigger", "index_jobs_woken", "--data", job.id],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **chosen},
+    )
+    assert told.returncode == 0, told.stderr
+    done = await kit.jobs.get(job.id, None)
+    await kit.close()
+    assert done
+    assert done.state == "done"
 
 
 def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, str, Any]:

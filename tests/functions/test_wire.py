@@ -13,7 +13,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("ConsultRequest", {}, "query", "is required"),
     *[("ConsultRequest", {"query": text}, "query", "must hold more than spaces") for text in ("", " \n")],
     ("ConsultRequest", {"query": TOO_LONG}, "query", "at most 8000"),
-    ("ConsultRequest", {"query": "x", "pipeline": "fast"}, "pipeline", "'standard', 'rerank', 'advanced' or 'facets'"),
+    (
+        "ConsultRequest",
+        {"query": "x", "pipeline": "fast"},
+        "pipeline",
+        "'standard', 'rerank', 'advanced', 'facets' or 'classical'",
+    ),
     ("ConsultRequest", {"query": "x", "search_type": "fuzzy"}, "search_type", "'keyword', 'hybrid' or 'semantic'"),
     ("ConsultRequest", {"query": "x", "topk": 5}, "topk", "not a field"),
     *[("ConsultRequest", {"query": "x", "top_k": k}, "top_k", "must be") for k in (0, 101, 10**9, True, "5", 1.5, -1)],

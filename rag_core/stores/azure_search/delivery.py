@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag_core.errors import RagError
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.outbox import REFUSED, SENT, WAITING, Job, Outbox
-from rag_core.stores.azure_search.records import chunk_key, document_key
+from rag_core.stores.azure_search.records import chunk_key, document_key, state_key, state_record
 from rag_core.stores.azure_search.sending import MAX_ACTIONS, Action, Sent, action, send
 from rag_core.stores.azure_search.service import Service, checked
 
@@ -59,12 +59,12 @@ class Delivery:
                     await asyncio.to_thread(self.outbox.settle, job, [places[key] for key in keys], state)
 
     async def _publish(self, job: Job) -> set[str]:
-        """Show or hide the version and remove every other, the document's record last; what was refused of that."""
+        """Show or hide the version and remove others, its record and the workflow's state last; what was refused."""
         staged = {_key(job, place): place for place, _ in await asyncio.to_thread(self.outbox.named, job, SENT)}
         actions = [action("merge", key, {"live": job.live}) for key in staged or _held(job)]
         actions += [action("delete", key, {}) for key in await self._others(job)]
         sent = Sent()
-        await send([*actions, _recorded(job)], self.service, sent)
+        await send([*actions, _recorded(job), _changed(job)], self.service, sent)
         lost = [staged[key] for key in sent.refused & staged.keys()]
         await asyncio.to_thread(self.outbox.settle, job, lost, REFUSED)
         return sent.refused - sent.absent - staged.keys()
@@ -97,3 +97,7 @@ def _staged(key: str, body: str) -> Action:
 def _recorded(job: Job) -> Action:
     key = document_key(*job.about)
     return action("delete", key, {}) if job.record is None else action("upload", key, job.record)
+
+
+def _changed(job: Job) -> Action:
+    return action("upload", state_key(job.workflow_id), state_record(job.workflow_id))

@@ -2,8 +2,10 @@
 
 import json
 import re
+import uuid
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +26,22 @@ CHUNK = (
 
 def document_key(workflow_id: str, document_id: str) -> str:
     return _key("document", workflow_id, document_id)
+
+
+def state_key(workflow_id: str) -> str:
+    return _key("state", workflow_id)
+
+
+def state_record(workflow_id: str) -> Record:
+    """What a workflow's every change puts in place of the one before: a name for its state, and since when."""
+    return {
+        "key": state_key(workflow_id),
+        "kind": "state",
+        "live": False,
+        "workflow_id": workflow_id,
+        "version": uuid.uuid4().hex,
+        "record": datetime.now(UTC).isoformat(),
+    }
 
 
 def chunk_key(workflow_id: str, document_id: str, version: str, place: int) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -28,6 +28,7 @@ from rag_core.stores.azure_search.records import (
     document_of,
     document_record,
     kept_record,
+    state_key,
 )
 from rag_core.stores.azure_search.schema import VECTOR
 from rag_core.stores.azure_search.search import facets_of, ranked
@@ -58,6 +59,7 @@ class AzureSearchStore:
         dimensions: int,
         semantic: bool = True,
         exhaustive: bool = False,
+        settled_s: float = 60.0,
         transport: AsyncHttpTransport[Any, Any] | None = None,
         dependency: Dependency | None = None,
     ) -> None:
@@ -66,7 +68,7 @@ class AzureSearchStore:
         self._outbox = Outbox(outbox)
         self._delivery = Delivery(self._service, self._outbox)
         self._space, self._dimensions = space, dimensions
-        self._semantic, self._exhaustive = semantic, exhaustive
+        self._semantic, self._exhaustive, self._settled_s = semantic, exhaustive, settled_s
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def setup(self) -> str:
@@ -246,6 +248,14 @@ class AzureSearchStore:
 
     async def space(self) -> str:
         return _space(await self._service.facets(["space"], filter="live"))
+
+    async def version(self, scope: Scope) -> str:
+        """As the port says; "" also for `settled_s` after a change, which a lookup sees before searches do."""
+        found = await self._service.lookup(state_key(scope.workflow_id))
+        if found is None:
+            return ""
+        ((name, since),) = checked(lambda one: (str(one["version"]), datetime.fromisoformat(one["record"])), [found])
+        return name if datetime.now(UTC) - since >= timedelta(seconds=self._settled_s) else ""
 
     async def describe(self) -> StoreDescription:
         found = await self._service.facets(["kind", "space"], filter="live")

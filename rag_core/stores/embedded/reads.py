@@ -74,6 +74,11 @@ def _place(field: str) -> tuple[int, int, str]:
     return (3 if field.startswith("metadata.") else 1, 0, field)
 
 
+def state(db: apsw.Connection, workflow: Workflow, scope: Scope) -> str:
+    """The name of what the workflow holds now."""
+    return f"{records.space(db).store}.{workflow.id}.{workflow.seq}"
+
+
 def documents(db: apsw.Connection, workflow: Workflow, scope: Scope) -> list[Document]:
     return list(records.documents(db, workflow.name, visible(workflow.id, scope)).values())
 

@@ -95,6 +95,9 @@ class EmbeddedStore:
     async def space(self) -> str:
         return await asyncio.to_thread(self._space)
 
+    async def version(self, scope: Scope) -> str:
+        return await self._read(reads.state, scope)
+
     async def describe(self) -> StoreDescription:
         return await asyncio.to_thread(self._describe)
 

@@ -76,11 +76,11 @@ class Truth:
     def __init__(self, folder: Path | None) -> None:
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._writer = threading.Lock()
-        with _explained():
+        with explained():
             first = _open(folder)
             self._idle.put(first)
             for _ in range(CONNECTIONS - 1 if folder else 0):
-                self._idle.put(_connect(folder))
+                self._idle.put(connect(folder))
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -101,7 +101,7 @@ class Truth:
         """
         db = self._idle.get()
         try:
-            with _explained(), self._writer:
+            with explained(), self._writer:
                 db.execute("vacuum")
                 db.execute("pragma wal_checkpoint(truncate)")
         finally:
@@ -115,7 +115,7 @@ class Truth:
     def _transaction(self, kind: Literal["deferred", "immediate"]) -> Iterator[apsw.Connection]:
         db = self._idle.get()
         try:
-            with _explained():
+            with explained():
                 db.execute(f"begin {kind}")
                 try:
                     yield db
@@ -139,7 +139,7 @@ def _open(folder: Path | None) -> apsw.Connection:
     if folder:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         database(folder).touch(mode=0o600)
-    db = _connect(folder)
+    db = connect(folder)
     if _version(db) < SCHEMA_VERSION:
         _upgrade(db, folder)
     if (found := _version(db)) > SCHEMA_VERSION:
@@ -167,7 +167,8 @@ def _version(db: apsw.Connection) -> int:
     return int(db.pragma("user_version"))
 
 
-def _connect(folder: Path | None) -> apsw.Connection:
+def connect(folder: Path | None) -> apsw.Connection:
+    """A connection as all of ours are."""
     db = apsw.Connection(str(database(folder)) if folder else ":memory:")
     db.set_busy_timeout(BUSY_MS)
     db.pragma("page_size", 8192)  # five vectors of 384 to a page: a fifth smaller than with 4096 (ENGINES 5)
@@ -188,7 +189,8 @@ def _refuse_a_lost_truth(folder: Path | None) -> None:
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def explained() -> Iterator[None]:
+    """Our errors for those of the database."""
     try:
         yield
     except (apsw.Error, OSError, UnicodeEncodeError, OverflowError) as failure:

@@ -83,7 +83,7 @@ def _join_space(db: apsw.Connection, name: str, vectors: Sequence[Vector | None]
     if other_name or other_width:
         raise Conflict(
             f"the index holds vectors of {kept.name} ({kept.dimensions} dimensions), these are of {name or 'no model'} "
-            f"({', '.join(map(str, sorted(widths))) or 'none'}): use the first, or index into an empty store",
+            f"({', '.join(map(str, sorted(widths))) or 'none'}): use the first, or rag reindex",
             code="reindex_required",
         )
     if widths and not kept.dimensions:

@@ -1,0 +1,215 @@
+"""`python -m evals.pii DIR [--redactor presidio] [--others DIR]`: how much of what tells of persons is found.
+
+DIR holds `presidio_synth.jsonl.gz`: texts with labelled spans, each made from a template. Shapes and lists were made
+with the texts of half of the templates in view, those whose id has an even hash; the other half is reported. A span is
+covered when all its characters are redacted, but for spaces and punctuation; typed, when under its own name. A span of
+ours counts against precision when no labelled character is in it.
+
+With --others, also what is redacted in texts that tell of nobody: a folder whose `*.jsonl`, `*.jsonl.gz` and
+`*.csv.gz` are read line by line.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.model import PiiSpan
+from rag_core.ports import Redactor
+from rag_core.stages.redact import TYPES, Rules, merged
+
+OURS = {  # what we call what the texts are labelled with
+    "CREDIT_CARD": "CREDIT_CARD",
+    "PHONE_NUMBER": "PHONE",
+    "EMAIL_ADDRESS": "EMAIL",
+    "IBAN_CODE": "IBAN",
+    "US_SSN": "SSN",
+    "IP_ADDRESS": "IP",
+    "US_DRIVER_LICENSE": "DRIVER_LICENSE",
+    "DOMAIN_NAME": "URL",
+    "DATE_TIME": "DATE",
+    "PERSON": "PERSON",
+    "STREET_ADDRESS": "ADDRESS",
+}
+STRUCTURED = ("CREDIT_CARD", "PHONE", "EMAIL", "IBAN", "SSN", "IP", "DRIVER_LICENSE", "URL")
+ALIKE = {"DOB": "DATE", "LOGIN_URL": "URL"}
+
+
+def tuned_on(template: int) -> bool:
+    """Which half of the templates the rules were made with. Fixed before the first look at the texts' errors."""
+    return hashlib.sha256(str(template).encode()).digest()[0] % 2 == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+    gold: tuple[PiiSpan, ...]
+    template: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Of a type: how many are labelled, covered, typed right; how many are ours, right, outside of any label."""
+
+    type: str
+    gold: int = 0
+    covered: int = 0
+    typed: int = 0
+    ours: int = 0
+    right: int = 0
+    outside: int = 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    parser.add_argument("--redactor", choices=("rules", "presidio"), default="rules")
+    parser.add_argument("--others", type=Path, nargs="*", default=(), metavar="DIR")
+    parser.add_argument("--misses", action="store_true", help="show those of the half that was tuned on")
+    chosen = parser.parse_args()
+    texts, redactor = load(chosen.folder), _redactor(chosen.redactor)
+    if chosen.misses:
+        print("\n".join(misses([text for text in texts if tuned_on(text.template)], redactor)))
+        return 0
+    for half in (True, False):
+        mine = [text for text in texts if tuned_on(text.template) is half]
+        print(f"\n{'tuned on' if half else 'reported'}: {len(mine)} texts\n\n{table(rows(mine, redactor))}")
+    for folder in chosen.others:
+        print(f"\n{false_alarms(folder, redactor)}")
+    return 0
+
+
+def _redactor(name: str) -> Redactor:
+    if name == "rules":
+        return Rules(TYPES)
+    from rag_core.providers.presidio import Presidio
+
+    return Presidio(TYPES)
+
+
+def load(folder: Path) -> list[Text]:
+    with gzip.open(folder / "presidio_synth.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [_text(json.loads(line)) for line in lines]
+
+
+def _text(found: Mapping[str, object]) -> Text:
+    spans = [PiiSpan(s["start"], s["end"], OURS.get(s["type"], s["type"])) for s in found["spans"]]  # type: ignore[attr-defined]
+    return Text(str(found["text"]), tuple(spans), int(str(found["template"])))
+
+
+def rows(texts: Iterable[Text], redactor: Redactor) -> list[Row]:
+    """A row for each type of ours, and one for the structured types together."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for text in texts:
+        counts.update(_counted(text, merged(redactor.spans(text.text))))
+    each = [
+        Row(kind, **{name: n for (k, name), n in counts.items() if k == kind}) for kind in dict.fromkeys(OURS.values())
+    ]
+    return [*each, _together("structured", [row for row in each if row.type in STRUCTURED])]
+
+
+def _row(kind: str, counts: Mapping[tuple[str, str], int]) -> Row:
+    return Row(kind, **{number: count for (of, number), count in counts.items() if of == kind})
+
+
+def _together(name: str, parts: Sequence[Row]) -> Row:
+    numbers = ("gold", "covered", "typed", "ours", "right", "outside")
+    return Row(name, *(sum(getattr(row, number) for row in parts) for number in numbers))
+
+
+def _counted(text: Text, ours: Sequence[PiiSpan]) -> Iterator[tuple[str, str]]:
+    for gold in text.gold:
+        yield gold.type, "gold"
+        if covered(text.text, gold, ours):
+            yield gold.type, "covered"
+        if any(_meet(gold, span) and _kind(span) == gold.type for span in ours):
+            yield gold.type, "typed"
+    for span in ours:
+        met = [gold.type for gold in text.gold if _meet(gold, span)]
+        yield _kind(span), "ours"
+        if _kind(span) in met:
+            yield _kind(span), "right"
+        if not met:
+            yield _kind(span), "outside"
+
+
+def covered(text: str, gold: PiiSpan, ours: Sequence[PiiSpan]) -> bool:
+    """Nothing that can be read of it is left."""
+    hidden = {at for span in ours for at in range(span.start, span.end)}
+    return all(at in hidden or not text[at].isalnum() for at in range(gold.start, gold.end))
+
+
+def _meet(one: PiiSpan, other: PiiSpan) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _kind(span: PiiSpan) -> str:
+    return ALIKE.get(span.type, span.type)
+
+
+def misses(texts: Iterable[Text], redactor: Redactor) -> Iterator[str]:
+    """What was not covered, and what was taken for something that it is not, each in its context."""
+    for text in texts:
+        ours = merged(redactor.spans(text.text))
+        for gold in text.gold:
+            if gold.type in OURS.values() and not covered(text.text, gold, ours):
+                yield f"missed {_shown(text.text, gold)}"
+        for span in ours:
+            if not any(_meet(span, gold) and gold.type == _kind(span) for gold in text.gold):
+                yield f"wrong  {_shown(text.text, span)}"
+
+
+def _shown(text: str, span: PiiSpan) -> str:
+    before, after = text[max(0, span.start - 30) : span.start], text[span.end : span.end + 15]
+    return f"{span.type} {before!r} <{text[span.start : span.end]!r}> {after!r}"
+
+
+def table(found: Sequence[Row]) -> str:
+    head = ["type", "labelled", "covered", "recall", "typed recall", "ours", "precision", "outside any label"]
+    lines = [head, ["---"] * len(head), *map(_cells, found)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cells(row: Row) -> list[str]:
+    shares = (_share(row.covered, row.gold), _share(row.typed, row.gold), _share(row.right, row.ours))
+    return [row.type, str(row.gold), str(row.covered), *shares[:2], str(row.ours), shares[2], str(row.outside)]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "–"
+
+
+def false_alarms(folder: Path, redactor: Redactor) -> str:
+    """What is redacted in texts of a folder, by type, with the first few of each, and the speed."""
+    texts = [line for path in sorted(folder.rglob("*")) for line in lines_of(path)]
+    began = time.process_time()
+    spans = [(text, span) for text in texts for span in merged(redactor.spans(text))]
+    size, seconds = sum(map(len, texts)), time.process_time() - began
+    kinds = Counter(span.type for _, span in spans)
+    shown = (f"  {kind} {count}: {_examples(spans, kind)}" for kind, count in kinds.most_common())
+    head = f"{folder}: {len(texts)} texts, {size} characters, {size / seconds:.0f} a CPU second"
+    return "\n".join([head, *shown])
+
+
+def _examples(spans: Sequence[tuple[str, PiiSpan]], kind: str) -> str:
+    found = dict.fromkeys(text[span.start : span.end] for text, span in spans if span.type == kind)
+    return "; ".join(list(found)[:12]).replace("\n", " ")
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """The texts of a file: each line, without the JSON around it."""
+    if not path.name.endswith((".jsonl", ".jsonl.gz", ".csv.gz", ".md")):
+        return
+    data = path.read_bytes()
+    for line in (gzip.decompress(data) if path.suffix == ".gz" else data).decode().splitlines():
+        yield " ".join(map(str, json.loads(line).values())) if ".jsonl" in path.name else line
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""`python -m evals.proposals FOLDER`: does the preset `proposals` find the proposal, and cite the one expected?
+
+FOLDER is in BEIR's layout with records as docs/proposals.md has them: a question is a proposal's title, so this is a
+known item's measure. Titles are also withheld from the documents, for else the header has the question's very words.
+With `--questions FILE` (lines of `query`, `proposal_id`, `says`) each is answered, and its citations held to these.
+With `--documents` the collection is `docs/*.md` instead, asked those of `queries.jsonl` that name an
+`evidence_string`, which should stand in the answer or a quote, and those that cannot be answered.
+"""
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evals import beir, metrics
+from evals.cache import Cache, CachedEmbedder
+from rag_core import bootstrap, proposals, service
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Upload, index_document
+from rag_core.ingestion.ingest import LIMITS, ingest
+from rag_core.ingestion.proposals import Record
+from rag_core.kit import Kit
+from rag_core.model import Citation, Scope
+from rag_core.presets import resolve
+from rag_core.run import Run
+from rag_core.settings import DEFAULTS
+
+CACHE = Path(".cache/proposals.sqlite3")
+SCOPE = Scope("proposals")
+PATIENCE_S = 3600.0
+CHUNKING = Chunking(chunk_size=512, overlap=50)
+WAYS: Mapping[str, Mapping[str, Any]] = {"proposals": {}, "the same by words": {"how": "keyword"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What was asked, the proposal and the words expected, what was answered, and the proposals cited, in order."""
+
+    query: str
+    expected: str
+    says: str
+    text: str
+    cited: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        """Whether the words expected were said; for a question that cannot be answered, that nothing was."""
+        return self.says.lower() in self.text.lower() if self.expected else not self.cited
+
+
+def withheld(record: Record) -> Record:
+    """The record without its title."""
+    return {**record, "metadata": {**record["metadata"], "title": ""}}
+
+
+async def known_items(folder: Path, cache: Cache, every: int) -> dict[str, metrics.Scores]:
+    """The scores of each way of asking, with titles and without. A proposal without a stage cannot be found."""
+    collection = beir.load(folder)
+    queries = dict(list(collection.queries.items())[::every])
+    judged = {query: collection.judgements[query] for query in queries}
+    changes: dict[str, Callable[[Record], Record]] = {"titles kept": lambda record: record, "titles withheld": withheld}
+    scores: dict[str, metrics.Scores] = {}
+    for name, change in changes.items():
+        kit = await filled([change(record) for record in beir.records(beir.corpus(folder))], cache)
+        for way, numbers in WAYS.items():
+            found = {id: await _ranked(text, kit, numbers) for id, text in queries.items()}
+            scores[f"{way}, {name}"] = metrics.evaluate(found, judged)
+        await kit.close()
+    return scores
+
+
+async def expected(folder: Path, questions: Sequence[Mapping[str, str]], cache: Cache) -> list[Answered]:
+    """Each question asked as over HTTP."""
+    kit = await filled(list(beir.records(beir.corpus(folder))), cache)
+    answered = [await _answered(q["query"], q["proposal_id"], q["says"], kit) for q in questions]
+    await kit.close()
+    return answered
+
+
+async def of_documents(folder: Path, cache: Cache) -> list[Answered]:
+    """The questions of a folder of documents that are no proposals."""
+    kit = await filled([], cache)
+    for path in sorted((folder / "docs").glob("*.md")):
+        upload = Upload(data=path.read_bytes(), filename=path.name, document_id=path.name)
+        await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=CHUNKING, limits=LIMITS)
+    relevant = beir.load(folder).judgements
+    asked = [(r, r["metadata"]) for r in beir.records(folder / "queries.jsonl")]
+    chosen = [(r, told) for r, told in asked if told.get("evidence_string") or told["kind"] == "unanswerable"]
+    answered = [
+        await _answered(r["text"], next(iter(relevant.get(r["_id"], {})), ""), told.get("evidence_string", ""), kit)
+        for r, told in chosen
+    ]
+    await kit.close()
+    return answered
+
+
+async def filled(records: Sequence[Record], cache: Cache) -> Kit:
+    """An index in memory that holds these proposals."""
+    kit = bootstrap.in_memory(DEFAULTS)
+    kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
+    await ingest(records, SCOPE, kit, Run(PATIENCE_S))
+    return kit
+
+
+def table(scores: Mapping[str, metrics.Scores]) -> str:
+    """Markdown: a row a way of asking."""
+    rows = [[name, *(f"{metrics.mean(s, measure):.3f}" for measure in metrics.MEASURES)] for name, s in scores.items()]
+    heads = [f"n = {len(next(iter(scores.values())))}", *metrics.MEASURES]
+    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows])
+
+
+def verdicts(answered: Sequence[Answered]) -> str:
+    """How many cite what is expected, and say it; then each that does not."""
+    known = [one for one in answered if one.expected]
+    first = sum(one.expected in one.cited[:1] for one in known)
+    some = sum(one.expected in one.cited for one in known)
+    says = sum(one.right for one in known)
+    lines = [f"the expected one cited first {first}, cited {some}, its words said {says}, of {len(known)}"]
+    others = [one.right for one in answered if not one.expected]
+    lines += [f"unanswerable refused {sum(others)} of {len(others)}"] if others else []
+    misses = (one for one in answered if not one.right)
+    return "\n".join([*lines, *(f"- {one.query} -> {one.text[:200]!r} {list(one.cited)}" for one in misses)])
+
+
+async def _ranked(text: str, kit: Kit, numbers: Mapping[str, Any]) -> list[str]:
+    preset = resolve("proposals", top_k=60, **numbers)
+    result = await service.consult(preset.query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
+    return list(dict.fromkeys(str(hit.chunk.metadata["proposal_id"]) for hit in result.hits))
+
+
+async def _answered(query: str, expected: str, says: str, kit: Kit) -> Answered:
+    answer, cited = await proposals.ask(query, SCOPE, kit, Run(PATIENCE_S), top_k=5, allowed={})
+    text = "\n".join((answer.text, *(citation.quote for citation in cited)))
+    return Answered(query, expected, says, text, tuple(dict.fromkeys(map(_id, cited))))
+
+
+def _id(citation: Citation) -> str:
+    return str(citation.metadata.get("proposal_id", citation.document_id))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="ask every n-th title only")
+    parser.add_argument("--questions", type=Path, help="answer these instead")
+    parser.add_argument("--documents", action="store_true", help="ask the documents of the folder instead")
+    given = parser.parse_args()
+    cache = Cache(CACHE)
+    try:
+        if given.documents:
+            print(verdicts(asyncio.run(of_documents(given.folder, cache))))
+        elif given.questions:
+            questions = [json.loads(line) for line in given.questions.read_text("utf-8").splitlines()]
+            print(verdicts(asyncio.run(expected(given.folder, questions, cache))))
+        else:
+            print(table(asyncio.run(known_items(given.folder, cache, given.every))))
+    finally:
+        cache.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Long work, as its owner sees it and as it is done: what becomes of a document that was answered with 202."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from functions.routes import Call
+from rag_core import reply
+from rag_core.errors import NotFound
+from rag_core.ingestion import long_work
+from rag_core.ingestion.indexing import Limits
+from rag_core.ingestion.long_work import Terms
+from rag_core.kit import Kit
+from rag_core.model import Job
+from rag_core.settings import Settings
+
+if TYPE_CHECKING:
+    from functions.wire import JobRequest
+
+
+async def index_job(asked: "JobRequest", call: Call) -> dict[str, Any]:
+    """A job, to who asked for it; for anybody else there is none."""
+    job = await call.kit.jobs.get(asked.job_id, call.who.user_id)
+    allowed = call.who.workflows
+    if job is None or (allowed is not None and job.scope.workflow_id not in allowed):
+        raise NotFound("there is no such job", code="job_not_found", field="job_id")
+    return {"success": True, **_told(job), **reply.diary(call.run), **job.told}
+
+
+def accepted(job: Job, call: Call) -> dict[str, Any]:
+    """The reply to a document that is taken on; `status_url` is what makes it a 202."""
+    return {
+        "success": True,
+        "job_id": job.id,
+        "document_id": job.document_id,
+        "status": job.state,
+        "status_url": f"/api/index_jobs/{job.id}",
+        "words_only": job.words_only,
+        "workflow_id": job.scope.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+def terms(settings: Settings) -> Terms:
+    limits = Limits(settings.max_upload_bytes, settings.parse_timeout_s)
+    return Terms(limits, settings.inline_max_bytes, settings.inline_max_chunks, settings.require_vectors)
+
+
+async def drain(settings: Settings, kit: Kit, *, within_s: float) -> None:
+    await long_work.drain(kit, terms(settings), within_s=within_s)
+
+
+def _told(job: Job) -> dict[str, Any]:
+    return {
+        "job_id": job.id,
+        "document_id": job.document_id,
+        "status": job.state,
+        "attempts": job.attempts,
+        "progress": {"chunks_done": job.embedded, "chunks": job.chunks},
+        "words_only": job.words_only,
+        "error": job.error,
+        "result": job.result and asdict(job.result),
+        "created_at": job.created_at,
+        "updated_at": job.updated_at,
+        "workflow_id": job.scope.workflow_id,
+    }

@@ -1,0 +1,34 @@
+"""What wakes the worker on Azure: a message in a Storage queue, and a timer for the message that was lost.
+
+The message is the id of a job and not believed: the table of jobs says what there is to do.
+"""
+
+from collections.abc import Callable
+
+import azure.functions as func
+
+from rag_core.kit import Kit
+from rag_core.settings import Settings
+
+QUEUE = "index-jobs"
+STORAGE = "AzureWebJobsStorage"  # the host's own account
+EVERY_FIVE_MINUTES = "0 */5 * * * *"
+WITHIN_S = 240.0  # host.json ends a function after 300
+
+
+def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], Kit]) -> None:
+    """Make the two functions. What they raise is the host's to log and to repeat; no job's failure is."""
+
+    async def drain() -> None:
+        from functions import jobs  # loads the ingestion
+
+        await jobs.drain(get_settings(), get_kit(), within_s=WITHIN_S)
+
+    async def on_message(message: func.QueueMessage) -> None:
+        await drain()
+
+    async def on_time(timer: func.TimerRequest) -> None:
+        await drain()
+
+    app.function_name("index_jobs_woken")(app.queue_trigger("message", QUEUE, STORAGE)(on_message))
+    app.function_name("index_jobs_timed")(app.timer_trigger("timer", EVERY_FIVE_MINUTES)(on_time))

@@ -1,0 +1,39 @@
+// Document Intelligence, which reads Word files, scans and images.
+param name string
+param location string
+param tags object
+param appId string
+param operatorId string
+param operatorType string
+
+var cognitiveServicesUser = 'a97b65f3-24c7-4388-baec-2e87135dc908'
+var users = concat(
+  [{ id: appId, type: 'ServicePrincipal' }],
+  empty(operatorId) ? [] : [{ id: operatorId, type: operatorType }]
+)
+
+resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'FormRecognizer'
+  sku: { name: 'S0' }
+  properties: {
+    customSubDomainName: name // a token is taken at such an address only
+    disableLocalAuth: true
+  }
+}
+
+resource mayRead 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for user in users: {
+    name: guid(account.id, user.id, cognitiveServicesUser)
+    scope: account
+    properties: {
+      principalId: user.id
+      principalType: user.type
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', cognitiveServicesUser)
+    }
+  }
+]
+
+output endpoint string = account.properties.endpoint

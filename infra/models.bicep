@@ -1,0 +1,54 @@
+// The chat model and the embedding model, each deployed under its own name.
+param name string
+param location string
+param tags object
+param chat object
+param embedding object
+param capacity int
+param appId string
+param operatorId string
+param operatorType string
+
+var cognitiveServicesOpenAIUser = '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
+var users = concat(
+  [{ id: appId, type: 'ServicePrincipal' }],
+  empty(operatorId) ? [] : [{ id: operatorId, type: operatorType }]
+)
+
+resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'OpenAI'
+  sku: { name: 'S0' }
+  properties: {
+    customSubDomainName: name // a token is taken at such an address only
+    disableLocalAuth: true
+  }
+}
+
+@batchSize(1) // an account makes one deployment at a time
+resource deployment 'Microsoft.CognitiveServices/accounts/deployments@2025-06-01' = [
+  for model in [chat, embedding]: {
+    parent: account
+    name: model.name
+    sku: { name: 'GlobalStandard', capacity: capacity }
+    properties: {
+      model: { format: 'OpenAI', name: model.name, version: model.version }
+    }
+  }
+]
+
+resource mayAsk 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for user in users: {
+    name: guid(account.id, user.id, cognitiveServicesOpenAIUser)
+    scope: account
+    properties: {
+      principalId: user.id
+      principalType: user.type
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', cognitiveServicesOpenAIUser)
+    }
+  }
+]
+
+output endpoint string = account.properties.endpoint

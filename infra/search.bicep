@@ -1,0 +1,45 @@
+// The store. The app reads and writes documents; only the operator may define an index.
+param name string
+param location string
+param tags object
+param sku string
+param appId string
+param operatorId string
+param operatorType string
+
+var searchIndexDataContributor = '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
+var searchServiceContributor = '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
+resource search 'Microsoft.Search/searchServices@2025-05-01' = {
+  name: name
+  location: location
+  tags: tags
+  sku: { name: sku }
+  properties: {
+    disableLocalAuth: true
+    semanticSearch: 'free' // 1,000 ranked queries a month; 'standard' charges for more
+  }
+}
+
+resource appUsesIndexes 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(search.id, appId, searchIndexDataContributor)
+  scope: search
+  properties: {
+    principalId: appId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', searchIndexDataContributor)
+  }
+}
+
+resource operatorDefinesIndexes 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in (empty(operatorId) ? [] : [searchIndexDataContributor, searchServiceContributor]): {
+    name: guid(search.id, operatorId, role)
+    scope: search
+    properties: {
+      principalId: operatorId
+      principalType: operatorType
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role)
+    }
+  }
+]
+
+output endpoint string = 'https://${search.name}.search.windows.net'

@@ -1,0 +1,72 @@
+// What the host of the app keeps its leases and keys in, the app's package, and the queue that wakes long work.
+param name string
+param location string
+param tags object
+param appId string
+
+var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+var storageQueueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+var queueNames = ['index-jobs', 'index-jobs-poison'] // the host puts a message that failed five times into the second
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'StorageV2'
+  sku: { name: 'Standard_LRS' }
+  properties: {
+    allowBlobPublicAccess: false
+    allowSharedKeyAccess: false
+    defaultToOAuthAuthentication: true
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+  }
+}
+
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+  parent: blobs
+  name: 'app-package'
+}
+
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [
+  for queueName in queueNames: {
+    parent: queueService
+    name: queueName
+  }
+]
+
+resource hostKeepsBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, appId, storageBlobDataOwner)
+  scope: account
+  properties: {
+    principalId: appId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageBlobDataOwner)
+  }
+}
+
+// on these queues alone: send, take, put back for later, delete
+resource appUsesQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for (queueName, i) in queueNames: {
+    name: guid(account.id, queueName, appId, storageQueueDataContributor)
+    scope: queues[i]
+    properties: {
+      principalId: appId
+      principalType: 'ServicePrincipal'
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageQueueDataContributor)
+    }
+  }
+]
+
+output name string = account.name
+output packages string = '${account.properties.primaryEndpoints.blob}${packages.name}'

@@ -1,0 +1,113 @@
+"""`rag reindex`: another embedding model for the index, and back."""
+
+import asyncio
+import sys
+from argparse import Namespace
+from functools import partial
+
+from rag_core import current
+from rag_core.cli.commands import BUDGET_SPENT, configured
+from rag_core.current import Place, Places
+from rag_core.errors import InvalidRequest, Misconfigured
+from rag_core.ingestion.plan import BudgetSpent, Meter, Tariff
+from rag_core.model import Scope
+from rag_core.ports import Rebuild
+from rag_core.settings import Settings
+
+
+def reindex(chosen: Namespace) -> int:
+    """Build beside, compare, switch; or go back. 3 when the budget ended first: what was paid for is kept."""
+    from rag_core import bootstrap
+
+    read = configured(chosen)
+    if chosen.rollback:
+        print(_said(current.roll_back(bootstrap.data_dir(read))))
+        return 0
+    if chosen.drop_others:
+        print(f"Current, and the only one left: {current.drop_others(bootstrap.data_dir(read)).current}")
+        return 0
+    if chosen.profile is None:
+        raise InvalidRequest("--profile", "is required: whose model embeds from now on; --rollback goes back")
+    return asyncio.run(_reindex(chosen, read))
+
+
+async def _reindex(chosen: Namespace, read: Settings) -> int:
+    from rag_core import bootstrap
+    from rag_core.cli import show
+
+    place = bootstrap.beside(read, profile_name=chosen.profile, model=chosen.model, dimensions=chosen.dimensions)
+    tariff = bootstrap.tariff(read, place)
+    meter = Meter(bootstrap.embedder_at(place, read), tariff, chosen.budget_usd)
+    if not meter.dimensions:
+        raise Misconfigured("there is no embedding model of that profile here: rag doctor says what is missing")
+    if await _space(read) == meter.space:
+        print(f"{meter.space}: the current index is of this model already")
+        return 0
+    rebuild = bootstrap.rebuild(read, place, meter)
+    try:
+        await _plan(rebuild, tariff, meter.space)
+        return 0 if chosen.plan else await _build(chosen, read, place, rebuild, meter)
+    except BudgetSpent as spent:
+        print(f"Stopped: {spent.message}; done again, it goes on from here")
+        return BUDGET_SPENT
+    finally:
+        show.used(meter.tokens, tariff)
+        await rebuild.close()
+
+
+async def _space(read: Settings) -> str:
+    """Whose vectors the current index holds."""
+    from rag_core import bootstrap
+
+    index = bootstrap.index_at(read, current.read(bootstrap.data_dir(read)).current)
+    try:
+        return await index.store.space()
+    finally:
+        await index.store.close()
+
+
+async def _plan(rebuild: Rebuild, tariff: Tariff, space: str) -> None:
+    from rag_core.cli import show
+
+    texts = (await rebuild.missing()).values()
+    print(f"{space}: {show.many(len(texts), 'text')} to embed, {show.price(tariff.tokens(list(texts)), tariff)}")
+
+
+async def _build(chosen: Namespace, read: Settings, place: Place, rebuild: Rebuild, meter: Meter) -> int:
+    from rag_core import bootstrap
+    from rag_core import reindex as building
+    from rag_core.cli import show
+
+    with show.progress(sys.stdout) as bar:
+        await building.build(rebuild, meter, show.counting(bar))
+    print(f"Built: {place}")
+    if chosen.evaluate:
+        await _compare(chosen, read, place)
+    if chosen.build_only:
+        return 0
+    data = bootstrap.data_dir(read)
+    await building.settle(rebuild, meter, partial(current.switch, data, place))
+    print(_said(current.read(data)))
+    return 0
+
+
+async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
+    """Ask both indexes the same questions."""
+    from evals import side_by_side
+    from rag_core import bootstrap
+
+    old = bootstrap.index_at(read, current.read(bootstrap.data_dir(read)).current)
+    new = bootstrap.index_at(read, place)
+    try:
+        print(await side_by_side.compare(chosen.evaluate, Scope(chosen.workflow), old, new))
+    finally:
+        await old.store.close()
+        await new.store.close()
+
+
+def _said(places: Places) -> str:
+    """Where things stand after a switch."""
+    return (
+        f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback goes back to it\n"
+        "A service that runs keeps to the index it began with: restart it."
+    )

@@ -1,0 +1,213 @@
+"""Indexing as the service does it: short work within the request, long work as a job that outlives it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from rag_core.errors import Conflict, RagError, Unavailable
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Limits, Upload, account, check, known_id, prepare, size_of
+from rag_core.ingestion.uploads import decoded, encoded
+from rag_core.kit import Kit
+from rag_core.model import Chunk, Document, Indexed, Job, Scope, Vector
+from rag_core.packing import packed
+from rag_core.ports import Lease
+from rag_core.run import Run
+
+BATCH = 64  # chunks embedded between two savings: what a kill can make us pay for twice
+BEAT_S = 15.0  # a quarter of a lease
+Add = Callable[..., Awaitable[tuple[Job, Lease | None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is short: at most so many bytes of upload, and chunks to embed. And whether a text may wait for vectors."""
+
+    limits: Limits
+    inline_bytes: int
+    inline_chunks: int
+    require_vectors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A document that was read and cut, and the vectors that there are of it, by content hash."""
+
+    document: Document
+    chunks: list[Chunk]
+    scope: Scope
+    vectors: dict[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """Indexes for one request, or for one attempt of a worker."""
+
+    kit: Kit
+    run: Run
+    terms: Terms
+
+    async def index(
+        self, upload: Upload, scope: Scope, *, chunking: Chunking, key: str | None = None, later: bool = False
+    ) -> Indexed | Job:
+        """Index a short document now; take a long one on, or any if it is asked for `later`, as a job.
+
+        What time can put right does not fail: where the embedder does not answer, the text is searchable by its words
+        and a job makes the vectors; where the index does not, a job tries again. With a `key` the same call again
+        gives the first one's job or result. Raises as `index_document` does, and Conflict for a key that came with
+        another upload.
+        """
+        check(upload, self.terms.limits)
+        add = partial(self.kit.jobs.add, encoded(upload, chunking), scope, document_id=known_id(upload, scope), key=key)
+        if later or size_of(upload) > self.terms.inline_bytes:
+            return await self._queued(add)
+        if key is not None:
+            return await self._once(add)
+        document, chunks = await self._prepared(upload, scope, chunking)
+        try:
+            return await self._now(document, chunks, scope, add) or await self._queued(add)
+        except Unavailable as failure:
+            if self.terms.require_vectors:
+                raise
+            return await self._kept(add, failure)
+
+    async def work(self, lease: Lease, *, in_request: bool = False) -> Indexed | Job:
+        """Do a job from where it was left, as far as it goes: the result, or the job as it waits for its next attempt.
+
+        In a request, what turns out to be long is given back. Raises what time cannot put right, having noted it.
+        """
+        try:
+            async with _beating(lease):
+                return await self._worked(lease, in_request)
+        except RagError as failure:
+            if isinstance(failure, Unavailable) and not (in_request and self.terms.require_vectors):
+                return await lease.put_off(failure, self._told())
+            with suppress(Conflict):  # another has it now, and will say what becomes of it
+                await lease.fail(failure, self._told())
+            raise
+
+    async def _queued(self, add: Add) -> Job:
+        job, _ = await add()
+        ring = self.kit.bell.ring(job.id)
+        await self.run.attempt("wake", ring, otherwise=None, fallback="the worker finds the job when it next looks")
+        return job
+
+    async def _once(self, add: Add) -> Indexed | Job:
+        """The work of a key, done here the first time."""
+        job, lease = await add(hold=True)
+        if lease is None:
+            return job.result or job
+        return await self.work(lease, in_request=True)
+
+    async def _kept(self, add: Add, failure: Unavailable) -> Job:
+        with suppress(Unavailable):
+            job = await self._queued(add)
+            self.run.degrade("index", failure.code, failure.message, "kept as a job, and tried again")
+            return job
+        raise failure
+
+    async def _now(self, document: Document, chunks: list[Chunk], scope: Scope, add: Add) -> Indexed | Job | None:
+        """None when there is more to embed than a request should wait for."""
+        index = self.kit.index
+        ready = Ready(document, chunks, scope, await self.run.step("index", index.vectors(document.id, scope)))
+        fresh = index.without(ready.vectors, chunks)
+        if len(fresh) > self.terms.inline_chunks:
+            return None
+        try:
+            await self._embed(ready, fresh)
+        except Unavailable as failure:
+            if self.terms.require_vectors:
+                raise
+            _, lease = await add(hold=True)
+            return await self._by_words(ready, failure, lease) if lease else None
+        await self.kit.jobs.supersede(document.id, scope)
+        return await self._put(ready, embedded=len(fresh))
+
+    async def _worked(self, lease: Lease, in_request: bool) -> Indexed | Job:
+        upload, chunking = decoded(lease.work)
+        scope, index = lease.job.scope, self.kit.index
+        document, chunks = await self._prepared(upload, scope, chunking)
+        known = await self.run.step("index", index.vectors(document.id, scope))
+        kept = await lease.vectors(index.embedder.space)
+        ready = Ready(document, chunks, scope, {**known, **kept})
+        fresh = index.without(ready.vectors, chunks)
+        if in_request and len(fresh) > self.terms.inline_chunks:
+            return await lease.give_back()
+        try:
+            await self._embed_and_keep(ready, fresh, lease)
+        except Unavailable as failure:
+            if self.terms.require_vectors or lease.job.words_only:
+                raise
+            return await self._by_words(ready, failure, lease)
+        await lease.publish(document.id)
+        indexed = await self._put(ready, embedded=len(index.without(known, chunks)))
+        await lease.finish(indexed, self._told())
+        return indexed
+
+    async def _embed_and_keep(self, ready: Ready, fresh: Mapping[str, str], lease: Lease) -> None:
+        """By batches, so that what was paid for outlives the worker."""
+        space = self.kit.index.embedder.space
+        batches = packed(list(fresh.items()), lambda _: 1, items_each=BATCH, size_each=BATCH)
+        for batch in ({}, *map(dict, batches)):  # the first says how many chunks there are
+            await self._embed(ready, batch)
+            made = {content_hash: ready.vectors[content_hash] for content_hash in batch}
+            missing = self.kit.index.without(ready.vectors, ready.chunks)
+            done = sum(chunk.content_hash not in missing for chunk in ready.chunks)
+            await lease.keep(made, space, done=done, chunks=len(ready.chunks))
+
+    async def _embed(self, ready: Ready, texts: Mapping[str, str]) -> None:
+        if texts:
+            made = await self.run.step("embed", self.kit.index.embedder.embed_documents(list(texts.values())))
+            ready.vectors.update(zip(texts, made, strict=True))
+
+    async def _by_words(self, ready: Ready, failure: Unavailable, lease: Lease) -> Job:
+        self.run.degrade("embed", "embedding_pending", failure.message, "searchable by words; a job makes the vectors")
+        await lease.publish(ready.document.id)
+        await self._put(ready, embedded=0)
+        await lease.words_only()
+        return await lease.put_off(failure, self._told())
+
+    async def _put(self, ready: Ready, *, embedded: int) -> Indexed:
+        put = self.kit.index.put(ready.document, ready.chunks, ready.scope, ready.vectors)
+        replaced = await self.run.step("index", put)
+        return account(ready.document, ready.chunks, replaced, embedded, self.run)
+
+    async def _prepared(self, upload: Upload, scope: Scope, chunking: Chunking) -> tuple[Document, list[Chunk]]:
+        return await prepare(upload, scope, self.kit, self.run, chunking=chunking, limits=self.terms.limits)
+
+    def _told(self) -> dict[str, Any]:
+        """What a job's reader should know of the work."""
+        return {"degraded": list(map(asdict, self.run.degraded)), "warnings": list(map(asdict, self.run.warnings))}
+
+
+async def drain(kit: Kit, terms: Terms, *, within_s: float) -> int:
+    """Do the jobs that are due, one after the other, until none is or the time is up; gives how many were taken.
+
+    What happens to a job is written in the job. One that the time cuts short goes on with the next call.
+    """
+    run, taken = Run(within_s), 0
+    while run.remaining_s and (lease := await kit.jobs.claim()):
+        taken += 1
+        with suppress(RagError):
+            await Indexer(kit, Run(run.remaining_s, id=lease.job.id), terms).work(lease)
+    return taken
+
+
+@asynccontextmanager
+async def _beating(lease: Lease) -> AsyncIterator[None]:
+    """Keep the lease while the block runs, also through a step that takes longer than one."""
+    beat = asyncio.create_task(_beat(lease))
+    try:
+        yield
+    finally:
+        beat.cancel()
+
+
+async def _beat(lease: Lease) -> None:
+    with suppress(RagError):  # the work's own writes will say
+        while True:
+            await asyncio.sleep(BEAT_S)
+            await lease.renew()

@@ -1,0 +1,113 @@
+"""The cache that needs no server: SQLite in the data folder, or in memory when there is none."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from rag_core.providers.sealing import sealed, steady_clock, unsealed
+from rag_core.telemetry import span
+
+T = TypeVar("T")
+
+SCHEMA = """
+create table if not exists cache(
+    key text primary key, written real not null, size integer not null, value blob not null);
+"""
+VALUE_BYTES = 1024**2
+BUSY_S = 0.05  # another process writes: asking anew is soon cheaper than waiting
+LEAVE = """
+    delete from cache where key in (
+        select key from (select key, sum(size) over (order by written desc, key) as total from cache)
+        where total > ?)
+"""  # the newest, up to so many bytes
+
+
+class EmbeddedCache:
+    """Keeps the newest `limit_bytes` of values; one of more than `VALUE_BYTES` is not kept.
+
+    A file that cannot be read is made anew: nothing in it is needed.
+    """
+
+    name = "embedded"
+
+    def __init__(
+        self,
+        path: Path | None,
+        secret: bytes,
+        *,
+        limit_bytes: int = 64 * 1024**2,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._path, self._secret, self._limit_bytes = path, secret, limit_bytes
+        self._now = clock or steady_clock()
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+
+    async def get(self, key: str) -> bytes | None:
+        kept = await asyncio.to_thread(self._tried, lambda db: _value(db, key))
+        return unsealed(key, kept, now=self._now(), secret=self._secret)
+
+    async def set(self, key: str, value: bytes, *, ttl_s: float) -> None:
+        if len(value) <= VALUE_BYTES:
+            now = self._now()
+            kept = sealed(key, value, now=now, ttl_s=ttl_s, secret=self._secret)
+            await asyncio.to_thread(self._tried, lambda db: self._put(db, key, now, kept))
+
+    async def clear(self) -> None:
+        await asyncio.to_thread(self._tried, _emptied)
+
+    async def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _put(self, db: sqlite3.Connection, key: str, now: float, kept: bytes) -> None:
+        db.execute("insert or replace into cache values (?, ?, ?, ?)", (key, now, len(kept), kept))
+        db.execute(LEAVE, (self._limit_bytes,))
+
+    def _tried(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What the work gives, or None when the file is of no use now."""
+        with self._lock:
+            try:
+                with self._opened() as db:  # which commits, or rolls back
+                    return work(db)
+            except (sqlite3.Error, OSError) as failure:
+                with span("cache_bypassed", {"error.type": type(failure).__name__}):
+                    self._close()
+                if isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError):
+                    self._remove()
+                return None
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._db is None:
+            if self._path:
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._path.touch(mode=0o600)
+            db = sqlite3.connect(self._path or ":memory:", timeout=BUSY_S, check_same_thread=False)
+            self._db = db  # from here on `_close` knows it
+            db.execute("pragma synchronous = off")  # what a power cut takes is asked anew
+            db.execute(SCHEMA)
+        return self._db
+
+    def _close(self) -> None:
+        db, self._db = self._db, None
+        if db:
+            db.close()
+
+    def _remove(self) -> None:
+        if self._path:
+            self._path.unlink(missing_ok=True)
+
+
+def _emptied(db: sqlite3.Connection) -> None:
+    """No byte is left of what was purged from the store (docs/isolation.md)."""
+    db.execute("delete from cache")
+    db.commit()
+    db.execute("vacuum")
+
+
+def _value(db: sqlite3.Connection, key: str) -> object:
+    found = db.execute("select value from cache where key = ?", (key,)).fetchone()
+    return found and found[0]

@@ -1,0 +1,87 @@
+"""What is read without ranking: chunks, documents, facets and stored vectors."""
+
+# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+
+from collections.abc import Mapping, Sequence
+
+from rag_core.model import ANY_ENTITY, FIELDS, Bucket, Chunk, Document, Facet, Filter, Scalar, Scope, Vector
+from rag_core.stores.postgres import records
+from rag_core.stores.postgres.conditions import Condition, passing, visible
+from rag_core.stores.postgres.connections import Connection
+from rag_core.stores.postgres.records import BOTH
+
+
+async def select(db: Connection, scope: Scope, filters: Sequence[Filter], limit: int) -> list[Chunk]:
+    order = 'order by d.external_id collate "C", c.ordinal, c.external_id collate "C"'
+    return await records.chunks(db, passing(scope, filters), f"{order} limit {limit:d}")
+
+
+async def get(db: Connection, scope: Scope, ids: Sequence[str]) -> list[Chunk]:
+    where = passing(scope, ()).also("c.external_id = any(%s)", list(ids))
+    found = {chunk.id: chunk for chunk in await records.chunks(db, where)}
+    return [found[id] for id in ids if id in found]
+
+
+async def neighbours(db: Connection, scope: Scope, chunk: Chunk, before: int, after: int) -> list[Chunk]:
+    around = visible(scope).also("d.external_id = %s", chunk.document_id)
+    around = around.also("c.ordinal between %s and %s", chunk.ordinal - before, chunk.ordinal + after)
+    tail = 'order by c.ordinal, c.external_id collate "C"'
+    return await records.chunks(db, around.also("c.external_id <> %s", chunk.id), tail)
+
+
+async def facets(
+    db: Connection, scope: Scope, fields: Sequence[str], filters: Sequence[Filter], limit: int
+) -> list[Facet]:
+    return [await _facet(db, field, passing(scope, filters), limit) for field in fields]
+
+
+async def _facet(db: Connection, field: str, where: Condition, limit: int) -> Facet:
+    sql = f"select v, count(*) from {BOTH}, jsonb_array_elements(c.facts -> %s) v where {where.sql} group by v"
+    counted = await (await db.execute(sql, (field, *where.values))).fetchall()
+    found = sorted((Bucket(value, count) for value, count in counted), key=_most_first)
+    return Facet(field, len(found), tuple(found[:limit]))
+
+
+def _most_first(bucket: Bucket) -> tuple[int, int, Scalar]:
+    """Equals by value: numbers before texts before truth values."""
+    kind = 2 if isinstance(bucket.value, bool) else 1 if isinstance(bucket.value, str) else 0
+    return -bucket.count, kind, bucket.value
+
+
+async def facet_fields(db: Connection, scope: Scope) -> list[str]:
+    """In the order: any entity, entity types, what every document has, metadata."""
+    where = passing(scope, ())
+    sql = f"select distinct f from {BOTH}, jsonb_object_keys(c.facts) f where {where.sql}"
+    return sorted([field for (field,) in await (await db.execute(sql, where.values)).fetchall()], key=_place)
+
+
+def _place(field: str) -> tuple[int, int, str]:
+    if field == ANY_ENTITY:
+        return (0, 0, field)
+    if field in FIELDS:
+        return (2, FIELDS.index(field), field)
+    return (3 if field.startswith("metadata.") else 1, 0, field)
+
+
+async def documents(db: Connection, scope: Scope) -> list[Document]:
+    return await records.documents(db, visible(scope))
+
+
+async def deleted(db: Connection, scope: Scope) -> list[Document]:
+    return await records.documents(db, visible(scope, deleted=True))
+
+
+async def document(db: Connection, scope: Scope, document_id: str) -> Document | None:
+    return next(iter(await records.documents(db, visible(scope).also("d.external_id = %s", document_id))), None)
+
+
+async def vectors(db: Connection, scope: Scope, document_id: str) -> Mapping[str, Vector]:
+    where = visible(scope).also("d.external_id = %s", document_id).also("c.embedding is not null")
+    sql = f"select c.content_hash, c.embedding::real[] from {BOTH} where {where.sql}"
+    return dict(await (await db.execute(sql, where.values)).fetchall())
+
+
+async def version(db: Connection, scope: Scope) -> str:
+    """Empty for a workflow that was never written to."""
+    found = await db.execute("select version::text from rag_workflows where collection = %s", (scope.workflow_id,))
+    return "".join(version for (version,) in await found.fetchall())

@@ -1,0 +1,65 @@
+"""The scores of redaction are counted as they are said to be, and hold on the committed part of the data."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from evals import pii
+from evals.pii import Row, Text, covered, load, rows, tuned_on
+from rag_core.model import PiiSpan
+from rag_core.stages.redact import TYPES, Rules
+
+DATA = Path(__file__).parents[1] / "data" / "pii"
+
+
+def test_a_span_is_covered_when_no_letter_of_it_can_be_read() -> None:
+    gold = PiiSpan(0, 9, "SSN")
+    assert covered("123-45-67", gold, [PiiSpan(0, 3, "A"), PiiSpan(4, 9, "B")])
+    assert not covered("123-45-67", gold, [PiiSpan(0, 3, "A"), PiiSpan(5, 9, "B")])
+
+
+class Fixed:
+    name = "fixed"
+
+    def spans(self, text: str) -> list[PiiSpan]:
+        return [PiiSpan(0, 3, "SSN"), PiiSpan(4, 7, "PHONE"), PiiSpan(8, 9, "IP")]
+
+
+def test_recall_and_precision_are_those_worked_out_by_hand() -> None:
+    """The SSN is right, the phone is an e-mail address, and the IP stands where nothing is labelled."""
+    text = Text("aaa bbb c ddd", (PiiSpan(0, 3, "SSN"), PiiSpan(4, 7, "EMAIL"), PiiSpan(10, 13, "IBAN")), 1)
+    found = {row.type: row for row in rows([text], Fixed())}
+    assert found["SSN"] == Row("SSN", 1, 1, 1, 1, 1, 0)
+    assert found["EMAIL"] == Row("EMAIL", 1, 1, 0, 0, 0, 0)
+    assert found["PHONE"] == Row("PHONE", 0, 0, 0, 1, 0, 0)
+    assert found["structured"] == Row("structured", 3, 2, 1, 3, 1, 1)
+    assert "| structured | 3 | 2 | 0.667 | 0.333 | 3 | 0.333 | 1 |" in pii.table([*found.values()])
+
+
+def test_texts_of_templates_that_the_rules_were_not_made_with_are_covered_as_reported() -> None:
+    """S4-01, S4-29, C30: docs/pii.md has the whole."""
+    held_out = [text for text in load(DATA) if not tuned_on(text.template)]
+    found = {row.type: row for row in rows(held_out, Rules(TYPES))}
+    structured = found["structured"]
+    assert structured.gold >= 25
+    assert structured.covered / structured.gold >= 0.9
+    assert structured.right / structured.ours >= 0.98
+    assert found["PERSON"].right / found["PERSON"].ours >= 0.85
+
+
+def test_misses_are_shown_and_what_tells_of_nobody_is_counted(tmp_path: Path) -> None:
+    text = Text("aaa bbb c ddd", (PiiSpan(10, 13, "IBAN"),), 1)
+    assert "missed IBAN ' bbb c ' <'ddd'> ''".replace("' bbb", "'aaa bbb") in [*pii.misses([text], Fixed())]
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt", encoding="utf-8") as lines:
+        lines.write(json.dumps({"id": 1, "text": "mail a@example.com"}))
+    assert "EMAIL 1: a@example.com" in pii.false_alarms(tmp_path, Rules())
+
+
+def test_the_data_are_what_the_readme_says() -> None:
+    texts = load(DATA)
+    assert len(texts) == 312
+    assert {tuned_on(text.template) for text in texts} == {True, False}
+    with pytest.raises(FileNotFoundError):
+        load(DATA / "elsewhere")

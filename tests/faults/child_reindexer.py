@@ -1,0 +1,41 @@
+"""Builds an index anew in a process of its own, and kills itself at a moment that is named."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from rag_core import current
+from rag_core import reindex as building
+from rag_core.model import Vector
+
+
+def reindex(data: Path, moment: str) -> None:
+    asyncio.run(_reindex(data, moment))
+
+
+async def _reindex(data: Path, moment: str) -> None:
+    from tests.test_reindex import NEW, Other, rebuild
+
+    class Mortal(Other):
+        async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+            if self.given and moment == "embedding":
+                _die()
+            return await super().embed_documents(texts)
+
+    def switch() -> None:
+        if moment == "switching":
+            _die()
+        current.switch(data, NEW)
+        _die()
+
+    embedder, made = Mortal(), rebuild(data)
+    await building.build(made, embedder)
+    if moment == "copied":
+        _die()
+    await building.settle(made, embedder, switch)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

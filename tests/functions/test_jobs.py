@@ -1,0 +1,182 @@
+"""A document answered with 202: its owner can see how far it is, and the emulator's worker brings it to its end."""
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import Client, TestResponse
+
+import function_app
+from functions import http, jobs, wire
+from local_emulator import host
+from local_emulator.host import Host
+from rag_core import bootstrap
+from rag_core.ingestion.jobs import JobLease
+from rag_core.kit import Kit
+from rag_core.model import Job
+from rag_core.settings import Settings
+from tests.functions.test_functions import NOTES
+
+LATER = {"document_id": "notes", "content": NOTES, "async": True}
+
+
+def signed_in(user: str, **claims: str) -> dict[str, str]:
+    said = [{"typ": "oid", "val": user}, *({"typ": typ, "val": val} for typ, val in claims.items())]
+    return {http.PRINCIPAL: base64.b64encode(json.dumps({"claims": said}).encode()).decode()}
+
+
+def read(reply: TestResponse, model: str, status: int) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(reply.data)
+    assert reply.status_code == status, body
+    getattr(wire, model).model_validate(body)
+    return body
+
+
+class Served:
+    """An app whose worker works when it is told to."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.kit = settings, bootstrap.build(settings)
+        self.host = Host(function_app.build(lambda: settings, lambda: self.kit), at_end=self.kit.close)
+        self.client = Client(self.host)
+
+    def post(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> TestResponse:
+        return self.client.post("/api/index_document", json=body, headers=headers)
+
+    def taken_on(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return read(self.post(body, headers), "AcceptedReply", 202)
+
+    async def drain(self) -> None:
+        await jobs.drain(self.settings, self.kit, within_s=30.0)
+
+
+@pytest.fixture(scope="module")
+def no_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("no-models")
+
+
+@pytest.fixture
+def served(no_models: Path, tmp_path: Path) -> Iterator[Served]:
+    settings = Settings(data_dir=tmp_path, models_dir=no_models, trust_principal=True, workflow_claim=None)
+    served = Served(settings)
+    yield served
+    served.host.close()
+
+
+async def test_long_work_is_answered_with_202_and_told_of_until_it_is_done(served: Served) -> None:
+    """S1-57, C56 (RELIABILITY): taken on, then queued, then done with the result that a 200 would have had."""
+    taken = served.taken_on(LATER)
+    assert (taken["status"], taken["document_id"], taken["workflow_id"]) == ("queued", "notes", "default")
+    waiting = read(served.client.get(taken["status_url"]), "JobReply", 200)
+    assert (waiting["status"], waiting["result"], waiting["error"]) == ("queued", None, None)
+    await served.drain()
+    done = read(served.client.get(taken["status_url"]), "JobReply", 200)
+    assert (done["status"], done["result"]["chunks"]) == ("done", 1)
+    assert [lesser["code"] for lesser in done["degraded"]] == ["embedding_unavailable"]
+    again = read(served.post({**LATER, "async": False}), "IndexReply", 200)
+    assert again["unchanged"] == 1
+
+
+def test_short_work_is_answered_with_200(served: Served) -> None:
+    """S1-57: always within the request when nobody asks otherwise."""
+    read(served.post({**LATER, "async": False}), "IndexReply", 200)
+
+
+def test_the_standard_header_asks_for_it_too(served: Served) -> None:
+    served.taken_on({"content": NOTES}, {"Prefer": 'respond-async, wait=10; foo="bar"'})
+    assert served.taken_on({"content": NOTES, "async": True})["document_id"] is None
+
+
+def test_a_job_is_there_for_its_owner_only(served: Served) -> None:
+    """C13, C14 (RELIABILITY): another's job cannot be told from none."""
+    url = served.taken_on(LATER, signed_in("ann"))["status_url"]
+    read(served.client.get(url, headers=signed_in("ann")), "JobReply", 200)
+    strangers = [served.client.get(url, headers=headers) for headers in (signed_in("bob"), {})]
+    nobodys = served.client.get("/api/index_jobs/unknown", headers=signed_in("ann"))
+    bodies = [read(reply, "Refusal", 404)["error"] for reply in (*strangers, nobodys)]
+    assert bodies[0] == bodies[1] == bodies[2]
+
+
+def test_a_job_of_a_workflow_that_its_owner_lost_is_there_no_more(no_models: Path, tmp_path: Path) -> None:
+    served = Served(Settings(tmp_path, no_models, trust_principal=True, workflow_claim="workflow"))
+    url = served.taken_on({**LATER, "workflow_id": "a"}, signed_in("ann", workflow="a"))["status_url"]
+    read(served.client.get(url, headers=signed_in("ann", workflow="b")), "Refusal", 404)
+    served.host.close()
+
+
+@pytest.mark.parametrize("where", ["header", "field"])
+def test_the_same_key_is_answered_with_the_first_result(served: Served, where: str) -> None:
+    """C35 (RELIABILITY): by header or field; with another document it is refused."""
+    headers = {"Idempotency-Key": '"k-1"'} if where == "header" else {}
+    key = {} if where == "header" else {"idempotency_key": "k-1"}
+    first, second = (
+        read(served.post({"content": NOTES, "document_id": "n", **key}, headers), "IndexReply", 200) for _ in range(2)
+    )
+    assert (second["chunks"], second["unchanged"]) == (first["chunks"], 0)
+    other = read(served.post({"content": "Another.", "document_id": "n", **key}, headers), "Refusal", 409)
+    assert other["error"]["code"] == "idempotency_key_reused"
+
+
+def test_a_key_that_no_header_should_hold_is_refused(served: Served) -> None:
+    read(served.post({"content": NOTES}, {"Idempotency-Key": "k" * 129}), "Refusal", 400)
+
+
+async def test_a_deleted_document_is_not_brought_back_by_a_job(served: Served) -> None:
+    """C21, S3-16: what is under way for it ends."""
+    read(served.post({**LATER, "async": False}), "IndexReply", 200)
+    url = served.taken_on(LATER)["status_url"]
+    read(served.client.post("/api/delete_document", json={"document_id": "notes"}), "DeleteReply", 200)
+    await served.drain()
+    ended = read(served.client.get(url), "JobReply", 200)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "superseded")
+
+
+async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also the fault is logged; the job's lease runs out, and it is tried again."""
+    turns: list[int] = []
+
+    async def broken(settings: Settings, kit: Kit, *, within_s: float) -> None:
+        turns.append(len(turns))
+        if len(turns) == 1:
+            raise ZeroDivisionError
+        worker.cancel()
+
+    monkeypatch.setattr(jobs, "drain", broken)
+    monkeypatch.setattr(host, "LOOK_S", 0.0)
+    settings = Settings(data_dir=None)
+    worker = asyncio.ensure_future(host.work(settings, bootstrap.build(settings)))
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    assert len(turns) == 2
+    assert "the worker failed" in caplog.text
+
+
+def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
+    """C56 (RELIABILITY): nobody has to ask again."""
+    done = threading.Event()
+    settings = Settings(data_dir=None, models_dir=no_models)
+    kit = bootstrap.build(settings)
+    finish = JobLease.finish
+
+    async def told(*args: Any) -> Job:
+        job = await finish(*args)
+        done.set()
+        return job
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JobLease, "finish", told)
+        patch.setattr(host, "LOOK_S", 0.01)
+        app = function_app.build(lambda: settings, lambda: kit)
+        served = Host(app, meanwhile=partial(host.work, settings, kit), at_end=kit.close)
+        taken = read(Client(served).post("/api/index_document", json=LATER), "AcceptedReply", 202)
+        assert done.wait(30)
+        assert read(Client(served).get(taken["status_url"]), "JobReply", 200)["status"] == "done"
+        served.close()

@@ -1,0 +1,317 @@
+"""What can be known of infra/ without the Bicep compiler and without Azure: see docs/deploy.md for what cannot."""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pycep import BicepParser
+
+from functions import triggers
+from rag_core import settings
+from rag_core.providers.prices import PRICES
+
+ROOT = Path(__file__).parents[1]
+INFRA = ROOT / "infra"
+PAGE = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+TEXTS = {path.name: path.read_text("utf-8") for path in sorted(INFRA.glob("*.bicep"))}
+FILES: dict[str, Any] = {name: BicepParser().parse(text=text) for name, text in TEXTS.items()}
+MAIN = FILES["main.bicep"]
+OF_THE_HOST = re.compile(r"AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZURE_CLIENT_ID")  # or of Azure's SDKs
+
+ROLES = {  # learn.microsoft.com/azure/role-based-access-control/built-in-roles
+    "storageBlobDataOwner": "b7e6dc6d-f1e8-4753-8033-0f276bb0955b",
+    "storageQueueDataContributor": "974c5e8b-45b9-4653-ba55-5f855dd0fb88",
+    "monitoringMetricsPublisher": "3913510d-42f4-4e42-8a64-420c390055eb",
+    "searchIndexDataContributor": "8ebe5a00-799e-43f5-93ac-243d3dce84a7",
+    "searchServiceContributor": "7ca78c08-252a-4471-8644-bb5ff32d4ba0",
+    "cognitiveServicesOpenAIUser": "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd",
+    "cognitiveServicesUser": "a97b65f3-24c7-4388-baec-2e87135dc908",
+}
+WITHOUT_LOCAL_AUTH: dict[str, dict[str, Any]] = {
+    "Microsoft.Storage/storageAccounts": {"allowSharedKeyAccess": False, "allowBlobPublicAccess": False},
+    "Microsoft.OperationalInsights/workspaces": {"features": {"disableLocalAuth": True}},
+    "Microsoft.Insights/components": {"DisableLocalAuth": True},
+    "Microsoft.Search/searchServices": {"disableLocalAuth": True},
+    "Microsoft.CognitiveServices/accounts": {"disableLocalAuth": True},
+    "Microsoft.Cache/redisEnterprise/databases": {
+        "accessKeysAuthentication": "Disabled",
+        "clientProtocol": "Encrypted",
+    },
+    "Microsoft.Web/sites/basicPublishingCredentialsPolicies": {"allow": False},
+}
+SDKS = {
+    "Microsoft.Storage": "azure-mgmt-storage",
+    "Microsoft.OperationalInsights": "azure-mgmt-loganalytics",
+    "Microsoft.Insights": "azure-mgmt-applicationinsights",
+    "Microsoft.Search": "azure-mgmt-search",
+    "Microsoft.CognitiveServices": "azure-mgmt-cognitiveservices",
+    "Microsoft.DBforPostgreSQL": "azure-mgmt-postgresqlflexibleservers",
+    "Microsoft.Cache": "azure-mgmt-redisenterprise",
+    "Microsoft.Web": "azure-mgmt-web",
+}
+OF_BICEP = {"name", "parent", "scope", "depends_on", "dependsOn"}  # said to the compiler, not to the service
+
+
+def body(part: Any) -> dict[str, Any]:
+    """What a resource or a module says, whether or not it stands in a loop or under a condition."""
+    inner: dict[str, Any] = part["config"]
+    while isinstance(inner.get("config"), dict):
+        inner = inner["config"]
+    return inner
+
+
+def resources() -> list[Any]:
+    return [each for file in FILES.values() for each in file.get("resources", {}).values()]
+
+
+def settings_read() -> set[str]:
+    return set(re.findall(r'"([A-Z]+_[A-Z_]+)"', (ROOT / "rag_core" / "settings.py").read_text("utf-8")))
+
+
+def under(value: Any) -> Iterator[Any]:
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from under(inner)
+
+
+def app_settings() -> set[str]:
+    given = [body(MAIN["modules"]["app"])["params"]["settings"], FILES["app.bicep"]["resources"]["appSettings"]]
+    names = {name for each in under(given) if isinstance(each, dict) for name in each}
+    return {name for name in names if re.fullmatch(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+|AzureWebJobs\w+", name)}
+
+
+def code(text: str) -> str:
+    """The text without comments and strings, but with what is put into strings."""
+    bare = re.sub(r"(?m)(?<!:)//.*$", "", text)
+    return re.sub(r"'((?:\$\{[^}]*\}|[^'\n])*)'", lambda said: f" {' '.join(re.findall(r'{([^}]*)}', said[1]))} ", bare)
+
+
+def declared(text: str) -> list[str]:
+    looped = [name for pair in re.findall(r"for \(?(\w+)(?:, (\w+)\))? in", text) for name in pair if name]
+    return re.findall(r"(?m)^\s*(?:param|var|resource|module) (\w+)", text) + looped
+
+
+def used(text: str) -> set[str]:
+    """Names that stand for a value: no member of another, no key, no function, no word of the language."""
+    spoken = re.sub(r"(?m)^\s*(?:param \w+ \w+|var \w+|output \w+ \w+|resource \w+|module \w+|targetScope)", "", text)
+    spoken = re.sub(r"\bfor (.*):", r"\1 ", spoken)
+    words = re.findall(r"(?<![\w.:@])([A-Za-z_]\w*)(?![\w(]|:(?!:))", spoken)
+    return set(words) - {"true", "false", "if", "in", "existing"}
+
+
+def table(heading: str) -> list[list[str]]:
+    lines = PAGE.split(f"| {heading} |", 1)[1].split("\n\n", 1)[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+@pytest.mark.parametrize("text", ["param a string = ", "resource a 'b@c' = {", "var a = [1", "output a string 'x'"])
+def test_the_parser_refuses_what_is_not_bicep(text: str) -> None:
+    with pytest.raises(Exception, match=r"^Unexpected"):
+        BicepParser().parse(text=text)
+
+
+def test_the_parser_overlooks_no_resource() -> None:
+    assert len(resources()) == len(re.findall(r"(?m)^\s*resource ", "\n".join(TEXTS.values())))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_name_is_declared_and_none_in_vain(name: str) -> None:
+    text = code(TEXTS[name])
+    assert used(text) - set(declared(text)) == set()
+    made = set(re.findall(r"(?m)^\s*(?:resource|module) (\w+)", text))  # for their own sake
+    assert set(declared(text)) - used(text) - made == set()
+
+
+@pytest.mark.parametrize("name", MAIN["modules"])
+def test_a_module_is_given_what_it_wants_and_nothing_else(name: str) -> None:
+    module = MAIN["modules"][name]
+    wanted = FILES[module["detail"]["path"]]["parameters"]
+    given = set(body(module)["params"])
+    assert given <= set(wanted)
+    assert {each for each, said in wanted.items() if said["default"] is None} <= given
+
+
+def test_every_file_is_a_module_of_main() -> None:
+    assert {module["detail"]["path"] for module in MAIN["modules"].values()} == set(TEXTS) - {"main.bicep"}
+
+
+def test_only_outputs_that_are_there_are_taken() -> None:
+    taken = re.findall(r"\b(\w+)!?\.outputs\.(\w+)", TEXTS["main.bicep"])
+    there = {
+        (name, output)
+        for name, module in MAIN["modules"].items()
+        for output in FILES[module["detail"]["path"]]["outputs"]
+    }
+    assert set(taken) == there
+
+
+def test_the_app_is_given_settings_that_are_read_and_no_key() -> None:
+    given = {name for name in app_settings() if not OF_THE_HOST.fullmatch(name)}
+    assert given - settings_read() == set()
+    assert [name for name in given if name.endswith("_KEY")] == ["RAG_CACHE_SIGNING_KEY"]  # which opens nothing
+
+
+def test_every_address_that_the_app_can_be_given_is_given() -> None:
+    wanted = {name for name in settings_read() if name.startswith("AZURE_") and not name.endswith(("_KEY", "_VERSION"))}
+    assert wanted | {"REDIS_URL", "POSTGRES_URL"} <= app_settings()
+
+
+def test_defaults_are_those_of_the_code() -> None:
+    said = {name: parameter["default"] for name, parameter in MAIN["parameters"].items()}
+    assert said["chatModel"]["name"] == settings.DEFAULTS.chat_deployment
+    assert said["embeddingModel"]["name"] == settings.DEFAULTS.embedding_deployment
+    assert said["searchIndex"] == settings.DEFAULTS.azure_search_index
+
+
+def test_outputs_that_a_program_reads_bear_the_names_of_settings() -> None:
+    for_people = {"AZURE_RESOURCE_GROUP", "AZURE_FUNCTION_NAME", "AZURE_IDENTITY_NAME", "POSTGRES_ADDRESS"}
+    assert set(MAIN["outputs"]) - settings_read() == for_people
+
+
+def test_every_role_is_one_of_microsofts_and_is_on_the_page() -> None:
+    ids = dict(re.findall(r"var (\w+) = '([0-9a-f-]{36})'", "\n".join(TEXTS.values())))
+    assert ids == ROLES
+    names = {name.replace(" ", "").lower() for name in re.findall(r"\*([A-Z]\w+(?: \w+)+)\*", PAGE)}
+    assert {name.lower() for name in ids} == names
+
+
+def test_a_role_reaches_no_further_than_one_service() -> None:
+    grants = [each for each in resources() if each["type"] == "Microsoft.Authorization/roleAssignments"]
+    assert grants
+    for grant in grants:
+        assert re.search(r"\b(account|insights|search|queues)\b", str(body(grant)["scope"]))
+
+
+@pytest.mark.parametrize("kind", WITHOUT_LOCAL_AUTH)
+def test_what_can_be_opened_with_a_key_is_opened_with_a_token_only(kind: str) -> None:
+    found = [body(each)["properties"] for each in resources() if each["type"] == kind]
+    assert found
+    for properties in found:
+        assert properties.items() >= WITHOUT_LOCAL_AUTH[kind].items()
+
+
+def test_postgres_has_no_password_and_lets_pgvector_be_created() -> None:
+    """S2-32, S2-30: pgvector can be enabled only where it is allow-listed; `sslmode=require` is in the address."""
+    file = FILES["postgres.bicep"]["resources"]
+    assert body(file["server"])["properties"]["authConfig"]["passwordAuth"] == "Disabled"
+    assert body(file["extensions"])["name"] == "azure.extensions"
+    assert body(file["extensions"])["properties"]["value"] == "VECTOR"
+    assert FILES["postgres.bicep"]["outputs"]["address"]["value"].endswith("?sslmode=require")
+
+
+def test_one_store_is_made_and_the_app_is_told_of_that_one() -> None:
+    """POSTGRES_URL has no effect where AZURE_SEARCH_ENDPOINT is set."""
+    assert "module search 'search.bicep' = if (!withPostgres)" in TEXTS["main.bicep"]
+    assert "module postgres 'postgres.bicep' = if (withPostgres)" in TEXTS["main.bicep"]
+    assert re.search(r"withPostgres \? { POSTGRES_URL: .* } : {},", TEXTS["main.bicep"])
+    assert re.search(r"withPostgres \? {} : { AZURE_SEARCH_ENDPOINT: ", TEXTS["main.bicep"])
+
+
+def test_the_queue_that_wakes_long_work_is_made_with_the_one_for_what_failed() -> None:
+    assert FILES["storage.bicep"]["variables"]["queueNames"]["value"] == [triggers.QUEUE, f"{triggers.QUEUE}-poison"]
+    assert f"{triggers.STORAGE}__accountName" in app_settings()
+
+
+def test_nothing_is_promised_for_later_by_an_app_whose_disk_is_lost() -> None:
+    """With these, no upload is long work, and none waits for its vectors."""
+    given = dict(re.findall(r"(RAG_\w+): '([^']*)'", TEXTS["main.bicep"]))
+    chosen = settings.load(given)
+    assert str(chosen.data_dir).startswith("/tmp/")  # noqa: S108 - what the template says
+    assert chosen.inline_max_bytes >= chosen.max_upload_bytes
+    assert chosen.inline_max_chunks >= chosen.max_upload_bytes // 100
+    assert chosen.require_vectors
+
+
+def test_no_key_is_read_or_made() -> None:
+    asked = r"list\w*Keys|listCredentials|AccountKey|InstrumentationKey|administratorLogin(Password)?|SharedAccess"
+    assert not re.findall(asked, "".join(TEXTS.values()), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("provider", SDKS)
+def test_every_property_is_one_that_microsofts_own_package_knows(provider: str) -> None:
+    """A misspelt property is what a compiler would have found first."""
+    kept = [path for path in metadata.files(SDKS[provider]) or () if "models" in str(path) and path.suffix == ".py"]
+    known = set(re.findall(r"\w+", "".join(path.read_text("utf-8") for path in kept)))
+    mine = [each for each in resources() if each["type"].startswith(f"{provider}/") and not each["existing"]]
+    said = {
+        key for each in mine for name, value in body(each).items() if name not in OF_BICEP for key in keys(name, value)
+    }
+    assert said
+    assert said - known == set()
+
+
+def keys(name: str, value: Any) -> Iterator[str]:
+    """The property names in a value, but for those of tags, settings, identities and expressions."""
+    yield name
+    if isinstance(value, dict) and not value.keys() & {"function", "operator"} and name != "userAssignedIdentities":
+        for inner, said in value.items():
+            yield from keys(inner, said)
+
+
+def test_everything_that_takes_tags_has_the_environments() -> None:
+    tagged = [body(each) for each in resources() if "location" in body(each)]
+    assert tagged
+    assert all("tags" in str(each["tags"]) for each in tagged)
+
+
+def test_the_page_has_every_parameter_with_its_default() -> None:
+    rows = {name.strip("`"): default for name, default, _ in table("parameter | default | what it decides")}
+    assert set(rows) == set(MAIN["parameters"])
+    for name, parameter in MAIN["parameters"].items():
+        assert any(each["type"] == "description" for each in parameter["decorators"])
+        default = parameter["default"]
+        if isinstance(default, dict) and "name" in default:
+            assert rows[name] == f"`{default['name']}` {default['version']}"
+        elif isinstance(default, str | int) and default != "":
+            assert rows[name] == f"`{json.dumps(default).strip(chr(34))}`"
+
+
+def test_the_parameters_file_gives_what_has_no_default_and_only_what_is_asked_for() -> None:
+    given = json.loads((INFRA / "main.parameters.json").read_text("utf-8"))["parameters"]
+    assert set(given) <= set(MAIN["parameters"])
+    assert {name for name, said in MAIN["parameters"].items() if said["default"] is None} <= set(given)
+    for name, said in given.items():
+        variable = re.fullmatch(r"\$\{([A-Z_]+)(?:=[A-Za-z]*)?\}", said["value"])
+        assert variable
+        assert f"`{variable[1]}`" in next(row for row in PAGE.splitlines() if row.startswith(f"| `{name}` |"))
+
+
+COSTS = (
+    "what stands there, used or not",
+    "what is added by use, here 1,000 questions and 1,000 new pages",
+    "where asked for",
+)
+
+
+def test_the_sums_of_the_page_are_right() -> None:
+    total = 0.0
+    for heading in COSTS:
+        *rows, (_, _, _, said) = table(f"{heading} | quantity | price | a month")
+        for what, quantity, price, month in rows:
+            assert float(quantity.replace(",", "").split()[0]) * float(price) == pytest.approx(
+                float(month), abs=0.005
+            ), what
+        total = sum(float(row[3]) for row in rows) + (0 if heading == COSTS[2] else total)
+        assert total == pytest.approx(float(said.strip("*")), abs=0.005)
+
+
+def test_the_page_prices_models_as_the_code_does() -> None:
+    rows = {row[0]: row[2] for row in table(f"{COSTS[1]} | quantity | price | a month")}
+    price = {what: float(said) for what, said in rows.items() if re.match("chat|embedding", what)}
+    assert tuple(price.values()) == (*PRICES["gpt-4o-mini"], PRICES["text-embedding-3-small"][0])
+
+
+def test_azd_finds_the_app_and_its_template() -> None:
+    said = yaml.safe_load((ROOT / "azure.yaml").read_text("utf-8"))
+    assert re.fullmatch("[a-z0-9]([-a-z0-9]*[a-z0-9])?", said["name"])
+    assert (ROOT / said["infra"]["path"] / f"{said['infra']['module']}.bicep").exists()
+    assert (said["infra"]["provider"], said["services"]["api"]["host"]) == ("bicep", "function")
+    assert said["services"]["api"]["language"] == "python"
+    assert (ROOT / said["services"]["api"]["project"] / "function_app.py").exists()
+    (app,) = [each for each in resources() if each["type"] == "Microsoft.Web/sites"]
+    assert f"azd-service-name'\": '{next(iter(said['services']))}'" in str(body(app)["tags"])

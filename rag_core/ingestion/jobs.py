@@ -118,7 +118,8 @@ class JobTable:
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
             if self._path:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._path.touch(mode=0o600)  # it holds whole uploads
             db = sqlite3.connect(self._path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
             db.row_factory = sqlite3.Row
             db.execute("pragma synchronous = extra")

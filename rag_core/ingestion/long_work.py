@@ -19,6 +19,7 @@ from rag_core.run import Run
 
 BATCH = 64  # chunks embedded between two savings: what a kill can make us pay for twice
 BEAT_S = 15.0  # a quarter of a lease
+AGAIN = "kept as a job, and tried again"
 Add = Callable[..., Awaitable[tuple[Job, Lease | None]]]
 
 
@@ -105,7 +106,7 @@ class Indexer:
     async def _kept(self, add: Add, failure: Unavailable) -> Job:
         with suppress(Unavailable):
             job = await self._queued(add)
-            self.run.degrade("index", failure.code, failure.message, "kept as a job, and tried again")
+            self.run.degrade("index", failure.code, failure.message, AGAIN)
             return job
         raise failure
 
@@ -122,9 +123,31 @@ class Indexer:
             if self.terms.require_vectors:
                 raise
             _, lease = await add(hold=True)
-            return await self._by_words(ready, failure, lease) if lease else None
+            return await self._by_words_or_later(ready, failure, lease) if lease else None
         await self.kit.jobs.supersede(document.id, scope)
-        return await self._put(ready, embedded=len(fresh))
+        return await self._put_or_later(ready, fresh, add)
+
+    async def _by_words_or_later(self, ready: Ready, failure: Unavailable, lease: Lease) -> Job:
+        """One job either way, and the one that is told of."""
+        try:
+            return await self._by_words(ready, failure, lease)
+        except Unavailable as another:
+            return await self._later(lease, another)
+
+    async def _put_or_later(self, ready: Ready, fresh: Mapping[str, str], add: Add) -> Indexed | Job:
+        """Where the index does not answer, a job is given the vectors: they are not paid for twice."""
+        try:
+            return await self._put(ready, embedded=len(fresh))
+        except Unavailable as failure:
+            with suppress(Unavailable):
+                if not self.terms.require_vectors and (lease := (await add(hold=True))[1]):
+                    await self._keep(ready, fresh, lease)
+                    return await self._later(lease, failure)
+            raise
+
+    async def _later(self, lease: Lease, failure: Unavailable) -> Job:
+        self.run.degrade("index", failure.code, failure.message, AGAIN)
+        return await lease.put_off(failure, self._told())
 
     async def _worked(self, lease: Lease, in_request: bool) -> Indexed | Job:
         upload, chunking = decoded(lease.work)
@@ -149,14 +172,16 @@ class Indexer:
 
     async def _embed_and_keep(self, ready: Ready, fresh: Mapping[str, str], lease: Lease) -> None:
         """By batches, so that what was paid for outlives the worker."""
-        space = self.kit.index.embedder.space
         batches = packed(list(fresh.items()), lambda _: 1, items_each=BATCH, size_each=BATCH)
         for batch in ({}, *map(dict, batches)):  # the first says how many chunks there are
             await self._embed(ready, batch)
-            made = {content_hash: ready.vectors[content_hash] for content_hash in batch}
-            missing = self.kit.index.without(ready.vectors, ready.chunks)
-            done = sum(chunk.content_hash not in missing for chunk in ready.chunks)
-            await lease.keep(made, space, done=done, chunks=len(ready.chunks))
+            await self._keep(ready, batch, lease)
+
+    async def _keep(self, ready: Ready, texts: Mapping[str, str], lease: Lease) -> None:
+        made = {content_hash: ready.vectors[content_hash] for content_hash in texts}
+        missing = self.kit.index.without(ready.vectors, ready.chunks)
+        done = sum(chunk.content_hash not in missing for chunk in ready.chunks)
+        await lease.keep(made, self.kit.index.embedder.space, done=done, chunks=len(ready.chunks))
 
     async def _embed(self, ready: Ready, texts: Mapping[str, str]) -> None:
         if texts:
@@ -164,9 +189,9 @@ class Indexer:
             ready.vectors.update(zip(texts, made, strict=True))
 
     async def _by_words(self, ready: Ready, failure: Unavailable, lease: Lease) -> Job:
-        self.run.degrade("embed", "embedding_pending", failure.message, "searchable by words; a job makes the vectors")
         await lease.publish(ready.document.id)
         await self._put(ready, embedded=0)
+        self.run.degrade("embed", "embedding_pending", failure.message, "searchable by words; a job makes the vectors")
         await lease.words_only()
         return await lease.put_off(failure, self._told())
 
@@ -207,7 +232,7 @@ async def _beating(lease: Lease) -> AsyncIterator[None]:
 
 
 async def _beat(lease: Lease) -> None:
-    with suppress(RagError):  # the work's own writes will say
-        while True:
-            await asyncio.sleep(BEAT_S)
+    while True:
+        await asyncio.sleep(BEAT_S)
+        with suppress(RagError):  # the next may come through; that the lease is lost, the work's own writes will say
             await lease.renew()

@@ -3,6 +3,7 @@
 import gzip
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -49,7 +50,7 @@ def _of_json(path: Path) -> Iterator[Record]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             yield from _listed(file) if kind == ".json" else _by_line(file)
-    except (OSError, UnicodeDecodeError) as failure:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:
         raise InvalidRequest("source", f"must be readable as UTF-8: {type(failure).__name__}") from failure
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rag_core.ingestion.extract.extraction import clean
 from rag_core.ingestion.extract.html_in_text import without_hidden
+from rag_core.ingestion.text import readable_numbers
 
 _CHOICE = ("choice", "label", "name", "title", "type", "option")  # how sources call an option,
 _SCORE = ("score", "scores", "votes", "votesCount", "count", "value", "total")  # and what was cast for it
@@ -36,7 +37,7 @@ def plain(markup: object) -> str:
     text = _TABLE.sub(_rows, text)
     for pattern, words in ((_BREAK, "\n"), (_TAG, ""), (_IMAGE, ""), (_ANCHOR, r"\1"), (_RULE, ""), (_LINE_MARK, "")):
         text = pattern.sub(words, text)
-    text = html.unescape(_EMPHASIS.sub(r"\2", text))
+    text = html.unescape(readable_numbers(_EMPHASIS.sub(r"\2", text)))
     return _GAP.sub("\n\n", "\n".join(line.rstrip() for line in clean(text).split("\n"))).strip("\n")
 
 
@@ -112,7 +113,7 @@ def _parsed(said: object) -> object:
         return said
     try:
         return json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [said] if said.strip() else None
 
 
@@ -138,7 +139,7 @@ def _named(choice: Any) -> tuple[str, float | None]:
 def _number(said: object) -> float | None:
     try:
         return float(said) if isinstance(said, str | int | float) and not isinstance(said, bool) else None
-    except ValueError:
+    except (ValueError, OverflowError):  # no number, or one beyond all floats
         return None
 
 

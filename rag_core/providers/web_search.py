@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 
 from rag_core.errors import Unavailable
+from rag_core.ingestion.text import readable_numbers
 from rag_core.ports import WebResult
 from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
 
@@ -71,7 +72,7 @@ async def _read(reply: Any) -> str:
 def results(page: str) -> list[WebResult]:
     """The results that a page lists, in its order, each address once; advertisements are left out."""
     parser = _Results()
-    parser.feed(page)
+    parser.feed(readable_numbers(page))
     parser.close()
     listed: dict[str, WebResult] = {}
     for one in parser.found:

@@ -14,6 +14,7 @@ from html import unescape
 from urllib.parse import unquote
 
 from rag_core.errors import InvalidRequest
+from rag_core.ingestion.text import readable_numbers
 
 Q = r"['\"`]"  # a quote
 COMPARED = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
@@ -45,7 +46,8 @@ SHAPES = {
     "a joined SQL query": rf"""
         \bunion(?:\s|/\*.{{0,40}}?\*/|\+|\()++(?:(?:all|distinct)\b(?:\s|/\*.{{0,40}}?\*/|\+|\()*+)?
             select(?:\s|/\*.{{0,40}}?\*/|\+|\()++
-            (?:null\b|\*|\d|@@|{Q}|\w++\(|\w++(?:\s*+,\s*+\w++)++\s++from\b|\w++\s++from\s++[\w.]++\s*+(?:--|\#|;|where\b|$))
+            (?:null\b|\*|\d|@@|{Q}|\w++\(|\w++(?:\s*+,\s*+\w++)++\s++from\b|\w++\s++from\s++[\w.]++\s*+(?:--|\#|;|where\s++\w++\s*+{COMPARED}))
+      | (?:{Q}|\d|\))\s*+\bunion\s++(?:all\s++)?select\s++\w++\s++from\b
     """,
     "a comment that cuts off SQL": rf"""
         {Q}\s*+\)*+\s*+(?:;\s*+)?(?:--[\s+-]*+$|\#\s*+$|/\*)
@@ -130,7 +132,7 @@ def _readings(text: str) -> Iterator[str]:
 
 def _decoded(text: str) -> str:
     """Without one layer of what URLs, HTML and scripts encode, and as it reads: no characters of no width."""
-    plain = ESCAPE.sub(_character, unescape(unquote(text)))
+    plain = ESCAPE.sub(_character, unescape(readable_numbers(unquote(text))))
     if plain.isascii():
         return plain
     return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))

@@ -55,6 +55,11 @@ async def state(table: JobTable, job: Job) -> Job:
     return found
 
 
+async def test_what_was_brought_is_for_the_eyes_of_the_process_only(table: JobTable, tmp_path: Path) -> None:
+    await put(table)
+    assert (tmp_path / "jobs.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
 async def test_a_job_is_kept_across_processes_with_who_asked_and_what_was_brought(
     table: JobTable, tmp_path: Path, clock: Clock
 ) -> None:

@@ -63,6 +63,19 @@ class Bell:
     async def close(self) -> None: ...
 
 
+class Flaky:
+    """A lease of a table that is busy at first."""
+
+    def __init__(self, renewed: asyncio.Event) -> None:
+        self.asked, self._renewed = 0, renewed
+
+    async def renew(self) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            raise Unavailable("the table is busy", code="jobs_unavailable")
+        self._renewed.set()
+
+
 class Shop:
     """The parts, those that can fail in reach."""
 
@@ -189,6 +202,31 @@ async def test_what_the_index_cannot_take_now_is_kept_and_tried_again(shop: Shop
     assert await shop.drain() == 1
     assert (await shop.job(job)).state == "done"
     assert not await shop.found("older")
+    assert shop.embedder.asked.count("P0700 is stored by the TCM.") == 1
+
+
+async def test_where_neither_embedder_nor_index_answers_there_is_one_job_and_nothing_is_called_searchable(
+    shop: Shop,
+) -> None:
+    """C36, C50 (RELIABILITY): the job that is told of is the one that is done."""
+    shop.store.down = shop.embedder.down = True
+    job = await shop.job(await shop.index(NOTES))
+    assert (job.state, job.words_only) == ("queued", False)
+    assert [(one.step, one.code) for one in shop.run.degraded] == [("index", "store_down")]
+    shop.store.down = shop.embedder.down = False
+    shop.clock.seconds += 3600.0
+    assert await shop.drain() == 1
+    assert (await shop.job(job)).state == "done"
+
+
+async def test_a_lease_that_could_not_be_renewed_once_is_renewed_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C56 (RELIABILITY): else a second worker would take the job, and pay for the same vectors."""
+    monkeypatch.setattr(long_work, "BEAT_S", 0.0)
+    renewed = asyncio.Event()
+    lease: Any = Flaky(renewed)
+    async with asyncio.timeout(5), long_work._beating(lease):
+        await renewed.wait()
+    assert lease.asked == 2
 
 
 @pytest.mark.parametrize("words", [True, False])

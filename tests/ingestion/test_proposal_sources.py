@@ -88,6 +88,8 @@ def test_a_missing_table_is_the_operators_to_put_right(tmp_path: Path) -> None:
         ("p.json", "[" * 100_000, "the file"),
         ("p.jsonl", b"\xff\xfe", "UTF-8"),
         ("p.json.gz", b"no gzip", "UTF-8"),
+        ("p.json.gz", gzip.compress(b"[]")[:-6], "EOFError"),
+        ("p.json.gz", gzip.compress(b"[]")[:10] + b"\xff", "error"),
         ("p.csv", "id", "postgresql://"),
     ],
 )

@@ -42,6 +42,7 @@ def test_a_date_has_one_spelling(said: object, read: str) -> None:
         ("[]", ""),
         ("Yes or no", "Yes or no"),
         ([{"label": "**For**"}, {"score": 4}, 7], "For; 7"),
+        ({"For": 10**400}, "For"),
         *((nothing, "") for nothing in (None, {}, "", 7)),
     ],
 )
@@ -71,6 +72,15 @@ def test_a_row_of_a_table_can_be_read_by_itself() -> None:
     assert readable.plain(wide).split("\n") == ["- Loan To Value: wETH 75%; EURe 0%", "- Cap: wETH 4000"]
     narrow = "| Parameter | Value |\n|---|---|\n| Supply Cap (FXS) | 800,000 |"
     assert readable.plain(narrow) == "- Supply Cap (FXS): 800,000"
+
+
+def test_options_nested_too_deep_to_read_are_text() -> None:
+    assert readable.options("[" * 100_000).startswith("[[[")
+
+
+def test_a_number_of_any_length_for_a_character_is_read() -> None:
+    """Python refuses to read more than 4,300 digits; one proposal must not end the ingestion of all."""
+    assert readable.plain(f"a &#{'9' * 5000}; b &#{'0' * 5000}65;") == "a \ufffd b A"
 
 
 def test_only_an_address_is_a_link() -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.errors import InvalidRequest
@@ -56,6 +56,8 @@ def test_words_of_code_are_no_attack(question: str) -> None:
     assert refused(question) is None
 
 
+@example(["union", "select", "drop", "from", "table"])
+@example(["union", "select", "drop", "from", "table", "where"])
 @given(
     st.lists(
         st.sampled_from(
@@ -94,3 +96,15 @@ def test_time_grows_with_the_length_alone(piece: str) -> None:
     check_of = piece * (100_000 // len(piece))
     for shape in SHAPE.values():
         shape.search(check_of)
+
+
+def test_a_number_of_any_length_in_an_encoded_character_is_read() -> None:
+    """S4-02: a question is at most 8,000 characters, of which Python reads 4,300 digits as a number."""
+    check(f"what is &#{'9' * 5000}; in HTML?")
+    assert refused(f"&#{'0' * 5000}60;script>")
+
+
+@pytest.mark.parametrize("value", ["1", "x'", "(1)"])
+def test_a_query_of_one_column_is_refused_where_it_is_joined_to_a_value(value: str) -> None:
+    """S4-02."""
+    assert refused(" ".join((value, "union select password from users")))

@@ -13,14 +13,15 @@ import threading
 import time
 import uuid
 from array import array
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rag_core.errors import Conflict, RagError, StorageFull, Unavailable
+from rag_core import side_files
+from rag_core.errors import Conflict, RagError
 from rag_core.model import Indexed, Job, Scope, Vector
 
 SCHEMA = """
@@ -66,6 +67,10 @@ SUPERSEDED = RagError("a later change of the document took its place", code="sup
 P = ParamSpec("P")
 T = TypeVar("T")
 Row = sqlite3.Row
+
+_told = partial(
+    side_files.told, "the table of long work", code="jobs_unavailable", full="no more long work is taken on"
+)
 
 
 class JobTable:
@@ -117,10 +122,7 @@ class JobTable:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            if self._path:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._path.touch(mode=0o600)  # it holds whole uploads
-            db = sqlite3.connect(self._path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
+            db = side_files.connect(self._path, busy_s=5.0, isolation_level=None)
             db.row_factory = sqlite3.Row
             db.execute("pragma synchronous = extra")
             db.execute("pragma secure_delete = on")
@@ -178,18 +180,6 @@ class JobLease:
             return function(db, _renewed(db, self.row["lease"], self.table.now), *args, **kwargs)
 
         return await self.table.write(held)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as failure:
-        if failure.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StorageFull("the disk is full: no more long work is taken on") from failure
-        raise Unavailable(f"the table of long work: {failure}", code="jobs_unavailable") from failure
-    except OSError as failure:
-        raise Unavailable(f"the table of long work: {failure.strerror}", code="jobs_unavailable") from failure
 
 
 def _add(

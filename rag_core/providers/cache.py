@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from rag_core import side_files
 from rag_core.providers.sealing import sealed, steady_clock, unsealed
 from rag_core.telemetry import span
 
@@ -82,10 +83,7 @@ class EmbeddedCache:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            if self._path:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._path.touch(mode=0o600)
-            db = sqlite3.connect(self._path or ":memory:", timeout=BUSY_S, check_same_thread=False)
+            db = side_files.connect(self._path, busy_s=BUSY_S)
             self._db = db  # from here on `_close` knows it
             db.execute("pragma synchronous = off")  # what a power cut takes is asked anew
             db.execute(SCHEMA)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rag_core import side_files
 from rag_core.errors import Unavailable
 
 T = TypeVar("T")
@@ -70,10 +71,7 @@ class QueriesLog:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            if self._path:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._path.touch(mode=0o600)
-            db = sqlite3.connect(self._path or ":memory:", timeout=BUSY_S, check_same_thread=False)
+            db = side_files.connect(self._path, busy_s=BUSY_S)
             db.executescript(SCHEMA)
             self._db = db  # only now: one that could not be made is tried anew
         return self._db

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag_core.errors import StorageFull, Unavailable
+from rag_core import side_files
 
 SCHEMA = """
     create table if not exists jobs(
@@ -26,6 +27,10 @@ SCHEMA = """
         primary key (workflow, document, version)) without rowid;
 """
 WAITING, SENT, REFUSED = "waiting", "sent", "refused"
+
+_told = partial(
+    side_files.told, "the outbox of the index", code="outbox_unavailable", full="the outbox of the index takes nothing"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,25 +168,11 @@ class Outbox:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            if self._path:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-            db = sqlite3.connect(self._path or ":memory:", timeout=5.0, isolation_level=None, check_same_thread=False)
+            db = side_files.connect(self._path, busy_s=5.0, isolation_level=None)
             db.execute("pragma synchronous = extra")
             db.executescript(SCHEMA)
             self._db = db  # only now: one that could not be made is tried anew
         return self._db
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as failure:
-        if failure.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StorageFull("the disk is full: the outbox of the index takes nothing") from failure
-        raise Unavailable(f"the outbox of the index: {failure}", code="outbox_unavailable") from failure
-    except OSError as failure:
-        raise Unavailable(f"the outbox of the index: {failure.strerror}", code="outbox_unavailable") from failure
 
 
 def _waiting_for(db: sqlite3.Connection, job: Job) -> list[int]:

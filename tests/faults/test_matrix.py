@@ -23,7 +23,7 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.service": ("SUMMARY_S", "CITE_S"),
 }
 BUDGET_S = 4.0
-AT_ONCE = 24  # most of the time is waiting
+AT_ONCE = 12  # most of the time is waiting
 MATRIX = matrix.cells(matrix.load())
 
 
@@ -58,17 +58,23 @@ def a_few() -> list[Cell]:
     "chosen", [pytest.param(a_few(), id="a few"), pytest.param(list(MATRIX), id="all", marks=pytest.mark.soak)]
 )
 async def test_what_a_fault_leaves_is_what_the_matrix_says(chosen: list[Cell], services: SearchService) -> None:
-    """C45, C48, C50, G6: 0 x 500, each within its deadline. In CI a cell of each outcome, a soak for all of them."""
-    found = await differing(chosen, services)
-    print({"cells": len(MATRIX), "run": len(chosen), "matched": len(chosen) - len(found)})
-    assert found == {}
+    """C45, C48, C50, G6: 0 x 500, each within its deadline. In CI a cell of each outcome, a soak for all of them.
+
+    A cell that ends otherwise in the crowd, where it may have waited for a core past its deadline, is run again alone.
+    """
+    await stock(services)
+    crowded = await differing(chosen, services, at_once=AT_ONCE)
+    alone = await differing(crowded, services, at_once=1)
+    print({"cells": len(MATRIX), "run": len(chosen), "run again": len(crowded), "matched": len(chosen) - len(alone)})
+    assert alone == {}
 
 
 async def test_a_cell_that_is_wrong_is_found(services: SearchService, monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: the matrix promises what is not so."""
     cell = Cell("graph_query", "store", "down")
     monkeypatch.setitem(MATRIX, cell, replace(MATRIX[cell], status=200))  # type: ignore[arg-type]
-    assert list(await differing([cell], services)) == [cell]
+    await stock(services)
+    assert list(await differing([cell], services, at_once=1)) == [cell]
 
 
 def test_there_are_500_cells_and_none_is_an_error_of_ours() -> None:
@@ -81,10 +87,9 @@ def test_the_page_is_current() -> None:
     assert matrix.PAGE.read_text("utf-8") == matrix.render(matrix.load()), "run python -m tests.faults.matrix"
 
 
-async def differing(chosen: Iterable[Cell], services: SearchService) -> dict[Cell, Outcome]:
+async def differing(chosen: Iterable[Cell], services: SearchService, *, at_once: int) -> dict[Cell, Outcome]:
     """The cells that end otherwise than the matrix says, and how."""
-    await stock(services)
-    turn = asyncio.Semaphore(AT_ONCE)
+    turn = asyncio.Semaphore(at_once)
 
     async def run(cell: Cell) -> tuple[Cell, Outcome]:
         async with turn:

@@ -6,8 +6,8 @@ from typing import Any
 
 from rag_core.errors import Unavailable
 from rag_core.index import Index
-from rag_core.model import Extraction, Job, PiiSpan, Scope
-from rag_core.ports import LLM, Audit, Bell, Cache, Jobs, Layout, Lease, Redactor, Reranker, Web, WebResult
+from rag_core.model import Extraction, Job, PiiSpan, SavedQuery, SavedResult, Scope, Work
+from rag_core.ports import LLM, Archive, Audit, Bell, Cache, Jobs, Layout, Lease, Redactor, Reranker, Web, WebResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,68 @@ class NoAudit:
 
 
 @dataclass(frozen=True, slots=True)
+class NoArchive:
+    """Keeps nothing, and says so to who wants something kept."""
+
+    name: str = "none"
+
+    async def queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
+        raise _no_archive()
+
+    async def count(self, scope: Scope) -> int:
+        raise _no_archive()
+
+    async def query(self, id: int, scope: Scope) -> SavedQuery | None:
+        raise _no_archive()
+
+    async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        raise _no_archive()
+
+    async def change(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        raise _no_archive()
+
+    async def remove(self, id: int, scope: Scope) -> bool:
+        raise _no_archive()
+
+    async def results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
+        raise _no_archive()
+
+    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
+        raise _no_archive()
+
+    async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
+        raise _no_archive()
+
+    async def configs(self) -> Mapping[str, Mapping[str, Any]]:
+        return {}
+
+    async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
+        raise _no_archive()
+
+    async def prompts(self) -> Mapping[str, str]:
+        return {}
+
+    async def save_prompt(self, tag: str, wording: str | None) -> None:
+        raise _no_archive()
+
+    async def work(self, document_id: str, workflow_id: str) -> Work | None:
+        return None
+
+    async def save_work(self, work: Work) -> None:
+        """Nothing is kept."""
+
+    async def remove_work(self, document_id: str, workflow_id: str) -> None:
+        """There is nothing to remove."""
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def _no_archive() -> Unavailable:
+    return Unavailable("no archive is configured here", code="archive_unavailable")
+
+
+@dataclass(frozen=True, slots=True)
 class NoWeb:
     """The web is not asked."""
 
@@ -126,11 +188,21 @@ class Kit:
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()
     audit: Audit = NoAudit()
+    archive: Archive = NoArchive()
     web: Web = NoWeb()
     jobs: Jobs = NoJobs()
     bell: Bell = NoBell()
     glossary: Mapping[str, str] = field(default_factory=dict)  # what an abbreviation means, by its letters folded
 
     async def close(self) -> None:
-        for part in (self.index.store, self.layout, self.cache, self.audit, self.web, self.jobs, self.bell):
+        for part in (
+            self.index.store,
+            self.layout,
+            self.cache,
+            self.audit,
+            self.archive,
+            self.web,
+            self.jobs,
+            self.bell,
+        ):
             await part.close()

@@ -466,3 +466,74 @@ class Redaction:
 
     text: str
     spans: tuple[PiiSpan, ...] = ()
+
+
+VectorStatus = Literal["no_vec", "to_vec", "vec", "vec_err"]  # S0-87; to_vec: edited since it was embedded
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuery:
+    """A question that is kept, with what each step made of it (S0-86). `id` counts from 1; 0 is not kept yet.
+
+    It belongs to its workflow and, where it names one, to its user alone. `origin` is "workbench" or the operation
+    that was kept. The contexts are None until their step was taken. `space` names the model of the embeddings,
+    `preset` has the numbers it is run with, and `steps` has an account of each step taken: "ms", "went_in", "came_out",
+    "techniques", "input_tokens", "output_tokens", "cost_usd", "degraded", "warnings". `version` counts its changes.
+    `results_count` is how many results it has. Times are ISO 8601, UTC.
+    """
+
+    id: int
+    workflow_id: str
+    original_query: str
+    user_id: str | None = None
+    expanded_queries: tuple[str, ...] = ()
+    hyde_answer: str = ""
+    intent: str = ""
+    entities: tuple[str, ...] = ()
+    vector_status: VectorStatus = "no_vec"
+    embedding_original: Vector | None = None
+    embeddings_mqe: tuple[Vector, ...] = ()
+    embedding_hyde: Vector | None = None
+    space: str = ""
+    retrieved_context: tuple[Mapping[str, Any], ...] | None = None
+    clean_retrieval_context: tuple[Mapping[str, Any], ...] | None = None
+    origin: str = "workbench"
+    preset: Mapping[str, Any] = field(default_factory=dict)
+    steps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    results_count: int = 0
+    version: int = 1
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedResult:
+    """A response to a kept question (S0-88). `model` is who wrote it, "" when it was pasted.
+
+    `details` has what the response was made with and what it cost; times are ISO 8601, UTC.
+    """
+
+    id: int
+    query_id: int
+    response_text: str
+    model: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A document as it came (S0-93): its bytes, to be shown and to be read again.
+
+    `content_hash` is its `Document`'s: of another version than the one that is indexed, nothing is shown. `kind` is
+    that of its extractor ("pdf", "markdown", …).
+    """
+
+    document_id: str
+    workflow_id: str
+    title: str
+    filename: str
+    kind: str
+    content_hash: str
+    data: bytes

@@ -15,8 +15,11 @@ from rag_core.model import (
     Job,
     PiiSpan,
     Ranking,
+    SavedQuery,
+    SavedResult,
     Scope,
     Vector,
+    Work,
 )
 
 
@@ -157,6 +160,76 @@ class Audit(Protocol):
         """The newest entries, newest first, each with "created_at" (ISO 8601, UTC)."""
         ...
 
+    async def close(self) -> None: ...
+
+
+class Archive(Protocol):
+    """Kept questions with their results, the edited presets and prompts, and the documents as they came (S0-86 to 93).
+
+    A question is seen by its workflow or, where it has a user, by that user alone. Every call raises Unavailable (code
+    "archive_unavailable") when the database does not answer, and StorageFull.
+    """
+
+    @property
+    def name(self) -> str: ...
+    async def queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
+        """By id, highest first, without contexts and embeddings but with `results_count`: one statement.
+
+        Whether a context is there is told by () for one that is and None for one that is not.
+        """
+        ...
+
+    async def count(self, scope: Scope) -> int: ...
+    async def query(self, id: int, scope: Scope) -> SavedQuery | None: ...
+    async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        """Keep a new one, owned by the scope; its id, version and times are given here."""
+        ...
+
+    async def change(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        """Replace it by this, its version one higher.
+
+        Raises NotFound ("query_not_found"), and Conflict ("query_changed") unless `version` is the kept one's.
+        """
+        ...
+
+    async def remove(self, id: int, scope: Scope) -> bool:
+        """With its results."""
+        ...
+
+    async def results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
+        """Newest first."""
+        ...
+
+    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None: ...
+    async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
+        """Raises NotFound ("query_not_found") for a question that is not there, or not the scope's."""
+        ...
+
+    async def configs(self) -> Mapping[str, Mapping[str, Any]]:
+        """The presets that were edited, by name: only the numbers that were (`rag_config`)."""
+        ...
+
+    async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
+        """None takes the edit back."""
+        ...
+
+    async def prompts(self) -> Mapping[str, str]:
+        """The wordings that were edited, by function tag (`prompt_meta`)."""
+        ...
+
+    async def save_prompt(self, tag: str, wording: str | None) -> None:
+        """None takes the edit back."""
+        ...
+
+    async def work(self, document_id: str, workflow_id: str) -> Work | None:
+        """Not scoped to a user: ask the store first whether the document may be seen."""
+        ...
+
+    async def save_work(self, work: Work) -> None:
+        """In place of the document's earlier one."""
+        ...
+
+    async def remove_work(self, document_id: str, workflow_id: str) -> None: ...
     async def close(self) -> None: ...
 
 

@@ -120,7 +120,7 @@ def in_boxes(citation: Citation, document: pdfium.PdfDocument) -> float:
 async def measure(folder: Path, questions: Sequence[Question], cache: Cache) -> list[Asked]:
     """Index the PDFs of a folder and the pages of its corpus, and ask each question of both."""
     pages = await _pages(folder)
-    kit = await _indexed(folder, cache)
+    kit = await indexed(folder, cache)
     try:
         with _opened(folder) as documents:
             return [await _asked(question, kit, pages, documents) for question in questions]
@@ -179,7 +179,8 @@ async def _pages(folder: Path) -> Index:
     return index
 
 
-async def _indexed(folder: Path, cache: Cache) -> Kit:
+async def indexed(folder: Path, cache: Cache) -> Kit:
+    """Parts of this process's memory, with the PDFs of a folder indexed."""
     kit = bootstrap.in_memory()
     ranker = CachedReranker(kit.reranker, cache, afresh=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))

@@ -8,6 +8,7 @@ import numpy as np
 import pytrec_eval
 
 MEASURES = {"ndcg@10": "ndcg_cut_10", "recall@10": "recall_10", "mrr": "recip_rank"}
+EVERY = {**MEASURES, "precision@5": "P_5"}
 RESAMPLES = 10_000
 SEED = 20261121
 
@@ -29,10 +30,10 @@ class Difference:
 
 def evaluate(rankings: Mapping[str, Sequence[str]], judgements: Mapping[str, Mapping[str, int]]) -> Scores:
     """Each query's measures for its documents, best first. A query with an empty ranking scores 0."""
-    evaluator = pytrec_eval.RelevanceEvaluator(judgements, {"ndcg_cut.10", "recall.10", "recip_rank"})
+    evaluator = pytrec_eval.RelevanceEvaluator(judgements, {"ndcg_cut.10", "recall.10", "recip_rank", "P.5"})
     descending = {q: {d: -float(rank) for rank, d in enumerate(ranking)} for q, ranking in rankings.items() if ranking}
     scored = evaluator.evaluate(descending)
-    return {q: {name: scored.get(q, {}).get(key, 0.0) for name, key in MEASURES.items()} for q in judgements}
+    return {q: {name: scored.get(q, {}).get(key, 0.0) for name, key in EVERY.items()} for q in judgements}
 
 
 def mean(scores: Scores, measure: str) -> float:

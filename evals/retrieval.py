@@ -3,24 +3,26 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from evals import beir, metrics
+from evals.bill import Bill, CountedLLM
 from evals.cache import Cache, CachedEmbedder, CachedReranker
 from rag_core import bootstrap
-from rag_core.errors import UnreadableDocument
+from rag_core.errors import InvalidRequest, Unread, UnreadableDocument
 from rag_core.index import Index
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.enrich import key_sentences
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
-from rag_core.model import Ranking, Scope
+from rag_core.model import Ranking, Scope, Vector
 from rag_core.ports import Probe
-from rag_core.presets import resolve
+from rag_core.presets import SHARES, Preset, resolve
 from rag_core.providers.local_text import LocalText
 from rag_core.run import Run
 from rag_core.service import consult
@@ -70,7 +72,7 @@ class Report:
         counts = f"{self.documents} documents, {self.chunks} chunks, {len(self.rows[0].scores)} queries"
         columns = ["pipeline", *metrics.MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
         return "\n".join(
-            [f"{self.collection}: {counts}", "", _line(columns), _line(["---"] * len(columns)), *map(_cells, self.rows)]
+            [f"{self.collection}: {counts}", "", line(columns), line(["---"] * len(columns)), *map(_cells, self.rows)]
         )
 
 
@@ -90,34 +92,80 @@ def run(
 
     Raises:
         Misconfigured: the folder is not in BEIR's layout.
-        InvalidRequest: no pipeline of that name.
+        InvalidRequest: no preset of that name.
     """
     collection = beir.load(directory, queries=queries)
-    for name in pipelines:
-        resolve(name)
+    presets = {said: preset(said) for said in pipelines}
     remembered = Cache(cache)
+
+    async def evaluated() -> Report:
+        async with indexed(collection, settings, remembered, progress) as bench:
+            legs = [await row(name, ask, collection, progress) for name, ask in _legs(bench).items()]
+            rows = [await row(said, bench.pipeline(chosen), collection, progress) for said, chosen in presets.items()]
+            return Report(collection.name, len(collection.passages), bench.chunks, tuple(_compared(legs, rows)))
+
     try:
-        return asyncio.run(_evaluate(collection, pipelines, settings, remembered, progress))
+        return asyncio.run(evaluated())
     finally:
         remembered.close()
 
 
-async def _evaluate(
-    collection: beir.Collection, pipelines: Sequence[str], settings: Settings, cache: Cache, progress: Progress
-) -> Report:
+def preset(said: str) -> Preset:
+    """A preset by its name, with numbers of its own: "advanced" or "advanced:rewordings=0,how=vector".
+
+    Raises:
+        InvalidRequest: there is no such preset or number, or it is out of its range.
+    """
+    name, _, numbers = said.partition(":")
+    pairs = [pair.partition("=") for pair in numbers.split(",") if pair]
+    try:
+        return resolve(name, **{field: _value(field, value) for field, _, value in pairs})
+    except ValueError:
+        raise InvalidRequest("preset", f"{said}: a number is written like rewordings=0") from None
+
+
+def _value(field: str, written: str) -> str | int | float:
+    return written if field == "how" else float(written) if field in SHARES else int(written)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A collection's corpus in a store of its own, ready to be asked."""
+
+    kit: Kit
+    scope: Scope
+    settings: Settings
+    cache: Cache
+    chunks: int
+
+    def pipeline(self, chosen: Preset, *, bill: Bill | None = None) -> Ask:
+        """Ask by the preset's pipeline, without a chat model; `bill` counts what one would have been sent."""
+        reranker = bootstrap.local_reranker(self.settings)  # its own: the one of the row before remembers pairs
+
+        async def ask(text: str, afresh: bool) -> Ranking:
+            judge = CachedReranker(reranker, self.cache, afresh)
+            llm = LocalText(judge, key_sentences)
+            parts = replace(self.kit, reranker=judge, llm=CountedLLM(llm, bill) if bill else llm)
+            query = chosen.query(text, self.scope)
+            return (await consult(query, parts, Run(PATIENCE_S), pipeline=chosen.pipeline)).hits
+
+        return ask
+
+
+@asynccontextmanager
+async def indexed(
+    collection: beir.Collection, settings: Settings, cache: Cache, progress: Progress
+) -> AsyncIterator[Bench]:
+    """Index a collection, for as long as the block runs."""
     scope = Scope(collection.name)
     with tempfile.TemporaryDirectory() as folder:
         kit = bootstrap.build(replace(settings, data_dir=Path(folder)))
-        index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-        kit = replace(kit, index=index)
+        kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
         try:
             chunks = await _index(collection, kit, scope, settings, progress)
-            legs = [await _row(name, ask, collection, progress) for name, ask in _legs(index, scope).items()]
-            asks = ((name, _pipeline(name, kit, scope, settings, cache)) for name in pipelines)
-            rows = [await _row(name, ask, collection, progress) for name, ask in asks]
+            yield Bench(kit, scope, settings, cache, chunks)
         finally:
-            await index.store.close()
-    return Report(collection.name, len(collection.passages), chunks, tuple(_compared(legs, rows)))
+            await kit.close()
 
 
 async def _index(collection: beir.Collection, kit: Kit, scope: Scope, settings: Settings, progress: Progress) -> int:
@@ -143,13 +191,16 @@ async def _index(collection: beir.Collection, kit: Kit, scope: Scope, settings: 
     return sum(await asyncio.gather(*(add(place, passage) for place, passage in enumerate(collection.passages))))
 
 
-def _legs(index: Index, scope: Scope) -> Mapping[str, Ask]:
+def _legs(bench: Bench) -> Mapping[str, Ask]:
     """Searching by words only, by meaning only and by both, without a pipeline; by words alone without an embedder."""
+    index = bench.kit.index
 
     def leg(words: bool, meaning: bool) -> Ask:
         async def ask(text: str, _: bool) -> Ranking:
-            vector = (await index.embed([text]))[0] if meaning else None
-            return (await index.find([Probe("original", text if words else "", vector)], scope, limit=DEPTH))[0]
+            probe = Probe("original", text if words else "", await _vector(text, index) if meaning else None)
+            if not probe.words and probe.vector is None:
+                return []
+            return (await index.find([probe], bench.scope, limit=DEPTH))[0]
 
         return ask
 
@@ -157,18 +208,14 @@ def _legs(index: Index, scope: Scope) -> Mapping[str, Ask]:
     return {"words": leg(True, False), **by_meaning}
 
 
-def _pipeline(name: str, kit: Kit, scope: Scope, settings: Settings, cache: Cache) -> Ask:
-    reranker = bootstrap.local_reranker(settings)  # its own: the one of the row before remembers pairs
-
-    async def ask(text: str, afresh: bool) -> Ranking:
-        judge = CachedReranker(reranker, cache, afresh)
-        parts = replace(kit, reranker=judge, llm=LocalText(judge, key_sentences))
-        return (await consult(resolve(name).query(text, scope), parts, Run(PATIENCE_S), pipeline=name)).hits
-
-    return ask
+async def _vector(text: str, index: Index) -> Vector | None:
+    """None for a script that the model does not read, as in the pipelines."""
+    with suppress(Unread):
+        return (await index.embed([text]))[0]
+    return None
 
 
-async def _row(name: str, ask: Ask, collection: beir.Collection, progress: Progress) -> Row:
+async def row(name: str, ask: Ask, collection: beir.Collection, progress: Progress) -> Row:
     """Every query in turn, alone; a first question that is not scored has the models loaded."""
     await ask("warm up", True)
     rankings: dict[str, list[str]] = {}
@@ -197,8 +244,8 @@ def _against(row: Row, other: Row | None) -> Row:
 def _cells(row: Row) -> str:
     name, *numbers, _ = row.numbers().values()
     beside = f"{row.against} {row.difference}" if row.difference else ""
-    return _line([name, *(f"{x:.3f}" for x in numbers[:3]), *(f"{x:.0f}" for x in numbers[3:]), beside])
+    return line([name, *(f"{x:.3f}" for x in numbers[:3]), *(f"{x:.0f}" for x in numbers[3:]), beside])
 
 
-def _line(cells: Iterable[object]) -> str:
+def line(cells: Iterable[object]) -> str:
     return f"| {' | '.join(map(str, cells))} |"

@@ -92,6 +92,13 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
+class Unread(Unavailable):
+    """Another model can put it right: the one that is here does not read the script of the text."""
+
+    code = "script_unread"
+    retryable = False
+
+
 class StorageFull(RagError):
     """The disk refuses writes; what was acknowledged before can still be read."""
 

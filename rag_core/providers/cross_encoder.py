@@ -30,6 +30,7 @@ class CrossEncoder:
         return "ms-marco-MiniLM-L-12-v2 int8 (local)" if known else f"{self._folder.name} (local)"
 
     async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        local_models.check_script(text, self._folder)
         judged = await self._model.map(lambda passage: self._score(text, passage), passages)
         wanted = codes(text)
         shares = [share(wanted, passage) for passage in passages]

@@ -55,6 +55,7 @@ class LocalEmbedder:
         return self.profile.dimensions
 
     async def embed_query(self, text: str) -> Vector:
+        local_models.check_script(text, self._folder)
         return (await self._model.map(self._embed, [self.profile.query_prefix + text]))[0]
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

@@ -14,7 +14,7 @@ def test_measures_are_those_worked_out_by_hand() -> None:
     ideal = 2 + 1 / math.log2(3)
     assert scores["a"]["ndcg@10"] == pytest.approx(found / ideal)
     assert (scores["a"]["recall@10"], scores["a"]["mrr"]) == (1.0, 0.5)
-    assert scores["b"] == {"ndcg@10": 1.0, "recall@10": 1.0, "mrr": 1.0}
+    assert scores["b"] == {"ndcg@10": 1.0, "recall@10": 1.0, "mrr": 1.0, "precision@5": 0.2}
 
 
 def test_a_query_that_finds_nothing_scores_0_and_counts() -> None:
@@ -25,7 +25,7 @@ def test_a_query_that_finds_nothing_scores_0_and_counts() -> None:
 
 def test_only_the_first_ten_count_but_for_mrr() -> None:
     late = metrics.evaluate({"b": [f"x{n}" for n in range(10)] + ["d4"]}, {"b": {"d4": 1}})["b"]
-    assert late == {"ndcg@10": 0.0, "recall@10": 0.0, "mrr": pytest.approx(1 / 11)}
+    assert late == {"ndcg@10": 0.0, "recall@10": 0.0, "mrr": pytest.approx(1 / 11), "precision@5": 0.0}
 
 
 def test_a_difference_in_every_query_is_beyond_chance_and_one_that_cancels_is_not() -> None:

@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Misconfigured
+from rag_core.errors import Misconfigured, Unread
 from rag_core.providers import local_models
+from tests import local
 
 
 def _folder(parent: Path, name: str, *files: str) -> Path:
@@ -59,3 +60,28 @@ def test_another_model_in_the_place_of_the_pinned_one_is_refused(
 
 def test_a_model_of_ones_own_may_be_any(tmp_path: Path) -> None:
     assert local_models.fingerprint(_folder(tmp_path, "embedder", "model.onnx"))
+
+
+@pytest.mark.parametrize(
+    "text", ["What does P0700 mean?", "Was heißt „Verschleiß“?", "Điều này nghĩa là gì?", "α in 7 rats", ""]
+)
+async def test_latin_script_is_read(text: str) -> None:
+    assert len(await local.embedder().embed_query(text)) == 384
+    assert len(await local.reranker().scores(text, ["a passage"])) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["黑豹队的防守丢了多少分？", "Сколько очков пропустила защита?", "كم عدد النقاط؟", "NFL 决赛在哪里举行"]
+)
+async def test_a_question_in_another_script_is_not_guessed_at(text: str) -> None:
+    """The pinned models were taught English: their vote on other scripts is noise. Time does not put that right."""
+    with pytest.raises(Unread) as embedding:
+        await local.embedder().embed_query(text)
+    with pytest.raises(Unread):
+        await local.reranker().scores(text, ["a passage"])
+    assert (embedding.value.code, embedding.value.retryable) == ("script_unread", False)
+
+
+async def test_a_model_of_ones_own_is_given_every_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_models, "fingerprint", lambda folder: "another model")
+    local_models.check_script("黑豹队", local.folder("embedder"))

@@ -1,0 +1,72 @@
+"""What would have been paid: the tokens of real prompts, counted on their way to the local stand-in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rag_core.ingestion.text import count_tokens
+from rag_core.model import Vector
+from rag_core.ports import LLM, Embedder, Prompt, Reply
+from rag_core.providers.prices import cost_usd
+
+MODELS = ("gpt-4o-mini", "gpt-4o")
+EMBEDDER = "text-embedding-3-small"
+
+
+@dataclass(slots=True)
+class Bill:
+    """Chat calls by task, and tokens."""
+
+    calls: list[str] = field(default_factory=list)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    embedded_tokens: int = 0
+
+    def usd(self, model: str) -> float:
+        chat = cost_usd(model, input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        vectors = cost_usd(EMBEDDER, input_tokens=self.embedded_tokens)
+        if chat is None or vectors is None:
+            raise KeyError(f"no price of {model} or {EMBEDDER}")
+        return chat + vectors
+
+
+@dataclass(frozen=True, slots=True)
+class CountedLLM:
+    """Counts what a hosted one would be sent, and what stands in for its replies."""
+
+    inner: LLM
+    bill: Bill
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        reply = await self.inner.complete(prompt)
+        self.bill.calls.append(prompt.task)
+        self.bill.input_tokens += count_tokens(prompt.system) + count_tokens(prompt.user)
+        self.bill.output_tokens += count_tokens(reply.text)
+        return reply
+
+
+@dataclass(frozen=True, slots=True)
+class CountedEmbedder:
+    """Counts what a hosted one would be sent."""
+
+    inner: Embedder
+    bill: Bill
+
+    @property
+    def space(self) -> str:
+        return self.inner.space
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    async def embed_query(self, text: str) -> Vector:
+        self.bill.embedded_tokens += count_tokens(text)
+        return await self.inner.embed_query(text)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.bill.embedded_tokens += sum(map(count_tokens, texts))
+        return await self.inner.embed_documents(texts)

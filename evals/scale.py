@@ -1,0 +1,196 @@
+"""What a corpus needs, on paper: chunks, index size, search units, money and time from 10^4 to 10^9 chunks.
+
+python -m evals.scale [--dims 1536] [--tokens-per-page 500] ... prints the tables of docs/scale.md.
+
+The arithmetic of sizes is Microsoft's (learn.microsoft.com/azure/search/vector-search-index-size, 2025-01-09), limits
+are those of services created after May 2024 (search-limits-quotas-capacity, 2025-11-20), prices as in docs/deploy.md.
+"""
+
+import argparse
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from rag_core.providers.prices import PRICES
+
+GB = 1024**3
+HOURS = 730  # a month
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+BEGIN, END = "<!-- made by python -m evals.scale: begin -->\n", "<!-- end -->\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A tier of Azure AI Search: GB of storage and of vectors in memory a partition, USD an hour and search unit."""
+
+    name: str
+    storage: float
+    vectors: float
+    partitions: int
+    usd: float
+
+
+TIERS = (
+    Tier("Basic", 15, 5, 3, 0.101),
+    Tier("S1", 160, 35, 12, 0.336),
+    Tier("S2", 512, 150, 12, 1.344),
+    Tier("S3", 1024, 300, 12, 2.688),
+    Tier("L1", 2048, 150, 12, 3.839),
+    Tier("L2", 4096, 300, 12, 7.677),
+)
+PARTITIONS = (1, 2, 3, 4, 6, 12)  # that a service can have
+REPLICAS = 2  # Microsoft promises the availability of reads from two
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How vectors are kept: bits a number in memory, and how many float32 copies lie on disk beside those."""
+
+    name: str
+    bits: int
+    originals: int
+
+
+WAYS = (  # learn.microsoft.com/azure/search/vector-search-how-to-storage-options names the copies
+    Way("float32", 32, 2),
+    Way("int8", 8, 2),
+    Way("int8, no originals", 8, 0),  # stored: false, rescoreStorageMethod: discardOriginals
+)
+PLAIN = WAYS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What the tables go by. Change a number on the command line: `--overlap 0`."""
+
+    tokens_per_page: int = 500
+    pages: int = 10  # a document
+    chunk_size: int = 800  # tokens, S1-51
+    overlap: int = 200  # S1-52
+    dims: int = 1536  # S1-27
+    bytes_per_token: float = 4.4  # of English text in UTF-8
+    text_copies: float = 2.0  # what stands on disk for a byte of text: itself, its words and the other fields
+    graph: float = 0.01  # of an HNSW index with m = 4 and 1536 dimensions, share of its vectors
+    deleted: float = 0.10  # chunks that are replaced and not yet cleared away
+    embedder_usd: float = PRICES["text-embedding-3-small"][0]  # a million tokens
+    embedder_tokens_per_minute: int = 1_000_000  # the quota: an assumption, set yours
+
+    @property
+    def chunks_a_document(self) -> int:
+        fresh = self.chunk_size - self.overlap
+        return max(1, math.ceil((self.tokens_per_page * self.pages - self.overlap) / fresh))
+
+    def vectors_gb(self, chunks: int, way: Way = PLAIN) -> float:
+        """GB of vectors in memory."""
+        return chunks * self.dims * way.bits / 8 * (1 + self.graph) * (1 + self.deleted) / GB
+
+    def text_gb(self, chunks: int) -> float:
+        """GB on disk of the text, its words and the other fields."""
+        return chunks * self.chunk_size * self.bytes_per_token * self.text_copies * (1 + self.deleted) / GB
+
+    def disk_gb(self, chunks: int, way: Way = PLAIN) -> float:
+        """GB on disk of everything."""
+        originals = way.originals * self.vectors_gb(chunks)
+        return self.text_gb(chunks) + originals + self.vectors_gb(chunks, way)
+
+    def embedding_tokens(self, chunks: int) -> int:
+        return chunks * self.chunk_size
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The cheapest services that hold an index; `count` above 1 shares it by workflow."""
+
+    tier: Tier
+    partitions: int
+    count: int
+
+    @property
+    def usd_a_month(self) -> float:
+        return self.tier.usd * HOURS * self.partitions * REPLICAS * self.count
+
+
+def cheapest(storage_gb: float, vectors_gb: float) -> Service:
+    """By the month, two replicas each; the fewer services win a draw."""
+    return min(_fitting(storage_gb, vectors_gb), key=lambda service: (service.usd_a_month, service.count))
+
+
+def _fitting(storage_gb: float, vectors_gb: float) -> Iterator[Service]:
+    for tier in TIERS:
+        needed = max(1, math.ceil(max(storage_gb / tier.storage, vectors_gb / tier.vectors)))
+        count = math.ceil(needed / tier.partitions)
+        share = math.ceil(needed / count)
+        yield Service(tier, next(p for p in PARTITIONS if p >= share), count)
+
+
+def tables(given: Assumptions) -> str:
+    """The tables in markdown, a row an order of magnitude."""
+    sizes = [10**power for power in range(4, 10)]
+    return "\n".join([*_corpus(given, sizes), "", *_services(given, sizes), "", *_limits(given)]) + "\n"
+
+
+def _corpus(given: Assumptions, sizes: list[int]) -> Iterator[str]:
+    heads = f"chunks | documents of {given.pages} pages | text and words GB | vectors GB | million tokens to embed"
+    yield f"| {heads} | USD | days |"
+    yield "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for chunks in sizes:
+        tokens = given.embedding_tokens(chunks)
+        usd, days = tokens / 1e6 * given.embedder_usd, tokens / given.embedder_tokens_per_minute / 60 / 24
+        documents, text = chunks // given.chunks_a_document, given.text_gb(chunks)
+        yield _row(chunks, documents, text, given.vectors_gb(chunks), tokens / 1e6, usd, days)
+
+
+def _services(given: Assumptions, sizes: list[int]) -> Iterator[str]:
+    yield "| chunks | " + " | ".join(f"{way.name} | USD a month" for way in WAYS) + " |"
+    yield "| ---: |" + " --- | ---: |" * len(WAYS)
+    for chunks in sizes:
+        chosen = [cheapest(given.disk_gb(chunks, way), given.vectors_gb(chunks, way)) for way in WAYS]
+        yield _row(chunks, *[cell for service in chosen for cell in (_named(service), service.usd_a_month)])
+
+
+def _limits(given: Assumptions) -> Iterator[str]:
+    yield "| tier | partitions | " + " | ".join(f"most chunks, {way.name} | bound by" for way in WAYS) + " |"
+    yield "| --- | ---: |" + " ---: | --- |" * len(WAYS)
+    for tier in TIERS:
+        yield _row(tier.name, tier.partitions, *[cell for way in WAYS for cell in _most(given, tier, way)])
+
+
+def _most(given: Assumptions, tier: Tier, way: Way) -> tuple[int, str]:
+    chunks = {
+        "vectors": tier.vectors / given.vectors_gb(1, way),
+        "storage": tier.storage / given.disk_gb(1, way),
+    }
+    bound = min(chunks, key=lambda kind: chunks[kind])
+    return int(round(tier.partitions * chunks[bound], -5)), bound
+
+
+def _named(service: Service) -> str:
+    times = f"{service.count:,} x " if service.count > 1 else ""
+    return f"{times}{service.tier.name}, {service.partitions} x {REPLICAS}"
+
+
+def _row(*cells: str | float) -> str:
+    return "| " + " | ".join(cell if isinstance(cell, str) else _short(cell) for cell in cells) + " |"
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
+    for field in fields(Assumptions):
+        kind = int if isinstance(field.default, int) else float
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
+    given: Mapping[str, float] = vars(parser.parse_args())
+    made = tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
+    print(made)
+    if given["write"]:
+        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+        PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2], "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""`rag eval`: what the rankings are worth, on labelled questions."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from rag_core import settings
+
+
+def run(chosen: Namespace) -> int:
+    """Score the legs and pipelines on a labelled collection, and print a row for each."""
+    from evals import retrieval
+    from rag_core.cli import show
+
+    with show.progress(sys.stderr) as bar:
+        report = retrieval.run(
+            chosen.folder, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
+        )
+    print(json.dumps(report.json(), indent=2) if chosen.json else report.table())
+    return 0
+
+
+def compare(chosen: Namespace) -> int:
+    """Every preset against the first, paired over the questions; then the same for each half of them."""
+    return _tried(chosen, {said: said for said in chosen.presets}, base=chosen.presets[0])
+
+
+def ablate(chosen: Namespace) -> int:
+    """The table of S1-61 to S1-65 on a corpus of one's own."""
+    from evals.ablation import ABLATED, BASE
+
+    presets = {name: said for name, (said, _) in ABLATED.items()}
+    return _tried(chosen, presets, base=BASE, beside={name: promise for name, (_, promise) in ABLATED.items()})
+
+
+def gate(chosen: Namespace) -> int:
+    """Score the fixed sets; status 1 when one ranks worse than was agreed, beyond chance."""
+    from evals import gate as gates
+    from evals.retrieval import CACHE
+
+    found, agreed = gates.measure(CACHE), gates.agreed()
+    print(gates.report(found, agreed))
+    if chosen.update:
+        gates.agree(found)
+        return 0
+    drops = gates.drops(found, agreed)
+    for drop in drops:
+        print(f"worse: {drop}", file=sys.stderr)
+    return 1 if drops else 0
+
+
+def _tried(chosen: Namespace, presets: dict[str, str], *, base: str, beside: dict[str, str] | None = None) -> int:
+    from evals import ablation
+    from rag_core.cli import show
+
+    folder: Path = chosen.folder
+    with show.progress(sys.stderr) as bar:
+        found = ablation.tried(
+            folder, presets, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
+        )
+    print(f"{folder.name}, {len(found[base].row.scores)} questions\n\n{ablation.table(found, base, beside=beside)}")
+    for half, of_half in ablation.halves(found):
+        print(f"\n{half} (every second question)\n\n{ablation.table(of_half, base)}")
+    return 0

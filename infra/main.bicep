@@ -198,11 +198,8 @@ module app 'app.bicep' = {
         AZURE_OPENAI_CHAT_DEPLOYMENT: chatModel.name
         AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingModel.name
         AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint
-        AzureWebJobsStorage__accountName: storage.outputs.name
+        AzureWebJobsStorage__accountName: storage.outputs.name // the host's; long work is there too
         RAG_DATA_DIR: '/tmp/rag' // the one place an instance may write
-        RAG_INLINE_MAX_BYTES: '104857600' // no 202: the job would be on this disk, and the queue wakes another machine
-        RAG_INLINE_MAX_CHUNKS: '1000000'
-        RAG_REQUIRE_VECTORS: '1'
       },
       withPostgres ? { POSTGRES_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},
       withPostgres ? {} : { AZURE_SEARCH_ENDPOINT: search!.outputs.endpoint, AZURE_SEARCH_INDEX: searchIndex },

@@ -1,4 +1,5 @@
-// What the host of the app keeps its leases and keys in, the app's package, and the queue that wakes long work.
+// What the host of the app keeps its leases and keys in, the app's package, and long work: its table, its blobs, and the
+// queue that wakes it.
 param name string
 param location string
 param tags object
@@ -6,6 +7,7 @@ param appId string
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
 var storageQueueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+var storageTableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 var queueNames = ['index-jobs', 'index-jobs-poison'] // the host puts a message that failed five times into the second
 
 resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
@@ -33,6 +35,21 @@ resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@202
   name: 'app-package'
 }
 
+resource uploads 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+  parent: blobs
+  name: 'index-jobs'
+}
+
+resource tableService 'Microsoft.Storage/storageAccounts/tableServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource table 'Microsoft.Storage/storageAccounts/tableServices/tables@2025-01-01' = {
+  parent: tableService
+  name: 'indexjobs'
+}
+
 resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
   parent: account
   name: 'default'
@@ -45,6 +62,7 @@ resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-
   }
 ]
 
+// it includes what the app does with the blobs of long work
 resource hostKeepsBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(account.id, appId, storageBlobDataOwner)
   scope: account
@@ -67,6 +85,17 @@ resource appUsesQueues 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
     }
   }
 ]
+
+// on this table alone
+resource appUsesTable 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
+  name: guid(account.id, table.name, appId, storageTableDataContributor)
+  scope: table
+  properties: {
+    principalId: appId
+    principalType: 'ServicePrincipal'
+    roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', storageTableDataContributor)
+  }
+}
 
 output name string = account.name
 output packages string = '${account.properties.primaryEndpoints.blob}${packages.name}'

@@ -12,7 +12,9 @@ import yaml
 from pycep import BicepParser
 
 from functions import triggers
-from rag_core import settings
+from rag_core import bootstrap, settings
+from rag_core.ingestion import azure_tables
+from rag_core.ingestion.azure_jobs import AzureJobs
 from rag_core.providers.prices import PRICES
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +28,7 @@ OF_THE_HOST = re.compile(r"AzureWebJobsStorage__\w+|APPLICATIONINSIGHTS_\w+|AZUR
 ROLES = {  # learn.microsoft.com/azure/role-based-access-control/built-in-roles
     "storageBlobDataOwner": "b7e6dc6d-f1e8-4753-8033-0f276bb0955b",
     "storageQueueDataContributor": "974c5e8b-45b9-4653-ba55-5f855dd0fb88",
+    "storageTableDataContributor": "0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3",
     "monitoringMetricsPublisher": "3913510d-42f4-4e42-8a64-420c390055eb",
     "searchIndexDataContributor": "8ebe5a00-799e-43f5-93ac-243d3dce84a7",
     "searchServiceContributor": "7ca78c08-252a-4471-8644-bb5ff32d4ba0",
@@ -184,7 +187,7 @@ def test_a_role_reaches_no_further_than_one_service() -> None:
     grants = [each for each in resources() if each["type"] == "Microsoft.Authorization/roleAssignments"]
     assert grants
     for grant in grants:
-        assert re.search(r"\b(account|insights|search|queues)\b", str(body(grant)["scope"]))
+        assert re.search(r"\b(account|insights|search|queues|table)\b", str(body(grant)["scope"]))
 
 
 @pytest.mark.parametrize("kind", WITHOUT_LOCAL_AUTH)
@@ -217,14 +220,14 @@ def test_the_queue_that_wakes_long_work_is_made_with_the_one_for_what_failed() -
     assert f"{triggers.STORAGE}__accountName" in app_settings()
 
 
-def test_nothing_is_promised_for_later_by_an_app_whose_disk_is_lost() -> None:
-    """With these, no upload is long work, and none waits for its vectors."""
+def test_long_work_is_where_every_instance_of_the_app_sees_it() -> None:
+    """S1-57: what is promised with 202 is not on a disk that goes with its instance."""
+    made = FILES["storage.bicep"]["resources"]
+    names = {name: body(made[name])["name"] for name in ("table", "uploads")}
+    assert names == {"table": azure_tables.TABLE, "uploads": azure_tables.CONTAINER}
     given = dict(re.findall(r"(RAG_\w+): '([^']*)'", TEXTS["main.bicep"]))
-    chosen = settings.load(given)
-    assert str(chosen.data_dir).startswith("/tmp/")  # noqa: S108 - what the template says
-    assert chosen.inline_max_bytes >= chosen.max_upload_bytes
-    assert chosen.inline_max_chunks >= chosen.max_upload_bytes // 100
-    assert chosen.require_vectors
+    environment = {**given, f"{triggers.STORAGE}__accountName": "ragdata", "AZURE_SEARCH_ENDPOINT": "https://s"}
+    assert isinstance(bootstrap.build(settings.load(environment)).jobs, AzureJobs)
 
 
 def test_no_key_is_read_or_made() -> None:

@@ -6,32 +6,30 @@ Secure delete: what is removed is overwritten, as a purged document must not sta
 """
 
 import asyncio
-import hashlib
-import json
 import sqlite3
 import threading
 import time
-import uuid
 from array import array
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rag_core import side_files
-from rag_core.errors import Conflict, RagError
+from rag_core.errors import RagError
+from rag_core.ingestion import job_rows
+from rag_core.ingestion.job_rows import ENDED, HOLD_S, KEPT_S, MAX_ATTEMPTS, SUPERSEDED, UNDER_WAY, About, Held, Row
 from rag_core.model import Indexed, Job, Scope, Vector
 
 SCHEMA = """
     create table if not exists index_jobs(
         place integer primary key autoincrement, id text not null unique, workflow text not null,
         user text not null, groups text not null, document text, key text, fingerprint text not null, work blob,
-        state text not null default 'queued', attempts integer not null default 0, words integer not null default 0,
-        done integer not null default 0, chunks integer not null default 0, error text, result text, told text,
-        lease text, lease_until real not null default 0, due real not null default 0,
-        created real not null, updated real not null);
+        state text not null, attempts integer not null, words integer not null,
+        done integer not null, chunks integer not null, error text, result text, told text,
+        lease text, lease_until real not null, due real not null, created real not null, updated real not null);
     create unique index if not exists index_jobs_by_key on index_jobs(workflow, user, key)
         where key is not null and state <> 'failed';
     create index if not exists index_jobs_open on index_jobs(state) where state in ('queued', 'running');
@@ -39,34 +37,23 @@ SCHEMA = """
         job text not null, space text not null, hash text not null, vector blob not null,
         primary key (job, space, hash)) without rowid;
 """
-LEASE_S = 60.0
-MAX_ATTEMPTS = 8  # without any progress
-PAUSES_S = (5.0, 20.0, 80.0, 320.0, 1280.0, 3600.0)  # before the second attempt, the third, and so on: some 3 hours
-KEPT_S = 7 * 24 * 3600.0  # how long one that ended is told of, and its key known
 
 # Due, or held by one whose lease ran out; not while another of the same document is in hands.
 NEXT = """
-    select place from index_jobs one
+    select * from index_jobs one
     where (state = 'queued' and due <= :now or state = 'running' and lease_until <= :now)
     and not exists (
         select 1 from index_jobs other where other.state = 'running' and other.lease_until > :now
         and (other.workflow, other.user, other.document) = (one.workflow, one.user, one.document))
     order by place limit 1
 """
-TAKE = """
-    update index_jobs set state = 'running', lease = :lease, lease_until = :until, attempts = attempts + 1,
-    updated = :now where place = :place returning *
-"""
 OF_DOCUMENT = """
-    select place, id, state from index_jobs
-    where workflow = ? and user = ? and document = ? and work is not null and place < ifnull(?, place + 1)
+    select * from index_jobs where state in ('queued', 'running')
+    and workflow = ? and user = ? and document = ? and place < ifnull(?, place + 1)
 """
-ENDED = RagError("the worker ended before the work did, each time", code="worker_ended")
-SUPERSEDED = RagError("a later change of the document took its place", code="superseded")
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Row = sqlite3.Row
 
 _told = partial(
     side_files.told, "the table of long work", code="jobs_unavailable", full="no more long work is taken on"
@@ -84,19 +71,23 @@ class JobTable:
     async def add(
         self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, "JobLease | None"]:
-        row, new = await self.write(_add, self._now(), work, scope, document_id, key, hold)
-        return _job(row), JobLease(self, row) if hold and new else None
+        new = job_rows.added(work, scope, document_id, key, self._now())
+        row = await self.write(_add, new, work, hold, self._now())
+        return job_rows.job(row), JobLease(self, row) if hold and row["id"] == new["id"] else None
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
         row = await self.write(_get, id, user_id or "")
-        return None if row is None else _job(row)
+        return None if row is None else job_rows.job(row)
 
     async def claim(self) -> "JobLease | None":
         row = await self.write(_claim, self._now())
         return None if row is None else JobLease(self, row)
 
-    async def supersede(self, document_id: str, scope: Scope) -> None:
-        await self.write(_supersede, self._now(), (scope.workflow_id, scope.user_id or "", document_id))
+    @asynccontextmanager
+    async def superseding(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
+        held = await self.write(_hold_back, job_rows.about(document_id, scope), self._now() + HOLD_S)
+        async with job_rows.instead(held, self._end, self._release):
+            yield
 
     async def close(self) -> None:
         with self._lock:
@@ -120,6 +111,14 @@ class JobTable:
     def now(self) -> float:
         return self._now()
 
+    async def _end(self, held: Held) -> None:
+        if held:
+            await self.write(_end, tuple(held), self._now())
+
+    async def _release(self, held: Held) -> None:
+        if held:
+            await self.write(_release, held)
+
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
             db = side_files.connect(self._path, busy_s=5.0, isolation_level=None)
@@ -140,7 +139,7 @@ class JobLease:
 
     @property
     def job(self) -> Job:
-        return _job(self.row)
+        return job_rows.job(self.row)
 
     @property
     def work(self) -> bytes:
@@ -156,22 +155,22 @@ class JobLease:
         await self._write(_keep, vectors, space, done, chunks)
 
     async def publish(self, document_id: str) -> None:
-        await self._write(_publish, document_id, self.table.now)
+        await self._write(_publish, document_id)
 
     async def words_only(self) -> None:
-        await self._write(_set, words=1)
+        await self._write(_words_only, self.table.now)
 
     async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job:
-        return _job(await self._write(_finish, result, told))
+        return job_rows.job(await self._write(_finish, result, told, self.table.now))
 
     async def give_back(self) -> Job:
-        return _job(await self._write(_set, state="queued", attempts=self.row["attempts"] - 1))
+        return job_rows.job(await self._write(_give_back))
 
     async def put_off(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        return _job(await self._write(_put_off, _contract(error), told, self.table.now))
+        return job_rows.job(await self._write(_put_off, error, told, self.table.now))
 
     async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        return _job(await self._write(_fail, _contract(error), told))
+        return job_rows.job(await self._write(_fail, error, told))
 
     async def _write(
         self, function: Callable[Concatenate[sqlite3.Connection, Row, P], T], *args: P.args, **kwargs: P.kwargs
@@ -182,65 +181,64 @@ class JobLease:
         return await self.table.write(held)
 
 
-def _add(
-    db: sqlite3.Connection, now: float, work: bytes, scope: Scope, document_id: str | None, key: str | None, hold: bool
-) -> tuple[Row, bool]:
-    """The job, and whether it is new: a key that was used stands for the job it was used for."""
+def _add(db: sqlite3.Connection, new: Row, work: bytes, hold: bool, now: float) -> Row:
+    """The job as it is kept: the new one, or the one that its key was used for."""
     _forget_old(db, now - KEPT_S)
-    owner, mark = (scope.workflow_id, scope.user_id or ""), hashlib.sha256(work).hexdigest()
     by_key = "select * from index_jobs where workflow = ? and user = ? and key = ? and state <> 'failed'"
-    if earlier := db.execute(by_key, (*owner, key)).fetchone():
-        if earlier["fingerprint"] != mark:
-            raise Conflict("the idempotency key was used for another upload", code="idempotency_key_reused")
-        return earlier, False
-    sql = """insert into index_jobs(id, workflow, user, groups, document, key, fingerprint, work, created, updated)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning *"""
-    values = (uuid.uuid4().hex, *owner, json.dumps(scope.groups), document_id, key, mark, work, now, now)
-    row = db.execute(sql, values).fetchone()
-    return (_take(db, now, row["place"]) if hold else row), True
+    if earlier := _first(db, by_key, new["workflow"], new["user"], new["key"]):
+        return job_rows.same_work(earlier, new)
+    values = {**new, "work": work, **(job_rows.taken(new, now) if hold else {})}
+    marks = ", ".join(f":{name}" for name in values)
+    sql = f"insert into index_jobs({', '.join(values)}) values ({marks}) returning *"  # noqa: S608 - names of our own
+    return dict(db.execute(sql, values).fetchone())
 
 
 def _forget_old(db: sqlite3.Connection, until: float) -> None:
     db.execute("delete from index_jobs where state in ('done', 'failed') and updated < ?", (until,))
-    db.execute("delete from job_vectors where job not in (select id from index_jobs)")
 
 
 def _get(db: sqlite3.Connection, id: str, user: str) -> Row | None:
-    row: Row | None = db.execute("select * from index_jobs where id = ? and user = ?", (id, user)).fetchone()
-    return row
+    return _first(db, "select * from index_jobs where id = ? and user = ?", id, user)
+
+
+def _first(db: sqlite3.Connection, sql: str, *values: Any) -> Row | None:
+    row = db.execute(sql, values).fetchone()
+    return None if row is None else dict(row)
 
 
 def _claim(db: sqlite3.Connection, now: float) -> Row | None:
-    ended = (
-        "update index_jobs set state = 'failed', error = ?, updated = ? where state = 'running' and lease_until <= ?"
-    )
-    db.execute(f"{ended} and attempts >= ?", (_contract(ENDED), now, now, MAX_ATTEMPTS))
-    place = db.execute(NEXT, {"now": now}).fetchone()
-    return _take(db, now, place[0]) if place else None
+    worn_out = "select * from index_jobs where state = 'running' and lease_until <= ? and attempts >= ?"
+    for row in db.execute(worn_out, (now, MAX_ATTEMPTS)).fetchall():
+        _set(db, row, updated=now, **job_rows.failed(ENDED))
+    due = db.execute(NEXT, {"now": now}).fetchone()
+    return _set(db, due, **job_rows.taken(due, now)) if due else None
 
 
-def _take(db: sqlite3.Connection, now: float, place: int) -> Row:
-    asked = {"lease": uuid.uuid4().hex, "until": now + LEASE_S, "now": now, "place": place}
-    row: Row = db.execute(TAKE, asked).fetchone()
-    return row
+def _hold_back(db: sqlite3.Connection, about: About, until: float, before: int | None = None) -> Held:
+    """Keep the jobs of a document from being done; only those `before` one, when it is named."""
+    rows = db.execute(OF_DOCUMENT, (*about, before)).fetchall()
+    for row in rows:
+        _set(db, row, **job_rows.held_back(row, until))
+    return {row["id"]: row["due"] for row in rows}
 
 
-def _supersede(db: sqlite3.Connection, now: float, about: tuple[str, str, str], before: int | None = None) -> None:
-    """End what is under way for a document, and forget its text; only the jobs `before` one, when it is named."""
-    for place, id, state in db.execute(OF_DOCUMENT, (*about, before)).fetchall():
-        db.execute("delete from job_vectors where job = ?", (id,))
-        db.execute("update index_jobs set work = null where place = ?", (place,))
-        if state in ("queued", "running"):
-            sql = "update index_jobs set state = 'failed', error = ?, updated = ? where place = ?"
-            db.execute(sql, (_contract(SUPERSEDED), now, place))
+def _release(db: sqlite3.Connection, held: Held) -> None:
+    due = [(due, id) for id, due in held.items()]
+    db.executemany("update index_jobs set due = ? where id = ? and state = 'queued'", due)
+
+
+def _end(db: sqlite3.Connection, ids: Sequence[str], now: float) -> None:
+    for id in ids:
+        row = _first(db, "select * from index_jobs where id = ?", id)
+        if row and row["state"] in UNDER_WAY:
+            _set(db, row, updated=now, **job_rows.failed(SUPERSEDED))
 
 
 def _renewed(db: sqlite3.Connection, lease: str, now: float) -> Row:
-    sql = "update index_jobs set lease_until = ?, updated = ? where lease = ? and state = 'running' returning *"
-    row: Row | None = db.execute(sql, (now + LEASE_S, now, lease)).fetchone()
+    row = _first(db, "select * from index_jobs where lease = ? and state = 'running'", lease)
     if row is None:
-        raise Conflict("another took the job over", code="job_taken_over")
-    return row
+        raise job_rows.taken_over()
+    return _set(db, row, **job_rows.renewed(now))
 
 
 def _vectors(db: sqlite3.Connection, row: Row, space: str) -> dict[str, Vector]:
@@ -251,63 +249,47 @@ def _vectors(db: sqlite3.Connection, row: Row, space: str) -> dict[str, Vector]:
 def _keep(db: sqlite3.Connection, row: Row, vectors: Mapping[str, Vector], space: str, done: int, chunks: int) -> None:
     rows = [(row["id"], space, hash, array("f", vector).tobytes()) for hash, vector in vectors.items()]
     db.executemany("insert or replace into job_vectors values (?, ?, ?, ?)", rows)
-    _set(db, row, done=done, chunks=chunks, attempts=1 if vectors else row["attempts"])  # it gets on
+    _set(db, row, **job_rows.progressed(row, gained=bool(vectors), done=done, chunks=chunks))
 
 
-def _publish(db: sqlite3.Connection, row: Row, document_id: str, now: float) -> None:
+def _publish(db: sqlite3.Connection, row: Row, document_id: str) -> None:
     _set(db, row, document=document_id)
-    _supersede(db, now, (row["workflow"], row["user"], document_id), row["place"])
+    _hold_back(db, (row["workflow"], row["user"], document_id), 0.0, row["place"])
 
 
-def _finish(db: sqlite3.Connection, row: Row, result: Indexed, told: Mapping[str, Any]) -> Row:
-    db.execute("delete from job_vectors where job = ?", (row["id"],))
-    chunks = result.chunks
-    ended = {"result": json.dumps(asdict(result)), "error": None, "work": None, "words": 0, "done": chunks}
-    return _set(db, row, state="done", chunks=chunks, told=json.dumps(told), **ended)
+def _words_only(db: sqlite3.Connection, row: Row, now: float) -> None:
+    _end_earlier(db, row, now)
+    _set(db, row, words=1)
 
 
-def _put_off(db: sqlite3.Connection, row: Row, error: str, told: Mapping[str, Any], now: float) -> Row:
-    if row["attempts"] >= MAX_ATTEMPTS:
-        return _set(db, row, state="failed", error=error, told=json.dumps(told))
-    pause_s = PAUSES_S[min(row["attempts"], len(PAUSES_S)) - 1]
-    return _set(db, row, state="queued", due=now + pause_s, error=error, told=json.dumps(told))
+def _finish(db: sqlite3.Connection, row: Row, result: Indexed, told: Mapping[str, Any], now: float) -> Row:
+    _end_earlier(db, row, now)
+    return _set(db, row, **job_rows.finished(result, told))
 
 
-def _fail(db: sqlite3.Connection, row: Row, error: str, told: Mapping[str, Any]) -> Row:
-    db.execute("delete from job_vectors where job = ?", (row["id"],))
-    return _set(db, row, state="failed", error=error, told=json.dumps(told), work=None)
+def _end_earlier(db: sqlite3.Connection, row: Row, now: float) -> None:
+    """The document is in the index: what came for it before is not to be done any more."""
+    about = (row["workflow"], row["user"], row["document"], row["place"])
+    _end(db, [earlier["id"] for earlier in db.execute(OF_DOCUMENT, about).fetchall()], now)
 
 
-def _set(db: sqlite3.Connection, row: Row, /, **values: str | float | None) -> Row:
+def _give_back(db: sqlite3.Connection, row: Row) -> Row:
+    return _set(db, row, **job_rows.given_back(row))
+
+
+def _put_off(db: sqlite3.Connection, row: Row, error: RagError, told: Mapping[str, Any], now: float) -> Row:
+    return _set(db, row, **job_rows.put_off(row, error, told, now))
+
+
+def _fail(db: sqlite3.Connection, row: Row, error: RagError, told: Mapping[str, Any]) -> Row:
+    return _set(db, row, **job_rows.failed(error, told))
+
+
+def _set(db: sqlite3.Connection, row: Row, /, **values: Any) -> Row:
+    """The row as it is then; of one that ended, the work and its vectors are gone."""
+    if values.get("state", "queued") not in UNDER_WAY:
+        values["work"] = None
+        db.execute("delete from job_vectors where job = ?", (row["id"],))
     named = ", ".join(f"{name} = ?" for name in values)
     sql = f"update index_jobs set {named} where place = ? returning *"  # noqa: S608 - names of our own
-    changed: Row = db.execute(sql, (*values.values(), row["place"])).fetchone()
-    return changed
-
-
-def _contract(error: RagError) -> str:
-    told = {"code": error.code, "message": error.message, "field": error.field, "retryable": error.retryable}
-    return json.dumps({**told, "details": error.details}, default=str)
-
-
-def _job(row: Row) -> Job:
-    result = json.loads(row["result"]) if row["result"] else None
-    return Job(
-        id=row["id"],
-        scope=Scope(row["workflow"], row["user"] or None, tuple(json.loads(row["groups"]))),
-        document_id=row["document"],
-        state=row["state"],
-        attempts=row["attempts"],
-        embedded=row["done"],
-        chunks=row["chunks"],
-        words_only=bool(row["words"]),
-        error=json.loads(row["error"]) if row["error"] else None,
-        result=result and Indexed(**{**result, "failed": tuple(result["failed"])}),
-        told=json.loads(row["told"]) if row["told"] else {},
-        created_at=_iso(row["created"]),
-        updated_at=_iso(row["updated"]),
-    )
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return dict(db.execute(sql, (*values.values(), row["place"])).fetchone())

@@ -11,6 +11,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
+from rag_core.stores.postgres.address import Address
 
 CONNECT_S = 5
 CONNECTIONS = 4
@@ -18,6 +19,8 @@ CONNECTIONS = 4
 Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 T = TypeVar("T")
 
+# how a server says at the door that it is not to be tried again: libpq keeps no SQLSTATE of a connection that failed
+CLOSED = ("password authentication failed", "no pg_hba.conf entry", "does not exist")
 TRANSIENT = ("08", "40", "57P")  # SQLSTATEs of lost connections, conflicting transactions, and a server that stops
 
 
@@ -35,8 +38,8 @@ class Connections:
     in silence where the server says why it lets nobody in.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, address: Address) -> None:
+        self._address = address
         self._turn = asyncio.Semaphore(CONNECTIONS)
         self._idle: list[Connection] = []
 
@@ -63,6 +66,10 @@ class Connections:
         return await self._twice(attempt, IsolationLevel.READ_COMMITTED)
 
     async def close(self) -> None:
+        await self._hang_up()
+        await self._address.close()
+
+    async def _hang_up(self) -> None:
         while self._idle:
             await self._idle.pop().close()
 
@@ -75,7 +82,7 @@ class Connections:
             except (OperationalError, InterfaceError) as failure:
                 if not _passes(failure):
                     raise
-                await self.close()  # where one is broken, all are: the server was started anew
+                await self._hang_up()  # where one is broken, all are: the server was started anew
             return await self._once(work, isolation, read_only)
         except (Error, UnicodeEncodeError, OSError) as failure:
             raise _meaning(failure) from failure
@@ -101,7 +108,8 @@ class Connections:
 
     async def _connected(self) -> Connection:
         # nothing prepared: the poolers that may stand between do not all keep it for us
-        db = await AsyncConnection.connect(self._url, connect_timeout=CONNECT_S, prepare_threshold=None)
+        how = {"connect_timeout": CONNECT_S, **await self._address.parameters()}
+        db = await AsyncConnection.connect(prepare_threshold=None, **how)
         db.adapters.register_dumper(str, _Text)
         return db
 
@@ -137,7 +145,9 @@ def _meaning(failure: Exception) -> RagError:
         case errors.InsufficientPrivilege() | errors.FeatureNotSupported() | errors.ReadOnlySqlTransaction():
             return Misconfigured(f"the database refuses: {failure}", code="store_refused", field="POSTGRES_URL")
         case errors.InvalidAuthorizationSpecification() | errors.InvalidPassword() | errors.InvalidCatalogName():
-            return Misconfigured("the database lets nobody in with this address", field="POSTGRES_URL")
+            return _shut_out()
+        case OperationalError(sqlstate=None) if any(words in str(failure) for words in CLOSED):
+            return _shut_out()
         case errors.ProgramLimitExceeded():
             return TooLarge("a text or value is too large to be stored")
         case UnicodeEncodeError() | errors.NotNullViolation() | DataError():
@@ -146,3 +156,7 @@ def _meaning(failure: Exception) -> RagError:
             return Unavailable("others are writing to the database without a pause", code="store_busy")
         case _:
             return Unavailable("the database cannot be reached or does not answer", code="store_failed")
+
+
+def _shut_out() -> Misconfigured:
+    return Misconfigured("the database lets nobody in with this address", field="POSTGRES_URL")

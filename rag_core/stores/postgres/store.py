@@ -6,17 +6,20 @@ from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vecto
 from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.stores.access import refuse_a_foreign_owner
 from rag_core.stores.postgres import reads, records, schema, search, writes
+from rag_core.stores.postgres.address import Address, Credential
 from rag_core.stores.postgres.connections import Connection, Connections
 
 
 class PostgresStore:
     """A `ChunkStore` in the database at `url`, with TLS as that says (`sslmode`); `setup` makes the tables.
 
-    `dimensions` are those of the embedder, 0 when there is none: only `setup` asks for them.
+    `dimensions` are those of the embedder, 0 when there is none: only `setup` asks for them. `credential` is whose
+    token stands for a password, None this machine's own where the address is Azure's and has none. Raises Misconfigured
+    for a `url` that cannot be used.
     """
 
-    def __init__(self, url: str, *, dimensions: int = 0) -> None:
-        self._connections = Connections(url)
+    def __init__(self, url: str, *, dimensions: int = 0, credential: Credential | None = None) -> None:
+        self._connections = Connections(Address(url, credential))
         self._dimensions = dimensions
 
     async def setup(self) -> str:

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo demo-azure picture test lint check serve bench soak requirements constraints clean
+.PHONY: help install demo demo-azure picture test lint check serve bench soak vendor screenshots requirements constraints clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -45,6 +45,12 @@ bench: install ## Measure store, embedding and cold start beside peers (minutes)
 
 soak: install ## Run the long fault harnesses (many minutes)
 	.venv/bin/python -m pytest -m soak
+
+vendor: install ## Fetch the libraries of the pages anew, by web/vendor/package-lock.json
+	.venv/bin/python -m tests.vendored
+
+screenshots: install ## Draw the pictures of the pages anew (docs/pictures/workbench-*.png; wants Chromium)
+	.venv/bin/python -m tests.browser.screenshots
 
 requirements: install ## Write docs/requirements.md anew from the docstrings of the tests
 	.venv/bin/python -m tests.requirements

@@ -5,7 +5,7 @@ from functools import cache
 
 import azure.functions as func
 
-from functions import http, triggers
+from functions import http, mcp, pages, triggers
 from functions.routes import OPERATIONS, RAG_QUERY, opened
 from rag_core import bootstrap, settings
 from rag_core.kit import Kit
@@ -20,8 +20,10 @@ def build(
     """An app over the parts that these settings choose, unless others are given. A public query wants no key."""
     operations = opened(OPERATIONS, RAG_QUERY) if public_query else OPERATIONS
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
-    parts = get_kit or cache(lambda: bootstrap.build(get_settings()))
+    parts = get_kit or bootstrap.Parts(get_settings)
     http.mount(application, operations, get_settings, parts)
+    mcp.mount(application, operations, get_settings, parts)
+    pages.mount(application)
     triggers.mount(application, get_settings, parts)
     return application
 

@@ -53,7 +53,7 @@ def main() -> None:
         sys.exit("nothing to draw")
     page, boxes = page_and_boxes(found)
     PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_bytes(render(pdf, page, boxes=boxes, scale=1.5))
+    PICTURE.write_bytes(render(pdf, page, boxes=boxes, scale=1.5).png)
     print(f"\npage {page} with {len(boxes)} boxes: {PICTURE.relative_to(ROOT)}")
 
 

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from functions.consult import chosen
+from functions.consult import chosen, kept
 from functions.routes import Call
 from rag_core import reply, service
+from rag_core.workbench import runs
 
 if TYPE_CHECKING:
     from functions.wire import AskRequest, CitationsRequest
@@ -18,7 +19,8 @@ async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
     scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
     query = preset.query(asked.query, scope, filters=wire.filters(asked))
     answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
-    return reply.answered(answer, query, preset, call.run, asked.style)
+    told = await kept(runs.keep_answer, query, answer, preset, "ask", call)
+    return reply.answered(answer, query, preset, call.run, asked.style) | told
 
 
 def _numbered(asked: "AskRequest") -> "AskRequest":

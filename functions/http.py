@@ -11,7 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeVar
 
 import azure.functions as func
 
@@ -21,6 +21,8 @@ from rag_core.errors import Forbidden, InvalidRequest, RagError, TooLarge, Unsup
 from rag_core.kit import Kit
 from rag_core.run import Run
 from rag_core.settings import Settings
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,7 @@ STATUS: Mapping[type[RagError], int] = {
     errors.UnreadableDocument: 422,
     errors.Misconfigured: 503,
     errors.Unavailable: 503,
+    errors.Unread: 503,
     errors.DeadlineExceeded: 504,
     errors.StorageFull: 507,
 }
@@ -59,14 +62,15 @@ def mount(
     """Make each operation a function of the app. Settings and kit are asked for by requests, not before."""
     for operation in operations:
         level = func.AuthLevel.ANONYMOUS if operation.anonymous else func.AuthLevel.FUNCTION
-        handler = _handler(operation, get_settings, get_kit)
         routed = app.route(operation.route, methods=operation.methods, auth_level=level)
-        app.function_name(operation.name)(routed(handler))
+        app.function_name(operation.name)(routed(handler(operation, get_settings, get_kit)))
 
 
-def _handler(
+def handler(
     operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], Kit]
 ) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
+    """An operation as the worker calls it: every refusal and every fault of ours is a reply."""
+
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
         run_id = uuid.uuid4().hex
         try:
@@ -99,29 +103,59 @@ def _admit(who: Principal, operation: Operation) -> None:
 
 
 def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
-    """The request of an operation, from the query string of a GET and from the JSON body otherwise."""
+    """The request of an operation: its address, and the query string of a GET, else the JSON body.
+
+    A DELETE, whose body some clients cannot send, may have either.
+    """
     if operation.request is None:
         return None
     from functions import wire
 
     model = getattr(wire, operation.request)
-    if req.method == "GET":
-        given = {**req.params, **req.route_params}
-        texts = {name: value for name, value in given.items() if name != "code"}  # `code` is the function key
-        return wire.parse(model, _printable(texts), texts=True)
-    if req.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if req.method == "GET" or (req.method == "DELETE" and not req.get_body()):
+        texts = {name: value for name, value in req.params.items() if name != "code"}  # `code` is the function key
+        return wire.parse(model, _addressed(_printable(texts), req), texts=True)
+    return wire.parse(model, _addressed(_body(req, operation, settings), req))
+
+
+def _body(req: func.HttpRequest, operation: Operation, settings: Settings) -> dict[str, Any]:
+    if operation.bodiless and not req.get_body():
+        return {}
+    if not says_json(req):
         raise UnsupportedDocument("the body must be application/json", code="unsupported_media_type")
     upload = settings.max_upload_bytes * 4 // 3 if operation.uploads else 0  # base64 makes three bytes four
-    return wire.parse(model, parsed(req.get_body(), limit=MAX_BODY + upload))
+    return parsed(req.get_body(), limit=MAX_BODY + upload)
+
+
+def _addressed(given: dict[str, Any], req: func.HttpRequest) -> dict[str, Any]:
+    """With the fields that are in the address: there alone, so that the two cannot differ."""
+    twice = next((name for name in given if name in req.route_params), None)
+    if twice:
+        raise InvalidRequest(twice, "is in the address: leave it out elsewhere")
+    return given | _printable(dict(req.route_params))
+
+
+def says_json(req: func.HttpRequest) -> bool:
+    """Whether the body is said to be JSON: a page of another site cannot say so without asking the browser first."""
+    kind: str = req.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower() == "application/json"
 
 
 def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
-    """The JSON object in `body`, read strictly: nothing is guessed, nothing is dropped.
+    """The JSON object in `body`. Raises TooLarge and InvalidRequest: as `read_json`, or it is not an object."""
+    data = read_json(body, limit=limit)
+    if not isinstance(data, dict):
+        raise InvalidRequest("body", "must be a JSON object", code="invalid_json")
+    return data
+
+
+def read_json(body: bytes, *, limit: int = MAX_BODY) -> Any:
+    """The JSON in `body`, read strictly: nothing is guessed, nothing is dropped.
 
     Raises:
         TooLarge: over `limit` bytes.
         InvalidRequest: nested deeper than 32, not UTF-8, not JSON, NaN or Infinity, a name twice, NUL or half
-            a surrogate pair in a text, or not an object. Depth is checked before the parser, which recurses.
+            a surrogate pair in a text. Depth is checked before the parser, which recurses.
     """
     if len(body) > limit:
         raise TooLarge(f"the body is over {limit} bytes", field="body", details={"limit_bytes": limit})
@@ -134,8 +168,6 @@ def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
         raise InvalidRequest("body", "must be UTF-8", code="invalid_json") from None
     except ValueError:  # also an integer of more digits than Python reads
         raise InvalidRequest("body", "must be JSON", code="invalid_json") from None
-    if not isinstance(data, dict):
-        raise InvalidRequest("body", "must be a JSON object", code="invalid_json")
     return _printable(data)
 
 
@@ -172,7 +204,7 @@ def _number(text: str) -> float:
 UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 
 
-def _printable(data: dict[str, Any]) -> dict[str, Any]:
+def _printable(data: T) -> T:
     """`data`, none of whose texts holds what UTF-8 or a database cannot keep."""
     todo: list[tuple[str, Any]] = [("", data)]
     while todo:
@@ -217,7 +249,9 @@ def _invalid_principal() -> InvalidRequest:
     return InvalidRequest(PRINCIPAL, "must be a client principal with an object id", code="invalid_principal")
 
 
-def written(status: int, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> func.HttpResponse:
+def written(
+    status: int, body: Mapping[str, Any] | list[Any], headers: Mapping[str, str] | None = None
+) -> func.HttpResponse:
     """A strict JSON reply. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
     text = json.dumps(body, allow_nan=False, ensure_ascii=False)
     return func.HttpResponse(

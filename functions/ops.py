@@ -19,6 +19,7 @@ STATUSES = {
     507: "The disk is full.",
 }
 REFUSAL = "Refusal"
+IN_QUERY = frozenset(["GET", "DELETE"])
 VERSION = "0.1"  # of the HTTP surface
 
 
@@ -31,6 +32,7 @@ async def health(_: None, call: Call) -> dict[str, Any]:
         "reranker": call.kit.reranker.name,
         "llm": call.kit.llm.name,
         "documents": call.kit.layout.name,
+        "archive": call.kit.archive.name,
     }
     return {"success": True, "parts": parts, **reply.diary(call.run)}
 
@@ -47,31 +49,34 @@ def description() -> dict[str, Any]:
     requests = [operation.request for operation in OPERATIONS if operation.request]
     replies = [name for operation in OPERATIONS for name in (operation.reply, operation.accepted) if name]
     schemas = wire.schemas(requests, [REFUSAL, *replies])
-    queried = {operation.request for operation in OPERATIONS if operation.methods == ("GET",)}  # told as parameters
+    bodies = {o.request: _bodily(schemas[o.request], o) for o in OPERATIONS if o.request and set(o.methods) - IN_QUERY}
     return {
         "openapi": "3.1.0",
         "info": {"title": "azure-rag", "version": VERSION},
-        "paths": {f"/{operation.route}": _path(operation, schemas) for operation in OPERATIONS},
+        "paths": _paths(schemas),
         "components": {
-            "schemas": {name: schema for name, schema in schemas.items() if name not in queried},
+            "schemas": {name: schemas[name] for name in schemas if name not in requests} | bodies,
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-functions-key"}},
         },
     }
 
 
-def _path(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    return {method.lower(): _operation(operation, method, schemas) for method in operation.methods}
+def _paths(schemas: dict[str, Any]) -> dict[str, Any]:
+    paths: dict[str, Any] = {}
+    for operation in OPERATIONS:
+        told = {method.lower(): _operation(operation, method, schemas) for method in operation.methods}
+        paths.setdefault(f"/{operation.route}", {}).update(told)
+    return paths
 
 
 def _operation(operation: Operation, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
     first = method == operation.methods[-1]
-    asked = _parameters(operation, schemas) if method == "GET" else _body(operation)
     refusals = {str(status): _content(STATUSES[status], REFUSAL) for status in operation.refusals}
     return {
         "operationId": operation.name if first else f"{operation.name}_{method.lower()}",
         "summary": operation.summary,
         "security": [] if operation.anonymous else [{"key": []}],
-        **asked,
+        **(_asked(operation, method, schemas) if operation.request else {}),
         "responses": {"200": _content("Done.", operation.reply), **_unfinished(operation), **refusals},
     }
 
@@ -85,11 +90,18 @@ def _unfinished(operation: Operation) -> dict[str, Any]:
     return {status: _content(words, model) for status, (words, model) in told.items() if model}
 
 
-def _parameters(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    if operation.request is None:
-        return {}
-    model, example = schemas[operation.request], operation.example or {}
-    parameters = [
+def _asked(operation: Operation, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
+    """What stands in the address and the query string, and the body of a method that has one."""
+    parameters = _parameters(operation, schemas)
+    if method in IN_QUERY:
+        return {"parameters": parameters}
+    addressed = [parameter for parameter in parameters if parameter["in"] == "path"]
+    return {**({"parameters": addressed} if addressed else {}), "requestBody": _body(operation)}
+
+
+def _parameters(operation: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    model, example = schemas[operation.request or ""], operation.example or {}
+    return [
         {
             "name": name,
             "in": "path" if f"{{{name}}}" in operation.route else "query",
@@ -99,12 +111,20 @@ def _parameters(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]
         }
         for name, schema in model["properties"].items()
     ]
-    return {"parameters": parameters}
 
 
 def _body(operation: Operation) -> dict[str, Any]:
-    content = {"schema": {"$ref": f"#/components/schemas/{operation.request}"}, "example": operation.example}
-    return {"requestBody": {"required": True, "content": {"application/json": content}}}
+    example = {name: value for name, value in (operation.example or {}).items() if f"{{{name}}}" not in operation.route}
+    content = {"schema": {"$ref": f"#/components/schemas/{operation.request}"}, "example": example}
+    return {"required": not operation.bodiless, "content": {"application/json": content}}
+
+
+def _bodily(model: dict[str, Any], operation: Operation) -> dict[str, Any]:
+    """A request's schema without the fields that stand in the address."""
+    named = {name: schema for name, schema in model["properties"].items() if f"{{{name}}}" not in operation.route}
+    required = [name for name in model.get("required", ()) if name in named]
+    bare = {name: value for name, value in model.items() if name != "required"}
+    return {**bare, "properties": named, **({"required": required} if required else {})}
 
 
 def _content(description: str, model: str) -> dict[str, Any]:

@@ -4,12 +4,14 @@ import asyncio
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from functions.consult import kept
 from functions.routes import Call
 from rag_core import proposals, reply, styles
 from rag_core.errors import Misconfigured
 from rag_core.ingestion import proposal_sources
 from rag_core.ingestion.ingest import ingest as ingested
 from rag_core.model import Citation
+from rag_core.workbench import runs
 
 if TYPE_CHECKING:
     from functions.wire import IngestRequest, ProposalQuery
@@ -21,6 +23,8 @@ async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
     scope = call.scope(call.settings.collection)
     allowed = asked.filters.model_dump()
     answer, cited = await proposals.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
+    question, preset = proposals.meant(asked.query, scope, top_k=top_k, allowed=allowed)
+    told = await kept(runs.keep_answer, question, answer, preset, "rag_query", call)
     return {
         "success": True,
         "answer": answer.text,
@@ -29,6 +33,7 @@ async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
         "citations": [_citation(citation, number) for number, citation in enumerate(cited, start=1)],
         "confidence": asdict(answer.confidence),
         "topK": min(top_k, proposals.MOST),
+        **told,
         **reply.diary(call.run),
     }
 

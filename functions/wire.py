@@ -1,9 +1,19 @@
 """Requests and replies in the documents' field names. Loads pydantic: imported when a request first needs it."""
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from rag_core.errors import InvalidRequest
@@ -21,6 +31,13 @@ def _said(text: str) -> str:
     return text
 
 
+def _counted(digits: object) -> int:
+    """An id that counts from 1, as it stands in an address: no sign, space or other writing of the same number."""
+    if not re.fullmatch(r"[1-9][0-9]{0,15}", str(digits)):
+        raise ValueError("the number should be a whole number from 1 on, in digits")
+    return int(str(digits))
+
+
 EXACT = 2**53  # whole numbers up to here survive a JSON reader that makes every number a float
 Whole = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 Said = Annotated[str, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
@@ -31,6 +48,7 @@ Asked = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")] 
 Value = Annotated[str, StringConstraints(max_length=2000)] | bool | Whole | float
 Box = Annotated[tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)]  # JSON has no tuples
 Detail = Annotated[str, StringConstraints(max_length=256)] | bool | Whole | float
+Number = Annotated[int, Field(ge=1, le=EXACT), BeforeValidator(_counted)]  # of an address, in digits
 Values = Annotated[list[Value], Field(min_length=1, max_length=1000)]
 NO_OTHERS: dict[str, Any] = {"json_schema_extra": {"additionalProperties": False}}  # than names of the pattern
 
@@ -213,6 +231,28 @@ class RestoreRequest(Request):
     workflow_id: Id = "default"
 
 
+class DocumentsRequest(Request):
+    """The documents of a workflow."""
+
+    workflow_id: Id = "default"
+
+
+class DocumentRequest(Request):
+    """A document to be shown; of a text as it came, the lines from `first_line` on."""
+
+    document_id: Id
+    first_line: Annotated[int, Field(ge=1, le=EXACT)] = 1
+    workflow_id: Id = "default"
+
+
+class PageRequest(Request):
+    """A page of a document, counted from 1."""
+
+    document_id: Id
+    page: Annotated[int, Field(ge=1, le=EXACT)]
+    workflow_id: Id = "default"
+
+
 class CitationsRequest(Request):
     """A text whose sentences are to be held against the documents. `run_id` is echoed in `about_run`."""
 
@@ -232,6 +272,98 @@ class GraphRequest(Request):
     depth: Annotated[int, Field(ge=1, le=3)] = 1
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     workflow_id: Id = "default"
+
+
+QuestionText = Annotated[Said, StringConstraints(max_length=8000)]
+Pasted = Annotated[Said, StringConstraints(max_length=100_000)]
+TopN = Annotated[int, Field(ge=1, le=20)]
+
+
+class QueriesRequest(Request):
+    """The kept questions of a workflow, newest first: at most `limit`, with ids below `before`."""
+
+    workflow_id: Id = "default"
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    before: Number | None = None
+
+
+class QueryRequest(Request):
+    """A kept question."""
+
+    id: Number
+    workflow_id: Id = "default"
+
+
+class QueryEdit(QueryRequest):
+    """A kept question and what of it is to be another. What was made of that is taken back, to be made again."""
+
+    original_query: QuestionText | None = None
+    expanded_queries: Annotated[list[QuestionText], Field(max_length=20)] | None = None
+    hyde_answer: Annotated[str, StringConstraints(max_length=20_000)] | None = None
+    intent: Annotated[str, StringConstraints(max_length=50)] | None = None
+    entities: Annotated[list[Line], Field(max_length=100)] | None = None
+
+
+class AugmentRequest(QueryRequest):
+    """A kept question whose best `top_n` contexts are put before a model."""
+
+    top_n: TopN = 5
+
+
+class AugmentRun(AugmentRequest):
+    use_full_model: bool = False
+
+
+class AugmentPaste(AugmentRequest):
+    response_text: Pasted
+
+
+class ResultRequest(QueryRequest):
+    """A response to a kept question."""
+
+    result_id: Number
+
+
+class ReplayRequest(QueryRequest):
+    """A kept question that is to be asked again by another preset, one that ranks."""
+
+    preset: Annotated[str, Field(json_schema_extra={"enum": ANSWERING})]
+
+
+class ExpansionRequest(Request):
+    """A new question."""
+
+    original_query: QuestionText
+    workflow_id: Id = "default"
+
+
+class ExpansionRun(ExpansionRequest):
+    use_full_model: bool = True
+
+
+class ExpansionPaste(ExpansionRequest):
+    """A new question with what a model said to its expansion prompt."""
+
+    llm_response: Pasted
+
+
+class PresetRequest(Request):
+    name: Line
+
+
+class PresetEdit(PresetRequest):
+    """The numbers of a preset that are to be others than the packaged ones."""
+
+    config: Annotated[dict[FieldName, Whole | float | str], Field(max_length=50, **NO_OTHERS)]
+    description: Annotated[str, StringConstraints(max_length=500)] = ""
+
+
+class PromptRequest(Request):
+    tag: Line
+
+
+class PromptEdit(PromptRequest):
+    wording: Annotated[Said, StringConstraints(max_length=20_000)]
 
 
 class Degradation(Reply):
@@ -323,6 +455,7 @@ class ConsultReply(Done):
     facet_totals: dict[str, int]
     preset: dict[str, str | int | float]
     workflow_id: str
+    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
 
 
 class IndexReply(Done):
@@ -400,6 +533,69 @@ class DeleteReply(Done):
 class RestoreReply(Done):
     document_id: str
     restored: Literal[True]
+    workflow_id: str
+
+
+class DocumentFacts(Reply):
+    """`kept` is whether the document can be shown as it came; `deleted_at` is null for one that is there."""
+
+    document_id: str
+    title: str
+    source: str
+    pages: int | None
+    summary: str
+    extractor: str
+    metadata: dict[str, str | bool | int | float]
+    deleted_at: str | None
+    kept: bool
+
+
+class DocumentsReply(Done):
+    """`deleted` are those that can be restored."""
+
+    documents: list[DocumentFacts]
+    deleted: list[DocumentFacts]
+    workflow_id: str
+
+
+class PieceReply(Reply):
+    """A chunk as it was read. The boxes, one a line, are on its page, in points from the top left."""
+
+    id: str
+    ordinal: int
+    content: str
+    page: int | None
+    line_start: int | None
+    line_end: int | None
+    boxes: list[BoxReply]
+    section: list[str]
+    entities: list[EntityReply]
+
+
+class DocumentReply(Done, DocumentFacts):
+    """A document and its first 1,000 chunks. `kind` is of the original, null when none is kept.
+
+    `lines` are some of a text original, from `first_line` on; null when it is no text.
+    """
+
+    kind: str | None
+    chunks: list[PieceReply]
+    lines: list[str] | None
+    first_line: int
+    total_lines: int | None
+    workflow_id: str
+
+
+class PageReply(Done):
+    """A page drawn as PNG; its `width` and `height` are in points, as the boxes count."""
+
+    document_id: str
+    page: int
+    pages: int
+    width: float
+    height: float
+    media_type: Literal["image/png"]
+    image_base64: str
     workflow_id: str
 
 
@@ -491,6 +687,7 @@ class AskReply(Done):
     pipeline: str
     preset: dict[str, str | int | float]
     workflow_id: str
+    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
 
 
 class ProposalCitation(Reply):
@@ -516,6 +713,7 @@ class ProposalReply(Done):
     citations: list[ProposalCitation]
     confidence: ConfidenceReply
     top_k: int = Field(alias="topK")
+    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
 
 
 class IngestReply(Done):
@@ -591,6 +789,294 @@ class JobReply(Done):
     workflow_id: str
 
 
+class SpanReply(Reply):
+    """Where characters `start` to `end` of a content stand in the document."""
+
+    start: int
+    end: int
+    page: int | None
+    line_start: int
+    line_end: int
+    bbox: BoxReply | None
+    section: list[str]
+
+
+class FoundReply(Reply):
+    """A retrieved passage. `scores` and `ranks` (from 1) are by who gave them; "final" is what it was ordered by."""
+
+    id: str
+    content: str
+    title: str
+    document_id: str
+    source: str
+    section: list[str]
+    page: int | None
+    line_start: int | None
+    line_end: int | None
+    boxes: list[BoxReply]
+    scores: dict[str, float]
+    ranks: dict[str, int]
+    found_by: list[str]
+    entities: list[EntityReply]
+    metadata: dict[str, Any]
+    parent_id: str | None
+    ordinal: int
+    spans: list[SpanReply]
+
+
+class PartReply(Reply):
+    chunk_id: str
+    lines: LinesReply | None
+
+
+class GroupReply(Reply):
+    """Passages that were consolidated. `coverage` is the share of their section that they are, 0 to 1; `parts` says on
+    which lines each of them stands.
+    """
+
+    chunk_ids: list[str]
+    parent_id: str | None
+    work_id: str | None
+    content: str
+    heading_chain: list[str]
+    score: float
+    title: str
+    document_id: str
+    source: str
+    page: int | None
+    line_start: int | None
+    line_end: int | None
+    coverage: float
+    enriched: bool
+    parts: list[PartReply]
+    spans: list[SpanReply]
+
+
+class StepReply(Reply):
+    """An account of a step that was taken."""
+
+    ms: float
+    timings: dict[str, float]
+    went_in: dict[str, Any]
+    came_out: dict[str, Any]
+    techniques: dict[str, str]
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    degraded: list[Degradation]
+    warnings: list[Advice]
+
+
+VectorStatus = Literal["no_vec", "to_vec", "vec", "vec_err"]
+NextStep = Literal["embed", "retrieve", "consolidate", "augment"]
+
+
+class QueryItem(Reply):
+    """A kept question in the list. `origin` is "workbench", or the operation that it was kept of."""
+
+    id: int
+    original_query: str
+    intent: str
+    vector_status: VectorStatus
+    has_retrieved_context: bool
+    has_clean_context: bool
+    results_count: int
+    origin: str
+    created_at: str
+    next_step: NextStep
+
+
+class QueriesReply(Done):
+    """`total` is of all that the caller may see."""
+
+    queries: list[QueryItem]
+    total: int
+    workflow_id: str
+
+
+class QueryReply(Done):
+    """A kept question with what each step made of it; a context that was not made yet is empty."""
+
+    id: int
+    original_query: str
+    expanded_queries: list[str]
+    hyde_answer: str
+    intent: str
+    entities: list[str]
+    vector_status: VectorStatus
+    retrieved_context: list[FoundReply]
+    clean_retrieval_context: list[GroupReply]
+    available_context_count: int
+    has_retrieved_context: bool
+    has_clean_context: bool
+    results_count: int
+    origin: str
+    preset: dict[str, Any]
+    steps: dict[str, StepReply]
+    next_step: NextStep
+    version: int
+    created_at: str
+    updated_at: str
+    workflow_id: str
+
+
+class QueryDeleted(Done):
+    id: int
+    deleted: Literal[True]
+    workflow_id: str
+
+
+class EmbedReply(Done):
+    message: str
+    vector_status: VectorStatus
+
+
+class RetrieveReply(Done):
+    message: str
+    chunks_retrieved: int
+
+
+class ConsolidateReply(Done):
+    message: str
+    original_count: int
+    consolidated_count: int
+
+
+class AugmentPrompt(Done):
+    prompt: str
+    context_count: int
+
+
+class AugmentReply(Done):
+    """`model` is who wrote it: a model, or a local technique."""
+
+    result_id: int
+    response_text: str
+    model: str
+
+
+class AugmentPasted(Done):
+    result_id: int
+    message: str
+
+
+class ResultItem(Reply):
+    """`model` is "" of one that was pasted."""
+
+    id: int
+    response_text: str
+    model: str
+    created_at: str
+
+
+class ResultsReply(Done):
+    results: list[ResultItem]
+    total: int
+    workflow_id: str
+
+
+class ResultReply(Done):
+    """`details` has what it was made with, and what it cost."""
+
+    id: int
+    query_id: int
+    response_text: str
+    model: str
+    details: dict[str, Any]
+    created_at: str
+    updated_at: str
+    workflow_id: str
+
+
+class PlacedReply(Reply):
+    rank: int
+    chunk_id: str
+    document_id: str
+    title: str
+    section: list[str]
+    page: int | None
+    score: float
+
+
+class RankedReply(Reply):
+    """A ranking, and the numbers of the preset that made it."""
+
+    preset: dict[str, Any]
+    ranking: list[PlacedReply]
+
+
+class MovedReply(Reply):
+    """Its ranks; null where it is not found."""
+
+    chunk_id: str
+    before: int | None
+    after: int | None
+
+
+class ReplayReply(Done):
+    """The kept ranking and the new one. `overlap_at_10` is the share of the first ten that they have in common."""
+
+    before: RankedReply
+    after: RankedReply
+    overlap_at_10: float
+    moved: list[MovedReply]
+    workflow_id: str
+
+
+class ExpansionPromptReply(Done):
+    prompt: str
+    query: str
+
+
+class ExpansionReply(Done):
+    query_id: int
+    expanded_queries: list[str]
+    hyde_answer: str
+    intent: str
+    entities: list[str]
+
+
+class ExpansionPasted(Done):
+    query_id: int
+    message: str
+
+
+class PresetReply(Reply):
+    """`numbers` are those in force, `packaged` those that we ship, `edited` where the two differ."""
+
+    name: str
+    pipeline: str
+    numbers: dict[str, str | int | float]
+    packaged: dict[str, str | int | float]
+    edited: dict[str, str | int | float]
+    description: str
+
+
+class PresetsReply(Done):
+    presets: list[PresetReply]
+
+
+class PresetSaved(Done):
+    preset: PresetReply
+
+
+class PromptReply(Reply):
+    """`wording` is the one in force, `packaged` ours."""
+
+    tag: str
+    wording: str
+    packaged: str
+    edited: bool
+
+
+class PromptsReply(Done):
+    prompts: list[PromptReply]
+
+
+class PromptSaved(Done):
+    prompt: PromptReply
+
+
 class Refusal(Reply):
     """Every answer that is not 200."""
 
@@ -607,6 +1093,12 @@ class _Requests(GenerateJsonSchema):
 
     def default_schema(self, schema: Any) -> dict[str, Any]:
         return self.generate_inner(schema["schema"]) if schema["default"] is None else super().default_schema(schema)
+
+
+def schema(request: str) -> dict[str, Any]:
+    """The JSON schema of the request model of this name, with those it is made of inside."""
+    model: type[BaseModel] = globals()[request]
+    return model.model_json_schema(schema_generator=_Requests)
 
 
 def schemas(requests: Iterable[str], replies: Iterable[str]) -> dict[str, Any]:

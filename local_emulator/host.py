@@ -5,15 +5,18 @@ empty query values, and get a body only when Content-Length says that there is o
 """
 
 import asyncio
+import base64
 import hmac
 import inspect
+import json
 import logging
 import re
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +26,7 @@ from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
+from functions.http import PRINCIPAL
 from functions.routes import OPERATIONS
 from functions.triggers import WITHIN_S
 from local_emulator.serving import served
@@ -34,6 +38,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY = 100 * 1024 * 1024  # the host's own limit
 LOOK_S = 1.0  # between two looks for long work
+ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -45,6 +50,7 @@ class Host:
     """An app's functions as a WSGI application. Holds a loop and threads until closed.
 
     With a `key`, functions that are not anonymous want it in the header x-functions-key or as `code` in the query.
+    To those `administered`, by name, it vouches for an administrator where a request names nobody, as Easy Auth would.
     `get_functions` of an app can be called once only: one host an app.
     """
 
@@ -53,6 +59,7 @@ class Host:
         app: func.FunctionApp,
         *,
         key: str | None = None,
+        administered: Collection[str] = (),
         max_body: int = MAX_BODY,
         meanwhile: Work = _nothing,
         at_end: Work = _nothing,
@@ -60,6 +67,7 @@ class Host:
         self.functions = [function for function in app.get_functions() if function.is_http_function()]
         self._routes = Map([_rule(f) for f in self.functions], strict_slashes=False, merge_slashes=False)
         self._key, self._max_body, self._at_end = key, max_body, at_end
+        self._administered = frozenset(administered)
         self._threads = ThreadPoolExecutor()
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -89,7 +97,8 @@ class Host:
             return _bare(404)
         if not self._admits(function, request):
             return _bare(401)
-        invoked = self._invoke(function, _converted(request, route_params))
+        vouched = _administrator() if function.get_function_name() in self._administered else {}
+        invoked = self._invoke(function, _converted(request, route_params, vouched))
         future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
         if failure := future.exception():
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
@@ -136,12 +145,16 @@ def _methods(function: Any) -> list[str]:
     return [method.value for method in function.get_trigger().methods or ()]
 
 
-def _converted(request: Request, route_params: Mapping[str, Any]) -> func.HttpRequest:
+def _administrator() -> Mapping[str, str]:
+    return {PRINCIPAL: base64.b64encode(json.dumps(ADMINISTRATOR).encode()).decode()}
+
+
+def _converted(request: Request, route_params: Mapping[str, Any], vouched: Mapping[str, str]) -> func.HttpRequest:
     values = {name: [value for value in given if value] for name, given in request.args.lists()}
     return func.HttpRequest(
         method=request.method,
         url=request.url,
-        headers={name.lower(): value for name, value in request.headers.items()},
+        headers={**vouched, **{name.lower(): value for name, value in request.headers.items()}},
         params={name: ",".join(given) for name, given in values.items() if given},
         route_params={name: str(value) for name, value in route_params.items()},
         body=request.get_data() if request.content_length else b"",
@@ -166,39 +179,52 @@ def running(
     *,
     port: int = 0,
     key: str | None = None,
+    administered: Collection[str] = (),
     meanwhile: Work = _nothing,
     at_end: Work = _nothing,
 ) -> Iterator[str]:
     """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
-    with closing(Host(app, key=key, meanwhile=meanwhile, at_end=at_end)) as host, served(host, port=port) as url:
+    host = Host(app, key=key, administered=administered, meanwhile=meanwhile, at_end=at_end)
+    with closing(host), served(host, port=port) as url:
         yield url
 
 
 @contextmanager
-def running_with(settings: Settings, *, port: int = 0, key: str | None = None) -> Iterator[str]:
-    """Serve our app with these settings while the block runs, and close its parts at the end."""
-    kit = bootstrap.build(settings)
-    app = function_app.build(lambda: settings, lambda: kit, public_query=settings.public_query)
-    with running(app, port=port, key=key, meanwhile=partial(work, settings, kit), at_end=kit.close) as url:
+def running_with(settings: Settings, *, port: int = 0, key: str | None = None, admin: bool = False) -> Iterator[str]:
+    """Serve our app with these settings while the block runs, and close its parts at the end.
+
+    As an `admin` everybody may do what wants that role, and is nobody elsewhere: an administrator has a user's id, and
+    what is indexed or asked under it would be seen by that user alone.
+    """
+    settings = replace(settings, trust_principal=admin or settings.trust_principal)
+    administered = [operation.name for operation in OPERATIONS if admin and operation.role]
+    parts = bootstrap.Parts(lambda: settings)
+    parts()  # what is misconfigured is told now
+    app = function_app.build(lambda: settings, parts, public_query=settings.public_query)
+    doing = partial(work, settings, parts)
+    with running(app, port=port, key=key, administered=administered, meanwhile=doing, at_end=parts.close) as url:
         yield url
 
 
-async def work(settings: Settings, kit: Kit) -> None:
+async def work(settings: Settings, get_kit: Callable[[], Kit]) -> None:
     """Do long work, as it comes: what a message in the queue and the timer do on Azure."""
     from functions import jobs  # loads the ingestion
 
+    async def drain() -> None:
+        await jobs.drain(settings, get_kit(), within_s=WITHIN_S)
+
     while True:
-        (failure,) = await asyncio.gather(jobs.drain(settings, kit, within_s=WITHIN_S), return_exceptions=True)
+        (failure,) = await asyncio.gather(drain(), return_exceptions=True)
         if failure:
             logger.error("the worker failed", exc_info=failure)
         await asyncio.sleep(LOOK_S)
 
 
-def serve(settings: Settings, *, port: int = 7071, key: str | None = None) -> None:
+def serve(settings: Settings, *, port: int = 7071, key: str | None = None, admin: bool = False) -> None:
     """Serve our app with these settings until SIGINT or SIGTERM, and say on the way in what there is to call."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), running_with(settings, port=port, key=key) as url:
+    with suppress(KeyboardInterrupt), running_with(settings, port=port, key=key, admin=admin) as url:
         print(_welcome(url, settings, key), flush=True)
         threading.Event().wait()
     print("stopped")
@@ -210,5 +236,11 @@ def _welcome(url: str, settings: Settings, key: str | None) -> str:
     question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""
     where = settings.data_dir.resolve() if settings.data_dir else "memory only: gone when this stops"
     return "\n".join(
-        [*routes, f"data: {where}", f"try:  curl -s {url}/api/consult_rag{header} {question}", "Ctrl-C stops"]
+        [
+            *routes,
+            f"data: {where}",
+            f"pages: {url}/rag",
+            f"try:  curl -s {url}/api/consult_rag{header} {question}",
+            "Ctrl-C stops",
+        ]
     )

@@ -23,6 +23,7 @@ from rag_core import prompts
 from rag_core.errors import RagError
 from rag_core.ingestion.text import count_tokens, decode, encode
 from rag_core.ports import LLM, Embedder, Prompt, Reply
+from rag_core.prompts import augmentation
 
 T = TypeVar("T")
 
@@ -155,6 +156,8 @@ def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
     """The prompt of ours that these messages are, with its inputs read back from the user message."""
     said = {message["role"]: message["content"] for message in messages}
     system, user = said.get("system", ""), said.get("user", "")
+    if (read := augmentation.read_back(f"{system}\n\n{user}")) is not None:
+        return Prompt(augmentation.TASK, system, user, read)
     inputs = _data(user)
     if system not in _tasks() or not isinstance(inputs, dict):
         raise Refused(501, "No chat model is here: only this project's own prompts are answered.", param="messages")

@@ -7,12 +7,13 @@ from itertools import product
 from secrets import choice
 from typing import get_args
 
-from rag_core import presets, service
+from rag_core import presets, service, sources
 from rag_core.errors import Conflict, InvalidRequest, NotFound
 from rag_core.graph import Operation, explore
 from rag_core.index import Index
+from rag_core.ingestion.indexing import Limits
 from rag_core.kit import Kit
-from rag_core.model import ANY_ENTITY, Chunk, Document, Entity, Filter, Query, Scope, SearchType, Span
+from rag_core.model import ANY_ENTITY, Chunk, Document, Entity, Filter, Query, Scope, SearchType, Span, Work
 from rag_core.ports import ChunkStore, Probe
 from rag_core.run import Run
 
@@ -20,6 +21,7 @@ LIMIT = 100
 TYPE = "canary"  # of the planted entities
 FIELDS = (ANY_ENTITY, TYPE, "title", "source", "document_id", "page")
 REFUSALS = (NotFound, InvalidRequest, Conflict)  # answers too: what they say is searched
+LIMITS = Limits(max_upload_bytes=1024, parse_timeout_s=10.0)  # of what is planted
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ async def isolation(kit: Kit, *, only: Sequence[str] = ()) -> tuple[Path, ...]:
         tried = [await _tried(name, way, order, kit) for name, way in WAYS.items() if not only or name in only]
         return *tried, moved, await _kept(canaries, kit.index.store)
     finally:
-        await _removed(canaries, readers, kit.index.store)
+        await _removed(canaries, readers, kit)
 
 
 def _canaries() -> list[Canary]:
@@ -151,7 +153,10 @@ async def _side_channel(canaries: Sequence[Canary], kit: Kit) -> Path:
 
 async def _plant(canary: Canary, kit: Kit) -> None:
     for id in canary.ids:
-        await kit.index.add(_document(id, canary), [_chunk(id, canary)], canary.scope)
+        document, chunk = _document(id, canary), _chunk(id, canary)
+        await kit.index.add(document, [chunk], canary.scope)
+        if kit.keep_originals:
+            await kit.archive.save_work(_work(document, chunk))
     await kit.index.store.delete(canary.ids[2], canary.scope)
 
 
@@ -182,6 +187,12 @@ def _chunk(id: str, canary: Canary) -> Chunk:
     )
 
 
+def _work(document: Document, chunk: Chunk) -> Work:
+    data = chunk.content.encode()
+    known = document.title, document.source, "text", document.content_hash
+    return Work(document.id, document.workflow_id, *known, data)
+
+
 def _title(canary: Canary) -> str:
     return f"Valves of {canary.hidden}"
 
@@ -198,11 +209,12 @@ async def _kept(canaries: Sequence[Canary], store: ChunkStore) -> Path:
     return Path("own documents", len(canaries), tuple(wrong))
 
 
-async def _removed(canaries: Sequence[Canary], readers: Sequence[Reader], store: ChunkStore) -> None:
+async def _removed(canaries: Sequence[Canary], readers: Sequence[Reader], kit: Kit) -> None:
     """Also what a reader has put under another's id."""
     for scope, canary in product((reader.scope for reader in readers), canaries):
         for id in canary.ids:
-            await store.purge(id, scope)
+            await kit.index.store.purge(id, scope)
+            await kit.archive.remove_work(id, scope.workflow_id)
 
 
 def _search(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
@@ -284,6 +296,28 @@ def _summary(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
     return (service.summarize(id, reader.scope, kit, Run()) for id in reader.ids)
 
 
+def _listed(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    return (sources.listed(scope, kit, Run()) for scope in _scopes(reader))
+
+
+def _source(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    """What was read, and the lines as they came."""
+    tried = product(reader.ids, _scopes(reader))
+    return (sources.view(id, scope, kit, Run(), LIMITS) for id, scope in tried)
+
+
+def _page(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    """A text has none, which only who sees the document is told."""
+    return (_drawn(id, canary, reader.scope, kit) for canary in reader.others for id in canary.ids)
+
+
+async def _drawn(id: str, canary: Canary, scope: Scope, kit: Kit) -> object:
+    try:
+        return await sources.page(id, 1, scope, kit, Run(), LIMITS), canary.hidden
+    except NotFound as refusal:
+        return refusal.code, refusal.code != "document_not_found" and canary.hidden
+
+
 def _citations(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
     text = " ".join(f"The {canary.known} valve opens at 7 bar." for canary in reader.others)
     return (service.cite(text, scope, kit, Run()) for scope in _scopes(reader))
@@ -361,6 +395,9 @@ WAYS: Mapping[str, Way] = {
     "consult": _consult,
     "ask": _ask,
     "summary": _summary,
+    "listed": _listed,
+    "source": _source,
+    "page": _page,
     "citations": _citations,
     "graph": _graph,
     "save_summary": _save_summary,

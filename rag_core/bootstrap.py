@@ -1,6 +1,8 @@
 """The only file that knows which adapter fills which slot. Adapters are imported when first chosen."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -11,7 +13,21 @@ from rag_core.current import Place
 from rag_core.errors import Misconfigured
 from rag_core.index import Index
 from rag_core.kit import Kit, NoBell, NoLayout, NoWeb
-from rag_core.ports import LLM, Audit, Bell, Cache, ChunkStore, Embedder, Jobs, Layout, Rebuild, Redactor, Reranker, Web
+from rag_core.ports import (
+    LLM,
+    Archive,
+    Audit,
+    Bell,
+    Cache,
+    ChunkStore,
+    Embedder,
+    Jobs,
+    Layout,
+    Rebuild,
+    Redactor,
+    Reranker,
+    Web,
+)
 from rag_core.settings import DEFAULTS, Settings
 from rag_core.stages.abbreviate import Glossary, read, shipped
 
@@ -21,7 +37,7 @@ if TYPE_CHECKING:
     from rag_core.stores.azure_search import AzureSearchStore
     from rag_core.stores.postgres import PostgresStore
 
-CACHE, QUERIES_LOG = "cache.sqlite3", "queries_log.sqlite3"
+CACHE, ARCHIVE = "cache.sqlite3", "archive.sqlite3"
 JOBS = "jobs.sqlite3"  # of long work
 OUTBOX = "outbox.sqlite3"  # of the chunks that Azure AI Search has not taken yet
 NAMES = {  # the setting that names a provider's embedding model, where it is not `embedding_model`
@@ -40,24 +56,54 @@ def build(settings: Settings) -> Kit:
     """
     reranker = local_reranker(settings)
     embedder = _embedder(settings)
+    archive, audit = _kept(settings)
     return Kit(
         index=Index(_store(settings, embedder), embedder),
         llm=_llm(settings, reranker),
         reranker=reranker,
+        larger=_larger(settings),
         layout=_layout(settings),
         redactor=_redactor(settings),
         cache=_cache(settings),
-        audit=_audit(settings),
+        audit=audit,
+        archive=archive,
         web=_web(settings),
         jobs=_jobs(settings),
         bell=_bell(settings),
+        keep_originals=settings.keep_originals,
         glossary=_glossary(settings),
     )
 
 
 def in_memory(settings: Settings = DEFAULTS) -> Kit:
     """The local parts over a store that ends with the process (the InMemoryVectorStore of S1-36)."""
-    return build(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None))
+    return build(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None, archive_url=None))
+
+
+class Parts:
+    """The parts for some settings, asked for before each request, and built by the first.
+
+    When `rag reindex` has switched to another index, or back, the next request gets that one; those under way keep
+    theirs, which is closed when the last of them lets it go.
+    """
+
+    def __init__(self, get_settings: Callable[[], Settings]) -> None:
+        self._get_settings, self._place = get_settings, Place()
+        self._kit: Kit | None = None
+
+    def __call__(self) -> Kit:
+        settings = self._get_settings()
+        place = _place(settings)
+        if self._kit is None:
+            self._kit = build(settings)
+        elif place != self._place:
+            self._kit = replace(self._kit, index=index_at(settings, place))
+        self._place = place
+        return self._kit
+
+    async def close(self) -> None:
+        if self._kit:
+            await self._kit.close()
 
 
 async def setup(settings: Settings) -> str:
@@ -143,7 +189,7 @@ def _embedded(settings: Settings) -> ChunkStore:
             "set the one, or pip install 'azure-rag[local]' for the other",
             field="AZURE_SEARCH_ENDPOINT",
         ) from lacking
-    return EmbeddedStore(settings.data_dir and settings.data_dir / _place(settings).folder)
+    return EmbeddedStore() if settings.data_dir is None else _store_at(_place(settings), settings.data_dir)
 
 
 def _place(settings: Settings) -> Place:
@@ -226,9 +272,13 @@ def rebuild(settings: Settings, place: Place, embedder: Embedder) -> Rebuild:
 
 def index_at(settings: Settings, place: Place) -> Index:
     """The index of a place, whether it is the current one or not."""
+    return Index(_store_at(place, data_dir(settings)), embedder_at(place, settings))
+
+
+def _store_at(place: Place, data: Path) -> ChunkStore:
     from rag_core.stores.embedded import EmbeddedStore
 
-    return Index(EmbeddedStore(data_dir(settings) / place.folder), embedder_at(place, settings))
+    return EmbeddedStore(data / place.folder, current=partial(current.is_current, data, place))
 
 
 def _named(profile_name: str, settings: Settings) -> str | None:
@@ -255,6 +305,16 @@ def _llm(settings: Settings, reranker: Reranker) -> LLM:
 
     chosen, key = profile(settings)
     return OpenAIChat(chosen, key=key)
+
+
+def _larger(settings: Settings) -> LLM | None:
+    """The full chat model, where one is named and models are asked at all."""
+    if settings.full_model is None or provider(settings) == "local":
+        return None
+    from rag_core.providers.openai import OpenAIChat
+
+    chosen, key = profile(settings)
+    return OpenAIChat(replace(chosen, chat_model=settings.full_model), key=key)
 
 
 def profile(settings: Settings) -> tuple["Profile", str | None]:
@@ -300,10 +360,12 @@ def _cache(settings: Settings) -> Cache:
     return RedisCache(settings.redis_url, secret)
 
 
-def _audit(settings: Settings) -> Audit:
-    from rag_core.stores.queries_log import QueriesLog
+def _kept(settings: Settings) -> tuple[Archive, Audit]:
+    """The archive and the log of queries, in one database."""
+    from rag_core.stores.archive import Database, QueriesLog, SqlArchive
 
-    return QueriesLog(settings.data_dir and settings.data_dir / QUERIES_LOG)
+    database = Database(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE))
+    return SqlArchive(database), QueriesLog(database)
 
 
 def _web(settings: Settings) -> Web:
@@ -326,6 +388,11 @@ def _glossary(settings: Settings) -> Glossary:
 
 
 def _jobs(settings: Settings) -> Jobs:
+    """In the host's storage account, where there is one: all instances of the app share it."""
+    if settings.jobs_storage:
+        from rag_core.ingestion.azure_jobs import AzureJobs
+
+        return AzureJobs(settings.jobs_storage)
     from rag_core.ingestion.jobs import JobTable
 
     return JobTable(settings.data_dir and settings.data_dir / JOBS)

@@ -29,7 +29,7 @@ ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the questio
     429: errors.Unavailable,
 }
 
-Kits = dict[Settings, Kit]
+Kits = dict[Settings, bootstrap.Parts]
 _kits: WeakKeyDictionary[asyncio.AbstractEventLoop, Kits] = WeakKeyDictionary()  # clients belong to a loop
 
 
@@ -172,8 +172,8 @@ def _degraded(function: str, why: str | None) -> list[dict[str, str]]:
 def _kit(said: Settings) -> Kit:
     kits = _kits.setdefault(asyncio.get_running_loop(), {})
     if said not in kits:
-        kits[said] = bootstrap.build(said)
-    return kits[said]
+        kits[said] = bootstrap.Parts(lambda: said)
+    return kits[said]()
 
 
 def _conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:

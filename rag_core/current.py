@@ -52,6 +52,10 @@ def read(data_dir: Path) -> Places:
     return found
 
 
+def is_current(data_dir: Path, place: Place) -> bool:
+    return read(data_dir).current == place
+
+
 def switch(data_dir: Path, to: Place) -> Places:
     """Make `to` the current index, in one durable step: a kill leaves either the one or the other."""
     _require(data_dir, to)

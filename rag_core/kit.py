@@ -1,6 +1,7 @@
 """Every part a pipeline may reach for; every slot is filled, with a null object where nothing is configured."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +106,9 @@ class NoArchive:
     async def configs(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
+    async def descriptions(self) -> Mapping[str, str]:
+        return {}
+
     async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
         raise _no_archive()
 
@@ -117,11 +121,17 @@ class NoArchive:
     async def work(self, document_id: str, workflow_id: str) -> Work | None:
         return None
 
+    async def works(self, workflow_id: str) -> Mapping[str, str]:
+        return {}
+
     async def save_work(self, work: Work) -> None:
         """Nothing is kept."""
 
     async def remove_work(self, document_id: str, workflow_id: str) -> None:
         """There is nothing to remove."""
+
+    async def forget(self, document_id: str, workflow_id: str) -> None:
+        """There is nothing to forget."""
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -159,8 +169,9 @@ class NoJobs:
     async def claim(self) -> Lease | None:
         return None
 
-    async def supersede(self, document_id: str, scope: Scope) -> None:
+    def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
         """Nothing is under way."""
+        return nullcontext()
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -170,7 +181,7 @@ class NoJobs:
 class NoBell:
     """Wakes nobody: the worker looks for work by itself."""
 
-    async def ring(self, job_id: str) -> None:
+    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
         """Nobody listens."""
 
     async def close(self) -> None:
@@ -179,11 +190,13 @@ class NoBell:
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """The parts. `llm` may be a local stand-in: its replies say so."""
+    """The parts. `llm` may be a local stand-in: its replies say so. `larger` is the full chat model, where it is
+    another than `llm` (S0-70)."""
 
     index: Index
     llm: LLM
     reranker: Reranker
+    larger: LLM | None = None
     layout: Layout = NoLayout()
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()
@@ -192,7 +205,12 @@ class Kit:
     web: Web = NoWeb()
     jobs: Jobs = NoJobs()
     bell: Bell = NoBell()
+    keep_originals: bool = True  # documents as they came are kept in the archive
     glossary: Mapping[str, str] = field(default_factory=dict)  # what an abbreviation means, by its letters folded
+
+    @property
+    def full(self) -> LLM:
+        return self.larger or self.llm
 
     async def close(self) -> None:
         for part in (

@@ -11,17 +11,31 @@ async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: b
     """Take a document out of everything at once, to be restored; with `purge`, live or deleted, for good.
 
     Answers that quote it are not given again either way: what is remembered goes by the state of the documents. A
-    purge forgets all of them, for their bytes.
+    purge forgets all of them, for their bytes, and the document as it came, and what kept questions quote of it.
 
     Raises:
         NotFound: there is no such document, or it is not the caller's.
     """
-    store = kit.index.store
-    way = store.purge if purge else store.delete
-    if not await run.step("purge" if purge else "delete", way(document_id, scope)):
-        raise _not_found()
+    gone = await run.step("delete", kit.index.store.delete(document_id, scope))
     if purge:
-        await run.step("forget", kit.cache.clear())
+        await run.step("purge", _purge(document_id, scope, kit, gone=gone))
+    elif not gone:
+        raise _not_found()
+
+
+async def _purge(document_id: str, scope: Scope, kit: Kit, *, gone: bool) -> None:
+    """The index last: as long as anything else could not be removed, there is a deleted document to be purged again."""
+    if not gone and not await _deleted(document_id, scope, kit.index):
+        raise _not_found()
+    await kit.archive.forget(document_id, scope.workflow_id)
+    await kit.cache.clear()
+    await kit.index.store.purge(document_id, scope)
+
+
+async def _deleted(document_id: str, scope: Scope, index: Index) -> bool:
+    """Whether it is the scope's own: groups read what is deleted, the owner removes it."""
+    found = (document for document in await index.store.deleted(scope) if document.id == document_id)
+    return any(document.user_id in (None, scope.user_id) for document in found)
 
 
 async def restore(document_id: str, scope: Scope, index: Index, run: Run) -> None:

@@ -261,6 +261,8 @@ class Query:
     `rrf_k` is the constant of fusion; an answer is made from the best `top_n` passages, of at most `context_tokens`.
     Of the classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
     `relevance_min`, and brings `neighbours` on each side; below `confidence_min` an answer is not written but quoted.
+    Of the workbench: a passage gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap`
+    lines apart become one, which has at least `coverage_min` of its lines and `context_min_chars`.
     """
 
     text: str
@@ -283,6 +285,11 @@ class Query:
     neighbours: int
     relevance_min: float
     confidence_min: float
+    entity_boost: float
+    intent_boost: float
+    line_gap: int
+    coverage_min: float
+    context_min_chars: int
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
 
@@ -537,3 +544,14 @@ class Work:
     kind: str
     content_hash: str
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A page (from 1) of so many, as PNG; `width` and `height` are the page's own, in points as a `Box` has them."""
+
+    page: int
+    pages: int
+    width: float
+    height: float
+    png: bytes

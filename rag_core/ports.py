@@ -1,6 +1,7 @@
 """What the domain needs from outside, as protocols: stores and providers fill them, `bootstrap` chooses."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,7 +41,7 @@ class Probe:
 class Prompt:
     """A request to a chat model.
 
-    `task` is the template's name ("query_expansion", "hyde", "rerank", "summary"), `inputs` the values that
+    `task` is the template's name ("query_expansion", "rerank", "summary"), `inputs` the values that
     filled it: a local technique works from these. `schema` is the JSON schema of the reply, if it has one.
     """
 
@@ -52,6 +53,11 @@ class Prompt:
     max_tokens: int = 512
     temperature: float = 0.0
     top_p: float | None = None  # None: the provider's own
+
+    @property
+    def text(self) -> str:
+        """All that is sent, as one text to be shown or pasted into a chat."""
+        return f"{self.system}\n\n{self.user}" if self.system else self.user
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +215,10 @@ class Archive(Protocol):
         """The presets that were edited, by name: only the numbers that were (`rag_config`)."""
         ...
 
+    async def descriptions(self) -> Mapping[str, str]:
+        """What was said of each edited preset, by name; "" where nothing was."""
+        ...
+
     async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
         """None takes the edit back."""
         ...
@@ -225,11 +235,23 @@ class Archive(Protocol):
         """Not scoped to a user: ask the store first whether the document may be seen."""
         ...
 
+    async def works(self, workflow_id: str) -> Mapping[str, str]:
+        """The content hashes of a workflow's works by document id, whoever may see them."""
+        ...
+
     async def save_work(self, work: Work) -> None:
         """In place of the document's earlier one."""
         ...
 
     async def remove_work(self, document_id: str, workflow_id: str) -> None: ...
+    async def forget(self, document_id: str, workflow_id: str) -> None:
+        """Remove the work of a document that is purged, and what questions of anyone in the workflow quote of it.
+
+        Of a question that ever named it, as a "document_id" or among "document_ids" in its contexts, its steps or the
+        details of its results, that is the contexts, the HyDE answer, the steps' accounts and the results.
+        """
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -282,11 +304,17 @@ class Lease(Protocol):
         ...
 
     async def publish(self, document_id: str) -> None:
-        """Ask right before the document is written: what came for it earlier is then not done any more."""
+        """Ask right before the document is written: what came for it earlier is then in no other worker's hands."""
         ...
 
-    async def words_only(self) -> None: ...
-    async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job: ...
+    async def words_only(self) -> None:
+        """It is in the index by its words: what came for it earlier ends."""
+        ...
+
+    async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job:
+        """It is in the index: what came for it earlier ends too."""
+        ...
+
     async def give_back(self) -> Job:
         """Leave it to another, at once; this was no attempt."""
         ...
@@ -296,7 +324,7 @@ class Lease(Protocol):
         ...
 
     async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        """Time will not put it right: nothing is kept but the reason."""
+        """Time will not put it right. Of a job that ended, so or otherwise, only what is told of it is kept."""
         ...
 
 
@@ -321,8 +349,12 @@ class Jobs(Protocol):
         """The next job that is due, also one whose worker was killed; None when there is nothing to do."""
         ...
 
-    async def supersede(self, document_id: str, scope: Scope) -> None:
-        """End what is under way for a document, and keep no byte of it: it is changed or removed by other means."""
+    def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
+        """While the block changes or removes a document by other means, what is under way for it is in nobody's hands.
+
+        It ends with the block, and no byte of it is kept. When the block raises, it goes on as if nothing had been.
+        What is added meanwhile came later and is left alone.
+        """
         ...
 
     async def close(self) -> None: ...
@@ -331,7 +363,7 @@ class Jobs(Protocol):
 class Bell(Protocol):
     """Wakes a worker. What it says is a hint: the jobs are the truth, and a call that is lost loses nothing."""
 
-    async def ring(self, job_id: str) -> None:
+    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
         """Raises Unavailable."""
         ...
 

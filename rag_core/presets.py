@@ -35,6 +35,11 @@ class Preset:
     neighbours: int = 0
     relevance_min: float = 0.0
     confidence_min: float = 0.0
+    entity_boost: float = 0.0
+    intent_boost: float = 0.0
+    line_gap: int = 7  # S0-57
+    coverage_min: float = 0.5  # S0-58
+    context_min_chars: int = 350  # S0-60
 
     def query(self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()) -> Query:
         """The question with these numbers."""
@@ -63,6 +68,17 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             Preset("pages", "standard", how="vector", top_k=5, captions=0, answers=0),  # S3-17
             # S2-38, S2-40; the largest top_k of 20 different texts, each of which stands once for each of three stages
             Preset("proposals", "standard", how="vector", top_k=5, candidates=60, captions=0, answers=0),
+            Preset(
+                "workbench",
+                "advanced",
+                top_k=15,  # S0-51
+                rewordings=3,
+                imaginings=1,
+                semantic=SEMANTIC,
+                candidates=50,  # of each leg: what ten probes find is pooled
+                entity_boost=0.2,  # as the classical pipeline's, docs/workbench.md
+                intent_boost=0.1,
+            ),
             Preset(
                 "classical",
                 "classical",
@@ -97,9 +113,11 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "context_tokens": (100, 32_000),
         "context_chars": (0, 4000),
         "neighbours": (0, 3),
+        "line_gap": (0, 100),
+        "context_min_chars": (0, 4000),
     }
 )
-SHARES = ("relevance_min", "confidence_min")  # from 0 to 1
+SHARES = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # from 0 to 1
 
 FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}

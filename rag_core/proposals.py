@@ -7,8 +7,8 @@ from rag_core import service
 from rag_core.ingestion.indexing import chunk_id
 from rag_core.ingestion.proposals import STAGES
 from rag_core.kit import Kit
-from rag_core.model import Answer, Chunk, Citation, Filter, Scope
-from rag_core.presets import resolve
+from rag_core.model import Answer, Chunk, Citation, Filter, Query, Scope
+from rag_core.presets import Preset, resolve
 from rag_core.run import Run
 
 MOST = 20  # S2-38
@@ -25,9 +25,7 @@ async def ask(
     """
     if top_k > MOST:
         run.warn("top_k_capped", f"topK is at most {MOST}: {MOST} passages were asked for")
-    preset = resolve("proposals", top_k=min(top_k, MOST), top_n=min(top_k, MOST))
-    conditions = [Filter(f"metadata.{name}", "in", tuple(values)) for name, values in allowed.items() if values]
-    query = preset.query(text, scope, filters=conditions)
+    query, preset = meant(text, scope, top_k=top_k, allowed=allowed)
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
     twins = await run.attempt(
         "stages",
@@ -36,6 +34,13 @@ async def ask(
         fallback="cited at the stage that was found only",
     )
     return answer, _at_each_stage(answer, twins, allowed)
+
+
+def meant(text: str, scope: Scope, *, top_k: int, allowed: Allowed) -> tuple[Query, Preset]:
+    """The question that is put to the index, and the preset that it has its numbers of."""
+    preset = resolve("proposals", top_k=min(top_k, MOST), top_n=min(top_k, MOST))
+    conditions = [Filter(f"metadata.{name}", "in", tuple(values)) for name, values in allowed.items() if values]
+    return preset.query(text, scope, filters=conditions), preset
 
 
 def _of_all_stages(answer: Answer, scope: Scope) -> Iterator[str]:

@@ -130,7 +130,12 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
 
 def noting(kit: Kit, run: Run) -> Kit:
     """The same parts, with the diary told who really did a step."""
-    return replace(kit, llm=_NotedLLM(kit.llm, run), reranker=_NotedReranker(kit.reranker, run))
+    return replace(
+        kit,
+        llm=_NotedLLM(kit.llm, run),
+        larger=_NotedLLM(kit.full, run),
+        reranker=_NotedReranker(kit.reranker, run),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,12 @@ from rag_core.errors import Misconfigured
 
 PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
 REWORDINGS = 2  # of a question, as in advanced
+AZURITE = (  # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is everybody's
+    "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
+    "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
+    "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;"
+    "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;"
+)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -36,6 +42,7 @@ class Settings:
     azure_search_key: str | None = field(default=None, repr=False)
     azure_search_index: str = "rag-chunks"
     postgres_url: str | None = field(default=None, repr=False)  # may hold a password
+    archive_url: str | None = field(default=None, repr=False)  # may hold a password
 
     llm_provider: str = "auto"
     azure_openai_endpoint: str | None = None
@@ -46,6 +53,7 @@ class Settings:
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
     chat_model: str | None = None
+    full_model: str | None = None  # of the same provider
     embedding_model: str | None = None
     embedding_dimensions: int | None = None
     gemini_api_key: str | None = field(default=None, repr=False)
@@ -85,6 +93,9 @@ class Settings:
     proposals_timeout_s: float = 30.0  # S2-45
     public_query: bool = False
 
+    keep_originals: bool = True
+    keep_runs: bool = False
+
     functions_url: str | None = None
     functions_key: str | None = field(default=None, repr=False)
 
@@ -104,7 +115,7 @@ class Settings:
 DEFAULTS = Settings()
 SECRETS = frozenset(
     {name for name in Settings.__dataclass_fields__ if name.endswith("_key")}
-    | {"redis_url", "jobs_storage", "proposals_source", "postgres_url"}
+    | {"redis_url", "jobs_storage", "proposals_source", "postgres_url", "archive_url"}
 )
 
 
@@ -126,6 +137,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
         azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),
         postgres_url=_postgres(values, "POSTGRES_URL"),
+        archive_url=_postgres(values, "ARCHIVE_URL"),
         llm_provider=_one_of(values, "RAG_LLM_PROVIDER", PROVIDERS),
         azure_openai_endpoint=_url(values, "AZURE_OPENAI_ENDPOINT"),
         azure_openai_key=values.get("AZURE_OPENAI_API_KEY"),
@@ -135,6 +147,7 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         openai_api_key=values.get("OPENAI_API_KEY"),
         openai_base_url=_url(values, "OPENAI_BASE_URL"),
         chat_model=values.get("OPENAI_CHAT_MODEL"),
+        full_model=values.get("RAG_FULL_MODEL"),
         embedding_model=values.get("OPENAI_EMBEDDING_MODEL"),
         embedding_dimensions=_dimensions(values, "RAG_EMBEDDING_DIMENSIONS"),
         gemini_api_key=values.get("GEMINI_API_KEY"),
@@ -166,6 +179,8 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
         proposals_top_k=int(_number(values, "RAG_TOP_K", DEFAULTS.proposals_top_k, 1, 20)),
         proposals_timeout_s=_number(values, "RAG_TIMEOUT_MS", 30_000, 1000, 230_000) / 1000,
         public_query=_one_of(values, "RAG_PUBLIC_QUERY", ("0", "1")) == "1",
+        keep_originals=_one_of(values, "RAG_KEEP_ORIGINALS", ("1", "0")) == "1",
+        keep_runs=_one_of(values, "RAG_KEEP_RUNS", ("0", "1")) == "1",
         functions_url=_url(values, "RAG_FUNCTIONS_URL"),
         functions_key=values.get("RAG_FUNCTIONS_KEY"),
     )
@@ -240,7 +255,8 @@ def _queues(values: Mapping[str, str], name: str) -> str | None:
     """The host's own storage account: the address of its queues, or its connection string."""
     account = values.get(f"{name}__accountName")
     address = account and f"https://{account}.queue.core.windows.net"
-    return values.get(f"{name}__queueServiceUri") or address or values.get(name)
+    said = values.get(f"{name}__queueServiceUri") or address or values.get(name)
+    return AZURITE if said == "UseDevelopmentStorage=true" else said
 
 
 def _redis(values: Mapping[str, str], name: str) -> str | None:

@@ -71,7 +71,8 @@ class ObedientLLM:
         words = [prompt.system if verb == "repeat" else said for verb, said in orders if verb in ("say", "repeat")]
         match prompt.task:
             case "query_expansion":
-                return json.dumps({"queries": words or ["another"], "workflow_id": "other", "filters": {}})
+                said = {"queries": words or ["another"], "hyde": " ".join(words), "workflow_id": "other", "filters": {}}
+                return json.dumps(said)
             case "rerank":
                 return json.dumps({"scores": [10] * 50, "workflow_id": "other"})
             case "answer":

@@ -11,7 +11,8 @@ from local_emulator.search_service import SearchService, running
 from rag_core.audit import isolation
 from rag_core.errors import RagError
 from rag_core.index import Index
-from rag_core.model import Facet, Scope
+from rag_core.model import Facet, Scope, Work
+from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder, kit
@@ -89,12 +90,30 @@ async def test_a_store_that_forgets_the_scope_in_one_place_is_found_out(method: 
     ("path", "method"),
     [
         *(("consult", "search"), ("consult", "facets"), ("ask", "search"), ("citations", "search")),
-        *(("summary", "document"), ("graph", "facets")),
+        *(("summary", "document"), ("graph", "facets"), ("listed", "documents"), ("listed", "deleted")),
+        *(("source", "document"), ("page", "document")),
     ],
 )
 async def test_what_a_store_forgets_is_seen_through_the_services_too(path: str, method: str) -> None:
     found = await isolation(kit(Index(Forgetful(EmbeddedStore(None), method), ConceptEmbedder())), only=[path])
     assert found[0].leaks
+
+
+async def test_originals_are_planted_tried_and_removed_too() -> None:
+    """S0-93, S3-15: the archive is nobody's, so the store has to say who may see."""
+    planted = list[Work]()
+
+    class Watched(SqlArchive):
+        async def save_work(self, work: Work) -> None:
+            planted.append(work)
+            await super().save_work(work)
+
+    archive = Watched(Database(None))
+    watched = replace(kit(Index(EmbeddedStore(None), ConceptEmbedder())), archive=archive)
+    found = await isolation(watched, only=["listed", "source", "page"])
+    assert ([path.name for path in found if path.leaks], len(planted)) == ([], 12)
+    assert [await archive.works(work.workflow_id) for work in planted] == [{}] * 12
+    await archive.close()
 
 
 async def test_what_was_planted_is_removed_also_when_the_audit_fails() -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import audit, bootstrap
+from rag_core import audit, bootstrap, lifecycle
 from rag_core.cli import main
+from rag_core.model import SavedQuery, Scope
 from rag_core.providers.cache import EmbeddedCache
+from rag_core.run import Run
+from rag_core.settings import Settings
 
 
 @pytest.fixture
@@ -98,3 +101,20 @@ def test_the_audit_names_a_leak_and_fails(
     monkeypatch.setattr("rag_core.stores.embedded.filters.reads_as", lambda scope: ("*", "user:ann", "user:bob"))
     assert main(["audit", "isolation", *data]) == 1
     assert "documents: audit-" in capsys.readouterr().out
+
+
+async def test_a_purge_takes_the_text_out_of_kept_questions_and_a_deletion_does_not(data: list[str]) -> None:
+    """S3-16, (RELIABILITY C21): it may come back until it is purged; then no byte of it stays in the archive either."""
+    path, scope = Path(data[1]) / bootstrap.ARCHIVE, Scope("default")
+    kit = bootstrap.build(Settings(data_dir=path.parent, models_dir=path.parent / "none"))
+    (document,) = await kit.index.store.documents(scope)
+    quoted = ({"document_id": document.id, "content": "The relief valve opens at 7 bar."},)
+    kept = await kit.archive.add(SavedQuery(0, "", "At what pressure?", retrieved_context=quoted), scope)
+    await lifecycle.delete(document.id, scope, kit, Run())
+    assert await kit.archive.query(kept.id, scope) == kept
+    await lifecycle.delete(document.id, scope, kit, Run(), purge=True)
+    left = await kit.archive.query(kept.id, scope)
+    assert left
+    assert (left.original_query, left.retrieved_context) == ("At what pressure?", None)
+    assert b"opens at 7 bar" not in path.read_bytes()
+    await kit.close()

@@ -33,14 +33,15 @@ ALLOWED: dict[str, set[str]] = {
     "graph": NOUNS | {"index"},
     "lifecycle": NOUNS | {"index", "kit", "run"},
     "proposals": DOMAIN | {"service", "ingestion"},
-    "audit": DOMAIN | {"service", "graph", "lifecycle", "ingestion", "reply"},
+    "audit": DOMAIN | {"service", "graph", "lifecycle", "ingestion", "reply", "sources"},
     "styles": {"model"},
+    "sources": NOUNS | {"kit", "run", "ingestion"},
     "reply": {"model", "run", "presets", "styles"},
     "agent": DOMAIN | {"service", "reply", "styles"},
     "engine": DOMAIN | {"service", "ingestion", "styles"},
     "ingestion": NOUNS | {"index", "kit", "run", "providers.retrying"},
     "stores": NOUNS | {"rankings", "run", "current", "providers.retrying"},
-    "providers": NOUNS | {"run", "telemetry", "extractive", "ingestion.text"},
+    "providers": NOUNS | {"run", "telemetry", "extractive", "ingestion.text", "ingestion.enrich", "stages.intent"},
     "reindex": NOUNS,
     "current": {"errors"},
     "settings": {"errors"},
@@ -49,11 +50,26 @@ ALLOWED: dict[str, set[str]] = {
     "bootstrap": NOUNS
     | {"index", "kit", "settings", "choices", "current", "stores", "providers", "ingestion"}
     | {"stages.abbreviate", "stages.redact"},
+    "notebook": DOMAIN | {"prompts", "stages", "workbench", "settings", "bootstrap"},
+    "workbench": DOMAIN | {"prompts", "stages", "pipelines", "service", "ingestion", "reply", "styles"},
     "cli": DOMAIN
-    | {"audit", "lifecycle", "service", "graph", "ingestion", "settings", "choices", "bootstrap", "reply", "styles"}
+    | {
+        "workbench",
+        "audit",
+        "lifecycle",
+        "service",
+        "graph",
+        "ingestion",
+        "settings",
+        "choices",
+        "bootstrap",
+        "reply",
+        "styles",
+    }
     | {"current", "reindex"},
 }
 FUNCTIONS_MAY = DOMAIN | {
+    "sources",
     "proposals",
     "lifecycle",
     "service",
@@ -62,11 +78,16 @@ FUNCTIONS_MAY = DOMAIN | {
     "settings",
     "reply",
     "styles",
+    "workbench",
 }  # no store, no provider, no bootstrap
 ADAPTERS = ("rag_core/stores/", "rag_core/providers/", "rag_core/ingestion/")
 VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know whom
     "opentelemetry": ("rag_core/telemetry.py",),
-    "azure": ("functions/http.py", "functions/triggers.py", "function_app.py", "local_emulator/"),
+    "azure": (
+        *(f"functions/{name}.py" for name in ("http", "mcp", "pages", "triggers")),
+        "function_app.py",
+        "local_emulator/",
+    ),
     "httpx2": ("rag_core/client.py",),
     "werkzeug": ("local_emulator/",),
     **dict.fromkeys(("apsw", "numpy", "tantivy"), ("local_emulator/search_service/",)),

@@ -1,6 +1,7 @@
 """What the operator says is taken as it stands or refused by its name, never guessed."""
 
 import pytest
+from azure.data.tables import TableClient
 
 from rag_core import settings
 from rag_core.errors import Misconfigured
@@ -30,6 +31,7 @@ NAMES = {
     "RAG_CACHE_SIGNING_KEY": ("cache_signing_key", "secret-10"),
     "RAG_WEB_ENDPOINT": ("web_endpoint", "https://search.example/html"),
     "POSTGRES_URL": ("postgres_url", "postgresql://u:secret-7@db:5432/rag?sslmode=require"),
+    "ARCHIVE_URL": ("archive_url", "postgresql://u:secret-8@db:5432/archive?sslmode=require"),
     "RAG_FUNCTIONS_URL": ("functions_url", "https://f.azurewebsites.net"),
     "RAG_FUNCTIONS_KEY": ("functions_key", "secret-6"),
 }
@@ -85,6 +87,8 @@ def test_a_timeout_longer_than_the_front_end_waits_is_refused(name: str) -> None
         ("RAG_WEB_FALLBACK", "yes"),
         ("RAG_WEB_ENDPOINT", "http://search.example"),
         ("RAG_EMBEDDING_DIMENSIONS", "wide"),
+        ("ARCHIVE_URL", "sqlite:///secret.sqlite3"),  # the file is always the data folder's
+        ("ARCHIVE_URL", "mysql://ann:password@db.example/archive"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -> None:
@@ -101,6 +105,12 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -
 def test_the_queues_are_reached_by_the_machines_identity_where_there_is_no_key(name: str, value: str) -> None:
     read = settings.load({f"AzureWebJobsStorage__{name}": value})
     assert read.jobs_storage == "https://ragdata.queue.core.windows.net"
+
+
+def test_a_storage_account_in_development_is_azurite_at_its_own_ports() -> None:
+    """As the Functions host reads it; the SDKs for Python do not."""
+    read = settings.load({"AzureWebJobsStorage": "UseDevelopmentStorage=true"}).jobs_storage
+    assert TableClient.from_connection_string(str(read), "t").url == "http://127.0.0.1:10002/devstoreaccount1"
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "http://localhost:8080/"])

@@ -31,7 +31,7 @@ async def ask(run: Run, url_of: str = "openai", **service: object) -> None:
     with failing(reply(200, completion(SECRET)) if not service else error(401, SECRET)) as server:
         client = OpenAIChat(at(url_of, server), key="k")
         try:
-            await run.step("hyde", client.complete(prompts.hyde(SECRET, [SECRET])))
+            await run.step("summary", client.complete(prompts.summary(SECRET, [SECRET])))
         finally:
             await client.close()
 
@@ -40,7 +40,7 @@ async def test_a_step_and_the_model_s_call_within_it_are_spans(spans: InMemorySp
     run = Run()
     await ask(run)
     call, step = spans.get_finished_spans()
-    assert (step.name, dict(step.attributes or {})) == ("hyde", {"rag.run.id": run.id})
+    assert (step.name, dict(step.attributes or {})) == ("summary", {"rag.run.id": run.id})
     assert call.parent is not None
     assert call.parent.span_id == step.get_span_context().span_id  # type: ignore[no-untyped-call]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from rag_core import presets
-from rag_core.cli import commands, doctor, reindex
+from rag_core.cli import commands, doctor, evals, reindex
 from rag_core.errors import RagError
 from rag_core.settings import PROVIDERS
 from rag_core.styles import Style
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     serve = verbs.add_parser("serve", parents=[_data()], help="run the local emulator until Ctrl-C")
     serve.add_argument("--port", type=_whole(0, 65535), default=7071, help="0 takes a free one (default: 7071)")
     serve.add_argument("--azure", action="store_true", help="over emulated Azure services, with the real clients")
+    serve.add_argument("--admin", action="store_true", help="let everybody do what wants the role admin")
     serve.set_defaults(command=commands.serve)
 
     setup = verbs.add_parser("setup", parents=[_data()], help="create the index that the settings name, or upgrade it")
@@ -110,6 +111,15 @@ def parser() -> argparse.ArgumentParser:
     ask.add_argument("--json", action="store_true", help="print what api/rag/ask would reply")
     ask.set_defaults(command=commands.ask)
 
+    replay = verbs.add_parser(
+        "replay", parents=[_data(), _workflow()], help="ask a kept question again by another preset, and compare"
+    )
+    replay.add_argument("id", nargs="?", type=_whole(1), metavar="ID", help="of the question; without it, list them")
+    replay.add_argument(
+        "--preset", default="advanced", help=f"one of {', '.join(presets.PRESETS)} that ranks (default: advanced)"
+    )
+    replay.set_defaults(command=commands.replay)
+
     facets = verbs.add_parser("facets", parents=[_data(), _workflow()], help="count the values of a field")
     facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
     facets.add_argument(
@@ -150,13 +160,25 @@ def parser() -> argparse.ArgumentParser:
     log.set_defaults(command=commands.log)
 
     score = verbs.add_parser("eval", help="score the pipelines on labelled questions")
-    run = score.add_subparsers(required=True, metavar="COMMAND").add_parser("run", help="score a BEIR-layout folder")
-    run.add_argument(
-        "folder", type=Path, metavar="DIR", help="holds corpus.jsonl (or .gz), queries.jsonl and qrels.tsv"
-    )
-    run.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
+    scores = score.add_subparsers(required=True, metavar="COMMAND")
+    run = scores.add_parser("run", parents=[_labelled()], help="score a BEIR-layout folder, by leg and by pipeline")
     run.add_argument("--json", action="store_true", help='print {"rows": [...]} instead of a table')
-    run.set_defaults(command=commands.evaluate)
+    run.set_defaults(command=evals.run)
+
+    compare = scores.add_parser(
+        "compare", parents=[_labelled()], help="one preset against another, question by question"
+    )
+    compare.add_argument(
+        "presets", nargs="+", metavar="PRESET", help="as advanced or advanced:rewordings=0,imaginings=0"
+    )
+    compare.set_defaults(command=evals.compare)
+
+    ablate = scores.add_parser("ablate", parents=[_labelled()], help="what each stage of advanced is worth, and takes")
+    ablate.set_defaults(command=evals.ablate)
+
+    gate = scores.add_parser("gate", help="has a change made the rankings of the small fixed sets worse?")
+    gate.add_argument("--update", action="store_true", help="agree to the rankings as they are now")
+    gate.set_defaults(command=evals.gate)
 
     audit = verbs.add_parser("audit", help="try what must not be possible")
     isolation = audit.add_subparsers(required=True, metavar="COMMAND").add_parser(
@@ -168,6 +190,15 @@ def parser() -> argparse.ArgumentParser:
     look.add_argument("--live", action="store_true", help="also ask each hosted service whether it answers")
     look.set_defaults(command=doctor.doctor)
     return top
+
+
+def _labelled() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="holds corpus.jsonl (or .gz), queries.jsonl, qrels.tsv"
+    )
+    parser.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
+    return parser
 
 
 def _data() -> argparse.ArgumentParser:

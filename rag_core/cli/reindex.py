@@ -107,7 +107,4 @@ async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
 
 def _said(places: Places) -> str:
     """Where things stand after a switch."""
-    return (
-        f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback goes back to it\n"
-        "A service that runs keeps to the index it began with: restart it."
-    )
+    return f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback goes back to it"

@@ -1,6 +1,7 @@
 """How results read on a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
@@ -14,12 +15,27 @@ from rag_core.cli.files import Outcome
 from rag_core.graph import MAX_HOPS
 from rag_core.ingestion.ingest import Ingested
 from rag_core.ingestion.plan import Plan, Tariff, dollars
-from rag_core.model import Answer, Chunk, Citation, Claim, Document, Edge, Evidence, Facet, Graph, Hit, Result
+from rag_core.model import (
+    Answer,
+    Chunk,
+    Citation,
+    Claim,
+    Document,
+    Edge,
+    Evidence,
+    Facet,
+    Graph,
+    Hit,
+    Result,
+    SavedQuery,
+)
 from rag_core.run import Run
 from rag_core.service import Summary
 from rag_core.styles import Style, cited, marked, numbered, place_of, plain, where
+from rag_core.workbench.runs import Moved, Placed, Replay
 
 NAMED = 20  # of the proposals that were skipped
+NONE_KEPT = "None. With RAG_KEEP_RUNS=1 what is asked is kept."
 MARKS = {"verified": "✓", "partial": "~", "unsupported": "✗"}
 ORIGINS = {"model": "Written by a model from these passages.", "extractive": "In the documents' own sentences."}
 
@@ -149,6 +165,52 @@ def log(entries: Sequence[Mapping[str, Any]]) -> None:
     heads = ("when", "workflow", "user", "preset", "status", "confidence", "query")
     names = ("created_at", "workflow_id", "user_id", "preset", "status", "confidence", "query")
     table(heads, [[plain(str("" if entry[name] is None else entry[name])) for name in names] for entry in entries])
+
+
+def kept(told: Mapping[str, int | None]) -> None:
+    """Under which number a call was kept, if it was."""
+    if id := told.get("kept"):
+        print(f"Kept: rag replay {id} --preset NAME compares it with another preset.")
+
+
+def replayable(kept: Sequence[SavedQuery]) -> None:
+    """A line a question that has a ranking, newest first."""
+    ranked = [query for query in kept if query.retrieved_context is not None]
+    rows = [
+        (query.id, query.created_at[:16], query.origin, query.preset.get("name", ""), plain(query.original_query))
+        for query in ranked
+    ]
+    table(("id", "when", "origin", "preset", "question"), rows) if rows else print(NONE_KEPT)
+
+
+def replayed(compared: Replay) -> None:
+    """The two rankings side by side, and how each passage of the new one has moved."""
+    moves = {moved.chunk_id: moved for moved in compared.moved}
+    rows = [
+        (rank, _placed(before), _placed(after), _move(moves.get(after.chunk_id)) if after else "")
+        for rank, (before, after) in enumerate(
+            zip_longest(compared.before.ranking, compared.after.ranking, fillvalue=None), start=1
+        )
+    ]
+    names = [str(side.preset.get("name", "")) for side in (compared.before, compared.after)]
+    table(("rank", f"kept: {names[0]}", f"now: {names[1]}", "moved"), rows)
+    gone = sum(moved.after is None for moved in compared.moved)
+    print(f"\nIn common of the first ten: {compared.overlap_at_10:.0%}. No longer found: {gone}.")
+
+
+def _placed(hit: Placed | None) -> str:
+    if hit is None:
+        return ""
+    parts = (plain(hit.title), f"page {hit.page}" if hit.page else "", plain(" › ".join(hit.section[-1:])))
+    return f"{' · '.join(filter(None, parts))} ({hit.score:.3f})"
+
+
+def _move(moved: Moved | None) -> str:
+    if moved is None:
+        return "="
+    if moved.before is None or moved.after is None:
+        return "new"
+    return f"{'↑' if moved.after < moved.before else '↓'}{abs(moved.after - moved.before)}"
 
 
 def facet(counted: Facet) -> None:

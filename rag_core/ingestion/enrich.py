@@ -24,12 +24,13 @@ _PART = re.compile(
     r")(?![\w-])"  # BP-4471-A
 )
 _ACRONYM = re.compile(r"(?<![\w-])[A-Z](?=[A-Z0-9]{0,4}[A-Z])[A-Z0-9]{1,5}(?![\w-])")
+_CAPITALS = re.compile(r"\b[A-Z]+(?: [A-Z]+){2,}\b")  # A GREAT PLACE TO WORK
 _DEFINED = re.compile(r"\(([A-Z]{2,6})s?\)")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|\n\s*\n")
 _SHOUTED = (
-    "AND ARE BUT CAUTION DANGER FOR FROM IF II III IV IX IN IS IT NO NOT NOTE OF OFF OK ON OR STEP THE THIS TO TODO VI "
-    "VII VIII WARNING WITH XI XII YES YOU"
+    "ALL AN AND ARE BUT CAUTION DANGER FOR FROM IF II III IV IX IN IS IT NO NOT NOTE OF OFF OK ON ONE OR OUR OUT "
+    "STEP THE THIS TO TODO VI VII VIII WARNING WITH XI XII YES YOU"
 )
 _NOT_ACRONYMS = frozenset(_SHOUTED.split())
 _STOP_WORDS = (
@@ -77,10 +78,11 @@ def key_sentences(text: str, count: int) -> list[str]:
 
 
 def _acronyms(line: str) -> Iterator[str]:
-    """Capitals that stand out: in a line mostly of capitals they are shouting."""
+    """Capitals that stand out: in a line mostly of capitals, and among shouted little words, they are shouting."""
     words = line.split()
     if sum(word.isupper() for word in words) * 2 < len(words):
-        yield from (found for found in _ACRONYM.findall(line) if found not in _NOT_ACRONYMS)
+        spoken = _CAPITALS.sub(lambda run: "" if _STOP & set(run[0].lower().split()) else run[0], line)
+        yield from (found for found in _ACRONYM.findall(spoken) if found not in _NOT_ACRONYMS)
 
 
 def _phrases(text: str) -> list[str]:

@@ -67,8 +67,11 @@ async def index_document(
         UnsupportedDocument, UnreadableDocument: the file cannot be read.
         Conflict, NotFound, StorageFull, Unavailable: the index could not take it; the old version stays.
     """
+    from rag_core.ingestion import originals  # which knows uploads from here
+
     document, chunks = await prepare(upload, scope, kit, run, chunking=chunking, limits=limits)
     replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
+    await originals.keep(document, upload, kit, run)
     return account(document, chunks, replaced, embedded, run)
 
 
@@ -157,11 +160,12 @@ async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extr
         return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
     if upload.blocks is not None:
         return await asyncio.to_thread(extract.given, upload.blocks)
-    kind, text = _kind_of_text(upload), upload.content or ""
+    kind, text = kind_of_text(upload), upload.content or ""
     return await sandbox.typed_safely(kind, text, timeout_s=limits.parse_timeout_s)
 
 
-def _kind_of_text(upload: Upload) -> str:
+def kind_of_text(upload: Upload) -> str:
+    """How a text is read that did not come as a file."""
     ending = (upload.filename or upload.source or "").rpartition(".")[2].lower()
     return _TEXT_ENDINGS.get(ending, "text")
 

@@ -9,7 +9,7 @@ from rag_core.ingestion.canonical import documents
 from rag_core.ingestion.indexing import Limits, index_document
 from rag_core.ingestion.plan import BudgetSpent
 from rag_core.ingestion.proposals import Proposal, Record, read
-from rag_core.kit import Kit
+from rag_core.kit import Kit, NoArchive
 from rag_core.model import Indexed, Scope, Vector
 from rag_core.ports import Embedder
 from rag_core.run import Run
@@ -76,7 +76,7 @@ async def _one(proposal: Proposal, scope: Scope, kit: Kit, run: Run, *, bodies: 
     for remark in (remark for stage in proposal.stages for remark in stage.remarks):
         run.warn("proposal", f"{proposal.id}: {remark}")
     once = _Once(kit.index.embedder, {})
-    frugal = replace(kit, index=replace(kit.index, embedder=once))
+    frugal = replace(kit, index=replace(kit.index, embedder=once), archive=NoArchive())  # records are no files
     for upload, chunking in documents(proposal, scope.workflow_id, bodies=bodies):
         done.count(await index_document(upload, scope, frugal, run, chunking=chunking, limits=LIMITS))
     done.embedded += len(once.made)

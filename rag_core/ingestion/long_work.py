@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 from rag_core.errors import Conflict, RagError, Unavailable
+from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, account, check, known_id, prepare, size_of
+from rag_core.ingestion.job_rows import pause_s
 from rag_core.ingestion.uploads import decoded, encoded
 from rag_core.kit import Kit
 from rag_core.model import Chunk, Document, Indexed, Job, Scope, Vector
@@ -35,8 +37,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A document that was read and cut, and the vectors that there are of it, by content hash."""
+    """An upload that was read and cut, and the vectors that there are of it, by content hash."""
 
+    upload: Upload
     document: Document
     chunks: list[Chunk]
     scope: Scope
@@ -67,9 +70,9 @@ class Indexer:
             return await self._queued(add)
         if key is not None:
             return await self._once(add)
-        document, chunks = await self._prepared(upload, scope, chunking)
+        ready = await self._prepared(upload, scope, chunking)
         try:
-            return await self._now(document, chunks, scope, add) or await self._queued(add)
+            return await self._now(ready, add) or await self._queued(add)
         except Unavailable as failure:
             if self.terms.require_vectors:
                 raise
@@ -85,14 +88,22 @@ class Indexer:
                 return await self._worked(lease, in_request)
         except RagError as failure:
             if isinstance(failure, Unavailable) and not (in_request and self.terms.require_vectors):
-                return await lease.put_off(failure, self._told())
+                return await self._put_off(lease, failure)
             with suppress(Conflict):  # another has it now, and will say what becomes of it
                 await lease.fail(failure, self._told())
             raise
 
     async def _queued(self, add: Add) -> Job:
         job, _ = await add()
-        ring = self.kit.bell.ring(job.id)
+        return await self._rung(job)
+
+    async def _put_off(self, lease: Lease, failure: Unavailable) -> Job:
+        job = await lease.put_off(failure, self._told())
+        return await self._rung(job, after_s=pause_s(job.attempts)) if job.state == "queued" else job
+
+    async def _rung(self, job: Job, *, after_s: float = 0.0) -> Job:
+        """The job, of which the worker is told."""
+        ring = self.kit.bell.ring(job.id, after_s=after_s)
         await self.run.attempt("wake", ring, otherwise=None, fallback="the worker finds the job when it next looks")
         return job
 
@@ -110,11 +121,10 @@ class Indexer:
             return job
         raise failure
 
-    async def _now(self, document: Document, chunks: list[Chunk], scope: Scope, add: Add) -> Indexed | Job | None:
+    async def _now(self, ready: Ready, add: Add) -> Indexed | Job | None:
         """None when there is more to embed than a request should wait for."""
-        index = self.kit.index
-        ready = Ready(document, chunks, scope, await self.run.step("index", index.vectors(document.id, scope)))
-        fresh = index.without(ready.vectors, chunks)
+        ready.vectors.update(await self._known(ready))
+        fresh = self.kit.index.without(ready.vectors, ready.chunks)
         if len(fresh) > self.terms.inline_chunks:
             return None
         try:
@@ -124,7 +134,6 @@ class Indexer:
                 raise
             _, lease = await add(hold=True)
             return await self._by_words_or_later(ready, failure, lease) if lease else None
-        await self.kit.jobs.supersede(document.id, scope)
         return await self._put_or_later(ready, fresh, add)
 
     async def _by_words_or_later(self, ready: Ready, failure: Unavailable, lease: Lease) -> Job:
@@ -137,7 +146,8 @@ class Indexer:
     async def _put_or_later(self, ready: Ready, fresh: Mapping[str, str], add: Add) -> Indexed | Job:
         """Where the index does not answer, a job is given the vectors: they are not paid for twice."""
         try:
-            return await self._put(ready, embedded=len(fresh))
+            async with self.kit.jobs.superseding(ready.document.id, ready.scope):
+                return await self._put(ready, embedded=len(fresh))
         except Unavailable as failure:
             with suppress(Unavailable):
                 if not self.terms.require_vectors and (lease := (await add(hold=True))[1]):
@@ -147,26 +157,24 @@ class Indexer:
 
     async def _later(self, lease: Lease, failure: Unavailable) -> Job:
         self.run.degrade("index", failure.code, failure.message, AGAIN)
-        return await lease.put_off(failure, self._told())
+        return await self._put_off(lease, failure)
 
     async def _worked(self, lease: Lease, in_request: bool) -> Indexed | Job:
         upload, chunking = decoded(lease.work)
-        scope, index = lease.job.scope, self.kit.index
-        document, chunks = await self._prepared(upload, scope, chunking)
-        known = await self.run.step("index", index.vectors(document.id, scope))
-        kept = await lease.vectors(index.embedder.space)
-        ready = Ready(document, chunks, scope, {**known, **kept})
-        fresh = index.without(ready.vectors, chunks)
+        index, ready = self.kit.index, await self._prepared(upload, lease.job.scope, chunking)
+        known = await self._known(ready)
+        ready.vectors.update({**known, **await lease.vectors(index.embedder.space)})
+        fresh = index.without(ready.vectors, ready.chunks)
         if in_request and len(fresh) > self.terms.inline_chunks:
-            return await lease.give_back()
+            return await self._rung(await lease.give_back())
         try:
             await self._embed_and_keep(ready, fresh, lease)
         except Unavailable as failure:
             if self.terms.require_vectors or lease.job.words_only:
                 raise
             return await self._by_words(ready, failure, lease)
-        await lease.publish(document.id)
-        indexed = await self._put(ready, embedded=len(index.without(known, chunks)))
+        await lease.publish(ready.document.id)
+        indexed = await self._put(ready, embedded=len(index.without(known, ready.chunks)))
         await lease.finish(indexed, self._told())
         return indexed
 
@@ -193,15 +201,22 @@ class Indexer:
         await self._put(ready, embedded=0)
         self.run.degrade("embed", "embedding_pending", failure.message, "searchable by words; a job makes the vectors")
         await lease.words_only()
-        return await lease.put_off(failure, self._told())
+        return await self._put_off(lease, failure)
 
     async def _put(self, ready: Ready, *, embedded: int) -> Indexed:
         put = self.kit.index.put(ready.document, ready.chunks, ready.scope, ready.vectors)
         replaced = await self.run.step("index", put)
+        await originals.keep(ready.document, ready.upload, self.kit, self.run)
         return account(ready.document, ready.chunks, replaced, embedded, self.run)
 
-    async def _prepared(self, upload: Upload, scope: Scope, chunking: Chunking) -> tuple[Document, list[Chunk]]:
-        return await prepare(upload, scope, self.kit, self.run, chunking=chunking, limits=self.terms.limits)
+    async def _prepared(self, upload: Upload, scope: Scope, chunking: Chunking) -> Ready:
+        limits = self.terms.limits
+        document, chunks = await prepare(upload, scope, self.kit, self.run, chunking=chunking, limits=limits)
+        return Ready(upload, document, chunks, scope, {})
+
+    async def _known(self, ready: Ready) -> Mapping[str, Vector]:
+        """The vectors that the index has of it."""
+        return await self.run.step("index", self.kit.index.vectors(ready.document.id, ready.scope))
 
     def _told(self) -> dict[str, Any]:
         """What a job's reader should know of the work."""

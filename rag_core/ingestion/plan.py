@@ -9,7 +9,7 @@ from rag_core.errors import InvalidRequest, RagError
 from rag_core.index import Index
 from rag_core.ingestion.indexing import MAX_CHUNKS
 from rag_core.ingestion.text import count_tokens
-from rag_core.kit import Kit, NoLayout
+from rag_core.kit import Kit, NoArchive, NoLayout
 from rag_core.model import Chunk, Document, Scope, Vector
 from rag_core.ports import ChunkStore, Embedder, Replaced
 
@@ -124,7 +124,8 @@ class Rehearsal:
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
         meter = Meter(_Blank(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._notes = tariff, _Notes(kit.index.store, meter)
-        self.kit = replace(kit, layout=NoLayout(), index=Index(cast(ChunkStore, self._notes), meter))
+        index = Index(cast(ChunkStore, self._notes), meter)
+        self.kit = replace(kit, layout=NoLayout(), index=index, archive=NoArchive())
 
     def plan(self) -> Plan:
         return Plan(tuple(self._notes.steps), self._notes.removed, self._tariff)

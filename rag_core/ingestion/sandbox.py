@@ -10,15 +10,15 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from signal import Signals
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from rag_core.errors import RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.errors import NotFound, RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.ingestion.extract import Extraction, extract_as, kind_of
 from rag_core.ingestion.extract.extraction import clean, unseen
 from rag_core.ingestion.sandboxed import MEMORY, NO_MEMORY, NO_ROOM, REPLY
@@ -28,12 +28,14 @@ CHILDREN = 4  # at once, each with up to MEMORY; a further file waits for its tu
 CHILD = "rag_core.ingestion.sandboxed"
 SMALL = 64 * 1024  # bytes of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/malformed.md)
 _UNTRUSTED = ("pdf", "docx")
-_ERRORS = {error.__name__: error for error in (UnreadableDocument, UnsupportedDocument)}
+_ERRORS = {error.__name__: error for error in (NotFound, UnreadableDocument, UnsupportedDocument)}
 _WAITING = ThreadPoolExecutor(CHILDREN, "sandbox")  # not the loop's own threads: questions are answered on those
 _ROOT = str(Path(__file__).parents[2])  # where an editable install would find us: the child skips `site`
 _OUT_OF_TIME = {"SIGXCPU", "SIGALRM", "SIGKILL"}
 _OUT_OF_MEMORY = {"SIGABRT", "SIGTRAP", "SIGILL"}  # how native code ends itself when it is given none
 _kill = getattr(os, "killpg", os.kill)  # with whatever it started; Windows has no groups
+
+T = TypeVar("T")
 
 
 async def extract_safely(data: bytes, filename: str, *, timeout_s: float) -> Extraction:
@@ -55,19 +57,28 @@ async def typed_safely(kind: str, text: str, *, timeout_s: float) -> Extraction:
 async def extract_as_safely(kind: str, data: bytes, *, timeout_s: float) -> Extraction:
     """Read bytes as `kind`: in a child, but for small texts, which are read in one pass, here."""
     if kind in _UNTRUSTED or len(data) > SMALL:
-        return await asyncio.get_running_loop().run_in_executor(_WAITING, _in_child, kind, data, timeout_s)
+        return await in_child(CHILD, kind, data, _received, timeout_s=timeout_s)
     return await asyncio.to_thread(extract_as, kind, data)
 
 
-def _in_child(kind: str, data: bytes, timeout_s: float) -> Extraction:
-    command = [sys.executable, "-P", "-S", "-m", CHILD, kind, str(math.ceil(timeout_s))]
+async def in_child(child: str, asked: str, data: bytes, received: Callable[[IO[bytes]], T], *, timeout_s: float) -> T:
+    """What the module `child` answers when it is `asked` about a document, as `received` reads it.
+
+    Raises what the child refused with, and UnreadableDocument for one that was ended by a limit, or broke.
+    """
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_WAITING, _in_child, child, asked, data, received, timeout_s)
+
+
+def _in_child(child: str, asked: str, data: bytes, received: Callable[[IO[bytes]], T], timeout_s: float) -> T:
+    command = [sys.executable, "-P", "-S", "-m", child, asked, str(math.ceil(timeout_s))]
     with TemporaryFile() as reply:
         status = _run(command, data, reply, timeout_s)
         if status:
             raise _ended(status, timeout_s)
         reply.seek(0)
         try:
-            return _received(reply)
+            return received(reply)
         except (ValueError, KeyError, TypeError) as garbled:
             raise _broke("its reply") from garbled
 
@@ -120,17 +131,23 @@ def _broke(by: str) -> UnreadableDocument:
 
 def _received(reply: IO[bytes]) -> Extraction:
     """What `sandboxed.serve` wrote. Read line by line: the event loop gets its turns in between."""
-    head = json.loads(reply.readline())
-    if "error" in head:
-        raise _refused(head)
+    head = head_of(reply)
     blocks = tuple(_block(json.loads(line)) for line in reply)
     if len(blocks) != head["blocks"]:
         raise ValueError("cut off")
     return Extraction(**{**head, "blocks": blocks, "notes": tuple(head["notes"])})
 
 
+def head_of(reply: IO[bytes]) -> dict[str, Any]:
+    """The first line of a reply. Raises what it refuses with, and ValueError, KeyError, TypeError for none."""
+    head: dict[str, Any] = json.loads(reply.readline())
+    if "error" in head:
+        raise _refused(head)
+    return head
+
+
 def _refused(head: dict[str, Any]) -> RagError:
-    return _ERRORS[head["error"]](head["message"], code=head["code"], details=head["details"])
+    return _ERRORS[head["error"]](head["message"], code=head["code"], field=head["field"], details=head["details"])
 
 
 def _block(sent: dict[str, Any]) -> Block:

@@ -1,4 +1,4 @@
-"""The child of the sandbox: it ties its own hands, reads one document from its input and answers in lines of JSON.
+"""The child of the sandbox: it ties its own hands, takes one document from its input and answers in lines of JSON.
 
 The kernel holds it to its memory, its time and the three files it was given: with a limit of three no further file or
 socket can be opened, by native code neither. Python code is refused the rest of the system by an audit hook, which
@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -34,13 +35,18 @@ Reader = Callable[[str, bytes], Extraction]
 
 
 def serve(kind: str, seconds: int, read: Reader = extract_as) -> None:
-    """Answer on the standard output: what is known of the document in the first line, then a block a line."""
+    """Read the document: what is known of it in the first line, then a block a line."""
+    answer(seconds, partial(load, kind), partial(_extracted, kind, read))
+
+
+def answer(seconds: int, ready: Callable[[], None], made_of: Callable[[bytes], Iterator[object]]) -> None:
+    """Write what is made of the document to the standard output; `ready` first gets all that this would open."""
     _limit_itself(seconds)
     data = sys.stdin.buffer.read()
-    _load(kind)
+    ready()
     _close_the_door()
     try:
-        for line in _answer(kind, data, read):
+        for line in _or_refused(made_of(data)):
             sys.stdout.write(json.dumps(line, default=_named, allow_nan=False) + "\n")
         sys.stdout.flush()
     except MemoryError:
@@ -62,7 +68,7 @@ def _limit_itself(seconds: int) -> None:
         signal.alarm(seconds + 1)  # for the case that the parent dies before its clock strikes
 
 
-def _load(kind: str) -> None:
+def load(kind: str) -> None:
     """All that reading would load on its way."""
     for module in (f"rag_core.ingestion.extract.{kind}", *_LATE):
         import_module(module)
@@ -88,13 +94,16 @@ def _refuse(event: str, _: object) -> None:
         raise PermissionError(errno.EACCES, f"no {event} in the sandbox")
 
 
-def _answer(kind: str, data: bytes, read: Reader) -> Iterator[object]:
+def _or_refused(lines: Iterator[object]) -> Iterator[object]:
     try:
-        extraction = read(kind, data)
+        yield from lines
     except RagError as error:
-        said = {"message": error.message, "code": error.code, "details": error.details}
+        said = {"message": error.message, "code": error.code, "field": error.field, "details": error.details}
         yield {"error": type(error).__name__, **said}
-        return
+
+
+def _extracted(kind: str, read: Reader, data: bytes) -> Iterator[object]:
+    extraction = read(kind, data)
     yield {**_named(extraction), "blocks": len(extraction.blocks)}
     yield from extraction.blocks
 

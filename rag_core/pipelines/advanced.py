@@ -1,17 +1,17 @@
 """Several wordings of the question and an imagined answer, fused, and graded."""
 
-import asyncio
 from collections.abc import Sequence
 
 from rag_core.kit import Kit
 from rag_core.model import Asked, Query, Ranking, Result
 from rag_core.pipelines.steps import evidence, graded, search, semantically_ranked
+from rag_core.ports import LLM
 from rag_core.rankings import drop_duplicates, reciprocal_rank
 from rag_core.run import Run
 from rag_core.stages.retrieve import Found, labelled
-from rag_core.stages.rewrite import expand, imagine
+from rag_core.stages.rewrite import Expansion, expand
 
-GROUNDING = 10  # passages of the first search that show the rewriters how the index speaks
+GROUNDING = 10  # passages of the first search that show the rewriter how the index speaks
 REWRITE_S = 20.0
 
 
@@ -36,35 +36,25 @@ def weighed(found: Found) -> list[Ranking]:
 
 
 async def reworded(query: Query, first: Ranking, kit: Kit, run: Run) -> list[Asked]:
-    """The original first, then what the rewriters made of it, both at once; one that fails is done without."""
-    passages = [hit.chunk.content for hit in first[:GROUNDING]]
-    return labelled(*await asyncio.gather(wordings(query, passages, kit, run), imagined(query, passages, kit, run)))
+    """The original first, then what the rewriter made of it; what it did not give is done without."""
+    found = await expanded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
+    return labelled([query.text, *found.wordings], [found.imagined] if found.imagined else [])
 
 
-async def wordings(query: Query, passages: Sequence[str], kit: Kit, run: Run) -> list[str]:
-    """The original and its paraphrases."""
-    if not query.rewordings:
-        return [query.text]
-    return await run.attempt(
+async def expanded(query: Query, passages: Sequence[str], llm: LLM, run: Run, *, told: str = "") -> Expansion:
+    """The question's other wordings and imagined answer, as many as it asks for: one call of the model."""
+    if not query.rewordings and not query.imaginings:
+        return Expansion()
+    found = await run.attempt(
         "query_expansion",
-        expand(query.text, passages, kit.llm, count=query.rewordings),
-        otherwise=[query.text],
+        expand(query.text, passages, llm, count=query.rewordings, imagine=query.imaginings > 0, told=told),
+        otherwise=Expansion(),
         fallback="the original wording only",
         within_s=REWRITE_S,
     )
-
-
-async def imagined(query: Query, passages: Sequence[str], kit: Kit, run: Run) -> list[str]:
-    """The hypothetical answer, if any."""
-    if not query.imaginings:
-        return []
-    return await run.attempt(
-        "hyde",
-        imagine(query.text, passages, kit.llm),
-        otherwise=[],
-        fallback="no imagined answer",
-        within_s=REWRITE_S,
-    )
+    for part in found.missing:
+        run.degrade("query_expansion", "llm_output_invalid", f"the model's reply has no {part}", f"no {part}")
+    return found
 
 
 async def searched_too(others: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:

@@ -14,6 +14,7 @@ from rag_core.stages.answer import (
     Writing,
     claims,
     coverage,
+    distinct,
     draft,
     extract,
     extract_by_words,
@@ -67,10 +68,16 @@ async def _gathered(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Ev
         fallback="the order of the search",
         within_s=JUDGE_S,
     )
+    return await fitting(query, ranked, run)
+
+
+async def fitting(query: Query, ranked: Ranking, run: Run) -> tuple[Evidence, ...]:
+    """The best `top_n` as evidence of at most `context_tokens`; a warning says when that cut them."""
     limit, tokens = query.top_n, query.context_tokens
-    evidence = await run.step("gather", asyncio.to_thread(gather, query.text, ranked, limit=limit, tokens=tokens))
-    if any(passage.text != passage.hit.chunk.content for passage in evidence[-1:]):
-        run.warn("context_trimmed", f"cut to {tokens} tokens: passages after the first {len(evidence)} are left out")
+    given = distinct(ranked)[:limit]
+    evidence = await run.step("gather", asyncio.to_thread(gather, query.text, given, limit=limit, tokens=tokens))
+    if len(evidence) < len(given) or any(passage.text != passage.hit.chunk.content for passage in evidence):
+        run.warn("context_trimmed", f"cut to {tokens} tokens: {len(evidence)} of {len(given)} passages have a place")
     return evidence
 
 
@@ -102,15 +109,15 @@ async def _checked(drafted: Draft, evidence: Sequence[Evidence], kit: Kit, run: 
     """The sentences with verdicts and citations; a model's that nothing supports are left out."""
     sentences = _screened(_stated(drafted, evidence, run), evidence, run)
     made = claims([sentence.text for sentence in sentences])
-    judged = await _judged(made, [_cited(sentence, evidence) for sentence in sentences], kit, run)
-    doubted = [n for n, claim in enumerate(judged) if claim.verdict == "unsupported"]
-    again = await _judged([made[n] for n in doubted], [evidence] * len(doubted), kit, run)
+    checked = await judged(made, [_cited(sentence, evidence) for sentence in sentences], kit, run)
+    doubted = [n for n, claim in enumerate(checked) if claim.verdict == "unsupported"]
+    again = await judged([made[n] for n in doubted], [evidence] * len(doubted), kit, run)
     for n, claim in zip(doubted, again, strict=True):
-        judged[n] = claim
+        checked[n] = claim
     if drafted.local:
-        return judged
-    supported = [claim for claim in judged if claim.verdict != "unsupported"]
-    _note_unverified(len(judged) - len(supported), sentences, evidence, run)
+        return checked
+    supported = [claim for claim in checked if claim.verdict != "unsupported"]
+    _note_unverified(len(checked) - len(supported), sentences, evidence, run)
     return moved(supported)
 
 
@@ -136,15 +143,16 @@ def _screened(sentences: Sequence[Sentence], evidence: Sequence[Evidence], run: 
     return kept
 
 
-async def _judged(made: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], kit: Kit, run: Run) -> list[Claim]:
-    judged = await run.attempt(
+async def judged(made: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], kit: Kit, run: Run) -> list[Claim]:
+    """The claims with verdicts and citations: by the ranker, else by rule, which verifies none."""
+    checked = await run.attempt(
         "verify",
         cite.judge(made, evidence, kit.reranker),
         otherwise=None,
         fallback="citations by rule, none of them verified",
         within_s=JUDGE_S,
     )
-    return await asyncio.to_thread(cite.judge_by_rule, made, evidence) if judged is None else judged
+    return await asyncio.to_thread(cite.judge_by_rule, made, evidence) if checked is None else checked
 
 
 def _note_unverified(dropped: int, sentences: Sequence[Sentence], evidence: Sequence[Evidence], run: Run) -> None:

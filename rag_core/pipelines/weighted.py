@@ -7,7 +7,8 @@ from dataclasses import replace
 from rag_core.errors import Unavailable
 from rag_core.kit import Kit
 from rag_core.model import Evidence, Query, Ranking, Vector
-from rag_core.pipelines.advanced import GROUNDING, wordings
+from rag_core.pipelines.advanced import GROUNDING
+from rag_core.pipelines.advanced import expanded as reworded
 from rag_core.pipelines.steps import EMBED_S, JUDGE_S, SEARCH_S
 from rag_core.ports import Probe
 from rag_core.rankings import drop_duplicates, pool, rescaled, weighted
@@ -76,8 +77,8 @@ async def searched_too(first: Ranking, query: Query, kit: Kit, run: Run) -> list
     """What other wordings of the question find, where those are switched on (S4-39)."""
     if not query.rewordings:
         return []
-    texts = await wordings(query, [hit.chunk.content for hit in first[:GROUNDING]], kit, run)
-    more = asyncio.gather(*(fused(text, query, kit, run) for text in texts[1:]))
+    found = await reworded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
+    more = asyncio.gather(*(fused(text, query, kit, run) for text in found.wordings))
     return await run.attempt("multi_query", more, otherwise=[], fallback="what the original wording found")
 
 

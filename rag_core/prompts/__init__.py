@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
@@ -18,16 +19,16 @@ FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." ends at a 
 CONTROL = re.compile(r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])")  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
 
 
-def query_expansion(text: str, passages: Sequence[str], *, count: int) -> Prompt:
-    """Asks for `count` other wordings of a question; `passages` of the index show how it speaks."""
-    wordings = {"type": "array", "items": {"type": "string"}, "maxItems": count}
-    inputs = {"query": text, "passages": list(passages), "count": count}
-    return _prompt("query_expansion", inputs, schema=_object(queries=wordings))
+def query_expansion(text: str, passages: Sequence[str], *, count: int, imagine: bool, told: str = "") -> Prompt:
+    """Asks at once for `count` other wordings of a question, its intent, what it names and, if it is to `imagine`, a
+    passage that would answer it (Gao et al., ACL 2023). `passages` of the index show how it speaks.
 
-
-def hyde(text: str, passages: Sequence[str]) -> Prompt:
-    """Asks for a passage that would answer the question (Gao et al., ACL 2023)."""
-    return _prompt("hyde", {"query": text, "passages": list(passages)})
+    `told` stands in for the packaged wording.
+    """
+    inputs = {"query": text, "passages": list(passages), "count": count, "imagine": imagine}
+    schema = _object(queries=_texts(count), hyde={"type": "string"}, intent={"type": "string"}, entities=_texts(20))
+    made = _prompt("query_expansion", inputs, schema=schema)
+    return replace(made, system=told or made.system, max_tokens=1024)  # a passage beside the wordings
 
 
 def rerank(text: str, passages: Sequence[str]) -> Prompt:
@@ -81,14 +82,18 @@ def unfenced(user: str) -> object:
 def _fenced(inputs: Mapping[str, object]) -> str:
     """As JSON between two marks that do not stand in it. The same data is fenced alike, so that replies can be kept."""
     data = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(inputs, ensure_ascii=False))
-    mark = _mark(data)
-    return f"<data {mark}>\n{data}\n</data {mark}>"
+    sign = mark(data)
+    return f"<data {sign}>\n{data}\n</data {sign}>"
 
 
-def _mark(data: str) -> str:
+def mark(data: str) -> str:
     """Drawn from the data, none of whose writers knows all of it; drawn again should it stand there."""
-    mark = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return mark if mark not in data else _mark(f"{mark}{data}")
+    drawn = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return drawn if drawn not in data else mark(f"{drawn}{data}")
+
+
+def _texts(most: int) -> Mapping[str, object]:
+    return {"type": "array", "items": {"type": "string"}, "maxItems": most}
 
 
 def _object(**properties: object) -> Mapping[str, object]:

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from rag_core.errors import Unavailable
 from rag_core.extractive import Passage, answer
+from rag_core.ingestion.enrich import entities
 from rag_core.ports import Prompt, Reply, Reranker
+from rag_core.stages.intent import intent_of
 
 KeySentences = Callable[[str, int], Sequence[str]]
 Technique = Callable[[Mapping[str, object]], Awaitable[str]]
@@ -38,11 +40,11 @@ class LocalText:
         self._reranker = reranker
         self._key_sentences = key_sentences
         self._techniques: dict[str, tuple[str, Technique]] = {
-            "query_expansion": ("pseudo-relevance feedback", self._expand),
-            "hyde": ("best passage", self._imagine),
+            "query_expansion": ("pseudo-relevance feedback, best passage, rules of wording", self._expand),
             "rerank": (f"cross-encoder {reranker.name}", self._grade),
             "summary": ("key sentences", self._summarize),
             "answer": (f"sentences chosen by {reranker.name}", self._answer),
+            "rag_augmentation": (f"sentences chosen by {reranker.name}", self._say),
         }
 
     async def complete(self, prompt: Prompt) -> Reply:
@@ -52,11 +54,15 @@ class LocalText:
         return Reply(await work(prompt.inputs), f"local: {technique}", local=True)
 
     async def _expand(self, inputs: Mapping[str, object]) -> str:
-        return json.dumps({"queries": reworded(str(inputs["query"]), _texts(inputs), count=int(str(inputs["count"])))})
-
-    async def _imagine(self, inputs: Mapping[str, object]) -> str:
-        """The best passage; nothing when nothing was found."""
-        return next(iter(_texts(inputs)), "")
+        """The best passage stands in for an imagined answer; nothing does when nothing was found."""
+        query, passages = str(inputs["query"]), _texts(inputs)
+        said = {
+            "queries": reworded(query, passages, count=int(str(inputs["count"]))),
+            "hyde": next(iter(passages), "") if inputs["imagine"] else "",
+            "intent": intent_of(query),
+            "entities": [entity.value for entity in entities(query)],
+        }
+        return json.dumps(said)
 
     async def _grade(self, inputs: Mapping[str, object]) -> str:
         scores = await self._reranker.scores(str(inputs["query"]), _texts(inputs))
@@ -69,6 +75,11 @@ class LocalText:
         chosen = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
         quoted = [{"text": text, "evidence": [id]} for text, id in chosen]
         return json.dumps({"answerable": bool(quoted), "sentences": quoted})
+
+    async def _say(self, inputs: Mapping[str, object]) -> str:
+        """The same as text; nothing when nothing is said to the question."""
+        chosen = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
+        return "\n\n".join(text for text, _ in chosen)  # a paragraph each: a row has no full stop
 
 
 def reworded(query: str, passages: Sequence[str], *, count: int) -> list[str]:

@@ -290,7 +290,8 @@ def _entra(unreached: str) -> Callable[[], Awaitable[str]]:
 
 
 def _request(prompt: Prompt, profile: Profile) -> dict[str, Any]:
-    messages = [{"role": "system", "content": _whole(prompt.system)}, {"role": "user", "content": _whole(prompt.user)}]
+    parts = {"system": prompt.system, "user": prompt.user}
+    messages = [{"role": role, "content": _whole(said)} for role, said in parts.items() if said]
     asked: dict[str, Any] = {"model": profile.chat_model, "messages": messages}
     if REASONING.match(profile.chat_model):
         asked |= {"max_completion_tokens": prompt.max_tokens + THINKING_TOKENS, "reasoning_effort": "low"}

@@ -1,6 +1,7 @@
 """Wakes the worker on Azure by a message in a Storage queue, which the queue-triggered function reads."""
 
 import asyncio
+from math import ceil
 from typing import Any
 
 from azure.core.exceptions import AzureError, ResourceNotFoundError
@@ -20,10 +21,10 @@ class QueueBell:
         self._storage = storage
         self._client: QueueClient | None = None
 
-    async def ring(self, job_id: str) -> None:
+    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
         try:
             async with asyncio.timeout(WITHIN_S):
-                await self._send(job_id)
+                await self._send(job_id, ceil(after_s))  # a second early there would be nothing to do yet
         except (AzureError, TimeoutError, ValueError) as failure:  # ValueError: a connection string that is none
             raise Unavailable(f"the queue: {type(failure).__name__}", code="queue_unavailable") from failure
 
@@ -31,13 +32,13 @@ class QueueBell:
         if self._client:
             await self._client.close()
 
-    async def _send(self, job_id: str) -> None:
+    async def _send(self, job_id: str, hidden_s: int) -> None:
         self._client = self._client or _client(self._storage)
         try:
-            await self._client.send_message(job_id)
+            await self._client.send_message(job_id, visibility_timeout=hidden_s)
         except ResourceNotFoundError:  # the first message ever
             await self._client.create_queue()
-            await self._client.send_message(job_id)
+            await self._client.send_message(job_id, visibility_timeout=hidden_s)
 
 
 def _client(storage: str) -> QueueClient:

@@ -49,13 +49,23 @@ def gather(question: str, hits: Ranking, *, limit: int, tokens: int) -> tuple[Ev
     what a better one says is passed over.
     """
     evidence: list[Evidence] = []
-    for hit in _distinct(hits)[:limit]:
+    for hit in distinct(hits)[:limit]:
         part = _fitting(question, hit.chunk.content, tokens)
         if part is None and evidence:
             break
         evidence.append(Evidence(f"e{len(evidence) + 1}", hit, *(part or _beginning(hit.chunk.content, tokens))))
         tokens -= count_tokens(evidence[-1].text)
     return tuple(evidence)
+
+
+def distinct(hits: Ranking) -> list[Hit]:
+    """Without those all of whose terms a better one has: near twins that differ in a name or number both stay."""
+    kept: list[tuple[frozenset[str], Hit]] = []
+    for hit in hits:
+        mine = terms(hit.chunk.content)
+        if not any(mine <= better for better, _ in kept):
+            kept.append((mine, hit))
+    return [hit for _, hit in kept]
 
 
 async def relevant(question: str, hits: Ranking, reranker: Reranker) -> list[Hit]:
@@ -173,16 +183,6 @@ def _certainty(found: Sequence[Sentence], given: set[str]) -> float:
 
 def _quoted(chosen: Sequence[tuple[str, str]]) -> Draft:
     return Draft(tuple(Sentence(text, (id,)) for text, id in chosen), True, 1.0)
-
-
-def _distinct(hits: Ranking) -> list[Hit]:
-    """Without those all of whose terms a better one has: near twins that differ in a name or number both stay."""
-    kept: list[tuple[frozenset[str], Hit]] = []
-    for hit in hits:
-        mine = terms(hit.chunk.content)
-        if not any(mine <= better for better, _ in kept):
-            kept.append((mine, hit))
-    return [hit for _, hit in kept]
 
 
 def _fitting(question: str, content: str, tokens: int) -> tuple[int, int] | None:

@@ -1,43 +1,80 @@
-"""Other wordings of a question: paraphrases, and an answer imagined so that its like can be found."""
+"""What a question becomes before it is searched for: other wordings, an imagined answer, its intent and its names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from rag_core import prompts
 from rag_core.ports import LLM
-from rag_core.stages.replies import garbled, read_list
+from rag_core.stages.intent import named
+from rag_core.stages.replies import garbled, read_object
 from rag_core.stages.screen import screen
 
 WORDING_CHARS = 400  # twice what the prompt allows: a longer one is not a wording of a question
 IMAGINED_CHARS = 4000  # about what an embedder reads of one text
+ENTITIES = 20
+ENTITY_CHARS = 100
 
 
-async def expand(text: str, passages: Sequence[str], llm: LLM, *, count: int) -> list[str]:
-    """The text itself, then at most `count` other wordings, each once, without links that the text does not have.
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A question's other `wordings`, each once, a text `imagined` to answer it, its `intent`, and what it names.
+
+    What is not there is empty; `missing` names, in words, the parts that were asked for and are not.
+    """
+
+    wordings: tuple[str, ...] = ()
+    imagined: str = ""
+    intent: str = ""
+    entities: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+async def expand(
+    text: str, passages: Sequence[str], llm: LLM, *, count: int, imagine: bool, told: str = ""
+) -> Expansion:
+    """At most `count` other wordings of a question and, if it is to `imagine`, a passage that would answer it.
+
+    A reply that has a part of this is used for that part. `told` is an edited wording of the prompt.
 
     Raises:
-        Unavailable: the model did not answer, or with no usable wording (llm_output_invalid).
+        Unavailable: the model did not answer, or with nothing of either (llm_output_invalid).
     """
-    reply = await llm.complete(prompts.query_expansion(text, passages, count=count))
-    wordings = {_folded(text): text}
-    for wording in read_list(reply.text, "queries"):
-        if isinstance(wording, str) and 0 < len(wording.strip()) <= WORDING_CHARS:
-            wordings.setdefault(_folded(wording), screen(wording.strip(), [text])[0])
-    if len(wordings) == 1 and not reply.local:  # a local technique may have no passages to work from
-        raise garbled("has no other wording of the question")
-    return list(wordings.values())[: 1 + count]
+    reply = await llm.complete(prompts.query_expansion(text, passages, count=count, imagine=imagine, told=told))
+    found = understood(read_object(reply.text), text, count=count, imagine=imagine)
+    if reply.local:  # it may have no passages to work from
+        return replace(found, missing=())
+    if found.missing and not (found.wordings or found.imagined):
+        raise garbled(f"has no {' and no '.join(found.missing)}")
+    return found
 
 
-async def imagine(text: str, passages: Sequence[str], llm: LLM) -> list[str]:
-    """A passage that would answer the question, for searching by meaning only; none when there is nothing to say.
+def understood(said: Mapping[str, Any], text: str, *, count: int, imagine: bool) -> Expansion:
+    """What a reply in the fields of the prompt gives, without links that the question does not have."""
+    wordings = tuple(_others(said.get("queries"), text))[:count]
+    imagined = _text(said.get("hyde"), text)[:IMAGINED_CHARS] if imagine else ""
+    intent = named(_text(said.get("intent"), text))
+    entities = tuple(dict.fromkeys(_short(said.get("entities"), text, ENTITY_CHARS)))[:ENTITIES]
+    parts = {"other wording": wordings or not count, "imagined answer": imagined or not imagine}
+    return Expansion(wordings, imagined, intent, entities, tuple(name for name, part in parts.items() if not part))
 
-    Raises:
-        Unavailable: the model did not answer, or with nothing (llm_output_invalid).
-    """
-    reply = await llm.complete(prompts.hyde(text, passages))
-    imagined = reply.text.strip()[:IMAGINED_CHARS]
-    if not imagined and not reply.local:
-        raise garbled("is empty")
-    return [imagined] if imagined else []
+
+def _others(said: object, text: str) -> list[str]:
+    """The usable wordings, each once: neither the question itself again, nor what is too long for one."""
+    first = {_folded(text): text}
+    for wording in _short(said, text, WORDING_CHARS):
+        first.setdefault(_folded(wording), wording)
+    return list(first.values())[1:]
+
+
+def _short(said: object, text: str, most: int) -> Iterator[str]:
+    for one in said if isinstance(said, list) else ():
+        if isinstance(one, str) and 0 < len(one.strip()) <= most:
+            yield screen(one.strip(), [text])[0]
+
+
+def _text(said: object, text: str) -> str:
+    return screen(said.strip(), [text])[0] if isinstance(said, str) else ""
 
 
 def _folded(text: str) -> str:

@@ -16,8 +16,7 @@ QUESTION = "how often are the signing keys rotated?"
 
 
 ASKED = [
-    prompts.query_expansion(QUESTION, PASSAGES, count=2),
-    prompts.hyde(QUESTION, PASSAGES),
+    prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True),
     prompts.rerank(QUESTION, PASSAGES),
     prompts.summary("Keys", PASSAGES),
 ]
@@ -42,14 +41,15 @@ async def llm(request: pytest.FixtureRequest, url: str) -> AsyncIterator[LLM]:
 
 async def test_expansion_gives_as_many_new_wordings_as_asked_for(llm: LLM) -> None:
     """S1-11: at least two wordings besides the original."""
-    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2))
+    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True))
     wordings = json.loads(reply.text)["queries"]
     assert len({QUESTION, *wordings}) == 3
 
 
 async def test_an_answer_is_imagined_as_text(llm: LLM) -> None:
     """S1-12: the text is there to be embedded."""
-    assert (await llm.complete(prompts.hyde(QUESTION, PASSAGES))).text.strip()
+    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True))
+    assert json.loads(reply.text)["hyde"].strip()
 
 
 async def test_grades_are_one_a_passage_in_order_from_0_to_10(llm: LLM) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import azure.functions as func
 from werkzeug.wrappers import Request
 
-from functions.http import _handler
+from functions.http import handler
 from functions.routes import OPERATIONS as ROUTES
 from local_emulator.document_service import analyzed
 from local_emulator.search_service import SearchService
@@ -24,15 +24,17 @@ from rag_core.index import Index
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.ingestion.jobs import JobTable
 from rag_core.kit import Kit
-from rag_core.model import Block, Document, Extraction, Scope
+from rag_core.model import Block, Document, Extraction, Scope, Work
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
 from rag_core.providers.retrying import Dependency
 from rag_core.settings import Settings
+from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, chunk, filled
 from tests.faults.replies import completion, embeddings, error
 from tests.faults.search_faults import Faulty
 from tests.faults.server import Fault, FaultServer, black_hole, drip, failing, late, reply, reset, reset_within
+from tests.ingestion.pdf_files import lines, pdf
 
 DEADLINE_S, HUNG_S = 20.0, 4.0  # of a request; of one that nothing but its deadline ends
 WITHIN_S, HASTY_S, PATIENT_S = 0.02, 0.25, 5.0  # a delay that is allowed; what a try may take where it hangs, and else
@@ -47,11 +49,12 @@ MANUAL = (
 SCAN = b"\x89PNG\r\n\x1a\n and so on"
 WORD = (Path(__file__).parents[2] / "examples" / "service-bulletin.docx").read_bytes()
 
-TASKS = ("query_expansion", "hyde", "rerank", "answer", "summary")
+TASKS = ("query_expansion", "rerank", "answer", "summary")
 ALL = json.dumps(  # a reply to each of them
     {
         "queries": ["Which part keeps P0700?"],
         "scores": [5, 5],
+        "hyde": "The TCM keeps P0700.",
         "answerable": True,
         "sentences": [{"text": SAID, "evidence": ["e1"]}],
     }
@@ -69,6 +72,9 @@ REQUESTS: Mapping[str, Mapping[str, Any]] = {
     "get_document_summary": {"document_id": "manual", "refresh": True},
     "extract_citations": {"text": SAID},
     "graph_query": {"operation": "top"},
+    "documents": {},
+    "document": {"document_id": "manual"},
+    "document_page": {"document_id": "brakes", "page": 1},
 }
 
 
@@ -96,7 +102,7 @@ async def outcome(cell: Cell, services: SearchService) -> Outcome:
     request = func.HttpRequest("POST", f"/{operation.route}", headers={"content-type": "application/json"}, body=body)
     ends_s = HUNG_S if cell.fault == "latency beyond" and cell.dependency == "store" else DEADLINE_S
     async with broken(cell, services) as parts:
-        handle = _handler(operation, lambda: Settings(request_timeout_s=ends_s), lambda: parts)
+        handle = handler(operation, lambda: Settings(request_timeout_s=ends_s), lambda: parts)
         async with asyncio.timeout(1.1 * DEADLINE_S):
             answer = await handle(request)
     return _read(answer.status_code, json.loads(answer.get_body()))
@@ -111,6 +117,8 @@ def _read(status: int, told: Mapping[str, Any]) -> Outcome:
         "chunks": told.get("chunks") if "extractor" in told else 0,
         "a job": "status_url" in told,
         "found by words": told.get("words_only"),
+        "lines": told.get("lines"),
+        "a page": "image_base64" in told,
     }
     kept = [part for part in ("documents", "facets", "claims", "summary", "nodes") if told.get(part)]
     return Outcome(status, tuple(codes), (*kept, *(part for part, there in parts.items() if there)))
@@ -214,6 +222,15 @@ async def _store(
     yield replace(sound, index=replace(sound.index, store=_Part(sound.index.store, fault, meets)))
 
 
+@asynccontextmanager
+async def _archive(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit]:
+    archive = SqlArchive(Database(None))
+    await archive.save_work(Work("manual", "default", "", "", "text", "hash of manual", SAID.encode()))
+    await archive.save_work(Work("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
+    yield replace(sound, archive=_Part(archive, fault, lambda *_: True))
+    await archive.close()
+
+
 def _by_words(name: str, probes: Sequence[Any] = (), *_: object) -> bool:
     return name == "search" and any(probe.words for probe in probes)
 
@@ -272,6 +289,7 @@ NEIGHBOURS: Mapping[str, Callable[..., Any]] = {
     "word leg": partial(_store, meets=_by_words),
     "meaning leg": partial(_store, meets=_by_meaning),
     "store": _store,
+    "archive": _archive,
     "disk": partial(_store, meets=_writes),
 }
 

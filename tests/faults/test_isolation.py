@@ -23,6 +23,7 @@ from rag_core.index import Index
 from rag_core.model import Scope
 from rag_core.ports import ChunkStore
 from rag_core.settings import Settings
+from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder, kit
@@ -58,12 +59,16 @@ class Served:
     """The functions over a store, with the platform's credential as the only say in who asks."""
 
     def __init__(self) -> None:
-        self.kit = kit(Index(EmbeddedStore(None), ConceptEmbedder()))
+        archive = SqlArchive(Database(None))
+        self.kit = replace(kit(Index(EmbeddedStore(None), ConceptEmbedder())), archive=archive)
         self.host = Host(function_app.build(lambda: SETTINGS, lambda: self.kit))
         self.client = Client(self.host)
 
     def over(self, store: ChunkStore) -> None:
-        self.kit = replace(self.kit, index=Index(store, ConceptEmbedder()))
+        """And over an archive of its own: what an earlier walk kept is not this one's."""
+        self.run(self.kit.archive.close())
+        index, archive = Index(store, ConceptEmbedder()), SqlArchive(Database(None))
+        self.kit = replace(self.kit, index=index, archive=archive)
 
     def call(self, caller: Scope, function: str, **fields: Any) -> tuple[int, str]:
         route = f"/api/{function}"
@@ -213,6 +218,23 @@ class Tenants(RuleBasedStateMachine):
         mine = self.mine(caller, name)
         assert (status == 200) == bool(mine and mine.live)
         self.check(caller, said)
+
+    @rule(caller=callers, name=names)
+    def source(self, caller: Scope, name: str) -> None:
+        """The lines as they came, of the version that is there; and the whole of what may be seen is listed."""
+        status, said = self.call(caller, "document", document_id=name)
+        mine = self.mine(caller, name)
+        assert (status == 200) == bool(mine and mine.live)
+        seen = self.check(caller, said)
+        if status == 200 and mine:
+            assert seen == {mine.word}
+            assert f"{mine.word}x opens" in json.loads(said)["lines"][0]
+        reply = self.call(caller, "document_page", document_id=name, page=1)
+        assert (reply[0], "page_not_found" in reply[1]) == (404, status == 200)
+        listed = json.loads(self.call(caller, "documents")[1])
+        assert self.check(caller, json.dumps(listed["documents"])) == self.may_see(caller)
+        assert self.check(caller, json.dumps(listed["deleted"]), live=False) == self.may_see(caller, live=False)
+        assert all(document["kept"] for document in listed["documents"])
 
     @rule(caller=callers, named=st.booleans())
     def citations(self, caller: Scope, named: bool) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload
-from rag_core.ingestion.jobs import LEASE_S
+from rag_core.ingestion.job_rows import LEASE_S
 from rag_core.ingestion.long_work import Indexer
 from rag_core.model import Job, Scope
 from rag_core.run import Run

@@ -21,6 +21,8 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.pipelines.advanced": ("REWRITE_S",),
     "rag_core.pipelines.answer": ("JUDGE_S",),
     "rag_core.service": ("SUMMARY_S", "CITE_S"),
+    "rag_core.ingestion.originals": ("KEEP_S",),
+    "rag_core.sources": ("ARCHIVE_S",),
 }
 BUDGET_S = 4.0
 AT_ONCE = 12  # most of the time is waiting

@@ -21,7 +21,7 @@ WITHIN_S = 8.0  # the request's deadline: a call that overran it would end as de
 TRY_S = 30.0
 SHORT_S = 0.3  # for what would hang
 TEXTS = ["one", "two"]
-PROMPT = prompts.hyde("why?", [])
+PROMPT = prompts.summary("why?", [])
 
 
 class Asked:
@@ -186,7 +186,7 @@ async def test_a_chat_reply_of_no_use_says_why(body: dict[str, Any], code: str) 
     with failing(reply(200, body)) as server:
         profile = replace(PROFILES["openai"], base_url=f"{server.url}/v1")
         client = OpenAIChat(profile, key="k")
-        text = await run.attempt("hyde", _said(client), otherwise="", fallback="no imagined answer")
+        text = await run.attempt("summary", _said(client), otherwise="", fallback="no summary")
         await client.close()
     assert (text, [noted.code for noted in run.degraded]) == ("", [code])
     assert (run.input_tokens, run.output_tokens) == (4, 2)
@@ -255,5 +255,5 @@ async def test_a_question_is_answered_without_the_chat_model_and_says_so(fault: 
         result = await consult(fakes.query("P0700"), parts, run)
         await chat.close()
     assert [hit.chunk.id for hit in result.hits] == ["one"]
-    assert {noted.step for noted in run.degraded} == {"query_expansion", "hyde", "rerank"}
+    assert {noted.step for noted in run.degraded} == {"query_expansion", "rerank"}
     assert {noted.code for noted in run.degraded} <= {code, "llm_unavailable"}, "or the breaker answered"

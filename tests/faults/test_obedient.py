@@ -171,4 +171,4 @@ async def test_no_order_of_a_document_changes_where_is_searched_or_what_is_told_
     assert set(addresses(shown)) <= {*addresses(text), *addresses(query.text)}
     seen = json.dumps(told) + summary.text + "".join(prompt.user + prompt.system for prompt in llm.prompts)
     assert not any(canary in seen for canary in CANARIES)
-    assert {prompt.task for prompt in llm.prompts} == {"query_expansion", "hyde", "rerank", "summary"}
+    assert {prompt.task for prompt in llm.prompts} == {"query_expansion", "rerank", "summary"}

@@ -31,9 +31,8 @@ Assembler = Callable[[str, str], Prompt]
 ASSEMBLERS: tuple[Assembler, ...] = (
     lambda question, text: prompts.answer(question, [Evidence("e1", hit("c", content=text), 0, len(text))]),
     lambda question, text: prompts.rerank(question, [text, "another"]),
-    lambda question, text: prompts.query_expansion(question, [text], count=2),
+    lambda question, text: prompts.query_expansion(question, [text], count=2, imagine=True),
     lambda question, text: prompts.summary(question, [text]),
-    lambda question, text: prompts.hyde(question, [text]),
 )
 
 

@@ -203,6 +203,7 @@ STATUSES = {
     errors.UnreadableDocument("encrypted"): 422,
     errors.Misconfigured("no key"): 503,
     errors.Unavailable("no reply"): 503,
+    errors.Unread("in another script"): 503,
     errors.DeadlineExceeded("late"): 504,
     errors.StorageFull("full"): 507,
 }
@@ -299,3 +300,45 @@ async def test_a_credential_that_names_nobody_is_refused(garbage: str) -> None:
     asked = request(b'{"document_id": "a"}', x_ms_client_principal=garbage)
     status, reply, _ = await answer(asked, settings=replace(SETTINGS, trust_principal=True))
     assert (status, reply["error"]["code"]) == (400, "invalid_principal")
+
+
+ADDRESSED = replace(
+    PLANTED, route="rag/planted/{document_id}", methods=("POST", "PATCH", "PUT", "DELETE"), bodiless=True
+)
+
+
+def addressed(method: str, body: bytes, **params: str) -> func.HttpRequest:
+    return func.HttpRequest(
+        method=method,
+        url="http://x/rag/planted/a",
+        body=body,
+        headers={"content-type": "application/json"} if body else {},
+        params=params,
+        route_params={"document_id": "a"},
+    )
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+async def test_what_stands_in_the_address_joins_the_body(method: str) -> None:
+    """S0-15, S0-18: and is said once; a body is not needed where nothing of it is."""
+    for body in (b"", b"{}", b'{"refresh": true}'):
+        status, reply, _ = await answer(addressed(method, body), ADDRESSED)
+        assert (status, reply["document_id"]) == (200, "a")
+    status, reply, _ = await answer(addressed(method, b'{"document_id": "b"}'), ADDRESSED)
+    assert (status, reply["error"]["field"]) == (400, "document_id")
+    status, reply, _ = await answer(addressed(method, b'{"workflow": "x"}'), ADDRESSED)
+    assert (status, reply["error"]["field"]) == (400, "workflow")
+
+
+async def test_a_delete_without_a_body_reads_its_query_string() -> None:
+    """Some clients send no body with it, and none drops one that it took for granted."""
+    status, reply, _ = await answer(addressed("DELETE", b"", nothing="x"), ADDRESSED)
+    assert (status, reply["error"]["field"]) == (400, "nothing")
+    assert (await answer(addressed("DELETE", b"", workflow_id="w", code="the key"), ADDRESSED))[0] == 200
+    assert (await answer(addressed("DELETE", b"{}", nothing="x"), ADDRESSED))[0] == 200
+
+
+async def test_an_operation_that_wants_a_body_is_not_called_without() -> None:
+    """S0-18, S0-29: an empty one is told as what it is."""
+    status, reply, _ = await answer(addressed("POST", b""), replace(ADDRESSED, bodiless=False))
+    assert (status, reply["error"]["code"]) == (415, "unsupported_media_type")

@@ -17,9 +17,12 @@ from functions import http, jobs, wire
 from local_emulator import host
 from local_emulator.host import Host
 from rag_core import bootstrap
+from rag_core.errors import Conflict, Unavailable
 from rag_core.ingestion.jobs import JobLease
+from rag_core.ingestion.long_work import Indexer
 from rag_core.kit import Kit
-from rag_core.model import Job
+from rag_core.model import Job, Scope
+from rag_core.run import Run
 from rag_core.settings import Settings
 from tests.functions.test_functions import NOTES
 
@@ -137,6 +140,55 @@ async def test_a_deleted_document_is_not_brought_back_by_a_job(served: Served) -
     assert (ended["status"], ended["error"]["code"]) == ("failed", "superseded")
 
 
+async def test_a_delete_that_is_refused_leaves_the_job_as_it_was(served: Served) -> None:
+    """S3-16: the document is not there yet, so there is nothing to delete; its upload was acknowledged."""
+    url = served.taken_on(LATER)["status_url"]
+    read(served.client.post("/api/delete_document", json={"document_id": "notes"}), "Refusal", 404)
+    assert read(served.client.get(url), "JobReply", 200)["status"] == "queued"
+    await served.drain()
+    assert read(served.client.get(url), "JobReply", 200)["status"] == "done"
+
+
+async def test_a_delete_that_fails_leaves_the_job_as_it_was(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C36 (RELIABILITY): the caller is told to try again, and what was acknowledged before is kept."""
+    read(served.post({**LATER, "async": False}), "IndexReply", 200)
+    url = served.taken_on(LATER)["status_url"]
+
+    async def down(*_: object) -> bool:
+        raise Unavailable("the store is down", code="store_down")
+
+    monkeypatch.setattr(served.kit.index.store, "delete", down)
+    read(served.client.post("/api/delete_document", json={"document_id": "notes"}), "Refusal", 503)
+    await served.drain()
+    assert read(served.client.get(url), "JobReply", 200)["status"] == "done"
+
+
+@pytest.mark.parametrize("purge", [False, True])
+async def test_a_job_that_would_end_during_the_delete_does_not_bring_the_document_back(
+    served: Served, monkeypatch: pytest.MonkeyPatch, purge: bool
+) -> None:
+    """C21, S3-16: its worker has all the vectors, and is about to write when the delete is under way."""
+    read(served.post({**LATER, "async": False}), "IndexReply", 200)
+    url = served.taken_on(LATER)["status_url"]
+    lease = await served.kit.jobs.claim()
+    assert lease
+    store, way = served.kit.index.store, "purge" if purge else "delete"
+    goes = getattr(store, way)
+
+    async def with_a_worker_at_it(document_id: str, scope: Scope) -> Any:
+        gone = await goes(document_id, scope)
+        with pytest.raises(Conflict):
+            await Indexer(served.kit, Run(), jobs.terms(served.settings)).work(lease)
+        await served.drain()
+        return gone
+
+    monkeypatch.setattr(store, way, with_a_worker_at_it)
+    read(served.client.post("/api/delete_document", json={"document_id": "notes", "purge": purge}), "DeleteReply", 200)
+    await served.drain()
+    assert await store.document("notes", Scope("default")) is None
+    assert read(served.client.get(url), "JobReply", 200)["error"]["code"] == "superseded"
+
+
 async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -152,7 +204,7 @@ async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
     monkeypatch.setattr(jobs, "drain", broken)
     monkeypatch.setattr(host, "LOOK_S", 0.0)
     settings = Settings(data_dir=None)
-    worker = asyncio.ensure_future(host.work(settings, bootstrap.build(settings)))
+    worker = asyncio.ensure_future(host.work(settings, bootstrap.Parts(lambda: settings)))
     with pytest.raises(asyncio.CancelledError):
         await worker
     assert len(turns) == 2
@@ -175,7 +227,7 @@ def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
         patch.setattr(JobLease, "finish", told)
         patch.setattr(host, "LOOK_S", 0.01)
         app = function_app.build(lambda: settings, lambda: kit)
-        served = Host(app, meanwhile=partial(host.work, settings, kit), at_end=kit.close)
+        served = Host(app, meanwhile=partial(host.work, settings, lambda: kit), at_end=kit.close)
         taken = read(Client(served).post("/api/index_document", json=LATER), "AcceptedReply", 202)
         assert done.wait(30)
         assert read(Client(served).get(taken["status_url"]), "JobReply", 200)["status"] == "done"

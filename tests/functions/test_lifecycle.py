@@ -92,6 +92,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "get_document_summary": {"document_id": "notes"},
     "delete_document": {"document_id": "notes"},
     "restore_document": {"document_id": "notes"},
+    "documents": {},
+    "document": {"document_id": "notes"},
+    "document_page": {"document_id": "notes", "page": 1},
     "extract_citations": {"text": "The TCM stores P0700."},
     "graph_query": {"operation": "top"},
 }
@@ -101,7 +104,7 @@ def test_where_the_credential_names_the_workflows_no_other_can_be_named(bound: C
     """(RELIABILITY C13), (RELIABILITY C17): nor any by who bears no such claim."""
     here, nowhere = credential(("oid", "ann"), ("tenant", "north")), credential(("oid", "ann"))
     bound.ok("index_document", headers=here, content=NOTES, document_id="notes", workflow_id="north")
-    elsewhere = ("functions.proposals", "functions.jobs")
+    elsewhere = ("functions.proposals", "functions.jobs", "functions.workbench", "functions.edits")
     named = {o.route for o in OPERATIONS if not o.anonymous and not o.handler.startswith(elsewhere)}
     assert {f"api/{name}" for name in ASKED} == named
     for function, fields in ASKED.items():

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -35,15 +36,39 @@ def test_operation_ids_are_unique() -> None:
 def test_an_operation_is_whole(operation: Operation) -> None:
     """Its example passes its own model, its refusals are of the contract, and its description says who may call."""
     told = DESCRIPTION["paths"][f"/{operation.route}"]
-    assert set(told) == {method.lower() for method in operation.methods}
+    assert set(told) == {method.lower() for o in OPERATIONS if o.route == operation.route for method in o.methods}
     assert set(operation.refusals) <= set(STATUS.values())
-    for method in told.values():
+    for method in (told[name.lower()] for name in operation.methods):
         also = {"207"} if operation.partial else set()
         also |= {"202"} if operation.accepted else set()
         assert set(method["responses"]) == {"200", *also, *map(str, operation.refusals)}
         assert method["security"] == ([] if operation.anonymous else [{"key": []}])
     if operation.request:
         wire.parse(getattr(wire, operation.request), dict(operation.example or {}))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+def test_what_stands_in_the_address_is_told_as_such_and_in_no_body(operation: Operation) -> None:
+    """S0-10..39: `{id}` is required in the path, a GET or DELETE has no body, and every refusal is of the contract."""
+    named = set(re.findall(r"{\*?(\w+)", operation.route))
+    for method in operation.methods:
+        told = DESCRIPTION["paths"][f"/{operation.route}"][method.lower()]
+        addressed = [parameter for parameter in told.get("parameters", ()) if parameter["in"] == "path"]
+        assert {parameter["name"] for parameter in addressed} == named
+        assert all(parameter["required"] for parameter in addressed)
+        assert ("requestBody" in told) is (method not in ("GET", "DELETE") and operation.request is not None)
+        if "requestBody" in told:
+            assert not named & set(_model(told["requestBody"]).get("properties", ()))
+        for status in operation.refusals:
+            assert _model(told["responses"][str(status)])["properties"]["error"] == {
+                "$ref": "#/components/schemas/ErrorDetail"
+            }
+
+
+def _model(content: dict[str, Any]) -> dict[str, Any]:
+    name = content["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    found: dict[str, Any] = DESCRIPTION["components"]["schemas"][name]
+    return found
 
 
 def test_the_page_about_the_api_names_every_route_field_and_status() -> None:

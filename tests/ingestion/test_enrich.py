@@ -21,6 +21,11 @@ def named(kind: str, text: str) -> list[str]:
         ("acronym", "The TCM asks over the CAN bus; it is OK, NOT the MIL of it.", ["TCM", "CAN", "MIL"]),
         ("acronym", "P0ABC and U1A2B are codes, ECU is none", ["ECU"]),
         ("acronym", "WARNING: DO NOT OPEN THE CASE", []),
+        (
+            "acronym",
+            "we want NARA to be A GREAT PLACE TO WORK for all the FOIA and CLF people of today and later",
+            ["NARA", "FOIA", "CLF"],
+        ),
         ("acronym", "I am A. Iron Man, ABCDEFG, part BP-4471-A", []),
         ("phrase", "A transmission control module (TCM) is one.", ["transmission control module"]),
         ("phrase", "the of and it", []),

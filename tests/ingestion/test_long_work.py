@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rag_core.errors import InvalidRequest, Unavailable, UnreadableDocument
+from rag_core.errors import Conflict, InvalidRequest, RagError, TooLarge, Unavailable, UnreadableDocument
 from rag_core.index import Index
 from rag_core.ingestion import long_work
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload
-from rag_core.ingestion.jobs import PAUSES_S, JobTable
+from rag_core.ingestion.job_rows import HOLD_S, PAUSES_S
+from rag_core.ingestion.jobs import JobTable
 from rag_core.ingestion.long_work import Indexer, Terms, drain
 from rag_core.ingestion.uploads import decoded, encoded
 from rag_core.kit import Kit
@@ -20,8 +22,8 @@ from rag_core.model import Block, Indexed, Job, Vector
 from rag_core.ports import Probe, Replaced
 from rag_core.run import Run
 from rag_core.stores.embedded import EmbeddedStore
+from tests.contracts.test_jobs import Clock
 from tests.fakes import SCOPE, ConceptEmbedder, kit
-from tests.ingestion.test_jobs import Clock
 
 TERMS = Terms(Limits(10_000, 10.0), inline_bytes=500, inline_chunks=5)
 NOTES = Upload(content="P0700 is stored by the TCM.", document_id="notes")
@@ -45,20 +47,22 @@ class Moody(ConceptEmbedder):
 
 
 class MoodyStore(EmbeddedStore):
-    down = False
+    down = broken = False
 
     async def replace_document(self, *args: Any, **named: Any) -> Replaced:
         if self.down:
             raise Unavailable("the store is down", code="store_down")
+        if self.broken and "older" not in args[1][0].content:
+            raise TooLarge("what no time puts right")
         return await super().replace_document(*args, **named)
 
 
 class Bell:
     def __init__(self) -> None:
-        self.rung: list[str] = []
+        self.rung: list[tuple[str, float]] = []
 
-    async def ring(self, job_id: str) -> None:
-        self.rung.append(job_id)
+    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
+        self.rung.append((job_id, after_s))
 
     async def close(self) -> None: ...
 
@@ -143,9 +147,9 @@ async def test_long_work_is_taken_on_and_done_by_the_worker(shop: Shop, upload: 
 
 async def test_a_job_rings_the_bell_and_a_broken_bell_is_told_of_and_loses_nothing(shop: Shop) -> None:
     job = await shop.job(await shop.index(NOTES, later=True))
-    assert shop.bell.rung == [job.id]
+    assert shop.bell.rung == [(job.id, 0.0)]
 
-    async def broken(job_id: str) -> None:
+    async def broken(job_id: str, *, after_s: float = 0.0) -> None:
         raise Unavailable("no queue", code="queue_unavailable")
 
     shop.bell.ring = broken  # type: ignore[method-assign]
@@ -169,6 +173,20 @@ async def test_without_an_embedder_that_answers_the_text_is_found_by_words_at_on
     assert await shop.drain() == 1
     assert ((await shop.job(job)).state, (await shop.job(job)).words_only) == ("done", False)
     assert await shop.found("", meaning="gearbox") == ["P0700 is stored by the TCM."]
+
+
+async def test_whoever_puts_a_job_off_has_the_bell_rung_when_it_is_due(shop: Shop) -> None:
+    """S1-57: in the request that found the embedder away, and in the worker that did."""
+    shop.embedder.down = True
+    job = await shop.job(await shop.index(NOTES))
+    shop.clock.seconds += PAUSES_S[0]
+    await shop.drain()
+    assert shop.bell.rung == [(job.id, PAUSES_S[0]), (job.id, PAUSES_S[1])]
+
+
+async def test_what_turned_out_to_be_long_rings_the_bell_too(shop: Shop) -> None:
+    job = await shop.job(await shop.index(rows(6), key="k"))
+    assert shop.bell.rung == [(job.id, 0.0)]
 
 
 async def test_unchanged_parts_keep_their_vectors_while_others_wait(shop: Shop) -> None:
@@ -272,6 +290,51 @@ async def test_a_later_upload_is_not_undone_by_a_job_of_the_earlier_text(shop: S
     ended = await shop.job(older)
     assert (ended.state, ended.error and ended.error["code"]) == ("failed", "superseded")
     assert await shop.found("stored")
+    assert not await shop.found("older")
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize("later", [False, True])
+async def test_an_older_job_goes_on_until_the_newer_text_is_in_the_index(
+    shop: Shop, required: bool, later: bool
+) -> None:
+    """C36 (RELIABILITY): else the older text, which is searchable, would be without vectors for good."""
+    shop.embedder.down = True
+    older = await shop.index(Upload(content="The older text.", document_id="notes"))
+    shop.embedder.down, shop.store.broken = False, True
+    with suppress(RagError):
+        await shop.index(NOTES, replace(TERMS, require_vectors=required), later=later)
+    shop.clock.seconds += PAUSES_S[0]
+    await shop.drain()  # where the newer one is a job, it too fails for good
+    shop.store.broken = False
+    shop.clock.seconds += PAUSES_S[1]
+    await shop.drain()
+    assert (await shop.job(older)).state == "done"
+    assert await shop.found("", meaning="older") == ["The older text."]
+
+
+async def test_a_job_of_an_older_text_cannot_overtake_the_upload_that_is_being_written(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C21: a worker that finished the older text's vectors meanwhile writes nothing."""
+    await shop.index(Upload(content="The older text.", document_id="notes"), later=True)
+    lease = await shop.jobs.claim()
+    assert lease
+    write, overtaken = shop.store.replace_document, False
+
+    async def slowly(*args: Any, **named: Any) -> Replaced:
+        nonlocal overtaken
+        with pytest.raises(Conflict):
+            await Indexer(shop.kit, Run(), TERMS).work(lease)
+        overtaken = True
+        return await write(*args, **named)
+
+    monkeypatch.setattr(shop.store, "replace_document", slowly)
+    assert isinstance(await shop.index(NOTES), Indexed)
+    assert overtaken
+    monkeypatch.undo()
+    shop.clock.seconds += HOLD_S
+    assert await shop.drain() == 0
     assert not await shop.found("older")
 
 

@@ -8,13 +8,14 @@ from PIL import Image, ImageChops
 from rag_core.errors import NotFound, UnreadableDocument
 from rag_core.ingestion.extract import extract
 from rag_core.ingestion.pages import render
+from rag_core.model import Picture
 from tests.ingestion.pdf_files import lines, pdf
 
 TWO = pdf(lines("Not cited"), lines("Not cited", "Cited", "Not cited"))
 
 
-def drawn(png: bytes) -> Image.Image:
-    return Image.open(BytesIO(png))
+def drawn(picture: Picture) -> Image.Image:
+    return Image.open(BytesIO(picture.png))
 
 
 def marker(image: Image.Image) -> Image.Image:

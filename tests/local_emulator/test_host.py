@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import signal
 import socket
 import subprocess
@@ -17,7 +18,10 @@ import azure.functions as func
 import pytest
 from werkzeug.test import Client
 
-from local_emulator.host import Host, running
+from functions.http import PRINCIPAL, principal
+from functions.routes import Principal
+from local_emulator.host import Host, running, running_with
+from rag_core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LOOPS: set[int] = set()
@@ -156,6 +160,45 @@ def test_a_key_is_asked_for_where_a_function_wants_one() -> None:
         host.close()
 
 
+def test_it_vouches_for_an_administrator_only_where_it_is_told_to_and_nobody_is_named() -> None:
+    """As Easy Auth would; who names somebody is asked as that one, so that a test can play any user."""
+    host = Host(planted(), administered=["echo"])
+    try:
+        client = Client(host)
+        told: Any = client.get("/api/echo/x").get_json()
+        vouched = func.HttpRequest("GET", "/", headers=told["headers"], body=b"").headers
+        assert principal(vouched) == Principal("local-administrator", roles=("admin",))
+        named: Any = client.get("/api/echo/x", headers={PRINCIPAL: "somebody"}).get_json()
+        assert named["headers"][PRINCIPAL] == "somebody"
+    finally:
+        host.close()
+    host = Host(planted())
+    try:
+        alone: Any = Client(host).get("/api/echo/x").get_json()
+        assert PRINCIPAL not in alone["headers"]
+    finally:
+        host.close()
+
+
+@pytest.mark.parametrize(("admin", "status"), [(True, 200), (False, 403)])
+def test_everybody_is_an_administrator_under_admin_and_an_owner_of_nothing(admin: bool, status: int) -> None:
+    """S2-51: what wants the role can be done; documents stay everyone's: nobody is named where they are indexed."""
+    with running_with(Settings(data_dir=None), admin=admin) as url:
+        address = url.removeprefix("http://")
+        body = {"document_id": "a", "content": "P0700 is stored by the TCM."}
+        assert _sent(address, "POST", "/api/index_document", body) == 200
+        assert _sent(address, "POST", "/api/delete_document", {"document_id": "a"}) == 200
+        assert _sent(address, "DELETE", "/rag/prompts/query_expansion", {}) == status
+
+
+def _sent(address: str, method: str, path: str, body: Any) -> int:
+    connection = HTTPConnection(address)
+    connection.request(method, path, json.dumps(body), {"content-type": "application/json"})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with running(planted(), key="k") as address:
@@ -204,4 +247,5 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     assert any("/api/consult_rag" in line and "POST" in line for line in said)
     assert f"data: {tmp_path}\n" in said
     assert any("curl" in line and "x-functions-key: k" in line for line in said)
+    assert any(re.fullmatch(r"pages: http://127\.0\.0\.1:\d+/rag\n", line) for line in said)
     assert (child.returncode, rest) == (0, "stopped\n")

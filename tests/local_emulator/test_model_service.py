@@ -14,9 +14,12 @@ from openai import AuthenticationError, AzureOpenAI, BadRequestError, NotFoundEr
 
 from rag_core import prompts
 from rag_core.ingestion.text import count_tokens
+from rag_core.model import Evidence
 from rag_core.ports import Prompt
+from rag_core.prompts.augmentation import rag_augmentation
 from rag_core.providers.openai import _strict
 from tests import hosted
+from tests.fakes import hit
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow."]
 GRADES = prompts.rerank("how often are keys rotated?", PASSAGES)
@@ -52,7 +55,7 @@ def refusal(url: str, body: object, *, path: str = "/v1/chat/completions", key: 
         return response.status, json.load(response)["error"]
 
 
-@pytest.mark.parametrize("prompt", [GRADES, prompts.query_expansion("keys?", PASSAGES, count=2)])
+@pytest.mark.parametrize("prompt", [GRADES, prompts.query_expansion("keys?", PASSAGES, count=2, imagine=True)])
 def test_a_reply_is_held_to_the_schema_that_came_with_the_request(client: OpenAI, prompt: Prompt) -> None:
     made = client.chat.completions.create(model="m", messages=messages(prompt), response_format=held_to(prompt))
     assert prompt.schema is not None
@@ -69,8 +72,20 @@ def test_a_reply_is_labelled_as_a_technique_s_and_its_tokens_are_counted(client:
     assert made.usage.completion_tokens == count_tokens(made.choices[0].message.content or "")
 
 
+def test_the_prompt_of_the_workbench_is_read_back_and_answered(client: OpenAI) -> None:
+    """S0-68: the light and the full model alike, over the real client."""
+    texts = ["The signing keys are rotated every 90 days by the key service.", "Bananas are yellow."]
+    evidence = [Evidence(f"e{n}", hit(str(n), content=text), 0, len(text)) for n, text in enumerate(texts, start=1)]
+    asked = rag_augmentation("How often are the signing keys rotated?", evidence)
+    made = client.chat.completions.create(model="m", messages=messages(asked))
+    assert made.choices[0].message.content == texts[0]
+    assert made.model.startswith("local: sentences chosen")
+
+
 def test_a_limit_of_tokens_is_kept_to_and_named(client: OpenAI) -> None:
-    made = client.chat.completions.create(model="m", messages=messages(prompts.hyde("keys?", PASSAGES)), max_tokens=4)
+    made = client.chat.completions.create(
+        model="m", messages=messages(prompts.summary("keys?", PASSAGES)), max_tokens=4
+    )
     assert made.choices[0].finish_reason == "length"
     assert made.usage is not None
     assert made.usage.completion_tokens == 4
@@ -133,7 +148,7 @@ NOT_DONE = [
     (CHAT | {"response_format": {"type": "json_object"}}, "response_format"),
     (CHAT | {"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}, "messages"),
     ({"model": "m", "messages": [{"role": "user", "content": "Write me a poem."}]}, "messages"),
-    ({"model": "m", "messages": messages(prompts.hyde("x", PASSAGES)), "response_format": held_to(GRADES)}, None),
+    ({"model": "m", "messages": messages(prompts.summary("x", PASSAGES)), "response_format": held_to(GRADES)}, None),
 ]
 
 

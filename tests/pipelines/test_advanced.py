@@ -16,12 +16,13 @@ MANUAL = (
     chunk("c", "A misfire of one cylinder sets P0300."),
     chunk("d", "Hot oil shortens the life of seals."),
 )
-REWORDED = json.dumps({"queries": ["transmission control fault", "seals and hot oil"]})
 IMAGINED = "The transmission control module found a fault in the gearbox."
+WORDINGS = ["transmission control fault", "seals and hot oil"]
+REWORDED = json.dumps({"queries": WORDINGS, "hyde": IMAGINED})
 
 
 def llm(**script: object) -> ScriptedLLM:
-    said = {"query_expansion": REWORDED, "hyde": IMAGINED, "rerank": grades(1, 2, 3, 4), **script}
+    said = {"query_expansion": REWORDED, "rerank": grades(1, 2, 3, 4), **script}
     return ScriptedLLM(**said)  # type: ignore[arg-type]
 
 
@@ -33,7 +34,7 @@ async def test_advanced_expands_imagines_searches_with_each_fuses_and_grades() -
     result = await advanced(query("What is P0700?"), kit(index, llm=scripted), run)
     assert [a.label for a in result.asked] == ["original", "expanded1", "expanded2", "hyde"]
     assert embedder.asked == ["What is P0700?", "transmission control fault", "seals and hot oil", IMAGINED]
-    assert [prompt.task for prompt in scripted.prompts] == ["query_expansion", "hyde", "rerank"]
+    assert [prompt.task for prompt in scripted.prompts] == ["query_expansion", "rerank"]
     assert [h.signals["grade"] for h in result.hits] == [4, 3, 2, 1]
     assert result.reranked
     assert run.degraded == []
@@ -59,8 +60,7 @@ async def test_of_equal_contents_one_is_given_and_graded() -> None:
 async def test_passages_of_the_first_search_show_the_rewriters_how_the_index_speaks() -> None:
     scripted = llm()
     await advanced(query("What is P0700?"), kit(await filled(*MANUAL), llm=scripted), Run())
-    for prompt in scripted.prompts[:2]:
-        assert prompt.inputs["passages"][0] == MANUAL[0].content  # type: ignore[index]
+    assert scripted.prompts[0].inputs["passages"][0] == MANUAL[0].content  # type: ignore[index]
 
 
 async def test_the_score_is_the_reciprocal_rank_over_the_wordings() -> None:
@@ -98,9 +98,27 @@ async def test_advanced_falls_back_to_plain_search_and_says_so() -> None:
     assert [a.label for a in result.asked] == ["original"]
     assert [(d.step, d.fallback) for d in run.degraded] == [
         ("query_expansion", "the original wording only"),
-        ("hyde", "no imagined answer"),
         ("rerank", "the order of the search"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "lacking"),
+    [
+        ({"queries": WORDINGS}, ["original", "expanded1", "expanded2"], "no imagined answer"),
+        ({"hyde": IMAGINED}, ["original", "hyde"], "no other wording"),
+        ({"queries": "none", "hyde": IMAGINED}, ["original", "hyde"], "no other wording"),
+    ],
+)
+async def test_a_part_that_the_rewriter_leaves_out_costs_no_other_part_and_is_told(
+    said: object, asked: list[str], lacking: str
+) -> None:
+    """S1-09: one call for wordings and imagined answer, each used where it is there."""
+    run = Run()
+    index = await filled(*MANUAL)
+    result = await advanced(query("What is P0700?"), kit(index, llm=llm(query_expansion=json.dumps(said))), run)
+    assert [a.label for a in result.asked] == asked
+    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("query_expansion", "llm_output_invalid", lacking)]
 
 
 async def test_without_an_embedder_wordings_are_searched_by_words_and_hyde_is_not_used() -> None:

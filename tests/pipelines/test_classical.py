@@ -25,7 +25,7 @@ from rag_core.service import ask, consult
 from rag_core.settings import load
 from rag_core.stages.abbreviate import shipped
 from rag_core.stages.redact import Rules
-from rag_core.stores.queries_log import QueriesLog
+from rag_core.stores.archive import Database, QueriesLog
 from tests.fakes import (
     SCOPE,
     Asleep,
@@ -101,7 +101,7 @@ async def parts(
         ranker,
         redactor=Rules(),
         cache=EmbeddedCache(None, b"secret"),
-        audit=QueriesLog(None),
+        audit=QueriesLog(Database(None)),
         glossary=shipped(),
     )
     return replace(kit, web=web) if web else kit
@@ -382,7 +382,7 @@ async def test_every_answer_is_put_on_record() -> None:
             raise Unavailable("the disk is full", code="audit_deferred")
 
     late = Run()
-    assert (await asked(replace(kit, audit=Full(None)), "gearbox temperature", late)).text == answer.text
+    assert (await asked(replace(kit, audit=Full(Database(None))), "gearbox temperature", late)).text == answer.text
     assert [d.code for d in late.degraded] == ["audit_deferred"]
 
 

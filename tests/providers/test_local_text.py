@@ -56,13 +56,24 @@ def test_wordings_do_not_depend_on_chance() -> None:
 
 
 async def test_nothing_found_gives_no_wording_and_no_imagined_answer() -> None:
-    assert json.loads(await _complete("query_expansion", query="x", passages=[], count=2)) == {"queries": []}
-    assert await _complete("hyde", query="x", passages=[]) == ""
+    said = json.loads(await _complete("query_expansion", query="x", passages=[], count=2, imagine=True))
+    assert (said["queries"], said["hyde"]) == ([], "")
 
 
 async def test_the_best_passage_stands_in_for_an_imagined_answer() -> None:
     """S1-12."""
-    assert await _complete("hyde", query="x", passages=PASSAGES) == PASSAGES[0]
+    said = await _complete("query_expansion", query="x", passages=PASSAGES, count=2, imagine=True)
+    assert json.loads(said)["hyde"] == PASSAGES[0]
+    said = await _complete("query_expansion", query="x", passages=PASSAGES, count=2, imagine=False)
+    assert json.loads(said)["hyde"] == ""
+
+
+async def test_the_intent_is_by_the_form_of_the_question_and_its_names_are_entities() -> None:
+    """S0-71: without a chat model, too."""
+    asked = "How does the TCM set P0700?"
+    said = json.loads(await _complete("query_expansion", query=asked, passages=[], count=0, imagine=False))
+    assert said["intent"] == "MECHANISM"
+    assert {"P0700", "TCM"} <= set(said["entities"])
 
 
 async def test_grading_without_a_cross_encoder_is_unavailable() -> None:
@@ -76,5 +87,5 @@ async def test_a_summary_is_made_of_the_documents_own_sentences() -> None:
 
 
 async def test_a_reply_names_its_technique() -> None:
-    reply = await _local().complete(Prompt("hyde", "", "", {"query": "x", "passages": PASSAGES}))
-    assert (reply.model, reply.local) == ("local: best passage", True)
+    reply = await _local().complete(Prompt("summary", "", "", {"passages": PASSAGES}))
+    assert (reply.model, reply.local) == ("local: key sentences", True)

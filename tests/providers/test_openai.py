@@ -176,12 +176,12 @@ async def test_a_reply_is_held_to_its_schema_where_that_is_offered(chat_service:
     assert held["schema"]["properties"] == {"scores": {"type": "array", "items": {"type": "number"}}}
     await complete(replace(at("openai", chat_service), structured=False))
     assert "response_format" not in body(chat_service)
-    await complete(at("openai", chat_service), prompts.hyde("why?", []))
+    await complete(at("openai", chat_service), prompts.summary("why?", []))
     assert "response_format" not in body(chat_service)
 
 
 async def test_half_a_surrogate_pair_is_sent_as_a_question_mark(chat_service: FaultServer) -> None:
-    await complete(at("openai", chat_service), prompts.hyde("why \ud800?", []))
+    await complete(at("openai", chat_service), prompts.summary("why \ud800?", []))
     assert "why ??" in body(chat_service)["messages"][1]["content"]
 
 
@@ -262,7 +262,7 @@ async def test_what_has_no_known_price_makes_the_sum_unknown_and_ollama_is_free(
         for name, cost in (("ollama", 0.0), ("openai", None)):
             run = Run()
             async with chat(at(name, server)) as client:
-                await run.step("hyde", client.complete(GRADES))
+                await run.step("rerank", client.complete(GRADES))
             assert (run.input_tokens, run.cost_usd) == (4, cost)
 
 

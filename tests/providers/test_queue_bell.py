@@ -1,14 +1,13 @@
 """A job's message goes through Microsoft's own emulator of Storage queues, and what it wakes does the job."""
 
-import shutil
-import socket
-import subprocess
 from base64 import b64decode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import azure.functions as func
 import pytest
+from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue import QueueClient
 
 import function_app
@@ -23,46 +22,27 @@ from rag_core.model import Scope
 from rag_core.providers import queue_bell
 from rag_core.providers.queue_bell import QueueBell
 from rag_core.settings import Settings
+from tests import azurite
 
-NODE_MODULES = Path(__file__).parents[2] / ".cache" / "azurite" / "node_modules"
-AZURITE = NODE_MODULES / "azurite" / "dist" / "src" / "queue" / "main.js"
-NEEDED = "node and `npm install --prefix .cache/azurite azurite@3.35.0` are needed (186 MB)"
-KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="  # Azurite's, public
 SCOPE = Scope("garage")
 
 
-def at(port: int) -> str:
-    return (
-        "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
-        f"AccountKey={KEY};QueueEndpoint=http://127.0.0.1:{port}/devstoreaccount1;"
-    )
+@pytest.fixture
+def storage() -> str:
+    """An account whose queue is empty."""
+    address = azurite.emptied()
+    with QueueClient.from_connection_string(address, QUEUE) as client, suppress(ResourceNotFoundError):
+        client.clear_messages()
+    return address
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
-
-
-@pytest.fixture(scope="module")
-def storage() -> Iterator[str]:
-    """A connection string of an Azurite that serves queues, in memory."""
-    node = shutil.which("node")
-    if node is None or not AZURITE.exists():
-        pytest.skip(NEEDED)
-    port = free_port()
-    said = ["--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck", "--queuePort", str(port)]
-    child = subprocess.Popen([node, str(AZURITE), *said], stdout=subprocess.PIPE, text=True)
-    assert child.stdout
-    assert any("successfully listen" in line for line in child.stdout)
-    yield at(port)
-    child.terminate()
-    child.communicate()
+def instance(folder: Path, storage: str | None = None) -> Kit:
+    return bootstrap.build(Settings(data_dir=folder, models_dir=folder, jobs_storage=storage))
 
 
 @pytest.fixture
 async def kit(tmp_path: Path) -> AsyncIterator[Kit]:
-    kit = bootstrap.build(Settings(data_dir=tmp_path, models_dir=tmp_path))
+    kit = instance(tmp_path)
     yield kit
     await kit.close()
 
@@ -85,22 +65,34 @@ async def woken(kit: Kit, body: bytes) -> None:
     await function.get_user_function()(message=func.QueueMessage(body=body))
 
 
-async def test_a_message_wakes_the_worker_and_holds_the_jobs_id_only(storage: str, kit: Kit) -> None:
-    """S1-57, C56 (RELIABILITY): the queue says that there is work, the table says what."""
+async def test_a_job_that_one_instance_took_on_is_done_by_another_that_its_message_wakes(
+    storage: str, tmp_path: Path
+) -> None:
+    """S1-57, C56 (RELIABILITY): the queue says that there is work, the table in the same account says what."""
+    asked, woken_up = instance(tmp_path / "asked", storage), instance(tmp_path / "woken up", storage)
     work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
-    job, _ = await kit.jobs.add(work, SCOPE, document_id="notes")
-    bell = QueueBell(storage)
-    await bell.ring(job.id)
-    await bell.close()
+    job, _ = await asked.jobs.add(work, SCOPE, document_id="notes")
+    await asked.bell.ring(job.id)
     (body,) = received(storage)
     assert body == job.id.encode()
-    await woken(kit, body)
-    done = await kit.jobs.get(job.id, None)
+    await woken(woken_up, body)
+    done = await asked.jobs.get(job.id, None)
     assert done
     assert done.state == "done"
+    for kit in (asked, woken_up):
+        await kit.close()
 
 
-async def test_a_message_that_comes_twice_or_lies_does_nothing_twice(storage: str, kit: Kit) -> None:
+async def test_a_bell_for_later_is_heard_later(storage: str) -> None:
+    """S1-57: a job that is put off is not due before."""
+    bell = QueueBell(storage)
+    await bell.ring("at once")
+    await bell.ring("in an hour", after_s=3599.5)
+    await bell.close()
+    assert received(storage) == [b"at once"]
+
+
+async def test_a_message_that_comes_twice_or_lies_does_nothing_twice(kit: Kit) -> None:
     work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
     job, _ = await kit.jobs.add(work, SCOPE, document_id="notes")
     for body in (b"no such job", job.id.encode(), job.id.encode()):
@@ -122,13 +114,15 @@ async def test_the_timer_does_what_a_lost_message_would_have(kit: Kit) -> None:
     assert done.state == "done"
 
 
-@pytest.mark.parametrize("storage", ["nonsense", at(9)])
+NOBODY = azurite.account({"Queue": "http://127.0.0.1:9/devstoreaccount1"})  # port 9 is discard
+
+
+@pytest.mark.parametrize("address", ["nonsense", NOBODY])
 async def test_a_queue_that_is_not_there_is_unavailable_within_its_time(
-    storage: str, monkeypatch: pytest.MonkeyPatch
+    address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Port 9 is discard: nobody listens."""
     monkeypatch.setattr(queue_bell, "WITHIN_S", 0.5)
-    bell = QueueBell(storage)
+    bell = QueueBell(address)
     with pytest.raises(Unavailable):
         await bell.ring("job")
     await bell.close()

@@ -51,7 +51,7 @@ def test_evidence_never_has_more_tokens_than_allowed(tokens: int) -> None:
 
 def test_what_does_not_fit_is_cut_to_whole_sentences_around_what_is_asked() -> None:
     assert [e.text for e in gather("brakes?", [hit("a", content=BRAKES)], limit=1, tokens=11)] == [
-        "Intro comes first. Brakes wear out."
+        "Brakes wear out. Rust comes later."
     ]
 
 

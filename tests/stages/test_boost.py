@@ -1,6 +1,8 @@
 """Passages that name what the question names come forward."""
 
-from rag_core.stages.boost import boosted
+import pytest
+
+from rag_core.stages.boost import biased, boosted
 from tests.fakes import hit
 
 
@@ -18,3 +20,23 @@ def test_a_share_of_the_names_is_worth_a_share_of_the_boost() -> None:
 
 def test_a_question_without_names_changes_nothing() -> None:
     assert [h.chunk.id for h in boosted("why?", [hit("a", 0.7), hit("b", 0.3)])] == ["a", "b"]
+
+
+def test_a_passage_gains_for_the_names_in_it_and_for_its_intent() -> None:
+    """S0-49, S0-50: final = relevance * (1 + 0.2 * share of the names + 0.1), by hand."""
+    found = [
+        hit("plain", content="Bananas.", semantic=0.9),
+        hit("named", content="The TCM lights it.", semantic=0.8),
+        hit("both", content="P0700 is a request of the TCM.", semantic=0.75),
+    ]
+    best = biased(found, ["P0700", "tcm"], "DEFINITION", entity=0.2, wanted=0.1)
+    assert [h.chunk.id for h in best] == ["both", "plain", "named"]
+    assert [h.signals["final"] for h in best] == pytest.approx([0.75 * 1.3, 0.9, 0.8 * 1.1])
+    assert [h.signals["entity_boost"] for h in best] == pytest.approx([0.2, 0, 0.1])
+    assert [h.signals["intent_boost"] for h in best] == pytest.approx([0.1, 0, 0])
+
+
+def test_where_no_ranker_has_judged_the_score_is_what_gains() -> None:
+    """S0-49."""
+    best = biased([hit("a", 0.03), hit("b", 0.029, content="P0700")], ["P0700"], "", entity=0.2, wanted=0.1)
+    assert [h.chunk.id for h in best] == ["b", "a"]

@@ -17,8 +17,28 @@ def test_whole_sentences_around_the_answer_within_the_limit() -> None:
     found = cut(QUESTION, TEXT, 400)
     assert "The gearbox overheats at 140 degrees." in found
     assert len(found) <= 400
-    assert found.startswith("Brakes")
+    assert found.startswith("The gearbox")
     assert found.endswith(".")
+
+
+def test_what_follows_the_answer_comes_before_what_led_up_to_it() -> None:
+    """S4-21: of two sentences with as much of the question the one after, which goes on."""
+    assert (
+        cut(QUESTION, "Tyres wear. The gearbox overheats. Then it stops.", 40)
+        == "The gearbox overheats. Then it stops."
+    )
+
+
+def test_what_is_announced_is_not_cut_off() -> None:
+    """S4-21: a sentence with a colon at its end says nothing by itself."""
+    content = "The gearbox was new. The gearbox overheats at:\n\n 140 degrees.\n\n The lamp is lit."
+    assert cut(QUESTION, content, 50) == "The gearbox overheats at:\n\n 140 degrees."
+
+
+def test_of_sentences_with_as_many_terms_the_one_with_the_rarer_is_taken() -> None:
+    """S4-17: what stands everywhere in a passage does not say where in it to look."""
+    content = "A gearbox is new. A gearbox is old. A gearbox turns. It overheats at 140 degrees."
+    assert cut("gearbox overheats", content, 30) == "It overheats at 140 degrees."
 
 
 def test_a_sentence_longer_than_the_limit_is_cut_after_a_word() -> None:

@@ -2,22 +2,26 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+import traceback
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
 import yaml
+from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
 from rag_core.bootstrap import build, setup
 from rag_core.errors import InvalidRequest, Misconfigured, StorageFull, Unavailable
 from rag_core.model import Filter, Scope
 from rag_core.settings import Settings
 from rag_core.stores.postgres import PostgresStore, connections, search
+from rag_core.stores.postgres.address import Address
 from rag_core.stores.postgres.words import words
 from tests.postgres import empty_database, empty_store, run, server
 from tests.stores.sample import SCOPE, chunk, document, find, ids, put, vector
@@ -312,6 +316,114 @@ async def test_a_server_that_is_not_there_is_told_at_once() -> None:
         await PostgresStore("postgresql://postgres@127.0.0.1:1/postgres").space()
     assert refused.value.code == "store_failed"
     assert refused.value.retryable
+
+
+PAROLE = "s3cret"
+MALFORMED = (
+    "postgresql://u:{}%zz@h/db",
+    "postgresql://u:{} word@h/db",
+    "postgresql://u:{}@[::1/db",
+    "postgresql://u:{}@h/db?foo=1",
+    "postgresql://u:{}@ss@h/db",
+    "postgresql://u:{}@h:abc/db",
+    "postgresql://u:{}@h:99999/db",
+    "postgresql://u:{}@h/db?sslmode=maybe",
+)
+
+
+@pytest.mark.parametrize("address", MALFORMED)
+def test_an_address_that_cannot_be_used_is_the_operators_to_put_right_and_not_repeated(address: str) -> None:
+    """S2-49: at the start, and not as a server that does not answer."""
+    with pytest.raises(Misconfigured) as refused:
+        build(Settings(data_dir=None, postgres_url=address.format(PAROLE), llm_provider="local"))
+    told = "".join(traceback.format_exception(refused.value, chain=True))
+    assert refused.value.field == "POSTGRES_URL"
+    assert PAROLE not in told
+
+
+class Tokens:
+    """A credential whose token runs out when it is told to."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.tokens, self.closed = list(tokens), False
+        self.asked: list[str] = []
+
+    async def get_token(self, *scopes: str) -> Any:
+        self.asked += scopes
+        return SimpleNamespace(token=self.tokens[0])
+
+    def expire(self) -> None:
+        self.tokens.pop(0)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def by_password(store: PostgresStore) -> Iterator[str]:
+    """The address of the same database for a user who must give a password."""
+    run(server(), "drop role if exists app", "create role app superuser login password 'token-1'")
+    ((file,),) = run(server(), "show hba_file")
+    path = Path(str(file))
+    rules = path.read_text()
+    path.write_text(f"local all app scram-sha-256\n{rules}")
+    run(server(), "select pg_reload_conf()")
+    yield server().replace("postgres:@", "app@").replace("postgres@", "app@")
+    path.write_text(rules)
+    run(server(), "select pg_reload_conf()", "drop role app")
+
+
+async def test_a_token_is_the_password_and_each_new_connection_is_given_the_newest(by_password: str) -> None:
+    """S2-30, S2-49: on Azure nobody has a password; a connection that is open outlives its token."""
+    tokens = Tokens("token-1", "token-2")
+    store = PostgresStore(by_password, credential=tokens)
+    await put(store, "d", TEXTS)
+    run(server(), "alter role app password 'token-2'")
+    assert len(await store.documents(SCOPE)) == 1
+    assert len(tokens.asked) == 1
+    tokens.expire()
+    hang_up = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'"
+    run(server(), hang_up)
+    assert len(await store.documents(SCOPE)) == 1
+    assert tokens.asked == ["https://ossrdbms-aad.database.windows.net/.default"] * 2
+    await store.close()
+    assert tokens.closed
+
+
+async def test_a_token_that_the_server_refuses_is_told_and_not_repeated(by_password: str) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        await PostgresStore(by_password, credential=Tokens("another's")).space()
+    assert "another's" not in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("raised", "meant"),
+    [(ClientAuthenticationError("no identity"), Misconfigured), (ServiceRequestError("no network"), Unavailable)],
+)
+async def test_a_token_that_cannot_be_had_is_told_by_who_can_put_it_right(
+    store: PostgresStore, raised: Exception, meant: type[Exception]
+) -> None:
+    class NoToken(Tokens):
+        async def get_token(self, *scopes: str) -> Any:
+            raise raised
+
+    with pytest.raises(meant):
+        await PostgresStore(server(), credential=NoToken()).space()
+
+
+async def test_a_server_of_azures_is_given_a_token_where_the_address_has_no_password_and_over_tls_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S2-30."""
+    monkeypatch.setattr("azure.identity.aio.DefaultAzureCredential", lambda: Tokens("the machine's own"))
+    host = "db.postgres.database.azure.com:5432/rag"
+    asked = await Address(f"postgresql://app@{host}").parameters()
+    assert (asked["password"], asked["sslmode"]) == ("the machine's own", "require")
+    for address in (f"postgresql://app:said@{host}", "postgresql://app:said@127.0.0.1/rag"):
+        assert (await Address(address).parameters())["password"] == "said"
+    assert "password" not in await Address("postgresql://app@127.0.0.1/rag").parameters()
+    with pytest.raises(Misconfigured, match="TLS"):
+        Address(f"postgresql://app@{host}?sslmode=prefer")
 
 
 async def test_at_most_a_few_connections_are_open_and_none_after_the_end(store: PostgresStore) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from rag_core.errors import Unavailable
 from rag_core.run import Run
-from rag_core.stores.queries_log import COLUMNS, QueriesLog
+from rag_core.stores.archive import Database, QueriesLog
+from rag_core.stores.archive.log import COLUMNS
 
 ENTRY = {
     "query": "What did [PERSON] take?",
@@ -24,11 +25,11 @@ ENTRY = {
 
 async def test_an_entry_comes_back_as_it_was_with_its_time(tmp_path: Path) -> None:
     """S4-31: the table `queries_log`, with execution metrics."""
-    log = QueriesLog(tmp_path / "data" / "queries_log.sqlite3")
+    log = QueriesLog(Database(tmp_path / "data" / "archive.sqlite3"))
     await log.record(ENTRY)
     await log.record({"query": "täxt"})
     await log.close()
-    log = QueriesLog(tmp_path / "data" / "queries_log.sqlite3")
+    log = QueriesLog(Database(tmp_path / "data" / "archive.sqlite3"))
     newest, older = await log.last(5)
     assert {name: older[name] for name in ENTRY} == ENTRY
     assert abs((datetime.now(UTC) - datetime.fromisoformat(older["created_at"])).total_seconds()) < 60
@@ -39,8 +40,8 @@ async def test_an_entry_comes_back_as_it_was_with_its_time(tmp_path: Path) -> No
 
 async def test_the_table_has_its_documented_columns_and_is_its_owners_alone(tmp_path: Path) -> None:
     """S4-31."""
-    path = tmp_path / "queries_log.sqlite3"
-    log = QueriesLog(path)
+    path = tmp_path / "archive.sqlite3"
+    log = QueriesLog(Database(path))
     await log.record(ENTRY)
     await log.close()
     db = sqlite3.connect(path)
@@ -51,8 +52,8 @@ async def test_the_table_has_its_documented_columns_and_is_its_owners_alone(tmp_
 
 async def test_a_log_that_cannot_be_written_spoils_no_answer_and_follows_with_the_next(tmp_path: Path) -> None:
     """S4-31, RELIABILITY 3.1: the answer is served, `audit_deferred` says so, and nothing is lost or written twice."""
-    path = tmp_path / "queries_log.sqlite3"
-    log, run = QueriesLog(path), Run()
+    path = tmp_path / "archive.sqlite3"
+    log, run = QueriesLog(Database(path, busy_s=0.05)), Run()
     await log.record({"query": "first"})
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin exclusive")
@@ -68,7 +69,7 @@ async def test_a_log_that_cannot_be_written_spoils_no_answer_and_follows_with_th
 
 async def test_a_folder_that_is_a_file_defers_too(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    log = QueriesLog(tmp_path / "file" / "queries_log.sqlite3")
+    log = QueriesLog(Database(tmp_path / "file" / "archive.sqlite3"))
     with pytest.raises(Unavailable) as deferred:
         await log.record(ENTRY)
     assert deferred.value.code == "audit_deferred"
@@ -76,7 +77,7 @@ async def test_a_folder_that_is_a_file_defers_too(tmp_path: Path) -> None:
 
 
 async def test_only_the_newest_are_kept() -> None:
-    log = QueriesLog(None, kept=10)
+    log = QueriesLog(Database(None), kept=10)
     for number in range(25):
         await log.record({"query": str(number)})
     assert [entry["query"] for entry in await log.last(99)] == [str(number) for number in range(24, 14, -1)]
@@ -84,7 +85,29 @@ async def test_only_the_newest_are_kept() -> None:
 
 
 async def test_what_there_is_no_column_for_is_not_lost_without_a_word() -> None:
-    log = QueriesLog(None)
+    log = QueriesLog(Database(None))
     with pytest.raises(KeyError, match="anser"):
         await log.record({"anser": "x"})
     await log.close()
+
+
+async def test_a_text_that_no_database_takes_does_not_keep_the_others_from_it() -> None:
+    log = QueriesLog(Database(None))
+    await log.record({"query": "a\x00b\ud800", "metrics": {"note": "\x00"}})
+    assert [entry["query"] for entry in await log.last(9)] == ["a\ufffdb?"]
+    await log.close()
+
+
+async def test_a_database_of_a_newer_program_defers_too(tmp_path: Path) -> None:
+    """S4-31: what is wrong with the archive spoils no answer."""
+    path = tmp_path / "archive.sqlite3"
+    first = QueriesLog(Database(path))
+    await first.record(ENTRY)
+    await first.close()
+    db = sqlite3.connect(path)
+    db.execute("update alembic_version set version_num = '9999'")
+    db.commit()
+    db.close()
+    with pytest.raises(Unavailable, match="newer") as deferred:
+        await QueriesLog(Database(path)).record(ENTRY)
+    assert deferred.value.code == "audit_deferred"

@@ -1,6 +1,7 @@
 """Plain text in whatever encoding it came; the one found is stated."""
 
 import codecs
+from collections.abc import Iterator, Sequence
 
 from rag_core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, paragraphs, unseen
@@ -15,11 +16,29 @@ _BYTE_ORDER_MARKS = (
 _SAMPLE = 256 * 1024  # bytes that are looked at to guess an encoding
 _FEW = 16  # bytes beyond ASCII below which a guess among the Latin encodings is worth less than the commonest
 _MOST_CONTROLS = 0.05  # share of control characters above which a file is no text
+_LINES, _CHARACTERS = 10_000, 2_000_000  # shown at once
 
 
 def read(data: bytes) -> Extraction:
     text, encoding, notes = decode(data)
     return Extraction(bounded(paragraphs(text.split("\n"))), None, f"text ({encoding})", notes)
+
+
+def shown(data: bytes, first: int) -> tuple[list[str], int]:
+    """Lines from the one of this number (from 1), as many as can be looked at, and how many there are in all.
+
+    They are counted as the readers of text, Markdown and tables count them.
+    """
+    lines = decode(data)[0].split("\n")
+    return list(_window(lines[first - 1 : first - 1 + _LINES])), len(lines)
+
+
+def _window(lines: Sequence[str]) -> Iterator[str]:
+    room = _CHARACTERS
+    for line in lines:
+        if room > 0:
+            yield line[:room]
+        room -= len(line)
 
 
 def decode(data: bytes) -> tuple[str, str, tuple[str, ...]]:

@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
+from rag_core.errors import Unavailable
 from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.stores.embedded import reads, records, writes
@@ -26,11 +27,12 @@ class EmbeddedStore:
     """A `ChunkStore` in the folder `path`, or in memory when there is none; opened when first used.
 
     SQLite is the only truth. The word index and the matrix are read off it: every process brings its own up to
-    date before it searches, and they may be deleted at any time.
+    date before it searches, and they may be deleted at any time. One that is no more the `current` index can be read,
+    and refuses writes: nobody would find them.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None = None, *, current: Callable[[], bool] = lambda: True) -> None:
+        self._path, self._current = path, current
         self._opening = threading.Lock()
         self._opened: tuple[Truth, Search] | None = None
         self._behind: Counter[str] = Counter()
@@ -143,6 +145,8 @@ class EmbeddedStore:
         def write() -> T:
             truth, _ = self._open()
             with truth.writing() as db:
+                if not self._current():  # asked when no switch can come between: it too waits for its turn to write
+                    raise Unavailable("another index took the place of this one: do it again", code="index_replaced")
                 return function(db, scope, *args, **kwargs)
 
         return await asyncio.to_thread(write)

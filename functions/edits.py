@@ -1,0 +1,70 @@
+"""The workbench's presets and prompts: as they are shipped, and as an administrator has edited them (S0-90, S0-92)."""
+
+from typing import TYPE_CHECKING, Any
+
+from functions.routes import Call
+from rag_core import reply
+from rag_core.workbench import edits
+from rag_core.workbench.edits import EditedPreset, EditedPrompt
+
+if TYPE_CHECKING:
+    from functions import wire
+
+SEARCH_TYPE = "search_type"  # what replies call the number `how`
+
+
+async def presets(_: None, call: Call) -> dict[str, Any]:
+    listed = await call.run.step("presets", edits.presets(call.kit, call.settings.house))
+    return {"success": True, "presets": [_preset(one) for one in listed], **reply.diary(call.run)}
+
+
+async def edit_preset(asked: "wire.PresetEdit", call: Call) -> dict[str, Any]:
+    config = {"how" if field == SEARCH_TYPE else field: value for field, value in asked.config.items()}
+    await call.run.step("save", edits.edit_preset(asked.name, config, asked.description, call.kit))
+    return await _saved_preset(asked.name, call)
+
+
+async def reset_preset(asked: "wire.PresetRequest", call: Call) -> dict[str, Any]:
+    await call.run.step("save", edits.edit_preset(asked.name, None, "", call.kit))
+    return await _saved_preset(asked.name, call)
+
+
+async def prompts(_: None, call: Call) -> dict[str, Any]:
+    listed = await call.run.step("prompts", edits.prompts(call.kit))
+    return {"success": True, "prompts": [_prompt(one) for one in listed], **reply.diary(call.run)}
+
+
+async def edit_prompt(asked: "wire.PromptEdit", call: Call) -> dict[str, Any]:
+    await call.run.step("save", edits.edit_prompt(asked.tag, asked.wording, call.kit))
+    return await _saved_prompt(asked.tag, call)
+
+
+async def reset_prompt(asked: "wire.PromptRequest", call: Call) -> dict[str, Any]:
+    await call.run.step("save", edits.edit_prompt(asked.tag, None, call.kit))
+    return await _saved_prompt(asked.tag, call)
+
+
+async def _saved_preset(name: str, call: Call) -> dict[str, Any]:
+    listed = await edits.presets(call.kit, call.settings.house)
+    saved = next(one for one in listed if one.name == name)
+    return {"success": True, "preset": _preset(saved), **reply.diary(call.run)}
+
+
+async def _saved_prompt(tag: str, call: Call) -> dict[str, Any]:
+    saved = next(one for one in await edits.prompts(call.kit) if one.tag == tag)
+    return {"success": True, "prompt": _prompt(saved), **reply.diary(call.run)}
+
+
+def _preset(one: EditedPreset) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "pipeline": one.packaged.pipeline,
+        "numbers": one.preset.numbers(),
+        "packaged": one.packaged.numbers(),
+        "edited": {SEARCH_TYPE if field == "how" else field: value for field, value in one.edited.items()},
+        "description": one.description,
+    }
+
+
+def _prompt(one: EditedPrompt) -> dict[str, Any]:
+    return {"tag": one.tag, "wording": one.wording, "packaged": one.packaged, "edited": one.wording != one.packaged}

@@ -1,0 +1,87 @@
+"""Documents are listed and opened where they are cited (additive: the pages /rag/documents are made of these)."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from functions import jobs
+from functions.routes import Call
+from rag_core import reply, sources
+from rag_core.model import Chunk, Document
+
+if TYPE_CHECKING:
+    from functions.wire import DocumentRequest, DocumentsRequest, PageRequest
+
+
+async def documents(asked: "DocumentsRequest", call: Call) -> dict[str, Any]:
+    listed = await sources.listed(call.scope(asked.workflow_id), call.kit, call.run)
+    return {
+        "success": True,
+        "documents": [_document(document, document.id in listed.kept) for document in listed.documents],
+        "deleted": [_document(document, False) for document in listed.deleted],
+        "workflow_id": asked.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+async def document(asked: "DocumentRequest", call: Call) -> dict[str, Any]:
+    scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
+    view = await sources.view(asked.document_id, scope, call.kit, call.run, limits, first_line=asked.first_line)
+    return {
+        "success": True,
+        **_document(view.document, view.kind is not None),
+        "kind": view.kind,
+        "chunks": [_chunk(chunk) for chunk in view.chunks],
+        "lines": view.lines,
+        "first_line": view.first_line,
+        "total_lines": view.total_lines,
+        "workflow_id": asked.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+async def document_page(asked: "PageRequest", call: Call) -> dict[str, Any]:
+    scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
+    drawn = await sources.page(asked.document_id, asked.page, scope, call.kit, call.run, limits)
+    return {
+        "success": True,
+        "document_id": asked.document_id,
+        "page": drawn.page,
+        "pages": drawn.pages,
+        "width": drawn.width,
+        "height": drawn.height,
+        "media_type": "image/png",
+        "image_base64": b64encode(drawn.png).decode(),
+        "workflow_id": asked.workflow_id,
+        **reply.diary(call.run),
+    }
+
+
+def _document(document: Document, kept: bool) -> Mapping[str, Any]:
+    return {
+        "document_id": document.id,
+        "title": document.title,
+        "source": document.source,
+        "pages": document.pages,
+        "summary": document.summary,
+        "extractor": document.extractor,
+        "metadata": dict(document.metadata),
+        "deleted_at": document.deleted_at,
+        "kept": kept,
+    }
+
+
+def _chunk(chunk: Chunk) -> dict[str, Any]:
+    place = chunk.place(0, len(chunk.content))
+    return {
+        "id": chunk.id,
+        "ordinal": chunk.ordinal,
+        "content": chunk.content,
+        "page": chunk.page,
+        "line_start": place and place.line_start,
+        "line_end": place and place.line_end,
+        "boxes": chunk.boxes(0, len(chunk.content)),
+        "section": list(chunk.heading_path),
+        "entities": [asdict(entity) for entity in chunk.entities],
+    }

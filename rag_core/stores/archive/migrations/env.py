@@ -1,0 +1,9 @@
+"""What Alembic runs: within the transaction of the connection that it was given."""
+
+from alembic import context
+
+from rag_core.stores.archive.tables import METADATA
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
+with context.begin_transaction():
+    context.run_migrations()

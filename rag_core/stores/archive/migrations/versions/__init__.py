@@ -1,0 +1,1 @@
+"""The revisions, oldest first: each a step that is never changed once it was released."""

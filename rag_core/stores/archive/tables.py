@@ -1,0 +1,154 @@
+"""The tables (S0-86 to S0-93, S4-31), and how values of the nouns are kept in them.
+
+A column has the name of the noun's field. NULL stands for the field's default.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+METADATA = MetaData()
+REVISION = "0001"  # the newest of migrations/versions
+VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32)))
+
+
+class Moment(TypeDecorator[str]):
+    """A time as ISO 8601 with its zone, UTC; kept without the zone, which SQLite cannot."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else datetime.fromisoformat(value).astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> str | None:
+        return None if value is None else value.replace(tzinfo=UTC).isoformat(timespec="microseconds")
+
+
+class Sequence_(TypeDecorator[tuple[Any, ...]]):
+    """A JSON array, that comes back as a tuple, and of tuples where it is of arrays."""
+
+    impl = JSON(none_as_null=True)
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[Any, ...] | None:
+        return value if value is None else _tuple(value)
+
+
+def _tuple(array: list[Any]) -> tuple[Any, ...]:
+    return tuple(_tuple(item) if isinstance(item, list) else item for item in array)
+
+
+def _times() -> tuple[Column[str], Column[str]]:
+    return Column("created_at", Moment, nullable=False), Column("updated_at", Moment, nullable=False)
+
+
+QUERIES = Table(
+    "queries",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("workflow_id", Text, nullable=False),
+    Column("user_id", Text),
+    Column("original_query", Text, nullable=False),
+    Column("intent", String(50), index=True),
+    Column("vector_status", String(10), nullable=False, index=True),
+    Column("origin", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    *_times(),
+    Column("expanded_queries", Sequence_),
+    Column("hyde_answer", Text),
+    Column("entities", Sequence_),
+    Column("space", Text),
+    Column("preset", JSON),
+    Column("steps", JSON),
+    # the long ones last: SQLite reads a row up to the last column that is asked for
+    Column("embedding_original", Sequence_),
+    Column("embeddings_mqe", Sequence_),
+    Column("embedding_hyde", Sequence_),
+    Column("retrieved_context", Sequence_),
+    Column("clean_retrieval_context", Sequence_),
+    Index("ix_queries_workflow_id", "workflow_id", "id"),
+)
+RESULTS = Table(
+    "results",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("query_id", ForeignKey("queries.id", ondelete="cascade"), nullable=False),
+    Column("response_text", Text, nullable=False),
+    Column("model", Text),
+    Column("details", JSON),
+    *_times(),
+    Index("ix_results_query_id", "query_id", "created_at"),
+)
+QUOTED = Table(  # whose text a question, or a result of it, has ever held: what a purge has to find
+    "quoted_documents",
+    METADATA,
+    Column("query_id", ForeignKey("queries.id", ondelete="cascade"), primary_key=True),
+    Column("document_id", Text, primary_key=True, index=True),
+)
+RAG_CONFIG = Table(
+    "rag_config",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("preset_name", Text, nullable=False, unique=True),
+    Column("config", JSON, nullable=False),
+    Column("description", Text),
+    *_times(),
+)
+PROMPT_META = Table(
+    "prompt_meta",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("function_tag", Text, nullable=False, unique=True),
+    Column("wording", Text, nullable=False),
+    *_times(),
+)
+WORKS = Table(
+    "works",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("workflow_id", Text, nullable=False),
+    Column("document_id", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    *_times(),
+    Column("data", LargeBinary, nullable=False),
+    UniqueConstraint("workflow_id", "document_id"),
+)
+QUERIES_LOG = Table(
+    "queries_log",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("created_at", Moment, nullable=False),
+    Column("query", Text),
+    Column("workflow_id", Text),
+    Column("user_id", Text),
+    Column("preset", Text),
+    Column("status", Text),
+    Column("confidence", Float),
+    Column("metrics", JSON, nullable=False),
+    Column("timings", JSON, nullable=False),
+)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,59 @@
+"""The groups of retrieved passages, completed from the document where it is kept, else from its stored passages."""
+
+import asyncio
+from collections.abc import Sequence
+
+from rag_core.ingestion.extract.text import decode
+from rag_core.kit import Kit
+from rag_core.model import Query, Ranking
+from rag_core.run import Run
+from rag_core.stages.consolidate import Group, completed, grouped, written_out
+
+READ_AS_LINES = ("markdown", "text")  # kinds of which a line of the file is a line of the document
+ENRICH_S = 20.0
+
+
+async def consolidated(hits: Ranking, query: Query, kit: Kit, run: Run) -> list[Group]:
+    """The groups that have enough of their lines and enough text, best first; a warning says what was left out."""
+    groups, sparse = grouped(hits, gap=query.line_gap, coverage_min=query.coverage_min)
+    whole = await run.attempt(
+        "enrich",
+        _enriched(groups, query, kit),
+        otherwise=groups,
+        fallback="the retrieved passages, without what stands between them",
+        within_s=ENRICH_S,
+    )
+    kept = [group for group in whole if len(group.passage.content) >= query.context_min_chars]
+    _note(len(hits), len(groups) + sparse, sparse, len(whole) - len(kept), query, run)
+    return kept
+
+
+async def _enriched(groups: Sequence[Group], query: Query, kit: Kit) -> list[Group]:
+    return list(await asyncio.gather(*(_whole(group, query, kit) for group in groups)))
+
+
+async def _whole(group: Group, query: Query, kit: Kit) -> Group:
+    more = await completed(group, query.scope, kit.index.store, min_chars=query.context_min_chars)
+    lines = await _lines(group.passage.document_id, query, kit)
+    return written_out(more, lines) if lines else more
+
+
+async def _lines(document_id: str, query: Query, kit: Kit) -> list[str]:
+    """The lines of the document as it came; none unless its reader may see it, and it is the version indexed."""
+    document = await kit.index.store.document(document_id, query.scope)
+    work = document and await kit.archive.work(document_id, query.scope.workflow_id)
+    if not document or not work or work.kind not in READ_AS_LINES or work.content_hash != document.content_hash:
+        return []
+    return (await asyncio.to_thread(decode, work.data))[0].split("\n")
+
+
+def _note(chunks: int, groups: int, sparse: int, short: int, query: Query, run: Run) -> None:
+    if sparse:
+        share = f"less than {query.coverage_min:g} of the lines that they span"
+        run.warn("groups_sparse", f"left out {sparse} of {groups} groups, which hold {share}")
+    if short:
+        run.warn(
+            "groups_short", f"left out {short} of {groups} groups, shorter than {query.context_min_chars} characters"
+        )
+    if chunks and sparse + short == groups:
+        run.warn("nothing_consolidated", f"no group is left: a prompt is made of the {chunks} retrieved chunks")

@@ -1,0 +1,88 @@
+"""Passages as a kept question has them: back to what the stages work on, and groups as plain data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rag_core.model import Chunk, Entity, Hit, Span
+from rag_core.stages.consolidate import Group, extent
+
+Item = Mapping[str, Any]
+
+
+def found(item: Item) -> Hit:
+    """A retrieved passage as the hit that it was."""
+    chunk = Chunk(
+        id=item["id"],
+        document_id=item["document_id"],
+        ordinal=item["ordinal"],
+        content=item["content"],
+        title=item["title"],
+        source=item["source"],
+        content_hash="",
+        spans=_spans(item),
+        parent_id=item["parent_id"],
+        heading_path=tuple(item["section"]),
+        entities=tuple(Entity(**entity) for entity in item["entities"]),
+        metadata=item["metadata"],
+    )
+    return Hit(chunk, item["scores"]["fused"], item["scores"], found_by=tuple(item["found_by"]))
+
+
+def context(item: Item) -> Hit:
+    """What stands in a prompt: a group, or a retrieved passage where nothing was consolidated."""
+    if "chunk_ids" not in item:
+        return found(item)
+    chunk = Chunk(
+        id=item["chunk_ids"][0],
+        document_id=item["document_id"],
+        ordinal=0,
+        content=item["content"],
+        title=item["title"],
+        source=item["source"],
+        content_hash="",
+        spans=_spans(item),
+        parent_id=item["parent_id"],
+        heading_path=tuple(item["heading_chain"]),
+    )
+    return Hit(chunk, item["score"])
+
+
+def kept(group: Group) -> dict[str, Any]:
+    """A group in JSON types (S0-61); `parts` says on which lines each of its retrieved passages stands."""
+    passage = group.passage
+    place = passage.place(0, len(passage.content))
+    return {
+        "chunk_ids": [chunk.id for chunk in group.found],
+        "parent_id": next((chunk.parent_id for chunk in group.found if chunk.parent_id), None),
+        "work_id": passage.document_id,
+        "content": passage.content,
+        "heading_chain": list(passage.heading_path),
+        "score": group.score,
+        "title": passage.title,
+        "document_id": passage.document_id,
+        "source": passage.source,
+        "page": place and place.page,
+        "line_start": place and place.line_start,
+        "line_end": place and place.line_end,
+        "coverage": round(group.coverage, 4),
+        "enriched": group.enriched,
+        "parts": [{"chunk_id": chunk.id, "lines": extent(chunk)} for chunk in group.found],
+        "spans": [asdict(span) for span in passage.spans],
+    }
+
+
+def holder(chunk_id: str, lines: Sequence[int] | None, contexts: Sequence[Item]) -> str:
+    """The retrieved passage on whose lines a citation of a group stands; of a line between them, the group's first."""
+    parts = next((c["parts"] for c in contexts if "parts" in c and c["chunk_ids"][0] == chunk_id), ())
+    holds = (p["chunk_id"] for p in parts if lines and p["lines"] and p["lines"][0] <= lines[0] <= p["lines"][1])
+    return next(holds, chunk_id)
+
+
+def _spans(item: Item) -> tuple[Span, ...]:
+    return tuple(_span(span) for span in item["spans"])
+
+
+def _span(said: Mapping[str, Any]) -> Span:
+    box = said["bbox"]
+    return Span(**{**said, "bbox": None if box is None else tuple(box), "section": tuple(said["section"])})

@@ -1,0 +1,95 @@
+"""Every page for people who use a keyboard or a screen reader, in the dark, or on a narrow screen."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, asked
+
+PLACES = (
+    "",
+    "/new",
+    "/{id}",
+    "/{id}/inspect",
+    "/{id}/results",
+    "/admin",
+    "/documents",
+    "/documents/workshop-notes.txt?lines=3-4",
+    "/graph",
+    "/api",
+)
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color_scheme": "light", "viewport": {"width": 1280, "height": 900}},
+    {"color_scheme": "dark", "viewport": {"width": 390, "height": 800}},
+)
+ONLY_WORST = {"resultTypes": ["violations"]}
+
+
+@pytest.fixture(scope="module")
+def question(site: str) -> int:
+    return asked(site, "What is short-term memory?", "embed", "retrieve", "consolidate", "augment/run")
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=["light and wide", "dark and narrow"])
+@pytest.mark.parametrize("place", PLACES)
+def test_axe_finds_nothing_serious_on_a_page(
+    place: str, look: dict[str, Any], open_page: Open, site: str, question: int
+) -> None:
+    page = open_page(site, **look)
+    page.goto("/rag" + place.format(id=question))
+    page.locator("h1").wait_for()
+    expect(page.locator(".loading")).to_have_count(0)
+    page.locator("details").evaluate_all("all => all.slice(0, 6).forEach((one) => { one.open = true })")
+    found = Axe().run(page, options=ONLY_WORST).response["violations"]
+    worst = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in worst] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
+def test_axe_catches_a_planted_violation(page: Page) -> None:
+    page.goto("/rag/api")
+    page.locator("h1").wait_for()
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert "button-name" in {one["id"] for one in Axe().run(page, options=ONLY_WORST).response["violations"]}
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/admin", "/documents", "/graph?entity=short-term memory&depth=1&limit=3", "/documents/workshop-notes.txt"],
+)
+def test_everything_that_can_be_done_is_reached_by_tab(place: str, page: Page) -> None:
+    page.goto(f"/rag{place}")
+    page.locator("h1").wait_for()
+    expect(page.locator(".loading")).to_have_count(0)
+    mark = """() => {
+      const wanted = "a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary";
+      const all = [...document.querySelectorAll(wanted)];
+      const shown = all.filter((one) => one.checkVisibility() && !one.closest("dialog"));
+      window.__left = new Set(shown);
+      document.addEventListener("focusin", (event) => window.__left.delete(event.target));
+      return shown.length;
+    }"""
+    for _ in range(page.evaluate(mark) + 20):  # regions that scroll are stops too
+        page.keyboard.press("Tab")
+    assert page.evaluate("[...window.__left].map((one) => one.outerHTML.slice(0, 120))") == []
+
+
+def test_a_dialog_is_answered_by_keyboard_and_gives_the_focus_back(page: Page) -> None:
+    page.goto("/rag/documents")
+    button = page.get_by_role("button", name="Delete").first
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_the_content_is_one_step_away(page: Page) -> None:
+    page.goto("/rag/graph")
+    page.locator("h1").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()

@@ -1,0 +1,107 @@
+"""The documents: listed, opened where they are cited, deleted, brought back."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Open, call, index
+
+GARAGE = "garage"
+MANUAL = "tcm-diagnostic-manual.pdf"
+NOTES = "workshop-notes.txt"
+
+
+@pytest.fixture(scope="module")
+def garage(site: str) -> str:
+    index(site, MANUAL, NOTES, "service-bulletin.docx", workflow_id=GARAGE)
+    return f"workflow_id={GARAGE}"
+
+
+def test_documents_are_filtered_opened_deleted_and_restored(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents?{garage}")
+    page.get_by_label("Filter").fill("WORKSHOP notes")
+    rows = page.get_by_role("row")
+    expect(rows).to_have_count(2)  # one is the head
+
+    page.get_by_role("button", name="Delete Workshop notes").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Restore Workshop notes").click()
+    page.get_by_role("link", name="Workshop notes").click()
+    expect(page.get_by_role("heading", name="Workshop notes", level=1)).to_be_visible()
+
+
+def test_a_document_is_erased_only_when_that_is_agreed_to(page: Page, site: str) -> None:
+    call(site, "POST", "api/index_document", workflow_id="bin", document_id="d1", title="Old", content="P0700")
+    page.goto("/rag/documents?workflow_id=bin")
+    page.get_by_role("button", name="Delete Old").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Erase Old").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Restore Old")).to_be_visible()
+    page.get_by_role("button", name="Erase Old").click()
+    page.get_by_role("dialog").get_by_role("button", name="Erase").click()
+    expect(page.get_by_text("There are no documents in this workflow")).to_be_visible()
+
+
+def test_a_cited_page_is_shown_with_the_box_drawn(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/{MANUAL}?{garage}&page=3&box=72,100,300,115&box=72,116,300,131")
+    picture = page.get_by_role("img", name="Page 3 of")
+    expect(picture).to_have_attribute("alt", "Page 3 of Tcm diagnostic manual, 2 cited lines marked")
+    expect(page.locator("rect.cited")).to_have_count(2)
+    page_box, box = picture.bounding_box(), page.locator("rect.cited").first.bounding_box()
+    assert page_box
+    assert box
+    scale = page_box["width"] / 595  # an A4 page
+    assert box["x"] - page_box["x"] == pytest.approx(72 * scale, abs=6)
+    assert box["y"] - page_box["y"] == pytest.approx(100 * scale, abs=6)
+
+
+def test_pages_turn_by_keyboard(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/{MANUAL}?{garage}")
+    page.get_by_role("img", name="Page 1 of").wait_for()
+    page.get_by_role("region", name="Pages").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("img", name="Page 2 of").wait_for()
+    page.keyboard.press("PageUp")
+    page.get_by_role("img", name="Page 1 of").wait_for()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_label("Page", exact=True)).to_have_value("1")
+
+
+def test_the_lines_of_a_passage_are_drawn_when_it_is_pointed_at(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/{MANUAL}?{garage}&page=2")
+    page.get_by_role("img", name="Page 2 of").wait_for()
+    page.get_by_role("button", name="Passage").first.hover()
+    expect(page.locator("rect.pointed").first).to_be_visible()
+
+
+def test_cited_lines_of_a_text_are_marked_and_in_view(page: Page, garage: str) -> None:
+    page.set_viewport_size({"width": 900, "height": 400})
+    page.goto(f"/rag/documents/{NOTES}?{garage}&lines=21-22")
+    expect(page.locator("li.cited")).to_have_count(2)
+    expect(page.locator("mark").first).to_be_in_viewport()
+    assert page.locator("li.cited").first.get_attribute("value") == "21"
+
+
+def test_a_document_without_pages_or_lines_shows_its_passages_and_says_why(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/service-bulletin.docx?{garage}&lines=1-2")
+    expect(page.get_by_text("This kind of document has no pages to be drawn")).to_be_visible()
+    expect(page.get_by_role("article").first).to_contain_text("cited")
+
+
+def test_a_document_whose_original_was_not_kept_says_so(page: Page, garage: str) -> None:
+    def without_original(route: Route) -> None:
+        told = route.fetch().json()
+        route.fulfill(body=json.dumps({**told, "kept": False, "kind": None, "lines": None}))
+
+    page.route("**/api/document?*", without_original)
+    page.goto(f"/rag/documents/{NOTES}?{garage}")
+    expect(page.get_by_text("The original was not kept")).to_be_visible()
+    expect(page.get_by_role("article").first).to_contain_text("Workshop notes")
+
+
+def test_a_document_that_is_not_there_is_said_to_be_missing(open_page: Open, site: str) -> None:
+    page = open_page(site, refusals=(404,))
+    page.goto("/rag/documents/none")
+    expect(page.get_by_role("alert").get_by_text("Not found")).to_be_visible()

@@ -1,0 +1,87 @@
+"""The entity graph as a picture and as tables, and the description of the HTTP surface."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from functions.routes import OPERATIONS
+from tests.browser.conftest import Open, call
+
+WORKFLOW = "workflow_id=codes"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def codes(site: str) -> None:
+    texts = ("P0700 and P0715 stand together.", "P0715 and P0720 stand together.", "P0700 is stored by the TCM.")
+    for number, text in enumerate(texts):
+        call(site, "POST", "api/index_document", workflow_id="codes", document_id=f"d{number}", content=text)
+
+
+def test_the_most_frequent_entity_is_shown_with_its_neighbours(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}")
+    picture = page.get_by_role("group", name="Picture of")
+    expect(picture.get_by_role("link", name="P0715, dtc, 2 passages")).to_be_visible()
+    picture.get_by_role("link", name="P0720, dtc, 1 passage").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**entity=P0720*")
+    expect(page.get_by_label("Entity", exact=True)).to_have_value("P0720")
+
+
+def test_an_entity_in_more_passages_is_drawn_larger(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}")
+    sizes = {
+        name: float(page.get_by_role("link", name=f"{name}, dtc").locator("circle").get_attribute("r") or 0)
+        for name in ("P0715", "P0720")
+    }
+    assert sizes["P0715"] > sizes["P0720"]
+
+
+def test_the_picture_is_settled_when_it_is_shown(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}")
+    circles = page.locator("circle")
+    circles.first.wait_for()
+    places = "all => all.map(one => [one.getAttribute('cx'), one.getAttribute('cy')].join())"
+    before = circles.evaluate_all(places)
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert circles.evaluate_all(places) == before
+    assert len(set(before)) == len(before)
+
+
+def test_the_passages_behind_an_edge_are_listed_with_links(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}&entity=P0715&depth=1")
+    page.get_by_role("button", name="Passages of P0715 and P0700").click()
+    behind = page.get_by_role("region", name="P0715 and P0700").last
+    expect(behind.get_by_role("listitem")).to_have_count(1)
+    expect(behind).to_contain_text("P0700 and P0715 stand together.")
+    behind.get_by_role("link").click()
+    page.wait_for_url("**/rag/documents/d0?*")
+
+
+def test_the_way_between_two_entities_is_drawn_as_a_row(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}")
+    page.get_by_label("Entity", exact=True).fill("P0700")
+    page.get_by_label("Way to").fill("P0720")
+    page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**target=P0720*")
+    names = page.get_by_role("group", name="Picture of").get_by_role("link")
+    expect(names).to_have_count(3)
+    assert [name.split(",")[0] for name in names.evaluate_all("all => all.map(one => one.ariaLabel)")] == [
+        "P0700",
+        "P0715",
+        "P0720",
+    ]
+
+
+def test_an_entity_that_is_not_there_is_said_to_be_missing(open_page: Open, site: str) -> None:
+    page = open_page(site, refusals=(404,))
+    page.goto(f"/rag/graph?{WORKFLOW}&entity=P9999")
+    expect(page.get_by_role("alert").get_by_text("Not found")).to_be_visible()
+
+
+def test_every_operation_is_described_with_an_example(page: Page) -> None:
+    page.goto("/rag/api")
+    expect(page.locator("article.operation")).to_have_count(sum(len(one.methods) for one in OPERATIONS))
+    asked = page.get_by_role("article", name="POST /api/rag/ask")
+    expect(asked.get_by_role("row", name="query required text")).to_be_visible()
+    expect(asked.locator("pre")).to_contain_text("curl -sS 'http://127.0.0.1")
+    asked.get_by_text("Refusals").click()
+    expect(asked.get_by_text("Over a stated limit.")).to_be_visible()

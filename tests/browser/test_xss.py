@@ -1,0 +1,218 @@
+"""Nothing that a document, a question, a model or an address says is ever run by the pages."""
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Response
+
+from functions.pages import WEB
+from local_emulator.host import running_with
+from rag_core import bootstrap
+from rag_core.model import SavedQuery, SavedResult, Scope
+from rag_core.settings import Settings
+from tests.browser import conftest, xss
+
+PAYLOADS = xss.payloads()
+TEXTS = [payload.text for payload in PAYLOADS]
+PAGES = ("queries", "new", "query", "inspect", "results", "result", "admin", "documents", "document", "graph", "api")
+
+UNTOLD = ("new",)  # asks for nothing to begin with
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app of its own: its first question and result are 1."""
+    with running_with(Settings(data_dir=tmp_path_factory.mktemp("site")), admin=True) as url:
+        conftest.index(url)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app over documents and questions that are made of payloads."""
+    settings = Settings(data_dir=tmp_path_factory.mktemp("hostile"), models_dir=tmp_path_factory.mktemp("none"))
+    with ThreadPoolExecutor() as threads:  # playwright has a loop in this one
+        threads.submit(asyncio.run, _asked(settings)).result()
+    with running_with(settings, admin=True) as url:
+        _indexed(url)
+        yield url
+
+
+async def _asked(settings: Settings) -> None:
+    kit, scope = bootstrap.build(settings), Scope("default")
+    found = tuple(_found(text) for text in TEXTS)
+    known = {"expanded_queries": tuple(TEXTS), "hyde_answer": "\n".join(TEXTS), "entities": tuple(TEXTS)}
+    for text in TEXTS[::8]:
+        await kit.archive.add(SavedQuery(0, "default", text, intent=text), scope)
+    whole = SavedQuery(0, "default", "\n".join(TEXTS), intent="\n".join(TEXTS), retrieved_context=found, **known)
+    kept = await kit.archive.add(whole, scope)
+    for text in ("\n".join(TEXTS), *TEXTS[::8]):
+        await kit.archive.add_result(SavedResult(0, kept.id, text, model=text), scope)
+    await kit.close()
+
+
+def _found(text: str) -> dict[str, Any]:
+    return {
+        "id": text,
+        "content": text,
+        "title": text,
+        "document_id": text,
+        "source": text,
+        "section": [text],
+        "page": 1,
+        "line_start": 1,
+        "line_end": 2,
+        "boxes": [],
+        "scores": {"fused": 0.5, "final": 0.5},
+        "ranks": {"fused": 1},
+        "found_by": [text],
+        "entities": [{"type": text, "value": text}],
+        "metadata": {text: text},
+    }
+
+
+def _indexed(url: str) -> None:
+    """A document of all payloads, by block and under headings of them; and some by title, source and value."""
+    blocks = [{"text": f"P0700 {text}", "headings": [text]} for text in TEXTS]
+    chunking = {"strategy": "blocks"}
+    conftest.call(url, "POST", "api/index_document", document_id="all", title="All", blocks=blocks, chunking=chunking)
+    for number, text in enumerate(TEXTS[::6]):
+        said = {"title": text, "source": text, "metadata": {"said": text}}
+        conftest.call(url, "POST", "api/index_document", document_id=f"d{number}", content=f"TCM {text}", **said)
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    context = chromium.new_context(reduced_motion="reduce")
+    context.set_default_timeout(conftest.WAIT_MS)
+    yield context.new_page()
+    context.close()
+
+
+def test_there_are_more_than_200_payloads_each_once() -> None:
+    assert len(set(TEXTS)) == len(TEXTS) > 200
+
+
+def test_the_harness_catches_every_payload_on_a_page_that_is_open_to_it(page: Page) -> None:
+    """As careless code would put it, without our policy: one that could not be caught would prove nothing."""
+    with xss.watched(page) as watch:
+        page.route("http://127.0.0.1:1/", lambda route: route.fulfill(body="<!doctype html><title>open</title>"))
+        page.goto("http://127.0.0.1:1/")
+        found = page.evaluate(xss.OPEN, [xss.planted(payload) for payload in PAYLOADS])
+        asked = {frame for frame, _ in watch.beyond}
+    assert [p.text for at, p in enumerate(PAYLOADS) if not found[at] and str(at) not in asked] == []
+
+
+def test_the_harness_sees_what_runs_and_not_only_what_stands_there(page: Page) -> None:
+    with xss.watched(page):
+        page.route("http://127.0.0.1:1/", lambda route: route.fulfill(body="<!doctype html><title>open</title>"))
+        page.goto("http://127.0.0.1:1/")
+        script = '<!doctype html><p id=it><script>it.innerHTML = "<img src=x onerror=alert(1)>"; alert(2)</script>'
+        [found] = page.evaluate(xss.OPEN, [[script]])
+    assert found.count("alert was called") == 2
+
+
+def test_the_harness_sees_a_payload_that_only_the_policy_stopped(page: Page, site: str) -> None:
+    with xss.watched(page) as watch:
+        page.goto(f"{site}/rag/api")
+        page.get_by_role("heading", name="HTTP API").wait_for()
+        page.evaluate("""() => { try { document.body.innerHTML = "<img src=x onerror=alert(1)>" } catch {} }""")
+        caught = watch.caught()
+    assert any("the policy stopped" in what for what in caught)
+
+
+SHOWN = ("/rag/documents", "/rag/documents/all?lines=1-9", "/rag", "/rag/graph", "/rag/graph?entity=P0700")
+
+
+@pytest.mark.parametrize("address", SHOWN)
+def test_no_payload_of_a_document_or_a_question_runs(address: str, page: Page, hostile: str) -> None:
+    with xss.watched(page) as watch:
+        page.goto(hostile + address)
+        page.locator("h1").wait_for()
+        page.locator(".loading").first.wait_for(state="detached")
+        assert watch.caught() == []
+
+
+@pytest.mark.parametrize("part", ["", "/inspect", "/results"])
+def test_no_payload_of_a_kept_question_runs(part: str, page: Page, hostile: str) -> None:
+    newest = conftest.call(hostile, "GET", "rag/queries?limit=1")["queries"][0]["id"]
+    with xss.watched(page) as watch:
+        page.goto(f"{hostile}/rag/{newest}{part}")
+        page.locator("h1").wait_for()
+        page.locator(".loading").first.wait_for(state="detached")
+        assert watch.caught() == []
+
+
+@pytest.fixture(scope="module")
+def replies(chromium: Browser, site: str) -> dict[str, Any]:
+    """What the pages are told by the app, by path."""
+    seen: dict[str, Any] = {}
+    page = chromium.new_page()
+
+    def note(response: Response) -> None:
+        path = urlsplit(response.url).path
+        if "/static/" not in path and response.ok and "json" in response.headers.get("content-type", ""):
+            seen[path] = response.json()
+
+    page.on("response", note)
+    assert conftest.asked(site, "What is memory?", "embed", "retrieve", "consolidate", "augment/run") == 1
+    places = ("", "/1", "/1/inspect", "/1/results", "/1/results/1", "/admin", "/graph", "/api", "/documents")
+    for place in (*places, "/documents/workshop-notes.txt"):
+        page.goto(f"{site}/rag{place}")
+        page.locator("h1").wait_for()
+        page.wait_for_load_state("networkidle")
+    page.close()
+    return seen
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["told", "refused"])
+@pytest.mark.parametrize("name", PAGES)
+def test_no_payload_runs_wherever_a_reply_or_an_address_has_it(
+    name: str, refused: bool, page: Page, site: str, replies: dict[str, Any]
+) -> None:
+    """Every text of every reply, or of every refusal, is the payload; and the path, the query and the fragment."""
+    params = {"id": "1", "resultId": "1"}
+    asked = {"page": name, "payloads": TEXTS, "replies": replies, "refused": refused, "params": params}
+    with xss.watched(page) as watch:
+        page.goto(f"{site}/rag/api")
+        page.get_by_role("heading", name="HTTP API").wait_for()
+        swept = page.evaluate(xss.SWEEP, asked)
+        assert swept["found"] + watch.caught() == []
+    assert swept["missing"] == [] or name in UNTOLD
+
+
+def test_the_sweep_catches_a_link_that_is_made_of_data_unchecked(
+    page: Page, site: str, replies: dict[str, Any]
+) -> None:
+    checked = 'href=${address("/rag/graph", { entity: value })}'
+    source = (WEB / "pages" / "document.js").read_text("utf-8")
+    assert checked in source
+    broken = source.replace(checked, "href=${value}")
+    asked = {
+        "page": "document",
+        "payloads": ["javascript:alert(1)"],
+        "replies": replies,
+        "refused": False,
+        "params": {},
+    }
+    with xss.watched(page):
+        page.route("**/pages/document.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))
+        page.goto(f"{site}/rag/api")
+        page.get_by_role("heading", name="HTTP API").wait_for()
+        found = page.evaluate(xss.SWEEP, asked)["found"]
+    assert any("href=javascript:alert(1)" in what for what in found)
+
+
+@pytest.mark.parametrize("place", ["/rag/graph", "/rag/documents/%22%3E%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"])
+def test_no_payload_of_an_address_runs_when_it_is_opened(place: str, page: Page, site: str) -> None:
+    for text in TEXTS[:: len(TEXTS) // 3]:
+        with xss.watched(page) as watch:
+            page.goto(
+                f"{site}{place}?{urlencode(dict.fromkeys(('box', 'lines', 'workflow_id', 'entity', 'page'), text))}"
+            )
+            page.get_by_role("alert").first.wait_for()
+            assert watch.caught() == []

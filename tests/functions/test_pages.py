@@ -1,0 +1,165 @@
+"""The pages' one HTML and its files, as any reader without a key gets them."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import azure.functions as func
+import pytest
+from werkzeug.test import Client
+
+import function_app
+from functions import pages
+from local_emulator.host import Host
+from rag_core.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+ADDRESSES = {
+    "page_queries": "/rag",
+    "page_new": "/rag/new",
+    "page_query": "/rag/7",
+    "page_inspect": "/rag/7/inspect",
+    "page_results": "/rag/7/results",
+    "page_result": "/rag/7/results/42",
+    "page_admin": "/rag/admin",
+    "page_documents": "/rag/documents",
+    "page_document": "/rag/documents/manuals%2Ftcm.pdf",
+    "page_graph": "/rag/graph",
+    "page_api": "/rag/api",
+}
+INDEX = (pages.WEB / "index.html").read_bytes()
+
+
+def unasked() -> Settings:
+    raise AssertionError("a page reads no settings")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    host = Host(function_app.build(unasked), key="secret")
+    yield Client(host)
+    host.close()
+
+
+@pytest.mark.parametrize("name", pages.PAGES)
+def test_each_page_has_its_address_and_wants_no_key(client: Client, name: str) -> None:
+    """S0-01 to S0-06, S2-54: the pages are where their document says, and nothing is configured for them."""
+    reply = client.get(ADDRESSES[name])
+    assert (reply.status_code, reply.content_type) == (200, "text/html; charset=utf-8")
+    assert reply.data == INDEX
+
+
+def test_what_is_no_page_and_no_route_is_404(client: Client) -> None:
+    for path in ("/rag/x", "/rag/7/x", "/rag/7.5", "/rag/7/results/x"):
+        assert client.get(path).status_code == 404
+    assert client.post("/rag/new").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("app.js", "text/javascript; charset=utf-8"),
+        ("pages/queries.js", "text/javascript; charset=utf-8"),
+        ("vendor/preact.js", "text/javascript; charset=utf-8"),
+        ("vendor/preact.LICENSE.txt", "text/plain; charset=utf-8"),
+        ("style.css", "text/css; charset=utf-8"),
+        ("icon.svg", "image/svg+xml; charset=utf-8"),
+    ],
+)
+def test_a_file_says_its_type(client: Client, path: str, kind: str) -> None:
+    """A module of another type is run by no browser, and nosniff keeps it so."""
+    reply = client.get(f"/rag/static/{path}")
+    assert (reply.status_code, reply.content_type) == (200, kind)
+    assert reply.data == (pages.WEB / path).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../function_app.py",
+        "..%2ffunction_app.py",
+        "%2e%2e/function_app.py",
+        "..%5cfunction_app.py",
+        "pages/../../function_app.py",
+        "/etc/passwd",
+        "%2fetc%2fpasswd",
+        "app.js%00.css",
+        "./app.js",
+        "pages",
+        "vendor/package.json",
+        "",
+    ],
+)
+def test_no_path_leads_out_of_the_files(client: Client, path: str) -> None:
+    assert client.get(f"/rag/static/{path}").status_code == 404
+
+
+async def test_a_path_that_no_server_has_made_plain_is_looked_up_as_it_stands() -> None:
+    """The host's own route may hand over anything."""
+    for path in ("../function_app.py", str(ROOT / "function_app.py"), "pages/../app.js"):
+        asked = func.HttpRequest("GET", "/", headers={}, params={}, route_params={"path": path}, body=b"")
+        assert (await pages.served(asked)).status_code == 404
+
+
+def test_a_kept_file_is_not_sent_again_until_it_changes(client: Client) -> None:
+    first = client.get("/rag/static/app.js")
+    tag = first.headers["ETag"]
+    again = client.get("/rag/static/app.js", headers={"If-None-Match": f'"other", W/{tag}'})
+    assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", tag)
+    assert client.get("/rag/static/app.js", headers={"If-None-Match": '"other"'}).status_code == 200
+    assert first.headers["Cache-Control"] == again.headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/rag", "/rag/static/app.js", "/rag/static/icon.svg", "/rag/static/none"])
+def test_every_reply_says_what_a_browser_may_do_with_it(client: Client, path: str) -> None:
+    headers = client.get(path).headers
+    assert {name: headers[name] for name in pages.HEADERS} == dict(pages.HEADERS)
+
+
+def test_the_policy_lets_nothing_in_from_elsewhere_and_no_text_become_markup() -> None:
+    policy = dict(part.strip().split(" ", 1) for part in pages.CONTENT_POLICY.split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert (policy["require-trusted-types-for"], policy["trusted-types"]) == ("'script'", "'none'")
+    assert "unsafe" not in pages.CONTENT_POLICY
+    assert "http" not in pages.CONTENT_POLICY
+
+
+def test_the_one_html_runs_nothing_that_the_policy_forbids() -> None:
+    html = INDEX.decode()
+    assert html.count("<script") == html.count('<script type="module" src="/rag/static/app.js"></script>') == 1
+    assert "style=" not in html
+    assert "<style" not in html
+    assert "//" not in html.replace("<!doctype html>", "")
+
+
+def test_all_that_the_pages_import_is_there() -> None:
+    """A module that is not there would be a blank page; the script is not built, so nothing else says so."""
+    for path in (*pages.WEB.glob("*.js"), *(pages.WEB / "pages").glob("*.js")):
+        for line in path.read_text("utf-8").splitlines():
+            if line.startswith(("import ", "export {", "export *")) and " from " in line:
+                named = line.rsplit(" from ", 1)[1].strip('";')
+                assert (path.parent / named).resolve() in set(pages.WEB.rglob("*.js")), f"{path.name}: {named}"
+
+
+def test_the_files_are_deployed_and_packaged() -> None:
+    """A checkout, `func publish` and a wheel all have web/ beside functions/."""
+    ignored = (ROOT / ".funcignore").read_text("utf-8").splitlines()
+    assert not {"web", "web/", "web/**", "*.js", "*.html", "*.txt"} & set(ignored)
+    kept = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert '"web*"' in kept
+    assert all(f'*{suffix}"' in kept for suffix in pages.TYPES)
+
+
+def test_git_keeps_what_is_served() -> None:
+    """A rule of .gitignore for another folder must not leave a file out of the repository."""
+    served = [f"web/{name}" for name in pages.files()]
+    asked = subprocess.run(["git", "check-ignore", *served], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert asked.stdout == ""
+
+
+def test_the_pages_are_no_operations() -> None:
+    """They are not in the description of the JSON surface."""
+    described = json.dumps([o.route for o in function_app.OPERATIONS])
+    assert not [route for route in pages.PAGES.values() if f'"{route}"' in described]

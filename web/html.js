@@ -1,0 +1,8 @@
+// JSX without a build: htm reads the template, preact draws it. A value in it becomes a text or an attribute, never markup.
+
+import { h, render } from "./vendor/preact.js";
+import htm from "./vendor/htm.js";
+
+export { render };
+export { useCallback, useEffect, useId, useRef, useState } from "./vendor/hooks.js";
+export const html = htm.bind(h);

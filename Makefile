@@ -38,9 +38,9 @@ check: lint test ## Ruff, mypy --strict, the import table and the tests: what CI
 serve: install ## Run the local emulator until Ctrl-C (PORT=7071)
 	@.venv/bin/rag serve --port $(PORT)
 
-bench: install ## Measure store, embedding and cold start beside peers (minutes)
-	$(PIP) install -q -c constraints.txt -e '.[bench]'
+bench: install ## Measure cold start, requests and the store beside LanceDB, Chroma and Haystack (many minutes)
 	.venv/bin/python -m evals.bench_cold_start
+	.venv/bin/python -m evals.bench_http
 	.venv/bin/python -m evals.bench_store
 
 soak: install ## Run the long fault harnesses (many minutes)

@@ -1,46 +1,49 @@
-"""The embedded store beside LanceDB, or beside our own in PostgreSQL: the same chunks, vectors and questions, asked
-in turns in one run.
+"""The embedded store beside LanceDB, Chroma and Haystack: the same chunks, vectors and questions, in one run.
 
-python -m evals.bench_store [--sizes 10000,100000] [--questions 60] [--postgres postgresql://...]
+python -m evals.bench_store [--sizes 10000,100000] [--questions 60] [--peers lancedb,chroma,haystack]
+                            [--postgres postgresql://...]
 
-The database has to be empty.
+Each contestant is a process of its own, in an environment of its own (.cache/bench, made from evals/peers/*.txt when it
+is not there), and they are asked in turns. `--postgres` asks our own store in that database, which has to be empty.
 """
 
 import argparse
 import asyncio
 import csv
 import gzip
+import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rag_core.model import Chunk, Document, Filter, Scope
-from rag_core.ports import ChunkStore, Probe
+from evals.peers import environments
+from evals.peers.speech import SMALL, TOP, Floats, saved
 from rag_core.providers import local_models
 from rag_core.providers.local_embedder import LocalEmbedder
-from rag_core.stores.embedded import EmbeddedStore
 
-CODES = Path(__file__).parents[1] / "tests" / "data" / "dtc" / "dtc_codes.csv.gz"
+ROOT = Path(__file__).parents[1]
+CODES = ROOT / "tests" / "data" / "dtc" / "dtc_codes.csv.gz"
 SEED = 7
 TEXTS = 500  # real texts that are really embedded; the rest are these with noise
 NOISE = 0.05  # of each of the 384 numbers of a unit vector, whose own are about as large
-GROUPS = 50  # a filter on one of them admits 2 %
-PER_DOCUMENT = 500
-TOP = 20
-SCOPE = Scope("bench")
-
-Floats = NDArray[np.float32]
+GROUP = 3  # the one that filtered questions ask within
+PATIENCE_S = 60  # a contestant is asked no more once its answers took this long: their number is in the table
+OPENINGS, SLOW_S = 3, 10  # times each is opened; once if that is slow
+REPLACED = 15  # times
+PEERS = ("lancedb", "chroma", "haystack")
+NAMES = {"lancedb": "LanceDB", "chroma": "Chroma, vectors only", "haystack": "Haystack, in memory"}
 
 
 @dataclass(frozen=True)
@@ -52,24 +55,95 @@ class Data:
     asked: Sequence[str]
     probes: Floats
 
-    def group(self, i: int) -> int:
-        return i % GROUPS
+    def question(self, i: int) -> dict[str, Any]:
+        return {"words": self.asked[i], "vector": self.probes[i].tolist()}
 
-    def nearest(self, question: int) -> list[str]:
+    def nearest(self, question: int) -> set[str]:
         """By brute force."""
-        return [str(i) for i in np.argsort(-(self.vectors @ self.probes[question]), kind="stable")[:TOP]]
+        return {str(i) for i in np.argsort(-(self.vectors @ self.probes[question]), kind="stable")[:TOP]}
 
 
-@dataclass(frozen=True)
+class Child:
+    """A contestant's process, spoken to by lines of JSON."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()
+        assert self._process.stdout
+        self._process.stdout.close()
+
+    def do(self, what: str, **given: Any) -> dict[str, Any]:
+        """What came of it. Raises RuntimeError when the process ended instead: its own words are on stderr."""
+        assert self._process.stdin
+        assert self._process.stdout
+        with suppress(BrokenPipeError):
+            print(json.dumps({"do": what, **given}), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self._process.args!r} ended at {what}")
+        done: dict[str, Any] = json.loads(line)
+        return done
+
+    def memory_mb(self) -> float:
+        """Its resident set, files that it maps included."""
+        told = subprocess.run(["ps", "-o", "rss=", "-p", str(self._process.pid)], capture_output=True, check=True)
+        return int(told.stdout) / 1024
+
+
+@dataclass
 class Contestant:
-    """Asks by both legs, by both within one group, and by meaning alone; each gives ids, best first."""
+    """A name, the command that starts it, and what was measured of it."""
 
     name: str
-    load_s: float
-    ready_s: float
-    hybrid: Callable[[str, Floats], Awaitable[list[str]]]
-    filtered: Callable[[str, Floats], Awaitable[list[str]]]
-    meaning: Callable[[str, Floats], Awaitable[list[str]]]
+    command: Sequence[str]
+    folder: Path | None
+    built_s: float = 0.0
+    disk_mb: float = 0.0
+    memory_mb: float = 0.0
+    opened: list[float] = field(default_factory=list)
+    hybrid: list[float] = field(default_factory=list)
+    filtered: list[float] = field(default_factory=list)
+    meaning: list[float] = field(default_factory=list)
+    overlap: list[float] = field(default_factory=list)
+    replaced: list[float] = field(default_factory=list)
+
+    def build(self, data: Path, question: dict[str, Any]) -> None:
+        with Child(self.command) as child:
+            self.built_s = child.do("build", data=str(data), **question)["s"]
+        if self.folder:
+            self.disk_mb = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file()) / 2**20
+
+    def open(self, question: dict[str, Any]) -> None:
+        """Not after one that was slow."""
+        if self.opened and self.opened[0] > SLOW_S:
+            return
+        began = time.perf_counter()
+        with Child(self.command) as child:
+            child.do("open", **question)
+            self.opened.append(time.perf_counter() - began)
+
+    def answer(self, child: Child, question: dict[str, Any], nearest: set[str]) -> None:
+        if sum(self.hybrid) + sum(self.filtered) > PATIENCE_S * 1000:
+            return
+        self.hybrid.append(child.do("ask", group=None, **question)["ms"])
+        self.filtered.append(child.do("ask", group=GROUP, **question)["ms"])
+        meant = child.do("ask", group=None, **{**question, "words": ""})
+        self.meaning.append(meant["ms"])
+        self.overlap.append(len(nearest & set(meant["ids"])) / TOP)
+
+    def replace(self, child: Child, number: int, data: Data) -> None:
+        count = len(data.texts)
+        ids = [str(i) for i in range(count - SMALL, count)]
+        vectors = data.probes[(SMALL * number + np.arange(SMALL)) % len(data.probes)].tolist()
+        self.replaced.append(child.do("replace", ids=ids, word=f"zq{number}xw", vectors=vectors)["ms"])
 
 
 def definitions() -> list[str]:
@@ -107,144 +181,113 @@ def made(size: int, questions: int, real: Floats) -> Data:
     return Data(texts, tiled(real, size, draw), asked, tiled(real[draw.permutation(len(real))], questions, draw))
 
 
-async def ours(data: Data, store: ChunkStore, name: str) -> Contestant:
-    """Any store behind our port."""
-    began = time.perf_counter()
-    for first in range(0, len(data.texts), PER_DOCUMENT):
-        part = range(first, min(first + PER_DOCUMENT, len(data.texts)))
-        title = f"document {first}"
-        chunks = [
-            Chunk(str(i), title, i, data.texts[i], "", title, str(i), metadata={"group": data.group(i)}) for i in part
-        ]
-        document = Document(title, SCOPE.workflow_id, "", title, title, "bench")
-        vectors = data.vectors[part.start : part.stop].tolist()
-        await store.replace_document(document, chunks, vectors, SCOPE, space="bench")
-    loaded = time.perf_counter()
+def contestants(peers: Sequence[str], postgres: str | None, folder: Path) -> list[Contestant]:
+    """Ours first."""
 
-    async def ask(probe: Probe, *filters: Filter) -> list[str]:
-        (ranking,) = await store.search([probe], SCOPE, limit=TOP, filters=filters)
-        return [hit.chunk.id for hit in ranking]
+    def one(name: str, interpreter: str, module: str, where: Path) -> Contestant:
+        return Contestant(name, (interpreter, "-m", f"evals.peers.{module}", str(where)), where)
 
-    await ask(Probe("first", data.asked[0], data.probes[0].tolist()))
-    return Contestant(
-        name,
-        loaded - began,
-        time.perf_counter() - began,
-        lambda words, vector: ask(Probe("q", words, vector.tolist())),
-        lambda words, vector: ask(Probe("q", words, vector.tolist()), Filter("metadata.group", "eq", 3)),
-        lambda words, vector: ask(Probe("q", "", vector.tolist())),
+    mine = one("embedded", sys.executable, "ours", folder / "ours")
+    served = Contestant("PostgreSQL", (sys.executable, "-m", "evals.peers.ours", postgres or ""), None)
+    others = [one(NAMES[peer], str(environments.python(peer)), peer, folder / peer) for peer in peers]
+    return [mine, *([served] if postgres else []), *others]
+
+
+def measure(data: Data, all_: Sequence[Contestant], folder: Path) -> None:
+    """Each step of each contestant in turn, so that the machine's other work slows all alike."""
+    saved(folder, data.texts, data.vectors)
+    for one in all_:
+        one.build(folder, data.question(0))
+    for _ in range(OPENINGS):
+        for one in all_:
+            one.open(data.question(0))
+    with ExitStack() as stack:
+        running = [(one, stack.enter_context(Child(one.command))) for one in all_]
+        for _, child in running:
+            child.do("open", **data.question(0))
+        for number in range(len(data.asked)):
+            nearest = data.nearest(number)
+            for one, child in running:
+                one.answer(child, data.question(number), nearest)
+        for one, child in running:
+            one.memory_mb = child.memory_mb()
+        for number in range(REPLACED):
+            for one, child in running:
+                one.replace(child, number, data)
+
+
+Column = tuple[str, Callable[[Contestant], float], str]  # heading, value, format; one with a unit is compared
+QUESTIONS: Sequence[Column] = (
+    ("hybrid p50 ms", lambda c: _p50(c.hybrid), ".2f"),
+    ("p95", lambda c: _p95(c.hybrid), ".2f"),
+    ("2 % filter p50 ms", lambda c: _p50(c.filtered), ".2f"),
+    ("p95", lambda c: _p95(c.filtered), ".2f"),
+    ("by meaning alone p50 ms", lambda c: _p50(c.meaning), ".2f"),
+    ("its top 20 of brute force's", lambda c: statistics.mean(c.overlap), ".4f"),
+    ("questions", lambda c: len(c.hybrid), ".0f"),
+)
+
+
+def life(size: int) -> Sequence[Column]:
+    return (
+        ("searchable after s", lambda c: c.built_s, ".1f"),
+        ("chunks/s", lambda c: size / c.built_s, ",.0f"),
+        ("open s", lambda c: _p50(c.opened), ".2f"),
+        ("replaced and found p50 ms", lambda c: _p50(c.replaced), ".1f"),
+        ("p95", lambda c: _p95(c.replaced), ".1f"),
+        ("memory MB", lambda c: c.memory_mb, ",.0f"),
+        ("disk MB", lambda c: c.disk_mb, ",.0f"),
     )
 
 
-async def served(data: Data, url: str) -> Contestant:
-    from rag_core.stores.postgres import PostgresStore
-
-    store = PostgresStore(url, dimensions=data.vectors.shape[1])
-    await store.setup()
-    return await ours(data, store, "PostgreSQL")
+def _p50(times: Sequence[float]) -> float:
+    return statistics.median(times)
 
 
-async def lance(data: Data, folder: Path) -> Contestant:
-    """Exact vectors and its own full-text index, fused by reciprocal rank: what it offers for the same question."""
-    os.environ["LANCEDB_LOG"] = "error"  # 0.40 warns at every question; read when it is imported
-    import lancedb
-    from lancedb.rerankers import RRFReranker
-
-    database = await asyncio.to_thread(lancedb.connect, folder)
-    began = time.perf_counter()
-    rows = [
-        {"id": str(i), "text": text, "vector": data.vectors[i], "group": data.group(i)}
-        for i, text in enumerate(data.texts)
-    ]
-    table: Any = await asyncio.to_thread(database.create_table, "chunks", rows)
-    loaded = time.perf_counter()
-    await asyncio.to_thread(table.create_fts_index, "text")
-    fused = RRFReranker()
-
-    def hybrid(words: str, vector: Floats) -> Any:
-        return table.search(query_type="hybrid").vector(vector).text(words).rerank(fused).limit(TOP)
-
-    async def ask(query: Any) -> list[str]:
-        found = await asyncio.to_thread(query.select(["id", "text"]).to_list)
-        return [row["id"] for row in found][:TOP]
-
-    await ask(hybrid(data.asked[0], data.probes[0]))
-    return Contestant(
-        "LanceDB",
-        loaded - began,
-        time.perf_counter() - began,
-        lambda words, vector: ask(hybrid(words, vector)),
-        lambda words, vector: ask(hybrid(words, vector).where("group = 3", prefilter=True)),
-        lambda _, vector: ask(table.search(vector).limit(TOP)),
-    )
+def _p95(times: Sequence[float]) -> float:
+    return statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]
 
 
-async def timed(ask: Callable[[str, Floats], Awaitable[list[str]]], words: str, vector: Floats) -> float:
-    began = time.perf_counter()
-    await ask(words, vector)
-    return (time.perf_counter() - began) * 1000
-
-
-async def compare(data: Data, contestants: Sequence[Contestant]) -> None:
-    """Each question to each contestant in turn, so that the machine's other work slows all alike."""
-    hybrid: dict[str, list[float]] = {c.name: [] for c in contestants}
-    filtered: dict[str, list[float]] = {c.name: [] for c in contestants}
-    overlap: dict[str, list[float]] = {c.name: [] for c in contestants}
-    for number, (words, vector) in enumerate(zip(data.asked, data.probes, strict=True)):
-        expected = set(data.nearest(number))
-        for c in contestants:
-            hybrid[c.name].append(await timed(c.hybrid, words, vector))
-            filtered[c.name].append(await timed(c.filtered, words, vector))
-            overlap[c.name].append(len(expected & set(await c.meaning(words, vector))) / TOP)
-    for c in contestants:
-        cells = [
-            f"{len(data.texts):,} | {c.name}",
-            f"{len(data.texts) / c.load_s:,.0f} | {c.ready_s:.1f}",
-            spread(hybrid[c.name]),
-            spread(filtered[c.name]),
-            f"{statistics.mean(overlap[c.name]):.4f}",
-        ]
-        print("| " + " | ".join(cells) + " |", flush=True)
-    first, *others = contestants
+def table(size: int, columns: Sequence[Column], all_: Sequence[Contestant]) -> str:
+    """What was measured, and below it each peer's times and sizes as multiples of ours."""
+    head = ["chunks", "store", *(name for name, _, _ in columns)]
+    first, *others = all_
+    body = [[f"{size:,}", one.name, *(format(value(one), form) for _, value, form in columns)] for one in all_]
     for other in others:
-        times = [statistics.median(by[other.name]) / statistics.median(by[first.name]) for by in (hybrid, filtered)]
-        print(f"| | {other.name} / {first.name} | | | {times[0]:.1f}x | | {times[1]:.1f}x | | |", flush=True)
+        times = [f"{value(other) / value(first):.1f}x" if _compared(name) else "" for name, value, _ in columns]
+        body.append(["", f"{other.name} / {first.name}", *times])
+    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])
 
 
-def spread(times: Sequence[float]) -> str:
-    return f"{statistics.median(times):.2f} | {statistics.quantiles(times, n=20)[-1]:.2f}"
+def _compared(heading: str) -> bool:
+    return heading.endswith((" ms", " s", " MB"))
 
 
-async def bench(sizes: Sequence[int], questions: int, postgres: str | None) -> None:
-    peer = "psycopg" if postgres else "lancedb"
-    versions = f"Python {platform.python_version()}, {peer} {version(peer)}"
-    print(
-        f"{datetime.now(UTC):%d %B %Y}, {platform.processor() or platform.machine()}, {os.cpu_count()} cores, ", end=""
-    )
-    print(f"load {os.getloadavg()[0]:.1f}, {versions}, {questions} questions, seed {SEED}\n")
+def bench(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: str | None) -> None:
+    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    print(f"{datetime.now(UTC):%d %B %Y %H:%M} UTC, {machine}, Python {platform.python_version()}, seed {SEED}\n")
     draw = np.random.default_rng(SEED)
     known = definitions()
-    real = await embedded(["\n".join(known[i] for i in draw.integers(0, len(known), 10)) for _ in range(TEXTS)])
-    print(
-        "| chunks | store | stored chunks/s | searchable after s | hybrid p50 ms | p95 | 2 % filter p50 ms | p95 ",
-        end="",
-    )
-    print("| top-20 by meaning equal to brute force |\n|---|---|---|---|---|---|---|---|---|")
+    texts = ["\n".join(known[i] for i in draw.integers(0, len(known), 10)) for _ in range(TEXTS)]
+    real = asyncio.run(embedded(texts))
     for size in sizes:
         data = made(size, questions, real)
         with tempfile.TemporaryDirectory() as folder:
-            mine = await ours(data, EmbeddedStore(Path(folder) / "ours"), "embedded")
-            other = await served(data, postgres) if postgres else await lance(data, Path(folder) / "lance")
-            await compare(data, [mine, other])
+            all_ = contestants(peers, postgres, Path(folder))
+            measure(data, all_, Path(folder))
+        for columns in (QUESTIONS, life(size)):
+            print(table(size, columns, all_), f"\n\nload {os.getloadavg()[0]:.1f}\n", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--questions", type=int, default=60)
-    parser.add_argument("--postgres", help="the address of an empty database, asked in place of LanceDB")
+    parser.add_argument("--peers", default=",".join(PEERS), help="of lancedb, chroma, haystack; empty for none")
+    parser.add_argument("--postgres", help="the address of an empty database")
     given = parser.parse_args()
-    asyncio.run(bench([int(size) for size in given.sizes.split(",")], given.questions, given.postgres))
+    peers = [peer for peer in given.peers.split(",") if peer]
+    bench([int(size) for size in given.sizes.split(",")], given.questions, peers, given.postgres)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,7 @@ async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str,
 
 async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
     scope = call.scope(asked.workflow_id)
-    async with call.kit.jobs.superseding(asked.document_id, scope):
-        await lifecycle.delete(asked.document_id, scope, call.kit, call.run, purge=asked.purge)
+    await lifecycle.delete(asked.document_id, scope, call.kit, call.run, purge=asked.purge)
     return {
         "success": True,
         "document_id": asked.document_id,

@@ -15,6 +15,10 @@ SEARCH_TYPE = "search_type"  # what replies call the number `how`
 
 async def presets(_: None, call: Call) -> dict[str, Any]:
     listed = await call.run.step("presets", edits.presets(call.kit, call.settings.house))
+    for one in listed:
+        if one.unfit:
+            numbers = ", ".join(sorted(one.unfit))
+            call.run.warn("edit_has_no_effect", f"{one.name}: this version does not take the edited {numbers}")
     return {"success": True, "presets": [_preset(one) for one in listed], **reply.diary(call.run)}
 
 
@@ -45,13 +49,14 @@ async def reset_prompt(asked: "wire.PromptRequest", call: Call) -> dict[str, Any
 
 
 async def _saved_preset(name: str, call: Call) -> dict[str, Any]:
-    listed = await edits.presets(call.kit, call.settings.house)
+    listed = await call.run.step("presets", edits.presets(call.kit, call.settings.house))
     saved = next(one for one in listed if one.name == name)
     return {"success": True, "preset": _preset(saved), **reply.diary(call.run)}
 
 
 async def _saved_prompt(tag: str, call: Call) -> dict[str, Any]:
-    saved = next(one for one in await edits.prompts(call.kit) if one.tag == tag)
+    listed = await call.run.step("prompts", edits.prompts(call.kit))
+    saved = next(one for one in listed if one.tag == tag)
     return {"success": True, "prompt": _prompt(saved), **reply.diary(call.run)}
 
 

@@ -41,6 +41,8 @@ STATUS: Mapping[type[RagError], int] = {
     errors.StorageFull: 507,
 }
 RETRY_AFTER_S = 5
+# kept by no cache between, which knows nothing of keys and users; taken for nothing but JSON
+HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 MAX_BODY = 1024 * 1024
 MAX_DEPTH = 32  # the deepest request of ours has 4
 
@@ -76,7 +78,8 @@ def handler(
         try:
             settings = get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
-            who = principal(req.headers, settings.workflow_claim) if settings.trust_principal else Principal()
+            vouched = req.headers if settings.trust_principal else {}
+            who = principal(vouched, settings.workflow_claim)
             _admit(who, operation)
             request = await asyncio.to_thread(read, req, operation, settings)
             call = Call(settings, get_kit(), run, who, req.headers)
@@ -253,10 +256,9 @@ def written(
     status: int, body: Mapping[str, Any] | list[Any], headers: Mapping[str, str] | None = None
 ) -> func.HttpResponse:
     """A strict JSON reply. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
-    text = json.dumps(body, allow_nan=False, ensure_ascii=False)
-    return func.HttpResponse(
-        text.encode("utf-8", "replace"), status_code=status, mimetype="application/json", headers=dict(headers or {})
-    )
+    data = json.dumps(body, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
+    said = {**HEADERS, **(headers or {})}
+    return func.HttpResponse(data, status_code=status, mimetype="application/json", headers=said)
 
 
 def refused(error: RagError, run_id: str) -> func.HttpResponse:

@@ -27,11 +27,11 @@ PAGES: Mapping[str, str] = {  # the function's name -> its route
 }
 FILES = {"page_file": "rag/static/{*path}"}
 TYPES: Mapping[str, str] = {  # nothing else of web/ is served
-    ".html": "text/html",
-    ".js": "text/javascript",
-    ".css": "text/css",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
 }
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -59,20 +59,36 @@ class File:
 
 def mount(app: func.FunctionApp) -> None:
     """Make each page, and the files, functions of the app that want no key."""
-    for name, route in {**PAGES, **FILES}.items():
-        routed = app.route(route, methods=("GET",), auth_level=func.AuthLevel.ANONYMOUS)
-        app.function_name(name)(routed(served))
+    for handler, routes in ((page, PAGES), (file, FILES)):
+        for name, route in routes.items():
+            routed = app.route(route, methods=("GET",), auth_level=func.AuthLevel.ANONYMOUS)
+            app.function_name(name)(routed(handler))
 
 
-async def served(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
-    """The file that the route names, or the one HTML of all pages; 304 to who has it, 404 for what is not ours."""
-    file = files().get(req.route_params.get("path", "index.html"))
-    if file is None:
+async def page(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
+    """The one HTML of all pages."""
+    return _served("index.html", req)
+
+
+async def file(req: func.HttpRequest) -> func.HttpResponse:
+    """The file that the route names, where one is named."""
+    return _served(req.route_params.get("path", ""), req)
+
+
+def _served(path: str, req: func.HttpRequest) -> func.HttpResponse:
+    """304 to who has it, 404 for what is not ours."""
+    found = files().get(path)
+    if found is None:
         return func.HttpResponse(status_code=404, headers=dict(HEADERS))
-    kept = {**HEADERS, "ETag": file.tag, "Cache-Control": "no-cache"}  # asked again each time: releases never mix
-    if file.tag in req.headers.get("if-none-match", ""):
-        return func.HttpResponse(status_code=304, headers=kept)
-    return func.HttpResponse(file.data, headers=kept, mimetype=file.media_type, charset="utf-8")
+    headers = {
+        **HEADERS,
+        "Content-Type": found.media_type,  # of a 304 too, whose headers a cache takes over
+        "ETag": found.tag,
+        "Cache-Control": "no-cache",  # asked again each time: releases never mix
+    }
+    if found.tag in req.headers.get("if-none-match", ""):
+        return func.HttpResponse(status_code=304, headers=headers)
+    return func.HttpResponse(found.data, headers=headers)
 
 
 @cache

@@ -202,6 +202,7 @@ module app 'app.bicep' = {
         RAG_DATA_DIR: '/tmp/rag' // the one place an instance may write
       },
       withPostgres ? { POSTGRES_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},
+      withPostgres ? { ARCHIVE_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},
       withPostgres ? {} : { AZURE_SEARCH_ENDPOINT: search!.outputs.endpoint, AZURE_SEARCH_INDEX: searchIndex },
       redis ? { REDIS_URL: cache!.outputs.url, RAG_CACHE_SIGNING_KEY: cacheSigningKey } : {}
     )

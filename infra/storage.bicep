@@ -25,9 +25,11 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   }
 }
 
+// what is purged leaves no byte: a blob that was deleted is not kept
 resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
   parent: account
   name: 'default'
+  properties: { deleteRetentionPolicy: { enabled: false } }
 }
 
 resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {

@@ -19,10 +19,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import azure.functions as func
+from werkzeug.datastructures import Headers
 from werkzeug.exceptions import HTTPException
-from werkzeug.routing import Map, Rule
+from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
@@ -32,7 +34,7 @@ from functions.triggers import WITHIN_S
 from local_emulator.serving import served
 from rag_core import bootstrap
 from rag_core.kit import Kit
-from rag_core.settings import Settings
+from rag_core.settings import LOOPBACK, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class Host:
     """An app's functions as a WSGI application. Holds a loop and threads until closed.
 
     With a `key`, functions that are not anonymous want it in the header x-functions-key or as `code` in the query.
+    Without one, nothing is answered to a page of another site that its reader's browser has open: 403.
     To those `administered`, by name, it vouches for an administrator where a request names nobody, as Easy Auth would.
     `get_functions` of an app can be called once only: one host an app.
     """
@@ -65,7 +68,8 @@ class Host:
         at_end: Work = _nothing,
     ) -> None:
         self.functions = [function for function in app.get_functions() if function.is_http_function()]
-        self._routes = Map([_rule(f) for f in self.functions], strict_slashes=False, merge_slashes=False)
+        rules = [rule for function in self.functions for rule in _rules(function)]
+        self._routes = Map(rules, strict_slashes=False, merge_slashes=False, converters={"int": _Whole})
         self._key, self._max_body, self._at_end = key, max_body, at_end
         self._administered = frozenset(administered)
         self._threads = ThreadPoolExecutor()
@@ -92,6 +96,8 @@ class Host:
         self._threads.shutdown(cancel_futures=True)
 
     def _answer(self, request: Request) -> Response:
+        if self._key is None and not _from_here(request):
+            return _bare(403)
         function, route_params = self._match(request)
         if function is None:
             return _bare(404)
@@ -130,15 +136,38 @@ class Host:
         return response
 
 
-def _rule(function: Any) -> Rule:
-    """The route of a function: `{name}`, `{name:int}` and `{*rest}` are the host's way to write its parameters."""
-    kinds = {"int": "int(signed=True)", None: "string"}
+class _Whole(BaseConverter):
+    regex = "-?[0-9]+"
+
+
+def _rules(function: Any) -> list[Rule]:
+    """The route of a function: `{name}`, `{name:int}` and `{*rest}` are the host's way to write its parameters.
+
+    The last of these may be empty, and is then no parameter at all.
+    """
 
     def parameter(found: re.Match[str]) -> str:
-        return f"<path:{found[2]}>" if found[1] else f"<{kinds[found[3]]}:{found[2]}>"
+        return f"<path:{found[2]}>" if found[1] else f"<{found[3] or 'string'}:{found[2]}>"
 
-    route = re.sub(r"\{(\*?)(\w+)(?::(\w+))?\}", parameter, function.get_trigger().route)
-    return Rule(f"/{route}", endpoint=function, methods=_methods(function) or None)
+    said = function.get_trigger().route
+    routes = {re.sub(r"\{(\*?)(\w+)(?::(\w+))?\}", parameter, route) for route in (said, re.sub(r"/\{\*.*", "", said))}
+    return [Rule(f"/{route}", endpoint=function, methods=_methods(function) or None) for route in sorted(routes)]
+
+
+def _from_here(request: Request) -> bool:
+    """Whether both names are this machine's: that of the page that asks, if one does, and that of the server.
+
+    The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
+    """
+    asking = request.headers.get("origin", request.host_url)
+    return all(_hostname(address) in LOOPBACK for address in (asking, request.host_url))
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
 
 
 def _methods(function: Any) -> list[str]:
@@ -169,8 +198,12 @@ def _bare(status: int) -> Response:
 
 
 def _response(response: func.HttpResponse) -> Response:
-    headers = list(response.headers.items())
-    return Response(response.get_body(), response.status_code, headers, mimetype=response.mimetype)
+    charset = f"; charset={response.charset}" if response.mimetype.startswith("text/") else ""
+    headers = Headers(
+        {"content-type": response.mimetype + charset}
+    )  # as the worker says it where the function does not
+    headers.update(response.headers.items())
+    return Response(response.get_body(), response.status_code, headers)
 
 
 @contextmanager

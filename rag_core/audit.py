@@ -13,7 +13,20 @@ from rag_core.graph import Operation, explore
 from rag_core.index import Index
 from rag_core.ingestion.indexing import Limits
 from rag_core.kit import Kit
-from rag_core.model import ANY_ENTITY, Chunk, Document, Entity, Filter, Query, Scope, SearchType, Span, Work
+from rag_core.model import (
+    ANY_ENTITY,
+    Chunk,
+    Document,
+    Entity,
+    Filter,
+    Query,
+    SavedQuery,
+    SavedResult,
+    Scope,
+    SearchType,
+    Span,
+    Work,
+)
 from rag_core.ports import ChunkStore, Probe
 from rag_core.run import Run
 
@@ -157,6 +170,7 @@ async def _plant(canary: Canary, kit: Kit) -> None:
         await kit.index.add(document, [chunk], canary.scope)
         if kit.keep_originals:
             await kit.archive.save_work(_work(document, chunk))
+    await _keep_question(canary, kit)
     await kit.index.store.delete(canary.ids[2], canary.scope)
 
 
@@ -209,8 +223,23 @@ async def _kept(canaries: Sequence[Canary], store: ChunkStore) -> Path:
     return Path("own documents", len(canaries), tuple(wrong))
 
 
+async def _keep_question(canary: Canary, kit: Kit) -> None:
+    """With a result."""
+    text = f"Which {canary.known} valve is {canary.hidden}?"
+    question = SavedQuery(0, "", text, retrieved_context=({"document_id": canary.ids[0], "content": text},))
+    kept = await kit.archive.add(question, canary.scope)
+    await kit.archive.add_result(SavedResult(0, kept.id, text, canary.hidden), canary.scope)
+
+
+async def _questions_removed(scope: Scope, kit: Kit) -> None:
+    for question in await kit.archive.queries(scope, limit=LIMIT):
+        await kit.archive.remove(question.id, scope)
+
+
 async def _removed(canaries: Sequence[Canary], readers: Sequence[Reader], kit: Kit) -> None:
     """Also what a reader has put under another's id."""
+    for canary in canaries:
+        await _questions_removed(canary.scope, kit)
     for scope, canary in product((reader.scope for reader in readers), canaries):
         for id in canary.ids:
             await kit.index.store.purge(id, scope)
@@ -366,6 +395,52 @@ async def _given(canary: Canary, change: Awaitable[object]) -> object:
     return await change is not False and canary.hidden
 
 
+def _questions(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    """All that are listed, and each of another's by its id, with its results."""
+    yield kit.archive.queries(reader.scope, limit=LIMIT)
+    for canary in reader.others:
+        yield _question(canary, reader.scope, kit)
+
+
+async def _question(canary: Canary, scope: Scope, kit: Kit) -> object:
+    kept, archive = await _kept_of(canary, kit), kit.archive
+    given = [await archive.query(kept.id, scope), await archive.results(kept.id, scope)]
+    results = await archive.results(kept.id, canary.scope)
+    return given, [await archive.result(kept.id, result.id, scope) for result in results]
+
+
+def _change_question(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    return (_given(canary, _changed(canary, reader.scope, kit)) for canary in reader.others)
+
+
+async def _changed(canary: Canary, scope: Scope, kit: Kit) -> object:
+    return await kit.archive.change(replace(await _kept_of(canary, kit), intent="changed"), scope)
+
+
+def _answer_question(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    return (_given(canary, _answered(canary, reader.scope, kit)) for canary in reader.others)
+
+
+async def _answered(canary: Canary, scope: Scope, kit: Kit) -> object:
+    return await kit.archive.add_result(SavedResult(0, (await _kept_of(canary, kit)).id, "changed"), scope)
+
+
+def _remove_question(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
+    return (_given(canary, _taken(canary, reader.scope, kit)) for canary in reader.others)
+
+
+async def _taken(canary: Canary, scope: Scope, kit: Kit) -> bool:
+    return await kit.archive.remove((await _kept_of(canary, kit)).id, scope)
+
+
+async def _kept_of(canary: Canary, kit: Kit) -> SavedQuery:
+    """Its question, whose id anyone can guess. Raises NotFound once it is gone."""
+    kept = await kit.archive.queries(canary.scope, limit=1)
+    if not kept:
+        raise NotFound("the planted question is gone", code="query_not_found")
+    return kept[0]
+
+
 def _scopes(reader: Reader) -> list[Scope]:
     return [reader.scope, replace(reader.scope, document_ids=reader.ids)]
 
@@ -400,6 +475,10 @@ WAYS: Mapping[str, Way] = {
     "page": _page,
     "citations": _citations,
     "graph": _graph,
+    "questions": _questions,
+    "change_question": _change_question,
+    "answer_question": _answer_question,
+    "remove_question": _remove_question,
     "save_summary": _save_summary,
     "replace": _replace,
     "restore": _restore,

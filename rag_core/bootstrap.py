@@ -107,7 +107,19 @@ class Parts:
 
 
 async def setup(settings: Settings) -> str:
-    """Make the store ready to be written to, or upgrade it; says what was done. May be repeated."""
+    """Make store and archive ready to be written to, or upgrade them; says what was done. May be repeated."""
+    store = await _set_up(settings)
+    if not settings.archive_url:
+        return store
+    archive, _ = _kept(settings)
+    try:
+        await archive.configs()  # the tables are made when it is first used, by whoever may
+    finally:
+        await archive.close()
+    return f"{store}; the archive in {archive.name} is ready"
+
+
+async def _set_up(settings: Settings) -> str:
     if settings.azure_search_endpoint:
         search = _azure_search(settings.azure_search_endpoint, settings, _embedder(settings))
         try:
@@ -364,7 +376,10 @@ def _kept(settings: Settings) -> tuple[Archive, Audit]:
     """The archive and the log of queries, in one database."""
     from rag_core.stores.archive import Database, QueriesLog, SqlArchive
 
-    database = Database(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE))
+    try:
+        database = Database(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE))
+    except ModuleNotFoundError as lacking:
+        raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from lacking
     return SqlArchive(database), QueriesLog(database)
 
 

@@ -10,23 +10,23 @@ from rag_core.run import Run
 async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: bool = False) -> None:
     """Take a document out of everything at once, to be restored; with `purge`, live or deleted, for good.
 
-    Answers that quote it are not given again either way: what is remembered goes by the state of the documents. A
-    purge forgets all of them, for their bytes, and the document as it came, and what kept questions quote of it.
+    What was taken on for it before, and is not done yet, ends. Answers that quote it are not given again either way:
+    what is remembered goes by the state of the documents. A purge forgets all of them, for their bytes, and the
+    document as it came, and what kept questions quote of it; it can be made again wherever it broke off.
 
     Raises:
         NotFound: there is no such document, or it is not the caller's.
     """
-    gone = await run.step("delete", kit.index.store.delete(document_id, scope))
+    async with kit.jobs.superseding(document_id, scope):  # ends before the purge, which leaves no sign of a deletion
+        gone = await run.step("delete", kit.index.store.delete(document_id, scope))
+        if not gone and not (purge and await _deleted(document_id, scope, kit.index)):
+            raise _not_found()
     if purge:
-        await run.step("purge", _purge(document_id, scope, kit, gone=gone))
-    elif not gone:
-        raise _not_found()
+        await run.step("purge", _purge(document_id, scope, kit))
 
 
-async def _purge(document_id: str, scope: Scope, kit: Kit, *, gone: bool) -> None:
+async def _purge(document_id: str, scope: Scope, kit: Kit) -> None:
     """The index last: as long as anything else could not be removed, there is a deleted document to be purged again."""
-    if not gone and not await _deleted(document_id, scope, kit.index):
-        raise _not_found()
     await kit.archive.forget(document_id, scope.workflow_id)
     await kit.cache.clear()
     await kit.index.store.purge(document_id, scope)

@@ -15,6 +15,7 @@ from rag_core.kit import Kit
 from rag_core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
 from rag_core.ports import LLM, Embedder, Prompt, Reply, Reranker
 from rag_core.presets import resolve
+from rag_core.prompts.augmentation import TASK as AUGMENTATION
 from rag_core.run import spend
 from rag_core.stages.redact import Rules
 from rag_core.stages.terms import terms
@@ -60,7 +61,8 @@ class ObedientLLM:
 
     async def complete(self, prompt: Prompt) -> Reply:
         self.prompts.append(prompt)
-        orders = self.ORDER.findall("\n".join(texts_in(prompts.unfenced(prompt.user))))
+        read = [prompt.user] if prompt.task == AUGMENTATION else texts_in(prompts.unfenced(prompt.user))
+        orders = self.ORDER.findall("\n".join(read))
         self.obeyed += len(orders)
         secret = quote(f"{prompt.system[:40]} {prompt.inputs.get('question', '')}"[:80])
         said = [(verb, words.replace("{secret}", secret)) for verb, words in orders]

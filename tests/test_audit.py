@@ -11,11 +11,20 @@ from local_emulator.search_service import SearchService, running
 from rag_core.audit import isolation
 from rag_core.errors import RagError
 from rag_core.index import Index
+from rag_core.kit import Kit
 from rag_core.model import Facet, Scope, Work
+from rag_core.ports import Archive
 from rag_core.stores.archive import Database, SqlArchive
+from rag_core.stores.archive import archive as statements
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
-from tests.fakes import ConceptEmbedder, kit
+from tests.fakes import ConceptEmbedder
+from tests.fakes import kit as small
+
+
+def kit(index: Index, archive: Archive | None = None) -> Kit:
+    return replace(small(index), archive=archive or SqlArchive(Database(None)))
+
 
 SCOPED = (
     "search", "select", "get", "neighbours", "facets", "facet_fields", "document", "documents", "deleted", "vectors",
@@ -99,6 +108,25 @@ async def test_what_a_store_forgets_is_seen_through_the_services_too(path: str, 
     assert found[0].leaks
 
 
+@pytest.mark.parametrize("path", ["questions", "change_question", "answer_question", "remove_question"])
+async def test_an_archive_that_forgets_whose_a_question_is_is_found_out(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S3-15, S0-86: every statement asks whose it may be."""
+    sound = await isolation(kit(Index(EmbeddedStore(None), ConceptEmbedder())), only=[path])
+    assert [found.name for found in sound if found.leaks] == []
+    monkeypatch.setattr(statements, "_seen", lambda scope: statements.QUERIES.c.workflow_id == scope.workflow_id)
+    leaking = await isolation(kit(Index(EmbeddedStore(None), ConceptEmbedder())), only=[path])
+    assert [found.name for found in leaking if found.leaks] == [path]
+
+
+async def test_no_question_is_left_behind() -> None:
+    archive = SqlArchive(Database(None))
+    await isolation(kit(Index(EmbeddedStore(None), ConceptEmbedder()), archive), only=["questions"])
+    left = "select count(*) from queries"
+    assert await archive._database.read(lambda db: db.exec_driver_sql(left).scalar()) == 0
+
+
 async def test_originals_are_planted_tried_and_removed_too() -> None:
     """S0-93, S3-15: the archive is nobody's, so the store has to say who may see."""
     planted = list[Work]()
@@ -109,7 +137,7 @@ async def test_originals_are_planted_tried_and_removed_too() -> None:
             await super().save_work(work)
 
     archive = Watched(Database(None))
-    watched = replace(kit(Index(EmbeddedStore(None), ConceptEmbedder())), archive=archive)
+    watched = kit(Index(EmbeddedStore(None), ConceptEmbedder()), archive)
     found = await isolation(watched, only=["listed", "source", "page"])
     assert ([path.name for path in found if path.leaks], len(planted)) == ([], 12)
     assert [await archive.works(work.workflow_id) for work in planted] == [{}] * 12

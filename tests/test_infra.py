@@ -35,6 +35,7 @@ ROLES = {  # learn.microsoft.com/azure/role-based-access-control/built-in-roles
     "cognitiveServicesOpenAIUser": "5e0bd9bd-7b93-4f28-af87-19fc36ad61bd",
     "cognitiveServicesUser": "a97b65f3-24c7-4388-baec-2e87135dc908",
 }
+ADDRESSES = ("POSTGRES_URL", "ARCHIVE_URL")
 WITHOUT_LOCAL_AUTH: dict[str, dict[str, Any]] = {
     "Microsoft.Storage/storageAccounts": {"allowSharedKeyAccess": False, "allowBlobPublicAccess": False},
     "Microsoft.OperationalInsights/workspaces": {"features": {"disableLocalAuth": True}},
@@ -161,7 +162,7 @@ def test_the_app_is_given_settings_that_are_read_and_no_key() -> None:
 
 def test_every_address_that_the_app_can_be_given_is_given() -> None:
     wanted = {name for name in settings_read() if name.startswith("AZURE_") and not name.endswith(("_KEY", "_VERSION"))}
-    assert wanted | {"REDIS_URL", "POSTGRES_URL"} <= app_settings()
+    assert wanted | {"REDIS_URL", *ADDRESSES} <= app_settings()
 
 
 def test_defaults_are_those_of_the_code() -> None:
@@ -212,6 +213,8 @@ def test_one_store_is_made_and_the_app_is_told_of_that_one() -> None:
     assert "module search 'search.bicep' = if (!withPostgres)" in TEXTS["main.bicep"]
     assert "module postgres 'postgres.bicep' = if (withPostgres)" in TEXTS["main.bicep"]
     assert re.search(r"withPostgres \? { POSTGRES_URL: .* } : {},", TEXTS["main.bicep"])
+    same = {re.search(rf"withPostgres \? {{ {n}: (.*) }} : {{}},", TEXTS["main.bicep"])[1] for n in ADDRESSES}  # type: ignore[index]
+    assert len(same) == 1, "the archive is where the store is"
     assert re.search(r"withPostgres \? {} : { AZURE_SEARCH_ENDPOINT: ", TEXTS["main.bicep"])
 
 

@@ -43,6 +43,29 @@ def test_a_document_is_deleted_listed_and_restored(data: list[str], capsys: pyte
     assert "7 bar" in capsys.readouterr().out
 
 
+def test_what_the_service_took_on_for_a_document_ends_when_it_is_deleted(data: list[str]) -> None:
+    """S3-16, C21: by the command too, whose process is another."""
+    job = asyncio.run(taken_on(Path(data[1])))
+    assert main(["delete", *data, "Valves"]) == 0
+    assert asyncio.run(state(Path(data[1]), job)) == "failed"
+
+
+async def taken_on(data: Path) -> str:
+    kit = bootstrap.build(Settings(data_dir=data, models_dir=data / "none"))
+    (known,) = await kit.index.store.documents(Scope("default"))
+    job, _ = await kit.jobs.add(b"work", Scope("default"), document_id=known.id)
+    await kit.close()
+    return job.id
+
+
+async def state(data: Path, job_id: str) -> str:
+    kit = bootstrap.build(Settings(data_dir=data, models_dir=data / "none"))
+    job = await kit.jobs.get(job_id, None)
+    await kit.close()
+    assert job
+    return job.state
+
+
 def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["delete", *data, "Valves"]) == 0
     assert main(["delete", *data, "--purge", "Valves"]) == 0

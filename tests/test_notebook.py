@@ -3,12 +3,15 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from inspect import signature
 
 import pytest
 
 from rag_core import notebook
 from rag_core.errors import InvalidRequest, NotFound, Unavailable
 from rag_core.kit import Kit
+from rag_core.model import Scope
 from tests.fakes import ScriptedLLM
 from tests.workbench.bench import EXPANSION, IMAGINED, QUESTION, SAID, bench
 
@@ -96,3 +99,26 @@ def test_a_config_has_the_numbers_of_the_workbench_or_of_a_named_preset(kit: Kit
     assert notebook.get_config_by_name("classical", kit)["top_k"] == 3
     with pytest.raises(InvalidRequest):
         notebook.get_config_by_name("magic", kit)
+
+
+@pytest.mark.parametrize(("said", "full"), [({}, True), ({"use_full_model": False}, False)])
+def test_the_full_model_expands_unless_the_light_one_is_wanted(kit: Kit, said: dict[str, bool], full: bool) -> None:
+    """S0-74: and what it made is given back, part by part."""
+    larger = ScriptedLLM(query_expansion=json.dumps(EXPANSION))
+    made = notebook.expand_query(QUESTION, kit=replace(kit, larger=larger), **said, **HERE)
+    assert bool(larger.prompts) is full
+    assert (made.original_query, made.entities) == (QUESTION, tuple(EXPANSION["entities"]))
+
+
+def test_five_contexts_are_put_before_a_model_unless_said_otherwise() -> None:
+    """S0-63, S0-81."""
+    assert signature(notebook.generate_augmented_prompt).parameters["top_n"].default == 5
+
+
+def test_an_intent_that_is_no_word_is_cut_as_a_models_is(kit: Kit) -> None:
+    """S0-77, S0-86."""
+    said = notebook.ParsedExpansion(("And so?",), "", "definition " * 9, ())
+    id = notebook.save_expansion_to_db(QUESTION, said, kit=kit, **HERE)
+    kept = notebook._done(kit.archive.query(id, Scope("garage")))
+    assert kept is not None
+    assert kept.intent == ("definition " * 9)[:50]

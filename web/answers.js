@@ -3,14 +3,20 @@
 import { address, get, send } from "./api.js";
 import { Chip, Copy, ErrorBox, Fell, Loading, many, Time, useLoad } from "./components.js";
 import { Origin } from "./evidence.js";
-import { html } from "./html.js";
+import { html, useEffect, useRef } from "./html.js";
 
-/** The newest answer to a question, checked, and where the others are. */
+/** The newest answer to a question, checked, and where the others are. One that comes is brought into view. */
 export function Answers({ query }) {
   const newest = useLoad(() => (query.results_count ? newestOf(query.id) : null), [query.id, query.results_count]);
-  if (newest.error) return html`<${ErrorBox} error=${newest.error} retry=${newest.reload} />`;
   const result = newest.data;
-  return result && html`<section class="stack tight newest" aria-labelledby="newest">
+  const section = useRef();
+  const seen = useRef(query.results_count);
+  useEffect(() => {
+    if (result && query.results_count > seen.current) section.current.scrollIntoView({ block: "nearest" });
+    if (result) seen.current = query.results_count;
+  }, [result]);
+  if (newest.error) return html`<${ErrorBox} error=${newest.error} retry=${newest.reload} />`;
+  return result && html`<section class="stack tight newest" aria-labelledby="newest" ref=${section}>
     <div class="between"><h3 id="newest">The newest answer</h3>
       <a href=${address(`/rag/${query.id}/results`)}>${many(query.results_count, "result")}</a></div>
     <${Author} result=${result} />

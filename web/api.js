@@ -51,7 +51,8 @@ export function send(method, path, body = {}) {
   return asked(rooted(path), { method, headers, body: JSON.stringify(told) });
 }
 
-const rooted = (path) => `/${path.replace(/^\//, "")}`;
+/** Of this server, whatever a reply names: `//` would begin another one's. */
+const rooted = (path) => `/${path.replace(/^[/\\]+/, "")}`;
 
 function searched(params) {
   const pairs = Object.entries(params).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));

@@ -5,7 +5,7 @@ import { ErrorBox, KeyDialog, Page } from "./components.js";
 import { html, render } from "./html.js";
 
 const ROUTES = [
-  [/^\/rag\/?$/, "queries"],
+  [/^\/rag$/, "queries"],
   [/^\/rag\/new$/, "new"],
   [/^\/rag\/(?<id>-?\d+)$/, "query"],
   [/^\/rag\/(?<id>-?\d+)\/inspect$/, "inspect"],
@@ -23,7 +23,7 @@ function matched(path) {
     const found = pattern.exec(path);
     if (found) return { name, params: decoded(found.groups ?? {}) };
   }
-  return null;
+  throw new Error("there is no page at this address");
 }
 
 const decoded = (groups) =>
@@ -34,7 +34,7 @@ async function start() {
   const root = document.getElementById("app");
   const query = new URLSearchParams(location.search);
   try {
-    const { name, params } = matched(location.pathname);
+    const { name, params } = matched(location.pathname.replace(/(.)\/+$/, "$1"));
     const { default: Shown } = await import(`./pages/${name}.js`);
     render(html`<${Shown} params=${params} query=${query} /><${KeyDialog} />`, root);
   } catch (error) {

@@ -53,7 +53,7 @@ function WorkflowChooser() {
     chooseWorkflow(new FormData(event.target).get("workflow").trim() || "default");
   };
   return html`<form class="workflow" onSubmit=${choose}>
-    <label><span>Workflow </span><input name="workflow" aria-label="Workflow" value=${workflow()} pattern="[A-Za-z0-9._:\\-]{1,128}" autocomplete="off"
+    <label><span>Workflow </span><input name="workflow" aria-label="Workflow" defaultValue=${workflow()} pattern="[A-Za-z0-9._:\\-]{1,128}" autocomplete="off"
       spellcheck="false" title="whose documents and questions are shown; 1 to 128 of A-Z a-z 0-9 . _ : -" /></label>
   </form>`;
 }
@@ -131,6 +131,16 @@ export function Loading({ what = "Loading" }) {
   return html`<div class="loading" role="status"><span class="spinner" aria-hidden="true"></span>${what}…</div>`;
 }
 
+/** What a button began, the seconds it takes, and how long it took before: for work that may take some. */
+export function Waiting({ what, before = null }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((past) => past + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<span>${what}…<span aria-hidden="true">${seconds > 0 && ` ${seconds} s`}${before && ` (${milliseconds(before)} the last time)`}</span></span>`;
+}
+
 /** Nothing is here, and what to do about that. */
 export function Empty({ title, children }) {
   return html`<div class="empty"><p class="title">${title}</p>${children}</div>`;
@@ -151,9 +161,12 @@ export function ErrorBox({ error, retry }) {
 
 // Small parts
 
-/** A button that says so while it works. `kind` is "primary", "quiet" or none. */
-export function Button({ busy = false, kind = "", disabled = false, children, ...rest }) {
-  return html`<button type="button" class=${kind} disabled=${disabled || busy} aria-busy=${busy} ...${rest}>
+const ignore = (event) => event.preventDefault();
+
+/** A button that says so while it works, and keeps the focus then. `kind` is "primary", "quiet" or none. */
+export function Button({ busy = false, kind = "", disabled = false, onClick, children, ...rest }) {
+  return html`<button type="button" class=${kind} disabled=${disabled && !busy} aria-disabled=${busy} aria-busy=${busy}
+    onClick=${busy ? ignore : onClick} ...${rest}>
     ${busy && html`<span class="spinner" aria-hidden="true"></span>`}${children}</button>`;
 }
 
@@ -163,16 +176,20 @@ export function Chip({ tone = "", title, children }) {
 }
 
 export function Copy({ text, children = "Copy" }) {
-  const [copied, setCopied] = useState(false);
+  const [said, setSaid] = useState(null);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setCopied(true);
+    try {
+      await navigator.clipboard.writeText(text); // there is no clipboard on a page by plain http from another machine
+      setSaid("Copied");
+    } catch {
+      setSaid("Not copied: the browser refused");
+    }
   };
   useEffect(() => {
-    const timer = copied && setTimeout(() => setCopied(false), 2000);
+    const timer = said && setTimeout(() => setSaid(null), 2000);
     return () => clearTimeout(timer);
-  }, [copied]);
-  return html`<button type="button" class="quiet" onClick=${copy}><span aria-live="polite">${copied ? "Copied" : children}</span></button>`;
+  }, [said]);
+  return html`<button type="button" class="quiet" onClick=${copy}><span aria-live="polite">${said ?? children}</span></button>`;
 }
 
 /** A label, what it is for, and a control that the two describe: `children` is a function of its attributes. */

@@ -3,11 +3,17 @@
 import { send } from "./api.js";
 import { Button, Chip, ErrorBox, Field, useAction } from "./components.js";
 import { Excerpt } from "./evidence.js";
-import { html, useState } from "./html.js";
+import { html, useEffect, useRef, useState } from "./html.js";
 
 /** What the expansion gave. `replace` is given the question as the edit left it. */
 export function Expanded({ query, replace, reload }) {
   const [editing, setEditing] = useState(false);
+  const opener = useRef();
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current && !editing) opener.current.focus();
+    opened.current = editing;
+  }, [editing]);
   const saved = (changed) => {
     replace(changed);
     setEditing(false);
@@ -21,7 +27,7 @@ export function Expanded({ query, replace, reload }) {
       <dt>Intent</dt><dd>${query.intent ? html`<${Chip} tone="next">${query.intent}<//>` : none}</dd>
       <dt>Entities</dt><dd>${query.entities.length ? html`<span class="chips">${query.entities.map((one) => html`<${Chip}>${one}<//>`)}</span>` : none}</dd>
     </dl>
-    <div><${Button} kind="quiet" onClick=${() => setEditing(true)}>Edit these fields<//></div>`;
+    <div><button type="button" class="quiet" ref=${opener} onClick=${() => setEditing(true)}>Edit these fields</button></div>`;
 }
 
 const none = html`<span class="muted">none</span>`;
@@ -29,6 +35,8 @@ const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boole
 
 function Editor({ query, saved, reload, stop }) {
   const saving = useAction();
+  const first = useRef();
+  useEffect(() => first.current.focus(), []);
   const [draft, setDraft] = useState({
     original_query: query.original_query,
     expanded_queries: query.expanded_queries.join("\n"),
@@ -38,6 +46,7 @@ function Editor({ query, saved, reload, stop }) {
   });
   const changes = changed(query, draft);
   const lost = takenBack(query, changes);
+  const anew = query.vector_status === "vec_err" && embeds(changes);
   const bind = (name) => ({ value: draft[name], onInput: (event) => setDraft({ ...draft, [name]: event.target.value }) });
   const save = async (event) => {
     event.preventDefault();
@@ -46,15 +55,15 @@ function Editor({ query, saved, reload, stop }) {
   };
   const again = saving.error?.code === "query_changed" ? () => (stop(), reload()) : null;
   return html`<form class="stack" onSubmit=${save}>
-    <${Field} label="Question">${(its) => html`<textarea ...${its} rows="2" required ...${bind("original_query")}></textarea>`}<//>
+    <${Field} label="Question">${(its) => html`<textarea ...${its} ref=${first} rows="2" required ...${bind("original_query")}></textarea>`}<//>
     <${Field} label="Rewordings" hint="One a line.">${(its) => html`<textarea ...${its} rows="3" ...${bind("expanded_queries")}></textarea>`}<//>
     <${Field} label="Imagined answer">${(its) => html`<textarea ...${its} rows="4" ...${bind("hyde_answer")}></textarea>`}<//>
     <${Field} label="Intent" hint="DEFINITION, MECHANISM, … as the prompt names them.">${(its) => html`<input ...${its} maxlength="50" ...${bind("intent")} />`}<//>
     <${Field} label="Entities" hint="One a line.">${(its) => html`<textarea ...${its} rows="3" ...${bind("entities")}></textarea>`}<//>
-    <p class=${lost ? "note" : "hint"} role="status">${lost ? `Saving takes back ${lost}: those steps are to be taken again.` : "Nothing that was done depends on this change."}</p>
+    <p class=${lost ? "note" : "hint"} role="status">${lost ? `Saving takes back ${lost}: those steps are to be taken again.` : anew ? "The embedding that failed can be tried again with these words." : "Nothing that was done depends on this change."}</p>
     ${saving.error && html`<${ErrorBox} error=${saving.error} retry=${again} />`}
     <div class="actions">
-      <button class="primary" disabled=${saving.busy !== null || !Object.keys(changes).length || !draft.original_query.trim()}>Save changes</button>
+      <${Button} kind="primary" type="submit" busy=${saving.busy !== null} disabled=${!Object.keys(changes).length || !draft.original_query.trim()}>Save changes<//>
       <${Button} onClick=${stop}>Cancel<//>
     </div>
   </form>`;
@@ -73,12 +82,12 @@ function changed(query, draft) {
 }
 
 const EMBEDDED = ["original_query", "expanded_queries", "hyde_answer"];
+const embeds = (changes) => EMBEDDED.some((name) => name in changes);
 
 /** What these changes take back of what was done, in words; "" for nothing. */
 function takenBack(query, changes) {
-  const names = Object.keys(changes);
-  if (!names.length) return "";
-  const vectors = names.some((name) => EMBEDDED.includes(name)) && query.vector_status === "vec";
+  if (!Object.keys(changes).length) return "";
+  const vectors = embeds(changes) && query.vector_status === "vec";
   return [vectors && "the embeddings", query.has_retrieved_context && "the retrieved passages", query.has_clean_context && "the consolidated groups"]
     .filter(Boolean)
     .join(", ")

@@ -19,13 +19,16 @@ function Candidate({ candidate, rank, peaks }) {
       <${Origin} passage=${candidate} section=${candidate.section} />
       <${Excerpt} text=${candidate.content} />
       <div class="chips">
-        ${candidate.found_by.map((leg) => html`<${Chip}>${leg}<//>`)}
+        ${candidate.found_by.map((leg) => html`<${Chip} title="what found it">${told(leg)}<//>`)}
         ${candidate.entities.slice(0, 6).map(({ type, value }) => html`<${Chip} tone="next" title=${type}>${value}<//>`)}
       </div>
     </div>
     <${Scores} scores=${candidate.scores} peaks=${peaks} ranks=${candidate.ranks} />
   </li>`;
 }
+
+const WORDINGS = { original: "question", hyde: "imagined answer" };
+const told = (leg) => WORDINGS[leg] ?? leg.replace(/^expanded(\d+)$/, "rewording $1");
 
 /** Consolidated groups, best first; unfolded as candidates are. */
 export function Groups({ groups, open = true }) {
@@ -61,9 +64,11 @@ export function Origin({ passage, section = [] }) {
 }
 
 const LONG = 320; // characters
+const LONGEST_WORD = 40; // not cut in two; a script without spaces is
 
 /** A text of which a long rest unfolds. */
 export function Excerpt({ text }) {
   if (text.length <= LONG) return html`<p class="excerpt">${text}</p>`;
-  return html`<details class="excerpt"><summary>${text.slice(0, LONG)}…</summary><p>${text.slice(LONG)}</p></details>`;
+  const cut = Math.max(text.slice(0, LONG).search(/\s\S*$/), LONG - LONGEST_WORD);
+  return html`<details class="excerpt"><summary>${text.slice(0, cut)}</summary><p>${text.slice(cut)}</p></details>`;
 }

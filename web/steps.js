@@ -8,6 +8,16 @@ import { html } from "./html.js";
 /** Those that a person takes by a button, in their order, and what the button says. */
 export const BUTTONS = { embed: "Embed", retrieve: "Retrieve", consolidate: "Consolidate" };
 
+/** All of them by what the reader knows them as. */
+export const TITLES = { expand: "Expand", ...BUTTONS, augment: "Answer" };
+
+/** What is being done while one is taken. */
+export const DOING = {
+  embed: "Making the vectors",
+  retrieve: "Searching, then judging each candidate",
+  consolidate: "Putting passages together",
+};
+
 /** Take a step of a question. Gives the route's reply. */
 export const take = (step, id) => send("POST", `rag/queries/${id}/${step}`);
 
@@ -50,10 +60,10 @@ export function Account({ step }) {
 }
 
 /** Any record of names and values, as a list of them. */
-export function Facts({ facts }) {
+export function Facts({ facts, dense = false }) {
   const entries = Object.entries(facts ?? {});
   if (!entries.length) return html`<p class="muted">nothing</p>`;
-  return html`<dl class="facts">${entries.map(([name, value]) => html`<dt>${name.replaceAll("_", " ")}</dt><dd><${Value} value=${value} /></dd>`)}</dl>`;
+  return html`<dl class=${dense ? "facts dense" : "facts"}>${entries.map(([name, value]) => html`<dt>${name.replaceAll("_", " ")}</dt><dd><${Value} value=${value} /></dd>`)}</dl>`;
 }
 
 function Value({ value }) {
@@ -64,6 +74,6 @@ function Value({ value }) {
   return html`<${Excerpt} text=${String(value)} />`;
 }
 
-/** How long each step took, for the bar: {name: ms} in the order of the steps. */
+/** How long each step took, for the bar: {title: ms} in the order of the steps. */
 export const timesOf = (steps) =>
-  Object.fromEntries(["expand", "embed", "retrieve", "consolidate", "augment"].filter((name) => steps?.[name]).map((name) => [name, steps[name].ms]));
+  Object.fromEntries(Object.entries(TITLES).filter(([name]) => steps?.[name]).map(([name, title]) => [title.toLowerCase(), steps[name].ms]));

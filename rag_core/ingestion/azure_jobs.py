@@ -5,6 +5,7 @@ hold, are blobs under its id. An idempotency key has a row of its own, made in o
 changed only as it was read (ETag), so that of two workers one has the job.
 """
 
+import asyncio
 import hashlib
 import json
 import re
@@ -14,6 +15,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from random import random
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +27,7 @@ from rag_core.model import Indexed, Job, Scope, Vector
 
 OPEN, PAST, KEY, PLACE = "open-", "past-", "key-", "place"  # how the keys of rows start
 ROUNDS = 20  # of reading again what another changed: each round one of them gets on
+PAUSE_S = 0.02  # at most, after the first round, and so much more after each: a few transactions
 TIDY_EACH_S = 3600.0  # also how old a blob without a job is before it goes: one without may get its job yet
 Change = Callable[[Row], Mapping[str, Any]]
 
@@ -34,6 +37,7 @@ class AzureJobs:
 
     def __init__(self, storage: str, *, now: Callable[[], float] = time.time) -> None:
         self._tables, self._now = AzureTables(storage), now
+        self._adding = asyncio.Lock()  # all who add change one row: of this process, one after the other
         self._tidied = 0.0
 
     async def add(
@@ -46,7 +50,8 @@ class AzureJobs:
         if earlier:
             return job_rows.job(earlier), None
         await self._tables.put(_work(new["id"]), work)
-        kept = await self._added(new)
+        async with self._adding:
+            kept = await self._added(new)
         if kept["id"] != new["id"]:
             await self._forget_blobs(new["id"])
         return job_rows.job(kept), AzureLease(self, kept, work) if hold and kept["id"] == new["id"] else None
@@ -127,7 +132,7 @@ class AzureJobs:
 
     async def _added(self, new: Row) -> Row:
         """The job as it is kept: the new one, or the one that its key was used for meanwhile."""
-        for _ in range(ROUNDS):
+        for past in range(ROUNDS):
             used, earlier = await self._by_key(new)
             if earlier:
                 return earlier
@@ -136,6 +141,7 @@ class AzureJobs:
             except Changed:  # or a try of ours came through, whose reply was lost
                 if kept := await self._found(new["id"]):
                     return kept
+            await asyncio.sleep(random() * PAUSE_S * (past + 1))  # noqa: S311 - no secret
         raise _busy()
 
     async def _insert(self, new: Row, used: Entity | None) -> Row:

@@ -56,7 +56,8 @@ async def index_document(
 ) -> Indexed:
     """Make this the document's only version, searchable when this returns; until then the old one is.
 
-    Chunks that a remote index has not taken are named in `failed`; those that it may take yet are sent again.
+    Long work that was taken on for it before ends. Chunks that a remote index has not taken are named in `failed`;
+    those that it may take yet are sent again.
 
     Without an id a document is known by its source or file name, within its owner's part of the workflow; without
     these by its text. Without an embedder it is indexed for words only, and the run says so.
@@ -70,7 +71,8 @@ async def index_document(
     from rag_core.ingestion import originals  # which knows uploads from here
 
     document, chunks = await prepare(upload, scope, kit, run, chunking=chunking, limits=limits)
-    replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
+    async with kit.jobs.superseding(document.id, scope):
+        replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
     await originals.keep(document, upload, kit, run)
     return account(document, chunks, replaced, embedded, run)
 

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from rag_core.errors import Conflict, RagError, Unavailable
 from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, account, check, known_id, prepare, size_of
-from rag_core.ingestion.job_rows import pause_s
+from rag_core.ingestion.job_rows import SUPERSEDED, pause_s
 from rag_core.ingestion.uploads import decoded, encoded
 from rag_core.kit import Kit
 from rag_core.model import Chunk, Document, Indexed, Job, Scope, Vector
@@ -21,6 +22,7 @@ from rag_core.run import Run
 
 BATCH = 64  # chunks embedded between two savings: what a kill can make us pay for twice
 BEAT_S = 15.0  # a quarter of a lease
+CLOCKS_DIFFER = timedelta(seconds=5)  # of the machines: at most, and both tell whole seconds
 AGAIN = "kept as a job, and tried again"
 Add = Callable[..., Awaitable[tuple[Job, Lease | None]]]
 
@@ -162,6 +164,8 @@ class Indexer:
     async def _worked(self, lease: Lease, in_request: bool) -> Indexed | Job:
         upload, chunking = decoded(lease.work)
         index, ready = self.kit.index, await self._prepared(upload, lease.job.scope, chunking)
+        if not in_request:
+            await self._refuse_deleted(ready, lease.job)
         known = await self._known(ready)
         ready.vectors.update({**known, **await lease.vectors(index.embedder.space)})
         fresh = index.without(ready.vectors, ready.chunks)
@@ -177,6 +181,17 @@ class Indexer:
         indexed = await self._put(ready, embedded=len(index.without(known, ready.chunks)))
         await lease.finish(indexed, self._told())
         return indexed
+
+    async def _refuse_deleted(self, ready: Ready, job: Job) -> None:
+        """A deletion ends what came before it: where the table could not be told of it, the index tells.
+
+        By two clocks, so a document that was deleted right after it came in may come back. Raises Conflict.
+        """
+        named = replace(ready.scope, document_ids=(ready.document.id,))
+        deleted = await self.run.step("deleted", self.kit.index.store.deleted(named))
+        at = max((document.deleted_at or "" for document in deleted if document.id == ready.document.id), default="")
+        if at and datetime.fromisoformat(at) > datetime.fromisoformat(job.created_at) + CLOCKS_DIFFER:
+            raise Conflict(SUPERSEDED.message, code=SUPERSEDED.code)
 
     async def _embed_and_keep(self, ready: Ready, fresh: Mapping[str, str], lease: Lease) -> None:
         """By batches, so that what was paid for outlives the worker."""

@@ -30,7 +30,8 @@ async def pooled(query: Query, vectors: Vectors, kit: Kit, run: Run, *, entities
     Raises:
         Unavailable: neither leg could be searched.
     """
-    dense, words = await on_any_leg(lambda how: _legs(query, vectors, kit, how), "hybrid", run)
+    how: SearchType = "hybrid" if vectors else "keyword"
+    dense, words = await on_any_leg(lambda leg: _legs(query, vectors, kit, leg), how, run)
     fused = codes_first(drop_duplicates(reciprocal_rank(dense, words, k=query.rrf_k)), query.text)
     judged = await semantically_ranked(fused, query, kit, run)
     head, tail = judged[: query.semantic or None], judged[query.semantic or len(judged) :]

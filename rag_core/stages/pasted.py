@@ -22,8 +22,8 @@ NAMES: Mapping[str, str] = {  # how each part is headed, as an expression
     "entities": r"(?:key[ _-]+|extracted[ _-]+|named[ _-]+)?(?:entities|keywords|terms)",
 }
 _TITLE = "|".join(f"(?P<{part}>{names})" for part, names in NAMES.items())
-HEADING = re.compile(
-    rf"[\s#>*_\d.)-]*(?:{_TITLE})(?:\s*\([^()\n]*\))?[*_]*(?:\s*:[*_]*\s*(?P<rest>\S.*)?|\s*)$", re.IGNORECASE
+HEADING = re.compile(  # what stands before a title is given back to nothing (*+): else a line of strokes takes hours
+    rf"[\s#>*_\d.)-]*+(?:{_TITLE})(?:\s*\([^()\n]*\))?[*_]*(?:\s*:[*_]*\s*(?P<rest>\S.*)?|\s*)$", re.IGNORECASE
 )
 ITEM = re.compile(r"\s*(?:[-*•+]|\(?\d{1,2}[.):])\s+(?P<text>\S.*)")
 QUOTES = " \t\"'“”‘’`*_"

@@ -1,5 +1,6 @@
 """The response to an augmented prompt, whoever wrote it, sentence by sentence against the passages of the prompt."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from rag_core.workbench.contexts import Item, holder
 
 ANSWER_S = 120.0
 STEP = "answer"
+CHECKED = 500  # sentences of a response: of two thousand the check took ten seconds
 OWN_SENTENCES = "the documents' own sentences"
 
 
@@ -35,8 +37,10 @@ async def checked(text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -
     shown, removed = screen(text, [passage.text for passage in evidence])
     if removed:
         run.degrade("screen", "link_removed", "a link or image does not stand in the contexts", "left out")
-    claims = [] if shown == UNKNOWN else cite.claims(shown)
-    return shown, await judged(claims, [evidence] * len(claims), kit, run)
+    claims = [] if shown == UNKNOWN else await asyncio.to_thread(cite.claims, shown)
+    if len(claims) > CHECKED:
+        run.warn("claims_cut", f"of {len(claims):,} sentences the first {CHECKED} are checked")
+    return shown, await judged(claims[:CHECKED], [evidence] * len(claims[:CHECKED]), kit, run)
 
 
 def told(claims: Sequence[Claim], contexts: Sequence[Item]) -> list[dict[str, Any]]:

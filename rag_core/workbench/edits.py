@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from rag_core.errors import NotFound
+from rag_core.errors import InvalidRequest, NotFound
 from rag_core.kit import Kit
 from rag_core.presets import PRESETS, Preset, resolve
 from rag_core.prompts import wording
@@ -20,13 +20,17 @@ NO_HOUSE: House = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class EditedPreset:
-    """A preset as it is in force (`preset`), as it is shipped, and which of its numbers were edited."""
+    """A preset as it is in force (`preset`), as it is shipped, and which of its numbers were edited.
+
+    `unfit` names edited numbers that a newer version of ours does not take: they are kept and have no effect.
+    """
 
     name: str
     preset: Preset
     packaged: Preset
     edited: Mapping[str, Any]
     description: str
+    unfit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +49,36 @@ async def resolved(name: str, kit: Kit, house: House = NO_HOUSE, **numbers: Any)
         InvalidRequest: no preset of that name, or a number out of its range.
     """
     edited = (await kit.archive.configs()).get(name, {})
-    return resolve(name, **{**house.get(name, {}), **edited, **numbers})
+    return resolve(name, **{**house.get(name, {}), **_fitting(edited), **numbers})
 
 
 async def presets(kit: Kit, house: House = NO_HOUSE) -> Sequence[EditedPreset]:
     """Every preset, in the order in which they are shipped."""
     configs, descriptions = await kit.archive.configs(), await kit.archive.descriptions()
     return [
-        EditedPreset(
-            name,
-            resolve(name, **{**house.get(name, {}), **configs.get(name, {})}),
-            packaged,
-            configs.get(name, {}),
-            descriptions.get(name, ""),
-        )
+        _edited(packaged, house.get(name, {}), configs.get(name, {}), descriptions.get(name, ""))
         for name, packaged in PRESETS.items()
     ]
+
+
+def _edited(packaged: Preset, house: Mapping[str, float], kept: Mapping[str, Any], description: str) -> EditedPreset:
+    fitting = _fitting(kept)
+    preset = resolve(packaged.name, **{**house, **fitting})
+    return EditedPreset(packaged.name, preset, packaged, fitting, description, tuple(kept.keys() - fitting.keys()))
+
+
+def _fitting(kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The numbers that this version takes: what an earlier one let in must not make a preset useless."""
+    return {field: value for field, value in kept.items() if _fits(field, value)}
+
+
+def _fits(field: str, value: Any) -> bool:
+    """The ranges are those of every preset."""
+    try:
+        resolve(next(iter(PRESETS)), **{field: value})
+    except InvalidRequest:
+        return False
+    return True
 
 
 async def edit_preset(name: str, config: Mapping[str, Any] | None, description: str, kit: Kit) -> None:

@@ -95,9 +95,14 @@ async def keep_answer(query: Query, answer: Answer, preset: Preset, origin: str,
     found = Result(hits=tuple(reversed(hits.values())))
     id = await keep(query, found, preset, origin, kit, run)
     if id is not None:
-        details = {"status": answer.status, "origin": answer.origin, "confidence": answer.confidence.value}
-        model = run.techniques.get("answer", "")
-        result = SavedResult(0, id, answer.text, model, {**details, "run_id": run.id})
+        details = {
+            "status": answer.status,
+            "origin": answer.origin,
+            "confidence": answer.confidence.value,
+            "document_ids": sorted({hit.chunk.document_id for hit in hits.values()}),
+            "run_id": run.id,
+        }
+        result = SavedResult(0, id, answer.text, run.techniques.get("answer", ""), details)
         await _tried(kit.archive.add_result(result, query.scope), run)
     return id
 
@@ -120,7 +125,8 @@ async def replay(
         raise Conflict(f"{step} the query first", code="step_missing", details={"next_step": step})
     before = placed(kept.retrieved_context)
     wanted = min(MOST, max(FIRST, len(before)))
-    preset = await edits.resolved(preset_name, bench.kit, house, top_k=wanted)
+    resolved = edits.resolved(preset_name, bench.kit, house, top_k=wanted)
+    preset = await bench.run.step("preset", resolved)
     if preset.pipeline == "facets":
         raise InvalidRequest("preset", "counts and does not rank: choose another, such as standard")
     result = await service.consult(_again(kept, preset, bench), bench.kit, bench.run, pipeline=preset.pipeline)

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from rag_core.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from rag_core.errors import Conflict, InvalidRequest, NotFound, RagError, Unavailable, Unread
 from rag_core.kit import Kit
-from rag_core.model import Evidence, Query, SavedQuery, SavedResult, Scope, Vector, VectorStatus
+from rag_core.model import Evidence, Query, Ranking, SavedQuery, SavedResult, Scope, Vector, VectorStatus
 from rag_core.pipelines.advanced import expanded
 from rag_core.pipelines.answer import fitting
 from rag_core.pipelines.pooled import Pooled, pooled
 from rag_core.pipelines.steps import EMBED_S, search
 from rag_core.ports import Embedder, Prompt
+from rag_core.presets import Preset
 from rag_core.prompts import query_expansion
 from rag_core.prompts.augmentation import TASK as AUGMENTATION
 from rag_core.prompts.augmentation import rag_augmentation
@@ -92,16 +93,17 @@ async def found(id: int, bench: Bench) -> SavedQuery:
 
 async def expansion_prompt(text: str, bench: Bench) -> Prompt:
     """What `expand` would send: no model is asked."""
-    query, passages, told = await _grounded(text, bench)
-    return query_expansion(text, passages, count=query.rewordings, imagine=query.imaginings > 0, told=told)
+    query, hits, told = await _grounded(text, bench)
+    return query_expansion(text, _texts(hits), count=query.rewordings, imagine=query.imaginings > 0, told=told)
 
 
 async def expand(text: str, bench: Bench, *, full_model: bool = True) -> SavedQuery:
     """Keep a question with what a model, or what stands in for one, makes of it (S0-70 to S0-72)."""
     kit = noting(bench.kit, bench.run)
-    query, passages, told = await _grounded(text, bench)
-    made = await expanded(query, passages, kit.full if full_model else kit.llm, bench.run, told=told)
-    return await create(text, made, bench, {"passages": len(passages), "full_model": full_model})
+    query, hits, told = await _grounded(text, bench)
+    made = await expanded(query, _texts(hits), kit.full if full_model else kit.llm, bench.run, told=told)
+    went_in = {"passages": len(hits), "document_ids": _documents(hits), "full_model": full_model}
+    return await create(text, made, bench, went_in)
 
 
 async def paste_expansion(text: str, llm_response: str, bench: Bench) -> SavedQuery:
@@ -121,7 +123,7 @@ async def paste_expansion(text: str, llm_response: str, bench: Bench) -> SavedQu
 
 async def create(text: str, made: Expansion, bench: Bench, went_in: Mapping[str, Any]) -> SavedQuery:
     """Keep a new question with its expansion; nothing of it is embedded yet."""
-    preset = await edits.resolved(PRESET, bench.kit)
+    preset = await _preset(bench)
     came_out = {
         "expanded_queries": len(made.wordings),
         "hyde_chars": len(made.imagined),
@@ -135,7 +137,7 @@ async def create(text: str, made: Expansion, bench: Bench, went_in: Mapping[str,
         original_query=_question(text),
         expanded_queries=made.wordings,
         hyde_answer=made.imagined,
-        intent=made.intent,
+        intent=named(made.intent),
         entities=made.entities,
         preset=preset.numbers(),
         steps={"expand": account(bench.run, {"query": text, **went_in}, came_out)},
@@ -165,19 +167,23 @@ async def edit(id: int, changes: Mapping[str, Any], bench: Bench) -> SavedQuery:
 async def embed(id: int, bench: Bench) -> SavedQuery:
     """The vectors of the question, its other wordings and its imagined answer (S0-22).
 
+    There are none where the embedder does not read the question's script: it is then searched by its words.
+
     Raises:
         Unavailable: there is no embedder, or it failed; the question's status is then vec_err.
     """
     query, embedder = await found(id, bench), bench.kit.index.embedder
     went_in = {"original": 1, "expanded_queries": len(query.expanded_queries), "hyde": int(bool(query.hyde_answer))}
     try:
-        original, mqe, hyde = await bench.run.step("embed", _embedded(query, embedder), within_s=EMBED_S)
+        original, mqe, hyde = await bench.run.step("embed", _embedded(query, embedder, bench.run), within_s=EMBED_S)
     except Unavailable as failure:
         failed = account(bench.run, went_in, {"error": {"code": failure.code, "message": failure.message}})
-        await _saved(replace(query, vector_status="vec_err", steps={**query.steps, "embed": failed}), bench)
+        with suppress(RagError):  # whatever becomes of the status, the caller is told why there are no vectors
+            await _saved(replace(query, vector_status="vec_err", steps={**query.steps, "embed": failed}), bench)
         raise
     bench.run.techniques["embed"] = embedder.space
-    came_out = {"embeddings": sum(went_in.values()), "dimensions": len(original), "space": embedder.space}
+    made = sum(went_in.values()) if original else 0
+    came_out = {"embeddings": made, "dimensions": len(original or ()), "space": embedder.space}
     done = replace(
         _taken_back(query, "embed"),
         embedding_original=original,
@@ -199,7 +205,7 @@ async def retrieve(id: int, bench: Bench) -> SavedQuery:
     query = await found(id, bench)
     if query.vector_status != "vec" or query.space != bench.kit.index.embedder.space:
         raise _missing("embed")
-    preset = await edits.resolved(PRESET, bench.kit)
+    preset = await _preset(bench)
     vectors, asked = _vectors(query), preset.query(query.original_query, bench.scope)
     best = await pooled(
         asked, vectors, noting(bench.kit, bench.run), bench.run, entities=query.entities, intent=query.intent
@@ -224,7 +230,7 @@ async def consolidate(id: int, bench: Bench) -> SavedQuery:
     query = await found(id, bench)
     if query.retrieved_context is None:
         raise _missing(next_step(query))
-    preset = await edits.resolved(PRESET, bench.kit)
+    preset = await _preset(bench)
     hits = [contexts.found(kept) for kept in query.retrieved_context]
     groups = await consolidated(hits, preset.query(query.original_query, bench.scope), bench.kit, bench.run)
     clean = tuple(contexts.kept(group) for group in groups)
@@ -262,10 +268,19 @@ async def paste_answer(id: int, response_text: str, top_n: int, bench: Bench) ->
     return await _answered(query, made, response_text.strip(), "", {"pasted": True, "top_n": top_n}, bench)
 
 
-async def _grounded(text: str, bench: Bench) -> tuple[Query, list[str], str]:
+async def _preset(bench: Bench, **numbers: Any) -> Preset:
+    return await bench.run.step("preset", edits.resolved(PRESET, bench.kit, **numbers))
+
+
+async def _wording(tag: str, bench: Bench) -> str:
+    """An edited one; "" stands for ours."""
+    return (await bench.run.step("prompt", bench.kit.archive.prompts())).get(tag, "")
+
+
+async def _grounded(text: str, bench: Bench) -> tuple[Query, Ranking, str]:
     """The question with the workbench's numbers, passages that show how the index speaks, and an edited wording."""
-    preset = await edits.resolved(PRESET, bench.kit)
-    told = (await bench.kit.archive.prompts()).get(EXPANSION, "")
+    preset = await _preset(bench)
+    told = await _wording(EXPANSION, bench)
     query = preset.query(_question(text), bench.scope)
     first = replace(query, top_k=GROUNDING, candidates=GROUNDING, semantic=0)
     try:
@@ -273,13 +288,28 @@ async def _grounded(text: str, bench: Bench) -> tuple[Query, list[str], str]:
     except Unavailable as failure:
         bench.run.degrade("search", failure.code, failure.message, "an expansion without passages of the index")
         hits = []
-    return query, [hit.chunk.content for hit in hits[:GROUNDING]], told
+    return query, hits[:GROUNDING], told
 
 
-async def _embedded(query: SavedQuery, embedder: Embedder) -> tuple[Vector, tuple[Vector, ...], Vector | None]:
+def _texts(hits: Ranking) -> list[str]:
+    return [hit.chunk.content for hit in hits]
+
+
+def _documents(hits: Ranking) -> list[str]:
+    """Whose text it is, each once: a purge looks for these in what is kept (docs/archive.md)."""
+    return sorted({hit.chunk.document_id for hit in hits})
+
+
+async def _embedded(
+    query: SavedQuery, embedder: Embedder, run: Run
+) -> tuple[Vector | None, tuple[Vector, ...], Vector | None]:
     """As S0-41 has it: the imagined answer as a query, too (C37)."""
     others, imagined = list(query.expanded_queries), query.hyde_answer
-    original = tuple(await embedder.embed_query(query.original_query))
+    try:
+        original = tuple(await embedder.embed_query(query.original_query))
+    except Unread as unread:
+        run.degrade("embed", unread.code, unread.message, "search by words only")
+        return None, (), None
     mqe = await embedder.embed_documents(others) if others else ()
     hyde = tuple(await embedder.embed_query(imagined)) if imagined else None
     return original, tuple(map(tuple, mqe)), hyde
@@ -287,6 +317,8 @@ async def _embedded(query: SavedQuery, embedder: Embedder) -> tuple[Vector, tupl
 
 def _vectors(query: SavedQuery) -> Vectors:
     """The kept embeddings by the labels of what they are of."""
+    if query.embedding_original is None:
+        return {}
     wordings = labelled([query.original_query, *query.expanded_queries])
     given = zip(wordings, (query.embedding_original, *query.embeddings_mqe), strict=True)
     vectors = {wording.label: vector for wording, vector in given if vector is not None}
@@ -304,8 +336,8 @@ async def _augmented(query: SavedQuery, top_n: int, bench: Bench) -> Augmented:
     if query.retrieved_context is None and query.clean_retrieval_context is None:
         raise _missing(next_step(query))
     chosen = query.clean_retrieval_context or query.retrieved_context or ()
-    preset = await edits.resolved(PRESET, bench.kit, top_n=top_n)
-    told = (await bench.kit.archive.prompts()).get(AUGMENTATION, "")
+    preset = await _preset(bench, top_n=top_n)
+    told = await _wording(AUGMENTATION, bench)
     asked = preset.query(query.original_query, bench.scope)
     evidence = await fitting(asked, [contexts.context(kept) for kept in chosen], bench.run)
     prompt = rag_augmentation(asked.text, evidence, intent=query.intent, entities=query.entities, told=told)
@@ -319,7 +351,9 @@ async def _answered(
     went_in = {**how, "contexts": made.context_count, "prompt_hash": sha256(made.text.encode()).hexdigest()[:12]}
     came_out = {"chars": len(shown), "verdicts": [claim.verdict for claim in claims]}
     done = account(bench.run, went_in, came_out)
-    details = {**how, **done, "model": model, "claims": answering.told(claims, made.contexts)}
+    claimed = answering.told(claims, made.contexts)
+    quoted = _documents([passage.hit for passage in made.evidence])
+    details = {**how, **done, "model": model, "claims": claimed, "document_ids": quoted}
     result = SavedResult(0, query.id, shown, model, details)
     kept = await bench.run.step("save", bench.kit.archive.add_result(result, bench.scope))
     with suppress(Conflict):  # the question was changed meanwhile: the account is in the result, too

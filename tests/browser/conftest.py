@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, Route, expect, sync_playwright
 
 from local_emulator.host import running_with
+from rag_core.providers.local_models import find
 from rag_core.settings import Settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -75,9 +76,20 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app over local parts, with two examples indexed and an administrator at every desk."""
-    with running_with(Settings(data_dir=tmp_path_factory.mktemp("site")), admin=True) as url:
+    folder = tmp_path_factory.mktemp("site")
+    with running_with(Settings(data_dir=folder, models_dir=embedder_only(folder), keep_runs=True), admin=True) as url:
         index(url)
         yield url
+
+
+def embedder_only(folder: Path) -> Path:
+    """A folder of models without a cross-encoder, which takes most of a question's time and changes no page."""
+    packaged = find("embedder", None)
+    models = folder / "models"
+    models.mkdir()
+    if packaged:
+        (models / "embedder").symlink_to(packaged)
+    return models
 
 
 @pytest.fixture

@@ -112,15 +112,41 @@ def test_long_work_is_followed_and_names_the_chunks_that_failed(admin: Page, tmp
     assert replies == []
 
 
+def test_a_job_is_never_asked_for_at_another_server(open_page: Open, desk: tuple[str, str]) -> None:
+    """The key goes with each call: an address in a reply is a path of this server, or it is nothing."""
+    page = open_page(desk[0], refusals=(404,))
+    page.route(
+        "**/api/index_document", lambda route: route.fulfill(status=202, json={**JOB, "status_url": "//a.example/j"})
+    )
+    page.goto("/rag/admin")
+    page.get_by_label("File").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"P0700"})
+    with page.expect_response(f"{desk[0]}/a.example/j?"):
+        page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Not found")
+
+
+def test_an_upload_of_which_a_part_is_not_searchable_names_it(admin: Page) -> None:
+    """207: canned too, for it takes an embedder that fails for one chunk."""
+    admin.route("**/api/index_document", lambda route: route.fulfill(status=207, json={**DIARY, **INDEXED}))
+    admin.get_by_label("File").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"P0700"})
+    admin.get_by_role("button", name="Add", exact=True).click()
+    expect(admin.get_by_text("in part", exact=True)).to_be_visible()
+    expect(admin.get_by_text("Not searchable, to be sent again:")).to_be_visible()
+    expect(admin.get_by_text("d1#1")).to_be_visible()
+
+
 def test_a_preset_is_edited_and_taken_back(admin: Page) -> None:
     admin.get_by_role("combobox", name="Preset").select_option("standard")
+    admin.get_by_label("search type").select_option("vector")
     admin.get_by_label("top n").fill("4")
     admin.get_by_label("Why").fill("shorter answers")
     presets = admin.get_by_role("region", name="Presets")
     presets.get_by_role("button", name="Save").click()
     expect(presets.get_by_text("packaged: 5")).to_be_visible()
+    expect(presets.get_by_text("packaged: hybrid")).to_be_visible()
     presets.get_by_role("button", name="Back to the packaged numbers").click()
     expect(admin.get_by_label("top n")).to_have_value("5")
+    expect(admin.get_by_label("search type")).to_have_value("hybrid")
 
 
 def test_a_prompt_is_edited_and_taken_back(admin: Page) -> None:

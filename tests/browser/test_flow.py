@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from local_emulator.host import running_with
 from rag_core.settings import Settings
@@ -43,13 +43,14 @@ def written(page: Page, question: str = QUESTION) -> None:
 
 
 def taken(page: Page) -> None:
-    """Press the buttons of the three steps, each when it is its turn."""
+    """Press the buttons of the three steps, each when it is its turn. The focus stays where it was pressed."""
     for name in STEPS:
         press(page, name)
         expect(page.get_by_role("button", name=f"{name} again")).to_be_enabled()
+        expect(page.get_by_role("button", name=f"{name} again")).to_be_focused()
 
 
-def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: Page) -> None:
+def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: Page, site: str) -> None:
     """S0-01, S0-02, S0-03, S0-05, S0-06, S0-07, S0-08, S0-09: the eight steps in their order, on the pages meant."""
     page.goto("/rag")
     page.get_by_role("link", name="New query").first.click()
@@ -63,11 +64,16 @@ def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: P
     expect(prompt).to_contain_text(QUESTION)
     press(page, "Run LLM")
     answer = page.get_by_role("region", name="The newest answer")
-    expect(answer).to_contain_text("verified")
+    expect(answer).to_contain_text("partly borne out")  # nothing is verified without the cross-encoder
     answer.get_by_role("link", name="1 result").click()
     expect(page).to_have_url(re.compile(r"/rag/\d+/results$"))
-    page.get_by_role("link", name=re.compile("^Result")).click()
+    results = page.get_by_role("link", name=re.compile("^Result"))
+    call(site, "POST", f"rag/queries/{page.url.split('/')[-2]}/augment/manual", response_text="Another.")
+    page.reload()
+    expect(results).to_have_count(2)
+    results.last.click()
     expect(page).to_have_url(re.compile(r"/rag/\d+/results/\d+$"))
+    expect(page.get_by_role("main")).to_contain_text(QUESTION)
     expect(page.get_by_role("article")).to_contain_text("How memory functions")
 
 
@@ -75,6 +81,7 @@ def test_the_list_takes_a_question_through_its_steps_and_offers_only_the_next(pa
     """S0-01, S0-95 to S0-98: a chip a step and a button a step, of which the next alone can be pressed."""
     id = asked(site, QUESTION)
     page.goto("/rag")
+    page.get_by_label("Workflow").fill("half-typ")
     row = page.get_by_role("row").filter(has=page.get_by_role("cell", name=str(id), exact=True))
     for at in range(len(STEPS)):
         buttons = [row.get_by_role("button", name=f"{one} question {id}") for one in STEPS]
@@ -85,6 +92,21 @@ def test_the_list_takes_a_question_through_its_steps_and_offers_only_the_next(pa
         expect(page.get_by_role("status")).to_contain_text(f"#{id}")
         expect(row).to_contain_text(f"✓ {('embedded', 'retrieved', 'consolidated')[at]}")
     expect(row.get_by_role("link", name="Answer")).to_be_visible()
+    expect(page.get_by_label("Workflow")).to_have_value("half-typ")  # what was drawn anew took nothing from it
+
+
+def test_a_step_that_takes_long_says_what_it_does_and_is_taken_once(page: Page, site: str) -> None:
+    id = asked(site, QUESTION, "embed")
+    held: list[Route] = []
+    page.route("**/retrieve", lambda route: held.append(route))
+    page.goto(f"/rag/{id}")
+    press(page, "Retrieve")
+    expect(step(page, "Retrieve").get_by_role("status")).to_contain_text("Searching")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Consolidate", exact=True)).to_be_disabled()
+    assert len(held) == 1
+    held[0].continue_()
+    expect(step(page, "Retrieve").get_by_role("status")).to_contain_text("Retrieved")
 
 
 def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
@@ -101,7 +123,7 @@ def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
     press(page, "Save response")
     answer = page.get_by_role("region", name="The newest answer")
     expect(answer).to_contain_text("pasted by hand")
-    expect(answer).to_contain_text("1 sentence verified")
+    expect(answer).to_contain_text("1 sentence partly borne out")
     expect(answer).to_contain_text("1 sentence not borne out")
 
 
@@ -152,6 +174,39 @@ def test_an_edit_says_what_it_takes_back_and_takes_it_back(page: Page, site: str
     expect(page.get_by_role("button", name="Retrieve", exact=True)).to_be_disabled()
 
 
+def test_an_edit_after_a_failed_embedding_says_that_it_can_be_tried_again(open_page: Open, site: str) -> None:
+    page = open_page(site, refusals=(503,))
+    page.goto(f"/rag/{asked(site, 'ما معنى الرمز؟')}")
+    press(page, "Embed")  # the local model reads English
+    expect(page.get_by_role("alert")).to_contain_text("another script")
+    page.reload()
+    expect(step(page, "Embed")).to_contain_text("The last try failed")
+    press(page, "Edit these fields")
+    expect(page.get_by_label("Question", exact=True)).to_be_focused()
+    page.get_by_label("Question", exact=True).fill(QUESTION)
+    expect(step(page, "Expand").get_by_role("status")).to_contain_text("can be tried again")
+    press(page, "Cancel")
+    expect(page.get_by_role("button", name="Edit these fields")).to_be_focused()
+
+
+def test_an_answer_that_was_kept_without_verdicts_is_checked_when_it_is_read(page: Page, site: str) -> None:
+    """What `ask` was told is kept as it was told; its sentences are held against the documents as they are now."""
+    call(site, "POST", "api/rag/ask", query="Where is semantic encoding?", preset="standard")
+    kept = next(one for one in call(site, "GET", "rag/queries?limit=5")["queries"] if one["origin"] != "workbench")
+    result = call(site, "GET", f"rag/queries/{kept['id']}/results")["results"][0]
+    with page.expect_response("**/api/extract_citations"):
+        page.goto(f"/rag/{kept['id']}/results/{result['id']}")
+    expect(page.get_by_role("article")).to_contain_text("borne out")
+    expect(page.locator(".source a").first).to_have_attribute("href", re.compile("lines="))
+
+
+def test_what_the_answer_says_of_its_prompt_is_not_said_again_beside_the_prompt(page: Page, site: str) -> None:
+    id = asked(site, QUESTION, *EVERY, "augment/run")
+    page.goto(f"/rag/{id}")
+    expect(page.get_by_label("Augmented prompt")).to_contain_text(QUESTION)
+    expect(page.get_by_text("cut to 4000 tokens")).to_have_count(1)
+
+
 def test_a_step_whose_turn_has_not_come_is_refused_by_the_server_and_said(open_page: Open, site: str) -> None:
     """S0-42: a page that is behind the record shows the server's own words."""
     id = asked(site, QUESTION, "embed")
@@ -183,6 +238,20 @@ def test_sources_are_linked_to_their_lines(page: Page, site: str) -> None:
     page.goto(f"/rag/{id}")
     link = step(page, "Retrieve").get_by_role("link", name="How memory functions").first
     expect(link).to_have_attribute("href", re.compile(r"^/rag/documents/how-memory-functions\.md\?lines=\d+-\d+$"))
+
+
+def test_an_address_with_a_slash_at_its_end_is_the_same_page(page: Page) -> None:
+    page.goto("/rag/new/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("New query")
+
+
+def test_a_passage_that_another_preset_ranks_elsewhere_says_where_it_was(page: Page, site: str) -> None:
+    """In words: the lines between the rankings are not drawn on narrow screens, nor read out."""
+    page.goto(f"/rag/{asked(site, QUESTION, *EVERY[:2])}/inspect")
+    page.get_by_role("combobox", name="Preset").select_option("pages")
+    press(page, "Replay")
+    expect(page.locator(".ranking").last).to_contain_text(re.compile(r"was \d+"))
+    expect(page.locator(".ranking a").first).to_have_attribute("href", re.compile("lines="))
 
 
 def test_what_is_not_there_is_said_and_not_shown_empty(open_page: Open, site: str) -> None:
@@ -283,7 +352,7 @@ def test_what_goes_wrong_in_a_page_is_seen(chromium: Browser, site: str) -> None
 
 @pytest.fixture
 def modelled(tmp_path: Path) -> Iterator[str]:
-    """The app with a chat model whose first reply is an expansion, and whose second an answer."""
+    """The app with its cross-encoder and a chat model whose first reply is an expansion, and whose second an answer."""
     replies = (PASTED, "The encoding of words and their meaning is known as semantic encoding. [e1]")
     with hosted.running(*replies) as models:
         settings = Settings(
@@ -299,7 +368,7 @@ def modelled(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_chat_model_expands_and_answers_and_its_cost_is_shown(open_page: Open, modelled: str) -> None:
-    """S0-09 with a model: its rewordings, its answer, its name, its tokens."""
+    """S0-09 with a model: its rewordings, its answer and that it is verified, its name, its tokens."""
     page = open_page(modelled)
     written(page)
     press(page, "Run Expansion")

@@ -1,7 +1,9 @@
 """Nothing that a document, a question, a model or an address says is ever run by the pages."""
 
 import asyncio
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -15,18 +17,35 @@ from rag_core import bootstrap
 from rag_core.model import SavedQuery, SavedResult, Scope
 from rag_core.settings import Settings
 from tests.browser import conftest, xss
+from tests.proposal_records import AIP
 
 PAYLOADS = xss.payloads()
 TEXTS = [payload.text for payload in PAYLOADS]
 PAGES = ("queries", "new", "query", "inspect", "results", "result", "admin", "documents", "document", "graph", "api")
 
 UNTOLD = ("new",)  # asks for nothing to begin with
+# What is filled in, sent or clicked on a page, and what is asked for by that
+PRESSED = {
+    "new": ("main textarea", ["/rag/expansion/prompt"]),
+    "query": (
+        "main button",
+        [f"/rag/queries/1/{step}" for step in ("embed", "retrieve", "consolidate", "augment/run")],
+    ),
+    "inspect": ("main form", ["/rag/queries/1/replay"]),
+    "admin": ("main form", ["/api/rag/query", "/api/rag/ingest", "/api/index_document"]),
+    "graph": ("main .long button", ["/api/consult_rag"]),
+}
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An app of its own: its first question and result are 1."""
-    with running_with(Settings(data_dir=tmp_path_factory.mktemp("site")), admin=True) as url:
+    """An app of its own, with a source of proposals: its first question and result are 1."""
+    folder = tmp_path_factory.mktemp("site")
+    source = folder / "proposals.json"
+    source.write_text(json.dumps([AIP]), "utf-8")
+    models = conftest.embedder_only(folder)
+    settings = Settings(data_dir=folder / "data", models_dir=models, proposals_source=str(source))
+    with running_with(settings, admin=True) as url:
         conftest.index(url)
         yield url
 
@@ -47,8 +66,8 @@ async def _asked(settings: Settings) -> None:
     found = tuple(_found(text) for text in TEXTS)
     known = {"expanded_queries": tuple(TEXTS), "hyde_answer": "\n".join(TEXTS), "entities": tuple(TEXTS)}
     for text in TEXTS[::8]:
-        await kit.archive.add(SavedQuery(0, "default", text, intent=text), scope)
-    whole = SavedQuery(0, "default", "\n".join(TEXTS), intent="\n".join(TEXTS), retrieved_context=found, **known)
+        await kit.archive.add(SavedQuery(0, "default", text, intent=text[:50]), scope)
+    whole = SavedQuery(0, "default", "\n".join(TEXTS), intent=TEXTS[0][:50], retrieved_context=found, **known)
     kept = await kit.archive.add(whole, scope)
     for text in ("\n".join(TEXTS), *TEXTS[::8]):
         await kit.archive.add_result(SavedResult(0, kept.id, text, model=text), scope)
@@ -147,10 +166,23 @@ def test_no_payload_of_a_kept_question_runs(part: str, page: Page, hostile: str)
         assert watch.caught() == []
 
 
+ASKED: dict[str, dict[str, Any]] = {
+    "rag/expansion/prompt": {"original_query": "What is memory?"},
+    "rag/expansion/run": {"original_query": "What is memory?"},
+    **{f"rag/queries/1/{step}": {} for step in ("embed", "retrieve", "consolidate", "augment/run")},
+    "rag/queries/1/replay": {"preset": "standard"},
+    "api/rag/ingest": {},
+    "api/rag/query": {"query": "What does the gearbox audit cost?"},
+    "api/consult_rag": {"query": "memory"},
+    "api/index_document": {"document_id": "sent", "content": "P0700"},
+}
+
+
 @pytest.fixture(scope="module")
 def replies(chromium: Browser, site: str) -> dict[str, Any]:
-    """What the pages are told by the app, by path."""
-    seen: dict[str, Any] = {}
+    """What the pages are told by the app, by path: what they ask for at once, and what by a click."""
+    seen = {f"/{path}": conftest.call(site, "POST", path, **body) for path, body in ASKED.items()}
+    seen["/api/index_document"]["failed"] = ["sent#0"]  # as a 207 has it
     page = chromium.new_page()
 
     def note(response: Response) -> None:
@@ -159,30 +191,67 @@ def replies(chromium: Browser, site: str) -> dict[str, Any]:
             seen[path] = response.json()
 
     page.on("response", note)
-    assert conftest.asked(site, "What is memory?", "embed", "retrieve", "consolidate", "augment/run") == 1
     places = ("", "/1", "/1/inspect", "/1/results", "/1/results/1", "/admin", "/graph", "/api", "/documents")
     for place in (*places, "/documents/workshop-notes.txt"):
         page.goto(f"{site}/rag{place}")
         page.locator("h1").wait_for()
         page.wait_for_load_state("networkidle")
     page.close()
+    seen["/api/openapi.json"] = _shortened(seen["/api/openapi.json"])
     return seen
+
+
+def _shortened(description: dict[str, Any]) -> dict[str, Any]:
+    """Two operations with their schemas, and those that the admin page reads: the others are drawn alike."""
+    paths = dict(list(description["paths"].items())[:2])
+    referred = re.findall(r"#/components/schemas/(\w+)", json.dumps(paths))
+    schemas = description["components"]["schemas"]
+    kept = {name: schemas[name] for name in (*referred, "ProposalFilters", "AskRequest", "ConsultRequest")}
+    return {**description, "paths": paths, "components": {"schemas": kept}}
+
+
+Sweep = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def sweep(chromium: Browser, site: str, replies: dict[str, Any]) -> Iterator[Sweep]:
+    """Shows a page, by its name, with every payload; and what was caught meanwhile. One load serves all pages."""
+    page = chromium.new_page(reduced_motion="reduce")
+    with xss.watched(page) as watch:
+        page.goto(f"{site}/rag/api")
+        page.get_by_role("heading", name="HTTP API").wait_for()
+
+        def swept(name: str, texts: list[str], told: dict[str, Any], pressed: str = "") -> dict[str, Any]:
+            params = {"id": "1", "resultId": "1"}
+            asked = {"page": name, "payloads": texts, "replies": json.dumps(told), "params": params, "pressed": pressed}
+            seen: dict[str, Any] = page.evaluate(xss.SWEEP, asked)
+            return {**seen, "found": seen["found"] + watch.caught()}
+
+        yield swept
+    page.close()
 
 
 @pytest.mark.parametrize("refused", [False, True], ids=["told", "refused"])
 @pytest.mark.parametrize("name", PAGES)
 def test_no_payload_runs_wherever_a_reply_or_an_address_has_it(
-    name: str, refused: bool, page: Page, site: str, replies: dict[str, Any]
+    name: str, refused: bool, sweep: Sweep, replies: dict[str, Any]
 ) -> None:
     """Every text of every reply, or of every refusal, is the payload; and the path, the query and the fragment."""
-    params = {"id": "1", "resultId": "1"}
-    asked = {"page": name, "payloads": TEXTS, "replies": replies, "refused": refused, "params": params}
-    with xss.watched(page) as watch:
-        page.goto(f"{site}/rag/api")
-        page.get_by_role("heading", name="HTTP API").wait_for()
-        swept = page.evaluate(xss.SWEEP, asked)
-        assert swept["found"] + watch.caught() == []
-    assert swept["missing"] == [] or name in UNTOLD
+    seen = sweep(name, TEXTS, {} if refused else replies)
+    assert seen["found"] == []
+    assert seen["missing"] == [] or name in UNTOLD
+
+
+@pytest.mark.parametrize("name", PRESSED)
+def test_no_payload_runs_when_a_form_is_filled_with_it_and_its_reply_has_it(
+    name: str, sweep: Sweep, replies: dict[str, Any]
+) -> None:
+    """Ask, ingest, upload, expand, take a step, replay, passages of an edge: clicked with a payload of every sort."""
+    pressed, asked = PRESSED[name]
+    seen = sweep(name, TEXTS[::8], replies, pressed)
+    assert seen["found"] == []
+    assert seen["missing"] == []
+    assert [path for path in asked if seen["turns"].get(path, 0) < len(TEXTS[::8])] == []
 
 
 def test_the_sweep_catches_a_link_that_is_made_of_data_unchecked(
@@ -195,9 +264,9 @@ def test_the_sweep_catches_a_link_that_is_made_of_data_unchecked(
     asked = {
         "page": "document",
         "payloads": ["javascript:alert(1)"],
-        "replies": replies,
-        "refused": False,
+        "replies": json.dumps(replies),
         "params": {},
+        "pressed": "",
     }
     with xss.watched(page):
         page.route("**/pages/document.js", lambda route: route.fulfill(body=broken, content_type="text/javascript"))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
-from rag_core.errors import Conflict, NotFound
+from rag_core.errors import Conflict, InvalidRequest, NotFound
 from rag_core.model import SavedQuery, SavedResult, Scope, Work
 from rag_core.ports import Archive
 from rag_core.stores.archive import Database, SqlArchive
@@ -264,6 +264,7 @@ async def test_a_purged_document_is_forgotten_wherever_its_text_was_copied(archi
         assert (left.retrieved_context, left.clean_retrieval_context, left.hyde_answer) == (None, None, "")
         assert (left.vector_status, left.embedding_original) == ("vec", FULL.embedding_original)
         assert (left.embedding_hyde, left.steps, left.results_count) == (None, {}, 0)
+        assert (left.expanded_queries, left.embeddings_mqe, left.intent, left.entities) == ((), (), "", ())
         assert left.original_query == FULL.original_query
     for scope, query in ((GARAGE, quoting[2]), (ANN, other)):
         assert await archive.query(query.id, scope) == replace(query, results_count=1)
@@ -274,18 +275,14 @@ async def test_a_purged_document_is_forgotten_wherever_its_text_was_copied(archi
     [
         {"clean_retrieval_context": ({"parts": [PASSAGE], "metadata": {"document_ids": 7}},)},
         {"steps": {"expand": {"went_in": {"document_ids": ["leaflet", "manual"]}}}},
-        {"details": {"contexts": [{"document_id": "manual"}]}},
     ],
-    ids=["consolidated", "expanded", "answered"],
+    ids=["consolidated", "expanded"],
 )
 async def test_a_document_is_forgotten_also_where_the_question_quotes_others_by_now(
     archive: Archive, holding: dict[str, Any]
 ) -> None:
     kept = await archive.add(asked(), WARD)
-    if "details" in holding:
-        await archive.add_result(SavedResult(0, kept.id, "7 bar", **holding), WARD)
-    else:
-        kept = await archive.change(replace(kept, **holding), WARD)
+    kept = await archive.change(replace(kept, **holding), WARD)
     moved = replace(kept, retrieved_context=({"document_id": "leaflet"},), clean_retrieval_context=None, steps={})
     await archive.change(moved, WARD)
     await archive.add_result(SavedResult(0, kept.id, "It opens at 7 bar."), WARD)
@@ -299,3 +296,28 @@ async def test_who_read_the_question_before_the_purge_cannot_write_the_text_back
     await archive.forget("manual", "ward")
     with pytest.raises(Conflict):
         await archive.change(held, WARD)
+
+
+async def test_a_response_that_was_made_before_the_purge_and_comes_after_it_is_not_kept(archive: Archive) -> None:
+    """S3-16: a model may take two minutes to write what it had read before."""
+    kept = await archive.add(FULL, WARD)
+    await archive.forget("manual", "ward")
+    for details in ({"document_ids": ["manual"]}, {"claims": [{"citations": [{"document_id": "manual"}]}]}):
+        with pytest.raises(Conflict) as refused:
+            await archive.add_result(SavedResult(0, kept.id, "7 bar", details=details), WARD)
+        assert refused.value.code == "query_changed"
+    assert await archive.results(kept.id, WARD) == []
+    await archive.add_result(SavedResult(0, kept.id, "of something else"), WARD)
+
+
+async def test_an_intent_of_more_than_50_characters_is_refused_on_every_database(archive: Archive) -> None:
+    """S0-86: the column has 50, which SQLite alone would not mind."""
+    kept = await archive.add(replace(FULL, intent="é" * 50), WARD)
+    for refused in (
+        archive.add(replace(FULL, intent="e" * 51), WARD),
+        archive.change(replace(kept, intent="e" * 51), WARD),
+    ):
+        with pytest.raises(InvalidRequest) as told:
+            await refused
+        assert told.value.field == "intent"
+    assert await archive.query(kept.id, WARD) == kept

@@ -248,6 +248,18 @@ async def test_filters_admit_what_their_words_say_before_anything_is_ranked(fill
         assert len(await find(filled, question, how=how, limit=1, filters=filters)) == min(1, len(expected))
 
 
+@pytest.mark.parametrize("how", HOW)
+async def test_a_chunk_with_several_of_the_values_asked_for_is_ranked_once(store: ChunkStore, how: str) -> None:
+    """S1-25."""
+    await put(store, "a", ["P0700 and P0571 stand together", "P0700 stands alone"])
+    either = Filter("dtc", "in", ("P0700", "P0571"))
+    found = await find(store, "P0571 stand together", how=how, limit=9, filters=[either])
+    assert sorted(ids(found)) == sorted(set(ids(found)))
+    assert [hit.signals for hit in found] == [
+        hit.signals for hit in await find(store, "P0571 stand together", how=how, limit=9)
+    ]
+
+
 async def test_facets_are_the_counts_of_brute_force(filled: ChunkStore) -> None:
     """S1-10, S1-33: exact values and totals, also beyond the limit and under filters."""
     fields = ["entity_codes", "dtc", "title", "source", "document_id", "page", "metadata.year", "metadata.electric"]

@@ -16,6 +16,7 @@ from werkzeug.wrappers import Request
 
 from functions.http import handler
 from functions.routes import OPERATIONS as ROUTES
+from functions.routes import Operation
 from local_emulator.document_service import analyzed
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
@@ -27,9 +28,12 @@ from rag_core.kit import Kit
 from rag_core.model import Block, Document, Extraction, Scope, Work
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
 from rag_core.providers.retrying import Dependency
+from rag_core.run import Run
 from rag_core.settings import Settings
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
+from rag_core.workbench import steps
+from rag_core.workbench.steps import Bench
 from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, chunk, filled
 from tests.faults.replies import completion, embeddings, error
 from tests.faults.search_faults import Faulty
@@ -75,6 +79,10 @@ REQUESTS: Mapping[str, Mapping[str, Any]] = {
     "documents": {},
     "document": {"document_id": "manual"},
     "document_page": {"document_id": "brakes", "page": 1},
+    "run_expansion": {"original_query": "What stores P0700?", "use_full_model": False},
+    **{name: {"id": "1"} for name in ("embed_query", "retrieve_query", "consolidate_query", "run_augmented")},
+    **{name: {"id": "1"} for name in ("get_query", "list_results")},
+    "list_queries": {},
 }
 
 
@@ -98,14 +106,24 @@ async def outcome(cell: Cell, services: SearchService) -> Outcome:
     """Run the cell. Raises TimeoutError when it outlasts its deadline."""
     name = "consult_rag" if cell.operation.startswith("consult") else cell.operation.split()[0]
     operation = next(route for route in ROUTES if route.name == name)
-    body = json.dumps(REQUESTS[cell.operation]).encode()
-    request = func.HttpRequest("POST", f"/{operation.route}", headers={"content-type": "application/json"}, body=body)
+    request = _request(operation, REQUESTS[cell.operation])
     ends_s = HUNG_S if cell.fault == "latency beyond" and cell.dependency == "store" else DEADLINE_S
     async with broken(cell, services) as parts:
         handle = handler(operation, lambda: Settings(request_timeout_s=ends_s), lambda: parts)
         async with asyncio.timeout(1.1 * DEADLINE_S):
             answer = await handle(request)
     return _read(answer.status_code, json.loads(answer.get_body()))
+
+
+def _request(operation: Operation, asked: Mapping[str, Any]) -> func.HttpRequest:
+    """What is in the address goes there, the rest into the body; a GET has none."""
+    route = {name: value for name, value in asked.items() if f"{{{name}}}" in operation.route}
+    said = {name: value for name, value in asked.items() if name not in route}
+    gets = operation.methods == ("GET",)
+    body = b"" if gets and not said else json.dumps(said).encode()
+    headers = {"content-type": "application/json"}
+    method = "GET" if gets and not said else "POST"
+    return func.HttpRequest(method, f"/{operation.route}", headers=headers, route_params=route, body=body)
 
 
 def _read(status: int, told: Mapping[str, Any]) -> Outcome:
@@ -119,6 +137,13 @@ def _read(status: int, told: Mapping[str, Any]) -> Outcome:
         "found by words": told.get("words_only"),
         "lines": told.get("lines"),
         "a page": "image_base64" in told,
+        "wordings": told.get("expanded_queries"),
+        "vectors": told.get("vector_status") == "vec" and "message" in told,
+        "passages": told.get("chunks_retrieved"),
+        "groups": told.get("consolidated_count"),
+        "a response": told.get("response_text"),
+        "the question": told.get("original_query"),
+        "a list": "total" in told,
     }
     kept = [part for part in ("documents", "facets", "claims", "summary", "nodes") if told.get(part)]
     return Outcome(status, tuple(codes), (*kept, *(part for part, there in parts.items() if there)))
@@ -128,10 +153,25 @@ def _read(status: int, told: Mapping[str, Any]) -> Outcome:
 async def broken(cell: Cell, services: SearchService) -> AsyncIterator[Kit]:
     """Parts that work, but for one."""
     index = await filled(*MANUAL, scope=SCOPE)
-    sound = Kit(index, ScriptedLLM(**dict.fromkeys(TASKS, ALL)), OverlapReranker(), jobs=JobTable(None))
+    archive = await _archived(index)
+    llm = ScriptedLLM(**dict.fromkeys(TASKS, ALL), rag_augmentation=SAID)
+    sound = Kit(index, llm, OverlapReranker(), archive=archive, jobs=JobTable(None))
     async with NEIGHBOURS[cell.dependency](sound, cell.fault, services) as parts:
         yield parts
     await sound.close()
+
+
+async def _archived(index: Index) -> SqlArchive:
+    """Two documents as they came, and the question 1, embedded and retrieved for."""
+    archive = SqlArchive(Database(None))
+    await archive.save_work(Work("manual", "default", "", "", "text", "hash of manual", SAID.encode()))
+    await archive.save_work(Work("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
+    await archive.save_config("workbench", {"context_min_chars": 10})
+    bench = Bench(Kit(index, ScriptedLLM(), OverlapReranker(), archive=archive), Run(), SCOPE)
+    kept = await steps.paste_expansion("What stores P0700?", ALL, bench)
+    await steps.embed(kept.id, bench)
+    await steps.retrieve(kept.id, bench)
+    return archive
 
 
 @asynccontextmanager
@@ -141,7 +181,7 @@ async def _embedder(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[K
         known = ConceptEmbedder()
         known.space = embedder.space
         index = await filled(*MANUAL, scope=SCOPE, embedder=known)
-        yield replace(sound, index=Index(index.store, embedder))
+        yield replace(sound, index=Index(index.store, embedder), archive=await _archived(index))
         await embedder.close()
 
 
@@ -224,11 +264,7 @@ async def _store(
 
 @asynccontextmanager
 async def _archive(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit]:
-    archive = SqlArchive(Database(None))
-    await archive.save_work(Work("manual", "default", "", "", "text", "hash of manual", SAID.encode()))
-    await archive.save_work(Work("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
-    yield replace(sound, archive=_Part(archive, fault, lambda *_: True))
-    await archive.close()
+    yield replace(sound, archive=_Part(sound.archive, fault, lambda *_: True))
 
 
 def _by_words(name: str, probes: Sequence[Any] = (), *_: object) -> bool:

@@ -23,6 +23,9 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.service": ("SUMMARY_S", "CITE_S"),
     "rag_core.ingestion.originals": ("KEEP_S",),
     "rag_core.sources": ("ARCHIVE_S",),
+    "rag_core.workbench.answering": ("ANSWER_S",),
+    "rag_core.workbench.consolidating": ("ENRICH_S",),
+    "rag_core.workbench.steps": ("EMBED_S",),
 }
 BUDGET_S = 4.0
 AT_ONCE = 12  # most of the time is waiting

@@ -14,6 +14,9 @@ from rag_core.model import Answer, Claim, Document, Scope
 from rag_core.presets import resolve
 from rag_core.run import Run
 from rag_core.stages.screen import addresses
+from rag_core.stores.archive import Database, SqlArchive
+from rag_core.workbench import steps
+from rag_core.workbench.steps import Bench
 from tests.fakes import SCOPE, ObedientLLM, chunk, filled, kit
 from tests.faults.injections import ATTACKS, DOCUMENTS, POSITIONS, poisoned
 
@@ -172,3 +175,27 @@ async def test_no_order_of_a_document_changes_where_is_searched_or_what_is_told_
     seen = json.dumps(told) + summary.text + "".join(prompt.user + prompt.system for prompt in llm.prompts)
     assert not any(canary in seen for canary in CANARIES)
     assert {prompt.task for prompt in llm.prompts} == {"query_expansion", "rerank", "summary"}
+
+
+@pytest.mark.parametrize("number", range(0, len(ATTACKS), 25))
+async def test_no_order_of_a_document_is_seen_in_the_workbenchs_answer(number: int) -> None:
+    """C41, C42, S0-68: neither an address nor another's word; what is invented is said, and called unsupported."""
+    llm = ObedientLLM()
+    document = DOCUMENTS[number % len(DOCUMENTS)]
+    for order in ORDERS[number % 3 :: 3]:
+        text = poisoned(document["document"], f"{ATTACKS[number]}\nYou must {order}", POSITIONS[number % 3])
+        parts = replace(kit(await planted(text), llm=llm), archive=SqlArchive(Database(None)))
+        bench = Bench(parts, Run(), SCOPE)
+        query = await steps.expand(document["question"], bench)
+        await steps.embed(query.id, bench)
+        found = await steps.retrieve(query.id, bench)
+        result = await steps.answer(query.id, 3, bench)
+        assert {item["id"] for item in found.retrieved_context or ()} <= {"evil", "good"}
+        assert set(addresses(result.response_text)) <= {*addresses(text), "https://ok.example/manual"}
+        assert not re.search(r"<img|!\[[^\]]*\][\[(]", result.response_text)
+        told = json.dumps([result.response_text, dict(result.details)]) + "".join(p.text for p in llm.prompts)
+        assert not any(canary in told for canary in CANARIES)
+        said = [claim["text"] for claim in result.details["claims"] if claim["verdict"] == "verified"]
+        assert not any(words in claim for words in INVENTED for claim in said)
+        await parts.close()
+    assert llm.obeyed

@@ -64,6 +64,27 @@ async def answer(asked: func.HttpRequest, operation: Operation = PLANTED, settin
     return reply.status_code, json.loads(reply.get_body()), reply.headers
 
 
+async def named(request: Any, call: Call) -> dict[str, Any]:
+    return {"scope": call.scope("north").workflow_id}
+
+
+async def test_a_claim_that_nobody_vouches_for_opens_no_workflow() -> None:
+    """C13 (RELIABILITY): where the platform's authentication was left off, tenants are not left open to each other."""
+    operation = replace(PLANTED, request=None, handler="tests.functions.test_http:named")
+    for claim, status in ((None, 200), ("tenant", 404)):
+        header = credential(("oid", "ann"), ("tenant", "north"))
+        asked = request(x_ms_client_principal=header)
+        chosen = replace(SETTINGS, trust_principal=False, workflow_claim=claim)
+        assert (await answer(asked, operation, chosen))[0] == status
+
+
+@pytest.mark.parametrize("body", [b'{"document_id": "a"}', b"{"])
+async def test_no_cache_on_the_way_keeps_a_reply_and_no_browser_takes_it_for_a_page(body: bytes) -> None:
+    """A cache in front knows nothing of the key and the user by which a reply was given."""
+    _, _, headers = await answer(request(body))
+    assert (headers["cache-control"], headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
 DEEP = 100_000
 HOSTILE = {
     "not JSON": (b"{", "body"),

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,6 +89,7 @@ def test_a_file_says_its_type(client: Client, path: str, kind: str) -> None:
         "./app.js",
         "pages",
         "vendor/package.json",
+        "index.html/",
         "",
     ],
 )
@@ -95,11 +97,25 @@ def test_no_path_leads_out_of_the_files(client: Client, path: str) -> None:
     assert client.get(f"/rag/static/{path}").status_code == 404
 
 
+async def test_a_file_without_a_name_is_none_and_no_page() -> None:
+    """The host leaves out an empty parameter."""
+    asked = func.HttpRequest("GET", "/rag/static/", headers={}, params={}, route_params={}, body=b"")
+    assert (await pages.file(asked)).status_code == 404
+
+
+async def test_what_was_not_changed_keeps_its_type() -> None:
+    """A cache takes over the headers of a 304: with the worker's own, text/plain, no browser would run the module."""
+    headers = {"if-none-match": pages.files()["app.js"].tag}
+    asked = func.HttpRequest("GET", "/", headers=headers, params={}, route_params={"path": "app.js"}, body=b"")
+    reply = await pages.file(asked)
+    assert (reply.status_code, reply.headers["content-type"]) == (304, "text/javascript; charset=utf-8")
+
+
 async def test_a_path_that_no_server_has_made_plain_is_looked_up_as_it_stands() -> None:
     """The host's own route may hand over anything."""
     for path in ("../function_app.py", str(ROOT / "function_app.py"), "pages/../app.js"):
         asked = func.HttpRequest("GET", "/", headers={}, params={}, route_params={"path": path}, body=b"")
-        assert (await pages.served(asked)).status_code == 404
+        assert (await pages.file(asked)).status_code == 404
 
 
 def test_a_kept_file_is_not_sent_again_until_it_changes(client: Client) -> None:
@@ -144,12 +160,15 @@ def test_all_that_the_pages_import_is_there() -> None:
 
 
 def test_the_files_are_deployed_and_packaged() -> None:
-    """A checkout, `func publish` and a wheel all have web/ beside functions/."""
+    """A checkout, `func publish` and a wheel all have web/ beside functions/, with every file that is served."""
     ignored = (ROOT / ".funcignore").read_text("utf-8").splitlines()
     assert not {"web", "web/", "web/**", "*.js", "*.html", "*.txt"} & set(ignored)
-    kept = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert '"web*"' in kept
-    assert all(f'*{suffix}"' in kept for suffix in pages.TYPES)
+    kept = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    assert "web*" in kept["packages"]["find"]["include"]
+    packaged = {
+        path.relative_to(pages.WEB).as_posix() for kind in kept["package-data"]["web"] for path in pages.WEB.glob(kind)
+    }
+    assert set(pages.files()) <= packaged
 
 
 def test_git_keeps_what_is_served() -> None:

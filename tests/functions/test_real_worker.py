@@ -74,7 +74,13 @@ EXCHANGES: list[tuple[str, str, Any]] = [
     ("GET", "/rag/presets", None),
     ("PUT", "/rag/presets/standard", {"config": {"top_k": 5}}),
     ("GET", "/api/nothing", None),
+    *(("GET", path, None) for path in ("/rag", "/rag/", "/rag/-7", "/rag/x", "/rag/%D9%A3", "/rag/documents/a%2Fb.md")),
+    *(("GET", f"/rag/static/{name}", None) for name in ("", "none", "index.html", "app.js", "icon.svg", "..%2Fx")),
+    *((method, "/rag", None) for method in ("HEAD", "OPTIONS", "POST")),
+    ("POST", "/api/mcp", {"jsonrpc": "2.0", "id": 1, "method": "ping"}),
+    ("POST", "/api/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}),
 ]
+HOSTS_OWN = ("connection", "content-length", "date", "server")  # headers
 
 
 def python_313() -> str | None:
@@ -147,7 +153,7 @@ def test_the_worker_finds_every_function(worker_python: Path) -> None:
 
 
 def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) -> None:
-    """S1-35: status, kind and content of every reply, but for ids and times of a run."""
+    """S1-35: status, headers and content of every reply, but for ids and times of a run; pages and MCP too."""
     for method, path, body in EXCHANGES:
         expected, got = (exchange(url, method, path, body) for url in (emulator, worker))
         assert got == expected, f"{method} {path}"
@@ -175,14 +181,15 @@ async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_pyth
     assert done.state == "done"
 
 
-def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, str, Any]:
+def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, dict[str, str], Any]:
     connection = HTTPConnection(url.removeprefix("http://"))
     sent = body if isinstance(body, str | None) else json.dumps(body)
     connection.request(method, path, sent, TEXT)
     reply = connection.getresponse()
-    text, kind = reply.read(), reply.getheader("content-type", "")
+    text, headers = reply.read(), {name.lower(): value for name, value in reply.getheaders()}
     connection.close()
-    return reply.status, kind, steady(json.loads(text)) if kind == "application/json" else text
+    told = {name: value for name, value in headers.items() if name not in HOSTS_OWN}
+    return reply.status, told, steady(json.loads(text)) if told.get("content-type") == "application/json" else text
 
 
 def steady(reply: dict[str, Any]) -> dict[str, Any]:

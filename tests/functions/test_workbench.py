@@ -1,5 +1,6 @@
 """The workbench over HTTP, through the emulator's host on the loopback interface, held to its document's examples."""
 
+import asyncio
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -225,6 +226,12 @@ def test_the_contexts_that_count_are_those_that_a_prompt_is_made_of(clean: Any, 
     assert (told["has_retrieved_context"], told["has_clean_context"]) == (True, clean is not None)
 
 
+def test_five_contexts_are_put_before_a_model_unless_said_otherwise() -> None:
+    """S0-27, S0-63: shown, sent and pasted to alike."""
+    asked = [wire.AugmentRequest(id=1), wire.AugmentRun(id=1), wire.AugmentPaste(id=1, response_text="So.")]
+    assert [request.top_n for request in asked] == [5, 5, 5]
+
+
 def test_an_expansion_that_was_had_elsewhere_is_pasted(call: Caller) -> None:
     """S0-38, S0-39, S0-07."""
     made = call.ok("POST", "/rag/expansion/manual", {**ASKED, "llm_response": EXPANSION})
@@ -443,6 +450,20 @@ def test_presets_are_listed_edited_and_reset(tmp_path: Path) -> None:
             assert (status, error["field"]) == (400, next(iter(wrong)))
         assert not any(preset["edited"] for preset in call.ok("GET", "/rag/presets")["presets"])
         assert admin.refused("PUT", "/rag/presets/unknown", {"config": {}})[1]["code"] == "preset_not_found"
+
+
+def test_an_edit_that_a_newer_version_does_not_take_has_no_effect_and_is_named(tmp_path: Path) -> None:
+    """S0-90: neither the list nor a step is refused for it, and the rest of the edit holds."""
+    kept = {"top_k": 7, "rrf_k": 10**6, "of_old": 1}
+    made = kit_of(Settings(data_dir=tmp_path))
+    asyncio.run(made.archive.save_config("workbench", kept))
+    with serving(tmp_path, made) as call:
+        listed = call.ok("GET", "/rag/presets")
+        (found,) = (one for one in listed["presets"] if one["name"] == "workbench")
+        assert (found["numbers"]["top_k"], found["numbers"]["rrf_k"], found["edited"]) == (7, 60, {"top_k": 7})
+        (told,) = listed["warnings"]
+        assert (told["code"], "of_old, rrf_k" in told["message"]) == ("edit_has_no_effect", True)
+        assert call.ok("POST", "/rag/expansion/run", ASKED)["query_id"]
 
 
 def test_prompts_are_listed_edited_and_reset(tmp_path: Path) -> None:

@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_core.errors import Conflict, InvalidRequest, RagError, TooLarge, Unavailable, UnreadableDocument
+from rag_core import lifecycle
+from rag_core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
 from rag_core.index import Index
 from rag_core.ingestion import long_work
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload
-from rag_core.ingestion.job_rows import HOLD_S, PAUSES_S
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.job_rows import HOLD_S, PAUSES_S, Held
 from rag_core.ingestion.jobs import JobTable
 from rag_core.ingestion.long_work import Indexer, Terms, drain
 from rag_core.ingestion.uploads import decoded, encoded
@@ -336,6 +338,56 @@ async def test_a_job_of_an_older_text_cannot_overtake_the_upload_that_is_being_w
     shop.clock.seconds += HOLD_S
     assert await shop.drain() == 0
     assert not await shop.found("older")
+
+
+async def test_indexing_without_the_service_ends_what_it_took_on_for_the_document_before(shop: Shop) -> None:
+    """C21: `rag index` and `rag ingest` write into the same store."""
+    older = await shop.index(Upload(content="The older text.", document_id="notes"), later=True)
+    await index_document(NOTES, SCOPE, shop.kit, Run(), chunking=Chunking(), limits=TERMS.limits)
+    assert await shop.drain() == 0
+    assert (await shop.job(older)).state == "failed"
+    assert not await shop.found("older")
+
+
+class Gone(JobTable):
+    """Cannot be reached when what it holds back is to end."""
+
+    async def _end(self, held: Held) -> None:
+        raise Unavailable("the table is gone", code="jobs_unavailable")
+
+
+@pytest.mark.parametrize("purge", [False, True])
+async def test_a_table_that_goes_away_after_the_deletion_does_not_bring_the_document_back(
+    shop: Shop, tmp_path: Path, purge: bool
+) -> None:
+    """C21, S3-16: nor when the caller, who was told 503, tries again and hears that there is no such document."""
+    shop.jobs, gone = JobTable(tmp_path / "jobs", now=shop.clock), Gone(tmp_path / "jobs", now=shop.clock)
+    shop.kit = replace(shop.kit, jobs=shop.jobs)
+    await shop.index(NOTES)
+    shop.clock.seconds -= 60
+    job = await shop.index(NOTES, later=True)
+    with pytest.raises(Unavailable):
+        await lifecycle.delete("notes", SCOPE, replace(shop.kit, jobs=gone), Run(), purge=purge)
+    with suppress(NotFound):
+        await lifecycle.delete("notes", SCOPE, shop.kit, Run(), purge=purge)
+    shop.clock.seconds += 60 + HOLD_S
+    await shop.drain()
+    ended = await shop.job(job)
+    assert (ended.state, ended.error and ended.error["code"]) == ("failed", "superseded")
+    assert not await shop.found("stored")
+    assert len(await shop.store.deleted(SCOPE)) == (not purge)
+    await gone.close()
+
+
+async def test_what_comes_after_a_deletion_is_indexed(shop: Shop) -> None:
+    """C36 (RELIABILITY): also right after it, by a clock that is somewhat slow."""
+    await shop.index(NOTES)
+    await lifecycle.delete("notes", SCOPE, shop.kit, Run())
+    shop.clock.seconds -= 2
+    job = await shop.index(NOTES, later=True)
+    await shop.drain()
+    assert (await shop.job(job)).state == "done"
+    assert await shop.found("stored")
 
 
 async def test_a_job_that_time_cannot_help_fails_with_its_reason(shop: Shop) -> None:

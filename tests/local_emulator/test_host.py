@@ -59,7 +59,7 @@ def planted() -> func.FunctionApp:
 
     @app.route("files/{*path}", auth_level=func.AuthLevel.ANONYMOUS)
     async def files(req: func.HttpRequest) -> func.HttpResponse:
-        return func.HttpResponse(req.route_params["path"])
+        return func.HttpResponse(req.route_params.get("path", ""))
 
     @app.route("api/boom", methods=["GET"])
     async def boom(req: func.HttpRequest) -> func.HttpResponse:
@@ -105,7 +105,8 @@ def test_a_literal_route_wins_over_a_parameter_and_a_number_must_be_one(client: 
     """C14: `rag/{id:int}` beside `rag/new`."""
     assert [client.get(f"/rag/{n}").text for n in (7, -7)] == ["number 7", "number -7"]
     assert client.get("/rag/new").text == "new"
-    assert client.get("/rag/other").status_code == 404
+    assert [client.get(f"/rag/{n}").status_code for n in ("other", "%D9%A3", "+7")] == [404] * 3, "digits, as in .NET"
+    assert client.put("/files").text == client.put("/files/").text == "", "an empty rest is no parameter"
     assert client.put("/files/a/b.txt").text == "a/b.txt", "no methods: all of them"
 
 
@@ -158,6 +159,30 @@ def test_a_key_is_asked_for_where_a_function_wants_one() -> None:
         assert client.get("/api/echo/x", headers={"X-Functions-Key": "k"}).status_code == 200
     finally:
         host.close()
+
+
+HERE = ["localhost:7071", "127.0.0.1", "[::1]:7071"]
+
+
+@pytest.mark.parametrize("host", [*HERE, "evil.example:7071", "127.0.0.1.evil.example", "0.0.0.0", "[::", ""])
+def test_without_a_key_a_name_that_was_made_to_lead_here_is_refused(client: Client, host: str) -> None:
+    """(RELIABILITY): DNS rebinding: to the browser we would be the page's own server, whose replies it may read."""
+    reply = client.get("/rag/7", headers={"Host": host})
+    assert reply.status_code == (200 if host in HERE else 403)
+
+
+@pytest.mark.parametrize("origin", [*(f"http://{host}" for host in HERE), "https://evil.example", "null", "http://[x"])
+def test_without_a_key_a_page_of_another_site_may_not_call(client: Client, origin: str) -> None:
+    """Also where its browser asks nobody before: a POST without a body changes things."""
+    reply = client.post("/api/echo/x", headers={"Origin": origin})
+    assert reply.status_code == (403 if origin.removeprefix("http://") not in HERE else 200)
+
+
+def test_with_a_key_any_name_and_page_may_call() -> None:
+    host = Host(planted(), key="k")
+    headers = {"Host": "rag.example", "Origin": "https://ours.example", "x-functions-key": "k"}
+    assert Client(host).get("/api/echo/x", headers=headers).status_code == 200
+    host.close()
 
 
 def test_it_vouches_for_an_administrator_only_where_it_is_told_to_and_nobody_is_named() -> None:

@@ -98,3 +98,12 @@ def test_whatever_is_pasted_is_read_or_refused(pasted: str) -> None:
     except InvalidRequest:
         return
     assert found.wordings or found.imagined
+
+
+@pytest.mark.parametrize(
+    "line", ["_" * 90_000, " " * 90_000 + "x", "mqe" + "_" * 90_000, "queries" + "*" * 90_000 + "x"]
+)
+def test_a_line_of_nothing_but_strokes_takes_no_time(line: str) -> None:
+    """S0-71: a hundred of them took a second, a thousand hours: nothing else was answered meanwhile."""
+    found, _ = parse_expansion(f"{line}\n- What holds it in mind?", ASKED)
+    assert found.wordings == ("What holds it in mind?",)

@@ -18,8 +18,9 @@ from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
 from rag_core.bootstrap import build, setup
 from rag_core.errors import InvalidRequest, Misconfigured, StorageFull, Unavailable
-from rag_core.model import Filter, Scope
+from rag_core.model import Filter, SavedQuery, Scope
 from rag_core.settings import Settings
+from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.postgres import PostgresStore, connections, search
 from rag_core.stores.postgres.address import Address
 from rag_core.stores.postgres.words import words
@@ -388,6 +389,46 @@ async def test_a_token_is_the_password_and_each_new_connection_is_given_the_newe
     assert tokens.asked == ["https://ossrdbms-aad.database.windows.net/.default"] * 2
     await store.close()
     assert tokens.closed
+
+
+async def test_the_archive_is_let_in_by_the_same_token_that_the_store_is(by_password: str) -> None:
+    """S0-86, S2-49: ARCHIVE_URL where nobody has a password."""
+    tokens = Tokens("token-1", "token-2")
+    empty_database("by_token")
+    archive = SqlArchive(Database(by_password.replace("/postgres?", "/by_token?"), credential=tokens))
+    kept = await archive.add(SavedQuery(0, "", "what?"), SCOPE)
+    tokens.expire()
+    run(server(), "alter role app password 'token-2'")
+    hang_up = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'"
+    run(server(), hang_up)
+    assert await archive.query(kept.id, SCOPE) == kept
+    await archive.close()
+    run(server(), "drop database by_token")
+    assert tokens.closed
+
+
+def test_an_address_of_the_archive_that_cannot_be_used_is_named_by_its_own_setting() -> None:
+    for wrong in ("postgresql://u:p@ss@h/db", "postgresql://h:0/db", "postgresql://h/db?sslmode=maybe"):
+        with pytest.raises(Misconfigured) as refused:
+            build(Settings(data_dir=None, archive_url=wrong))
+        assert refused.value.field == "ARCHIVE_URL"
+        assert refused.value.message.startswith("ARCHIVE_URL")
+
+
+async def test_setup_makes_the_archives_tables_for_an_app_that_may_not(store: PostgresStore) -> None:
+    """S0-86: on Azure the app reads and writes rows alone."""
+    where = empty_database("archive")
+    said = await setup(Settings(data_dir=None, archive_url=where))
+    assert said.endswith("the archive in PostgreSQL is ready")
+    grants = "grant select, insert, update, delete on all tables in schema public to clerk"
+    more = "grant usage on all sequences in schema public to clerk"
+    run(server(), "drop role if exists clerk", "create role clerk login")
+    run(where, grants, more)
+    archive = SqlArchive(Database(where.replace("postgres:@", "clerk@").replace("postgres@", "clerk@")))
+    kept = await archive.add(SavedQuery(0, "", "what?"), SCOPE)
+    assert await archive.query(kept.id, SCOPE) == kept
+    await archive.close()
+    run(where, "drop owned by clerk", "drop role clerk")
 
 
 async def test_a_token_that_the_server_refuses_is_told_and_not_repeated(by_password: str) -> None:

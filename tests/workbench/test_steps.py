@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from rag_core import bootstrap
-from rag_core.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from rag_core import bootstrap, lifecycle
+from rag_core.errors import Conflict, InvalidRequest, NotFound, Unavailable, Unread
 from rag_core.index import Index
 from rag_core.model import SavedQuery, Scope
 from rag_core.pipelines.answer import UNKNOWN
+from rag_core.ports import Prompt, Reply
 from rag_core.presets import PRESETS
 from rag_core.settings import Settings
 from rag_core.workbench import steps
@@ -173,6 +174,30 @@ async def test_a_failed_embedding_is_kept_as_such_and_can_be_tried_again(table: 
     assert (failed.vector_status, steps.next_step(failed)) == ("vec_err", "embed")
     assert failed.steps["embed"]["came_out"]["error"]["code"] == "down"
     assert (await steps.embed(query.id, again(table))).vector_status == "vec"
+
+
+async def test_a_question_in_a_script_that_the_embedder_does_not_read_is_searched_by_its_words(table: Bench) -> None:
+    """S0-22, S0-44: the step is taken and says so; without words there is nothing to search by, which is said too."""
+
+    class English(ConceptEmbedder):
+        async def embed_query(self, text: str) -> Any:
+            raise Unread("in another script")
+
+    query = await expanded(table)
+    at = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, English())))
+    done = await steps.embed(query.id, again(at))
+    assert (done.vector_status, done.embedding_original, done.steps["embed"]["came_out"]["embeddings"]) == (
+        "vec",
+        None,
+        0,
+    )
+    assert done.steps["embed"]["degraded"][0]["code"] == "script_unread"
+    found = await steps.retrieve(query.id, again(at))
+    assert found.retrieved_context
+    assert all("meaning" not in passage["scores"] for passage in found.retrieved_context)
+    silent = replace(at, kit=replace(at.kit, index=Index(Down(), English())))  # type: ignore[arg-type]
+    with pytest.raises(Unavailable):
+        await steps.retrieve(query.id, again(silent))
 
 
 @pytest.mark.parametrize(("step", "missing"), [("retrieve", "embed"), ("consolidate", "embed"), ("answer", "embed")])
@@ -414,6 +439,60 @@ async def test_nothing_retrieved_is_answered_by_not_knowing() -> None:
     assert (result.response_text, result.details["claims"]) == (UNKNOWN, [])
     assert [prompt.task for prompt in llm.prompts] == ["query_expansion"]
     await at.kit.close()
+
+
+async def test_whose_text_went_in_is_kept_with_what_a_model_made_of_it(table: Bench) -> None:
+    """S0-72, S0-99, S3-16: a purge goes by it, and finds an expansion that nothing was retrieved for."""
+    query = await consolidated(table)
+    assert query.steps["expand"]["went_in"]["document_ids"] == ["brakes", "manual"]
+    result = await steps.paste_answer(query.id, "Bananas are blue.", 5, again(table))
+    assert result.details["document_ids"] == ["brakes", "manual"]
+    grounded = await expanded(table)
+    await table.kit.archive.forget("manual", SCOPE.workflow_id)
+    left = await steps.found(grounded.id, again(table))
+    assert (left.expanded_queries, left.hyde_answer, steps.next_step(left)) == ((), "", "embed")
+
+
+async def test_a_response_of_a_document_that_is_purged_meanwhile_is_not_kept(table: Bench) -> None:
+    """S3-16."""
+    query = await consolidated(table)
+
+    class Purged(ScriptedLLM):
+        async def complete(self, prompt: Prompt) -> Reply:
+            await lifecycle.delete("manual", SCOPE, table.kit, again(table).run, purge=True)
+            return await super().complete(prompt)
+
+    at = replace(table, kit=replace(table.kit, llm=Purged(rag_augmentation=SAID)))
+    with pytest.raises(Conflict) as refused:
+        await steps.answer(query.id, 5, again(at))
+    assert refused.value.code == "query_changed"
+    assert await table.kit.archive.results(query.id, SCOPE) == []
+
+
+async def test_of_a_very_long_response_the_first_sentences_are_checked_and_that_is_said(table: Bench) -> None:
+    """S0-68."""
+    query, asked = await consolidated(table), again(table)
+    result = await steps.paste_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
+    assert len(result.details["claims"]) == 500
+    assert [(told.code, told.message) for told in asked.run.warnings] == [
+        ("claims_cut", "of 501 sentences the first 500 are checked")
+    ]
+
+
+async def test_why_there_are_no_vectors_is_told_also_when_the_status_cannot_be_kept(table: Bench) -> None:
+    """S0-22, S0-87: another has changed the question meanwhile."""
+    query = await expanded(table)
+
+    class Late(ConceptEmbedder):
+        async def embed_query(self, text: str) -> Any:
+            await steps.edit(query.id, {"original_query": "Another?"}, again(table))
+            raise Unavailable("it is down", code="embedding_unavailable")
+
+    at = replace(table, kit=replace(table.kit, index=replace(table.kit.index, embedder=Late())))
+    with pytest.raises(Unavailable) as refused:
+        await steps.embed(query.id, again(at))
+    assert refused.value.code == "embedding_unavailable"
+    assert (await steps.found(query.id, again(table))).vector_status == "no_vec"
 
 
 async def test_no_link_of_a_response_is_kept_that_the_contexts_do_not_have(table: Bench) -> None:

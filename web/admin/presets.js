@@ -5,8 +5,15 @@ import { Button, Chip, ErrorBox, Field, Loading, short, useAction, useLoad } fro
 import { html, useState } from "../html.js";
 import { EVERYONES, Refusal } from "./shared.js";
 
+/** The presets, and of the settings that are words the words there are, as the server describes them. */
+async function loaded() {
+  const [{ presets }, { components }] = await Promise.all([get("rag/presets"), get("api/openapi.json")]);
+  const { enum: kinds } = components.schemas.ConsultRequest.properties.search_type;
+  return { presets, words: { search_type: kinds } };
+}
+
 export function Presets() {
-  const { data, error, reload } = useLoad(() => get("rag/presets"));
+  const { data, error, reload } = useLoad(loaded);
   const [name, setName] = useState(null);
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   if (!data) return html`<${Loading} />`;
@@ -14,12 +21,12 @@ export function Presets() {
   return html`<p class="hint">Edited numbers apply to the workbench and to replays.</p>
     <${Field} label="Preset">${(named) => html`<select ...${named} value=${preset.name} onChange=${(event) => setName(event.target.value)}>
       ${data.presets.map((one) => html`<option value=${one.name}>${one.name}${Object.keys(one.edited).length ? " (edited)" : ""}</option>`)}</select>`}<//>
-    <${Editor} key=${preset.name + JSON.stringify(preset.edited)} preset=${preset} reload=${reload} />`;
+    <${Editor} key=${preset.name + JSON.stringify(preset.edited)} preset=${preset} words=${data.words} reload=${reload} />`;
 }
 
 const NAMES = ["name", "pipeline", "hash"]; // what a preset is, not what it is run with
 
-function Editor({ preset, reload }) {
+function Editor({ preset, words, reload }) {
   const { busy, error, act } = useAction();
   const numbers = Object.entries(preset.packaged).filter(([name]) => !NAMES.includes(name));
   const edited = Object.keys(preset.edited).length > 0;
@@ -39,7 +46,7 @@ function Editor({ preset, reload }) {
     });
   return html`<form class="stack tight" onSubmit=${save}>
     <p class="chips"><${Chip}>pipeline ${preset.pipeline}<//><${Chip} tone=${edited ? "next" : ""}>${edited ? "edited" : "as packaged"}<//></p>
-    <div class="numbers">${numbers.map(([name, was]) => html`<${Setting} name=${name} was=${was} now=${preset.edited[name] ?? was} />`)}</div>
+    <div class="numbers">${numbers.map(([name, was]) => html`<${Setting} name=${name} was=${was} now=${preset.edited[name] ?? was} words=${words[name]} />`)}</div>
     <${Field} label="Why" hint="kept with the edit">${(named) => html`<input ...${named} name="description" defaultValue=${preset.description ?? ""} maxlength="500" />`}<//>
     <div class="actions"><${Button} kind="primary" type="submit" busy=${busy === "save"}>Save<//>
       <${Button} disabled=${!edited} busy=${busy === "back"} onClick=${back}>Back to the packaged numbers<//></div>
@@ -49,8 +56,11 @@ function Editor({ preset, reload }) {
 
 const read = (text, was) => (typeof was === "number" ? Number(text) : text);
 
-function Setting({ name, was, now }) {
-  const numeric = typeof was === "number";
-  return html`<${Field} label=${name.replaceAll("_", " ")} hint=${now === was ? null : `packaged: ${numeric ? short(was) : was}`}>${(named) => html`
-    <input ...${named} name=${name} class=${now === was ? "" : "edited"} type=${numeric ? "number" : "text"} step="any" min=${numeric ? 0 : null} required defaultValue=${now} />`}<//>`;
+function Setting({ name, was, now, words }) {
+  const look = now === was ? "" : "edited";
+  const control = (named) =>
+    words
+      ? html`<select ...${named} name=${name} class=${look}>${words.map((word) => html`<option selected=${word === now}>${word}</option>`)}</select>`
+      : html`<input ...${named} name=${name} class=${look} type="number" step="any" min="0" required defaultValue=${now} />`;
+  return html`<${Field} label=${name.replaceAll("_", " ")} hint=${now === was ? null : `packaged: ${words ? was : short(was)}`}>${control}<//>`;
 }

@@ -81,7 +81,7 @@ function Pages({ document, page, turn, cited, pointed }) {
   return html`<section class="pages" aria-label="Pages" tabindex="0" onKeyDown=${turned}>
     <div class="turner">
       <button type="button" class="quiet" disabled=${page <= 1} onClick=${() => to(page - 1)} aria-label="Previous page">←</button>
-      <label>Page <input type="number" min="1" max=${document.pages} value=${page} onChange=${(event) => to(Number(event.target.value))} /></label>
+      <label>Page <input key=${page} type="number" min="1" max=${document.pages} defaultValue=${page} onChange=${(event) => to(Number(event.target.value))} /></label>
       <span class="muted">of ${document.pages}</span>
       <button type="button" class="quiet" disabled=${page >= document.pages} onClick=${() => to(page + 1)} aria-label="Next page">→</button>
       <span class="hint">or the arrow keys</span>

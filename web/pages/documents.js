@@ -1,7 +1,7 @@
 // The documents of a workflow: found by a word, opened, deleted, brought back, erased.
 
 import { address, get, send } from "../api.js";
-import { Chip, Empty, ErrorBox, Field, Loading, Page, Time, many, useAction, useLoad } from "../components.js";
+import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, many, useAction, useLoad } from "../components.js";
 import { Confirm } from "../confirm.js";
 import { html, useState } from "../html.js";
 
@@ -92,7 +92,7 @@ function Restore({ document, reload }) {
       await send("POST", "api/restore_document", { document_id: document.document_id });
       await reload();
     });
-  return html`<button type="button" class="quiet" disabled=${busy !== null} aria-label="Restore ${named(document)}" onClick=${restore}>Restore</button>
+  return html`<${Button} kind="quiet" busy=${busy !== null} aria-label="Restore ${named(document)}" onClick=${restore}>Restore<//>
     ${error && html`<${ErrorBox} error=${error} />`}`;
 }
 

@@ -1,10 +1,10 @@
 // /rag/{id}/inspect: all that is kept of a question, and the same question under another preset (S0-04).
 
 import { address, get, send } from "../api.js";
-import { Button, Chip, Cost, Empty, ErrorBox, Fell, Field, Loading, Page, short, sourceAddress, Time, Timings, useAction, useLoad } from "../components.js";
+import { Button, Chip, Cost, Empty, ErrorBox, Fell, Field, Loading, Page, short, sourceAddress, Time, Timings, useAction, useLoad, Waiting } from "../components.js";
 import { Candidates, Groups } from "../evidence.js";
 import { html, useState } from "../html.js";
-import { Account, Facts, Status, timesOf } from "../steps.js";
+import { Account, Facts, Status, timesOf, TITLES } from "../steps.js";
 
 export default function InspectPage({ params: { id } }) {
   const loaded = useLoad(() => get(`rag/queries/${id}`));
@@ -21,19 +21,19 @@ function Kept({ query }) {
     <section class="card stack" aria-labelledby="record"><div class="between"><h2 id="record">The record</h2><${Status} query=${query} /></div>
       <dl class="facts">
         <dt>Number</dt><dd>${query.id}, version ${query.version}</dd>
-        <dt>Kept of</dt><dd>${query.origin}</dd>
+        <dt>Asked by</dt><dd>${query.origin}</dd>
         <dt>Created</dt><dd><${Time} at=${query.created_at} /></dd>
         <dt>Changed</dt><dd><${Time} at=${query.updated_at} /></dd>
-        <dt>Next step</dt><dd>${query.next_step}</dd>
+        <dt>Next step</dt><dd>${TITLES[query.next_step]}</dd>
       </dl>
       <${Facts} facts=${expansionOf(query)} />
     </section>
     <section class="card stack" aria-labelledby="steps"><h2 id="steps">The steps</h2>
       <${Timings} timings=${timesOf(query.steps)} label="All steps" />
-      ${Object.entries(query.steps).map(([name, step]) => html`<div class="stack tight"><h3>${name}</h3><${Account} step=${step} /></div>`)}
+      ${Object.entries(query.steps).map(([name, step]) => html`<div class="stack tight"><h3>${TITLES[name]}</h3><${Account} step=${step} /></div>`)}
     </section>
     <${Replay} query=${query} />
-    <section class="card stack" aria-labelledby="preset"><h2 id="preset">The numbers it is run with</h2><${Facts} facts=${query.preset} /></section>
+    <section class="card stack" aria-labelledby="preset"><h2 id="preset">The numbers it is run with</h2><${Facts} facts=${query.preset} dense=${true} /></section>
     <section class="card stack" aria-labelledby="contexts"><h2 id="contexts">The contexts</h2>
       <${Candidates} candidates=${query.retrieved_context} open=${false} />
       <${Groups} groups=${query.clean_retrieval_context} open=${false} />
@@ -62,17 +62,22 @@ function Replay({ query }) {
     ${query.has_retrieved_context && presets.error && html`<${ErrorBox} error=${presets.error} retry=${presets.reload} />`}
     ${query.has_retrieved_context && presets.data && html`<form class="actions" onSubmit=${run}>
       <${Field} label="Preset">${(its) => html`<select ...${its} name="preset">${names.map((name) => html`<option>${name}</option>`)}</select>`}<//>
-      <button class="primary" disabled=${replay.busy !== null} aria-busy=${replay.busy !== null}>${replay.busy ? "Replaying…" : "Replay"}</button>
+      <${Button} kind="primary" type="submit" busy=${replay.busy !== null}>Replay<//>
     </form>`}
+    <p role="status" class="said hint">${replay.busy && html`<${Waiting} what="Asking again under that preset" />`}</p>
     ${replay.error && html`<${ErrorBox} error=${replay.error} />`}
-    ${shown && html`<${Compared} replay=${shown} />`}
+    ${shown && html`<${Compared} replay=${shown} known=${new Map(query.retrieved_context.map((one) => [one.id, one]))} />`}
   </section>`;
 }
 
 const ROW = 52; // pixels of a row: the lines between the rankings meet them
 
-function Compared({ replay }) {
-  const { before, after } = replay;
+/** `known` are the candidates that were kept, by their ids: a ranking does not say where in its document a passage stands. */
+function Compared({ replay, known }) {
+  const [before, after] = [replay.before, replay.after].map(({ preset, ranking }) => ({
+    preset,
+    ranking: ranking.map((hit) => ({ ...known.get(hit.chunk_id), ...hit })),
+  }));
   if (!before.ranking.length && !after.ranking.length) return html`<${Empty} title="Neither found anything" />`;
   return html`<div class="stack">
     <p><b>${Math.round(replay.overlap_at_10 * 100)} %</b> of the first ten are the same.
@@ -93,11 +98,14 @@ function Ranking({ title, ranking, other, gone }) {
   return html`<div class="ranking"><h3>${title}</h3><ol class="plain">
     ${ranking.map((hit) => html`<li key=${hit.chunk_id} style=${{ height: `${ROW}px` }}>
       <span class="rank">${hit.rank}</span>
-      <span class="hit"><a href=${sourceAddress(hit)}>${hit.title}</a><span class="muted">${hit.section.at(-1) ?? hit.document_id}</span></span>
-      ${ranks.has(hit.chunk_id) ? html`<span class="muted numeric" title="score">${short(hit.score)}</span>` : html`<${Chip} tone=${gone === "new" ? "good" : "warn"}>${gone}<//>`}
+      <span class="hit"><a href=${sourceAddress(hit)}>${hit.title}</a><span class="muted">${[hit.section.at(-1), hit.page && `page ${hit.page}`, hit.line_start && `line ${hit.line_start}`].filter(Boolean).join(" · ")}</span></span>
+      ${ranks.has(hit.chunk_id) ? html`<span class="muted numeric">${gone === "new" && moved(ranks.get(hit.chunk_id), hit.rank)} <span title="score">${short(hit.score)}</span></span>` : html`<${Chip} tone=${gone === "new" ? "good" : "warn"}>${gone}<//>`}
     </li>`)}
   </ol></div>`;
 }
+
+/** Where it stood, where that is elsewhere: for who does not see the lines between the two. */
+const moved = (was, is) => was !== is && html`<span><span aria-hidden="true">${is < was ? "↑" : "↓"}</span> was ${was} · </span>`;
 
 /** A line from each passage's old place to its new one. */
 function Moves({ before, after }) {

@@ -1,7 +1,7 @@
 // /rag/new: ask, see the prompt before it is sent, and expand by a model, a local technique or a paste (S0-02, S0-07).
 
 import { address, send } from "../api.js";
-import { Button, Copy, ErrorBox, Field, Loading, Page, useAction } from "../components.js";
+import { Button, Copy, ErrorBox, Field, Loading, Page, useAction, Waiting } from "../components.js";
 import { html, useEffect, useState } from "../html.js";
 
 const PAUSE_MS = 300; // of typing, before the prompt is asked for
@@ -49,6 +49,7 @@ function Expansion({ ready, prompt, create, expansion }) {
       <div class="between"><h2 id="prompt-title">The prompt that is sent</h2>${prompt.text && html`<${Copy} text=${prompt.text}>Copy prompt<//>`}</div>
       <${Prompt} prompt=${prompt} ready=${ready} />
     </section>
+    <p role="status" class="said hint">${expansion.busy && html`<${Waiting} what="Expanding the question" />`}</p>
     ${expansion.error && html`<${ErrorBox} error=${expansion.error} />`}
     <div class="columns">
       <${Run} ready=${ready} create=${create} busy=${expansion.busy} />

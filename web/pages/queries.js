@@ -1,9 +1,9 @@
 // /rag: all questions, where each stands, and the next step of each (S0-01).
 
 import { address, get } from "../api.js";
-import { Button, Empty, ErrorBox, Fell, Loading, many, Page, Time, useAction, useLoad } from "../components.js";
+import { Button, Empty, ErrorBox, Fell, Loading, many, Page, Time, useAction, useLoad, Waiting } from "../components.js";
 import { html, useState } from "../html.js";
-import { BUTTONS, Status, take } from "../steps.js";
+import { BUTTONS, DOING, Status, take } from "../steps.js";
 
 const SHOWN = 50;
 
@@ -30,15 +30,16 @@ function Listed({ list, first }) {
   };
   if (!queries.length && first) return html`<${Nothing} />`;
   return html`<div class="stack">
-    <div role="status" class="said">${said && html`<p><b>#${said.id}</b> ${said.message}</p><${Fell} ...${said} />`}</div>
+    <div role="status" class="said kept">${step.busy ? html`<${Waiting} what=${DOING[step.busy.split(" ")[0]]} />` : said && html`<p><b>#${said.id}</b> ${said.message}</p><${Fell} ...${said} />`}</div>
     ${step.error && html`<${ErrorBox} error=${step.error} />`}
     <div class="card table cards"><table>
       <caption class="visually-hidden">Questions, the newest first</caption>
-      <thead><tr><th>No.</th><th>Question</th><th>Where it stands</th><th>Next</th><th class="numeric">Results</th></tr></thead>
+      <thead><tr><th class="numeric">No.</th><th>Question</th><th>Where it stands</th><th>Next</th><th class="numeric">Results</th></tr></thead>
       <tbody>${queries.map((one) => html`<${Row} key=${one.id} query=${one} busy=${step.busy} advance=${advance} />`)}</tbody>
     </table></div>
     <div class="between">
       <p class="hint">${many(total, "question")}${queries.length < total && `, ${queries.length} shown`}</p>
+      ${!first && html`<a class="button quiet" href=${address("/rag")}>Newest</a>`}
       ${queries.length === SHOWN && html`<a class="button quiet" href=${address("/rag", { before: queries.at(-1).id })}>Older</a>`}
     </div>
   </div>`;
@@ -46,7 +47,7 @@ function Listed({ list, first }) {
 
 function Row({ query, busy, advance }) {
   return html`<tr>
-    <td class="muted">${query.id}</td>
+    <td class="muted numeric">${query.id}</td>
     <th scope="row">
       <a class="question" href=${address(`/rag/${query.id}`)}>${query.original_query}</a>
       <p class="hint">${query.intent && html`${query.intent.toLowerCase()} · `}${query.origin !== "workbench" && html`${query.origin} · `}<${Time} at=${query.created_at} /></p>

@@ -1,11 +1,11 @@
 // /rag/{id}: a question, step by step (S0-03, S0-08).
 
 import { address, get, send } from "../api.js";
-import { Button, Copy, ErrorBox, Fell, Field, Loading, many, Page, Timings, useAction, useLoad } from "../components.js";
+import { Button, Copy, ErrorBox, Fell, Field, Loading, many, Page, Timings, useAction, useLoad, Waiting } from "../components.js";
 import { Candidates, Groups } from "../evidence.js";
-import { html, useEffect, useState } from "../html.js";
+import { html, useState } from "../html.js";
 import { Expanded } from "../editing.js";
-import { Account, BUTTONS, Status, take, timesOf } from "../steps.js";
+import { Account, BUTTONS, DOING, Status, take, timesOf } from "../steps.js";
 import { Answers } from "../answers.js";
 
 export default function QueryPage({ params: { id } }) {
@@ -22,15 +22,15 @@ export default function QueryPage({ params: { id } }) {
 
 function Steps({ query, reload, replace }) {
   const step = useAction();
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useState({});
   const advance = async (name) => {
     const reply = await step.act(name, () => take(name, query.id));
-    setSaid(reply?.message ?? "");
+    setSaid({ [name]: reply?.message });
     await reload();
   };
-  const of = (name) => ({ name, query, advance, busy: step.busy, error: step.error, failed: step.failed });
+  const of = (name) => ({ name, query, advance, said: said[name], busy: step.busy, error: step.failed === name ? step.error : null });
   return html`<div class="stack">
-    <div class="between"><${Status} query=${query} /><p role="status" class="hint">${said}</p></div>
+    <div><${Status} query=${query} /></div>
     <${Timings} timings=${timesOf(query.steps)} label="All steps" />
     <ol class="stepper">
       <${Step} number=${1} title="Expand" done=${true} step=${query.steps.expand}><${Expanded} query=${query} replace=${replace} reload=${reload} /><//>
@@ -64,12 +64,16 @@ function Step({ number, title, done, next = false, step, button, text, children 
 }
 
 /** A step that a button takes. One that is done can be taken again; one whose turn has not come cannot be taken. */
-function Taken({ number, name, query, done, advance, busy, error, failed, text, children }) {
+function Taken({ number, name, query, done, advance, said, busy, error, text, children }) {
   const next = query.next_step === name;
   const button = html`<${Button} kind=${next ? "primary" : ""} busy=${busy === name} disabled=${busy !== null || !(next || done)}
     onClick=${() => advance(name)}>${done ? `${BUTTONS[name]} again` : BUTTONS[name]}<//>`;
-  return html`<${Step} number=${number} title=${BUTTONS[name]} done=${done} next=${next} step=${query.steps[name]} button=${button} text=${text}>
-    ${error && failed === name && html`<${ErrorBox} error=${error} />`}
+  const step = query.steps[name];
+  const failure = !error && step?.came_out.error;
+  return html`<${Step} number=${number} title=${BUTTONS[name]} done=${done} next=${next} step=${step} button=${button} text=${text}>
+    <p role="status" class="said hint">${busy === name ? html`<${Waiting} what=${DOING[name]} before=${step?.ms} />` : said}</p>
+    ${error && html`<${ErrorBox} error=${error} />`}
+    ${failure && html`<p class="note">The last try failed: ${failure.message}</p>`}
     ${done && children}
   <//>`;
 }
@@ -85,14 +89,14 @@ function Augment({ query, reload }) {
     ${ready && html`
       <div class="between">
         <${Field} label="Contexts in the prompt" hint="${many(query.available_context_count, "context")} available">${(its) => html`
-          <input ...${its} class="number" type="number" min="1" max=${TOP_N_MOST} value=${topN}
+          <input ...${its} class="number" type="number" min="1" max=${TOP_N_MOST} defaultValue=${TOP_N}
             onInput=${(event) => event.target.validity.valid && event.target.value && setTopN(Number(event.target.value))} />`}<//>
       </div>
       <${Prompt} query=${query} topN=${topN} />
       <${Answering} query=${query} topN=${topN} reload=${reload} />`}`;
 }
 
-/** The whole prompt, asked for anew when what it is made of changes. */
+/** The whole prompt, asked for anew when what it is made of changes; folded once there is an answer. */
 function Prompt({ query, topN }) {
   const prompt = useLoad(() => get(`rag/queries/${query.id}/augment/prompt`, { top_n: topN }), [query.id, query.version, topN]);
   if (prompt.error) return html`<${ErrorBox} error=${prompt.error} retry=${prompt.reload} />`;
@@ -100,10 +104,19 @@ function Prompt({ query, topN }) {
   return html`<div class="stack tight">
     <div class="between"><h3>The prompt that is sent <span class="muted">· ${many(prompt.data.context_count, "context")}</span></h3>
       <${Copy} text=${prompt.data.prompt}>Copy prompt<//></div>
-    <pre tabindex="0" aria-label="Augmented prompt" aria-busy=${prompt.loading}>${prompt.data.prompt}</pre>
-    <${Fell} ...${prompt.data} />
+    <details open=${query.results_count === 0}><summary>${prompt.data.prompt.length.toLocaleString()} characters</summary>
+      <pre tabindex="0" aria-label="Augmented prompt" aria-busy=${prompt.loading}>${prompt.data.prompt}</pre></details>
+    <${Fell} degraded=${prompt.data.degraded} warnings=${unsaid(prompt.data.warnings, query.steps.augment)} />
   </div>`;
 }
+
+/** Those that the account of the last answer does not say already. */
+function unsaid(warnings, step) {
+  const said = (step?.warnings ?? []).map(({ message }) => message);
+  return warnings.filter(({ message }) => !said.includes(message));
+}
+
+const ANSWERING = { run: "Answering, then checking each sentence", paste: "Checking each sentence" };
 
 function Answering({ query, topN, reload }) {
   const answer = useAction();
@@ -130,6 +143,7 @@ function Answering({ query, topN, reload }) {
           onClick=${() => save("paste", "manual", { response_text: pasted })}>Save response<//></div>
       </div>
     </div>
+    <p role="status" class="said hint">${answer.busy && html`<${Waiting} what=${ANSWERING[answer.busy]} before=${answer.busy === "run" && query.steps.augment?.ms} />`}</p>
     ${answer.error && html`<${ErrorBox} error=${answer.error} />`}
     <${Answers} query=${query} />`;
 }

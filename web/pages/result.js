@@ -7,12 +7,14 @@ import { html } from "../html.js";
 import { Account, Facts } from "../steps.js";
 
 export default function ResultPage({ params: { id, resultId } }) {
-  const loaded = useLoad(() => get(`rag/queries/${id}/results/${resultId}`));
+  const paths = [`rag/queries/${id}/results/${resultId}`, `rag/queries/${id}`];
+  const loaded = useLoad(() => Promise.all(paths.map((path) => get(path))));
+  const [result, question] = loaded.data ?? [];
   const trail = [[address("/rag"), "Questions"], [address(`/rag/${id}`), `Question ${id}`], [address(`/rag/${id}/results`), "Results"]];
-  return html`<${Page} title="Result ${resultId}" trail=${trail}>
+  return html`<${Page} title="Result ${resultId}" trail=${trail} lead=${question?.original_query}>
     ${loaded.error && html`<${ErrorBox} error=${loaded.error} retry=${loaded.reload} />`}
     ${loaded.loading && !loaded.data && html`<${Loading} what="Loading the result" />`}
-    ${loaded.data && html`<${Shown} result=${loaded.data} />`}
+    ${result && html`<${Shown} result=${result} />`}
   <//>`;
 }
 

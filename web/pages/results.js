@@ -6,13 +6,15 @@ import { Empty, ErrorBox, Loading, many, Page, useLoad } from "../components.js"
 import { html } from "../html.js";
 
 export default function ResultsPage({ params: { id } }) {
-  const loaded = useLoad(() => get(`rag/queries/${id}/results`));
+  const paths = [`rag/queries/${id}/results`, `rag/queries/${id}`];
+  const loaded = useLoad(() => Promise.all(paths.map((path) => get(path))));
+  const [found, asked] = loaded.data ?? [];
   const question = address(`/rag/${id}`);
   const trail = [[address("/rag"), "Questions"], [question, `Question ${id}`]];
-  return html`<${Page} title="Results" trail=${trail} lead=${loaded.data && many(loaded.data.total, "answer")}>
+  return html`<${Page} title="Results" trail=${trail} lead=${asked && `${asked.original_query} · ${many(found.total, "answer")}`}>
     ${loaded.error && html`<${ErrorBox} error=${loaded.error} retry=${loaded.reload} />`}
     ${loaded.loading && !loaded.data && html`<${Loading} what="Loading the results" />`}
-    ${loaded.data && html`<${Listed} id=${id} results=${loaded.data.results} question=${question} />`}
+    ${found && html`<${Listed} id=${id} results=${found.results} question=${question} />`}
   <//>`;
 }
 

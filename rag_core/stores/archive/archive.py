@@ -26,7 +26,8 @@ LISTED = select(*(column for column in QUERIES.c if column.name not in HEAVY), *
 WHOLE = select(QUERIES, COUNT)
 RESULT = select(RESULTS).join(QUERIES)
 FORGOTTEN: dict[str, Any] = {  # of a question that quotes what was purged; whoever still holds it cannot bring it back
-    **dict.fromkeys((*CONTEXTS, "hyde_answer", "embedding_hyde")),
+    **dict.fromkeys((*CONTEXTS, "expanded_queries", "embeddings_mqe", "hyde_answer", "embedding_hyde")),
+    **dict.fromkeys(("intent", "entities")),  # of a model, too, that had read it
     "steps": {},
     "version": QUERIES.c.version + 1,
 }
@@ -167,7 +168,7 @@ def _said(row: Mapping[Any, Any]) -> dict[str, Any]:
 def _added(db: Connection, query: SavedQuery) -> SavedQuery:
     values = {column.name: getattr(query, column.name) for column in QUERIES.c if column.name != "id"}
     kept = replace(query, id=db.execute(insert(QUERIES).values(values).returning(QUERIES.c.id)).scalar_one())
-    _note_quoted(db, kept.id, kept)
+    _note_quoted(db, kept)
     return kept
 
 
@@ -175,7 +176,7 @@ def _changed(db: Connection, query: SavedQuery, scope: Scope) -> None:
     this = _this(query.id, scope)
     values = {column.name: getattr(query, column.name) for column in QUERIES.c if column.name not in OWN}
     if db.execute(update(QUERIES).where(this, QUERIES.c.version == query.version - 1).values(values)).rowcount:
-        _note_quoted(db, query.id, query)
+        _note_quoted(db, query)
     elif db.execute(select(QUERIES.c.id).where(this)).first():
         raise Conflict(f"question {query.id} was changed meanwhile: read it again", code="query_changed")
     else:
@@ -183,14 +184,16 @@ def _changed(db: Connection, query: SavedQuery, scope: Scope) -> None:
 
 
 def _result_added(db: Connection, result: SavedResult, scope: Scope) -> SavedResult:
-    if not db.execute(
-        select(QUERIES.c.id).where(_this(result.query_id, scope)).with_for_update(read=True, key_share=True)
-    ).first():
+    """The lock keeps a purge out until the end: one that was before has taken the question's quotes back."""
+    if not db.execute(select(QUERIES.c.id).where(_this(result.query_id, scope)).with_for_update(read=True)).first():
         raise _no_query()
+    quotes = select(QUOTED.c.document_id).where(QUOTED.c.query_id == result.query_id)
+    if not {*_quoted(asdict(result))} <= {*db.scalars(quotes)}:
+        raise Conflict(
+            "a document that was read for the response is none of the question's by now", code="query_changed"
+        )
     values = {column.name: getattr(result, column.name) for column in RESULTS.c if column.name != "id"}
-    kept = replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
-    _note_quoted(db, kept.query_id, kept)
-    return kept
+    return replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
 
 
 def _no_query() -> NotFound:
@@ -208,9 +211,9 @@ def _put(db: Connection, table: Table, key: Mapping[str, Any], values: Mapping[s
     db.execute(row.on_conflict_do_update(index_elements=list(key), set_=changed))
 
 
-def _note_quoted(db: Connection, query_id: int, holder: SavedQuery | SavedResult) -> None:
+def _note_quoted(db: Connection, query: SavedQuery) -> None:
     """So that a purge finds the question, also after it was changed and quotes another."""
-    rows = [{"query_id": query_id, "document_id": id} for id in {*_quoted(asdict(holder))}]
+    rows = [{"query_id": query.id, "document_id": id} for id in {*_quoted(asdict(query))}]
     if rows:
         db.execute(_insert(db, QUOTED).on_conflict_do_nothing(), rows)
 

@@ -3,11 +3,11 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, inspect, select
 from sqlalchemy.exc import DataError, StatementError
@@ -16,6 +16,9 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 from rag_core import side_files
 from rag_core.errors import InvalidRequest, RagError, StorageFull, Unavailable
 from rag_core.stores.archive.tables import REVISION, VERSIONS
+
+if TYPE_CHECKING:
+    from rag_core.stores.postgres.address import Address, Credential
 
 T = TypeVar("T")
 
@@ -36,11 +39,16 @@ SQLITE = (
 class Database:
     """PostgreSQL at a URL, SQLite in the file `where`, or in memory when there is none.
 
-    SQLite has one connection, which one thread at a time uses.
+    SQLite has one connection, which one thread at a time uses. A server that wants a token for a password is given one
+    as the store's is; `credential` is whose. Raises Misconfigured for a URL that cannot be used.
     """
 
-    def __init__(self, where: Path | str | None, *, busy_s: float = BUSY_S) -> None:
+    def __init__(
+        self, where: Path | str | None, *, busy_s: float = BUSY_S, credential: "Credential | None" = None
+    ) -> None:
         self._where, self._busy_s = where, busy_s
+        self._address = _address(where, credential) if isinstance(where, str) else None
+        self._who: Mapping[str, Any] = {}  # of the next connection
         self._opening = threading.Lock()
         self._turn = nullcontext() if isinstance(where, str) else threading.Lock()
         self._engine: Engine | None = None
@@ -50,14 +58,22 @@ class Database:
         return "PostgreSQL" if isinstance(self._where, str) else "SQLite"
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        return await asyncio.to_thread(self._done, work, "begin")
+        return await self._off_the_loop(work, "begin")
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """All or nothing, and durable on return."""
-        return await asyncio.to_thread(self._done, work, "begin immediate")
+        return await self._off_the_loop(work, "begin immediate")
 
     async def close(self) -> None:
         await asyncio.to_thread(self._closed)
+        if self._address:
+            await self._address.close()
+
+    async def _off_the_loop(self, work: Callable[[Connection], T], begin: str) -> T:
+        """The token is had before, on the loop to which the credential belongs, which remembers it."""
+        if self._address:
+            self._who = await self._address.parameters()
+        return await asyncio.to_thread(self._done, work, begin)
 
     def _closed(self) -> None:
         with self._opening, self._turn:
@@ -78,7 +94,8 @@ class Database:
             return self._engine
 
     def _made(self) -> Engine:
-        engine = _postgres(self._where) if isinstance(self._where, str) else _sqlite(self._where, self._busy_s)
+        local = self._where if not isinstance(self._where, str) else None
+        engine = _postgres(lambda: self._who) if self._address else _sqlite(local, self._busy_s)
         with ExitStack() as unless_ready:
             unless_ready.callback(engine.dispose)
             _upgrade(engine)
@@ -86,17 +103,21 @@ class Database:
         return engine
 
 
-def _postgres(url: str) -> Engine:
-    """libpq reads the address itself, as the store's: what it means here, it means there."""
+def _address(url: str, credential: "Credential | None") -> "Address":
+    from rag_core.stores.postgres.address import Address
+
+    return Address(url, credential, setting="ARCHIVE_URL")
+
+
+def _postgres(who: Callable[[], Mapping[str, Any]]) -> Engine:
     import psycopg
 
-    connect = partial(
-        psycopg.connect,
-        url,
-        connect_timeout=CONNECT_S,
-        tcp_user_timeout=SILENT_S * 1000,
-        prepare_threshold=None,  # the poolers that may stand between do not all keep what is prepared
-    )
+    how = {"connect_timeout": CONNECT_S, "tcp_user_timeout": SILENT_S * 1000}
+
+    def connect() -> "psycopg.Connection[Any]":
+        # nothing prepared: the poolers that may stand between do not all keep it for us
+        return psycopg.connect(prepare_threshold=None, **{**how, **who()})
+
     pool = {"pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECT_S, "pool_pre_ping": True}
     return create_engine("postgresql+psycopg://", creator=connect, **pool)
 
@@ -139,12 +160,12 @@ def _told() -> Iterator[None]:
 
 
 def _meaning(failure: Exception, cause: Any) -> RagError:
+    if isinstance(cause, RagError):
+        return cause
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == DISK_FULL:
         return StorageFull("the disk is full: the archive keeps nothing new")
     if isinstance(failure, DataError) or isinstance(cause, UnicodeEncodeError):
-        return InvalidRequest(
-            "text", "must be valid Unicode without NUL, an intent at most 50 characters, numbers finite"
-        )
+        return InvalidRequest("text", "must be valid Unicode without NUL, and numbers must be finite")
     if isinstance(cause, sqlite3.Error):
         return _unavailable(str(cause))
     if isinstance(cause, OSError):

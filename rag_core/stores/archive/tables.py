@@ -24,6 +24,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from rag_core.errors import InvalidRequest
+
 METADATA = MetaData()
 REVISION = "0001"  # the newest of migrations/versions
 VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32)))
@@ -40,6 +42,19 @@ class Moment(TypeDecorator[str]):
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> str | None:
         return None if value is None else value.replace(tzinfo=UTC).isoformat(timespec="microseconds")
+
+
+class Word(TypeDecorator[str]):
+    """A text of at most as many characters, also where the database would take more."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        most: Any = self.impl_instance
+        if value is not None and len(value) > most.length:
+            raise InvalidRequest("intent", f"must have at most {most.length} characters")
+        return value
 
 
 class Sequence_(TypeDecorator[tuple[Any, ...]]):
@@ -67,7 +82,7 @@ QUERIES = Table(
     Column("workflow_id", Text, nullable=False),
     Column("user_id", Text),
     Column("original_query", Text, nullable=False),
-    Column("intent", String(50), index=True),
+    Column("intent", Word(50), index=True),
     Column("vector_status", String(10), nullable=False, index=True),
     Column("origin", Text, nullable=False),
     Column("version", Integer, nullable=False),

@@ -69,12 +69,27 @@ def visible(workflow: int, scope: Scope) -> Condition:
 
 def passing(workflow: int, scope: Scope, filters: Sequence[Filter]) -> Condition:
     """Which rows the scope sees that also pass every filter."""
-    where = visible(workflow, scope)
+    return _also_bearing(visible(workflow, scope), workflow, filters)
+
+
+def bearing(workflow: int, filters: Sequence[Filter]) -> Condition:
+    """Which facts the first filter admits, of rows that pass the others too; a row may have several.
+
+    Reads the index of facts and no chunk: at 2,000 of 100,000 that is most of the time of a filtered question.
+    """
+    return _also_bearing(_borne(workflow, filters[0]), workflow, filters[1:])
+
+
+def _also_bearing(where: Condition, workflow: int, filters: Sequence[Filter]) -> Condition:
     for condition in filters:
-        test = _test(condition)
-        borne = f"row in (select row from facts where workflow = ? and field = ? and {test.sql})"
-        where = where.also(borne, (workflow, condition.field, *test.values))
+        borne = _borne(workflow, condition)
+        where = where.also(f"row in (select row from facts where {borne.sql})", borne.values)
     return where
+
+
+def _borne(workflow: int, condition: Filter) -> Condition:
+    test = _test(condition)
+    return Condition(f"workflow = ? and field = ? and {test.sql}", (workflow, condition.field, *test.values))
 
 
 def marks(db: apsw.Connection, workflow: int, filters: Sequence[Filter]) -> list[list[str]]:

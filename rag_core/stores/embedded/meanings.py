@@ -2,8 +2,9 @@
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import apsw
 import numpy as np
@@ -15,6 +16,7 @@ from rag_core.stores.embedded.records import Workflow
 
 GATHER_BELOW = 0.2  # of all rows: picking out more than this costs more than scoring all (ENGINES 2)
 SLACK = 1e-4  # more than float32 can be off in a product of unit vectors; those this near are scored again in float64
+PART = 4096  # vectors read at a time
 DECIMALS = 6  # what float32 carries: equals score equally, wherever they lie in the matrix
 
 Scored = tuple[int, float]
@@ -40,7 +42,13 @@ class View:
         return np.flatnonzero(self.live & np.isin(self.versions, versions))
 
     def of_rows(self, rows: Sequence[int]) -> Integers:
-        return np.flatnonzero(self.live & np.isin(self.rows, rows))
+        """Rows only ever grow, so theirs are in order: each is sought, where comparing all would look at every one."""
+        wanted = np.unique(np.asarray(rows, dtype=np.int64))
+        places = np.searchsorted(self.rows, wanted)
+        held = places < len(self.rows)
+        places, wanted = places[held], wanted[held]
+        found: Integers = places[(self.rows[places] == wanted) & self.live[places]]
+        return found
 
     def nearest(self, probes: Sequence[Sequence[float]], among: Integers | None, depth: int) -> list[list[Scored]]:
         """For each probe the rows by cosine: the best `depth` of all or of `among`, and those that equal the last."""
@@ -82,25 +90,33 @@ class Meanings:
 
 
 def _advanced(view: View, db: apsw.Connection, workflow: Workflow) -> View:
-    gone = records.gone(db, workflow, view.seq)
-    fresh = records.fresh_vectors(db, workflow, view.seq)
+    since = view.seq
+    gone = records.gone(db, workflow, since)
     view = replace(view, seq=workflow.seq, live=view.live & ~np.isin(view.versions, gone))
-    if not fresh:
+    count = records.fresh_count(db, workflow, since)
+    if not count:
         return view
-    rows, versions, blobs = zip(*fresh, strict=True)
-    vectors = np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(rows), -1)
-    return _appended(_with_room(view, *vectors.shape), rows, versions, _unit(vectors))
+    fresh = records.fresh_vectors(db, workflow, since)
+    return _appended(_with_room(view, count, records.space(db).dimensions), fresh)
 
 
-def _appended(view: View, rows: Sequence[int], versions: Sequence[int], vectors: Floats) -> View:
-    held = len(view.rows)
-    view.buffer[held : held + len(vectors)] = vectors  # behind what any earlier view shows
+def _appended(view: View, fresh: Iterator[tuple[int, int, bytes]]) -> View:
+    """Read in parts, each straight into its place: a copy of all of them would stay with the process."""
+    held = end = len(view.rows)
+    rows, versions = [view.rows], [view.versions]
+    while part := list(islice(fresh, PART)):
+        numbers, states, blobs = zip(*part, strict=True)
+        vectors = np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(part), -1)
+        view.buffer[end : end + len(part)] = _unit(vectors)  # behind what any earlier view shows
+        end += len(part)
+        rows.append(np.array(numbers, dtype=np.int64))
+        versions.append(np.array(states, dtype=np.int64))
     return replace(
         view,
-        rows=np.concatenate([view.rows, np.array(rows, dtype=np.int64)]),
-        versions=np.concatenate([view.versions, np.array(versions, dtype=np.int64)]),
-        live=np.concatenate([view.live, np.ones(len(rows), dtype=bool)]),
-        vectors=view.buffer[: held + len(vectors)],
+        rows=np.concatenate(rows),
+        versions=np.concatenate(versions),
+        live=np.concatenate([view.live, np.ones(end - held, dtype=bool)]),
+        vectors=view.buffer[:end],
     )
 
 

@@ -162,13 +162,21 @@ def gone(db: apsw.Connection, workflow: Workflow, since: int) -> list[int]:
     return [version for (version,) in db.execute(sql, (workflow.id, since))]
 
 
-def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> list[tuple[int, int, bytes]]:
-    """Row, version and vector of what came after `since`, in order."""
-    sql = (
-        "select v.row, c.version, v.vector from documents d join chunks c on c.version = d.version "
-        "join vectors v on v.row = c.row where d.workflow = ? and d.seq > ? order by v.row"
-    )
-    return [(row, version, vector) for row, version, vector in db.execute(sql, (workflow.id, since))]
+def fresh_count(db: apsw.Connection, workflow: Workflow, since: int) -> int:
+    """The chunks that came after `since`; not all of them need have a vector."""
+    sql = "select total(chunks) from documents where workflow = ? and seq > ?"
+    return int(db.execute(sql, (workflow.id, since)).get)
+
+
+def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[tuple[int, int, bytes]]:
+    """Row, version and vector of what came after `since`, in order of rows.
+
+    Documents are read one by one, so that vectors need not be sorted: a later version has the later rows.
+    """
+    came = "select version from documents where workflow = ? and seq > ? order by version"
+    of_one = "select row, version, vector from chunks join vectors using (row) where version = ? order by row"
+    for (version,) in list(db.execute(came, (workflow.id, since))):
+        yield from db.execute(of_one, (version,))
 
 
 def vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:

@@ -18,7 +18,7 @@ from rag_core.rankings import best_first, reciprocal_rank
 from rag_core.stores.access import reads_as
 from rag_core.stores.embedded import records, words
 from rag_core.stores.embedded.analysis import ANALYSIS_VERSION
-from rag_core.stores.embedded.filters import mark, marks, passing, visible
+from rag_core.stores.embedded.filters import bearing, mark, marks, visible
 from rag_core.stores.embedded.meanings import Integers, Meanings
 from rag_core.stores.embedded.meanings import View as Matrix
 from rag_core.stores.embedded.records import Workflow
@@ -202,8 +202,10 @@ def _admitted(sight: Sight, view: Matrix) -> Integers | None:
     """The places in the matrix that may be ranked; None for all."""
     if not sight.filters:
         return None if sight.versions is None else view.of_versions(sight.versions)
-    where = passing(sight.workflow.id, sight.scope, sight.filters)
-    rows = sight.db.execute(f"select row from chunks where {where.sql}", where.values)
+    where = bearing(sight.workflow.id, sight.filters)
+    if sight.versions is not None:
+        where = where.also(*visible(sight.workflow.id, sight.scope))
+    rows = sight.db.execute(f"select row from facts where {where.sql}", where.values)
     return view.of_rows([row for (row,) in rows])
 
 

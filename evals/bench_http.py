@@ -1,0 +1,158 @@
+"""Questions a second and their slowest, through the local emulator, beside an empty function of the same host.
+
+python -m evals.bench_http [--rounds 5] [--requests 100] [--clients 4]
+
+The function and the questions are asked in turns, without a ranker: with one they take as long as it does
+(docs/evaluation.md).
+"""
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import azure.functions as func
+
+import function_app
+from evals.bench_store import SEED, definitions
+from local_emulator.host import running
+from rag_core import bootstrap
+from rag_core.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS, CODES_EACH, PARAGRAPH = 20, 200, 10
+WORDS = 5  # of a question
+
+KINDS: Mapping[str, Mapping[str, Any] | None] = {
+    "an empty function": None,
+    "consult_rag, keyword": {"preset": "pages", "search_type": "keyword"},  # a preset of no ranker and no captions
+    "consult_rag, hybrid": {"preset": "pages", "search_type": "hybrid"},
+}
+
+
+@dataclass
+class Taken:
+    """Seconds of each request, and of all of them with several clients at a time."""
+
+    each: list[float] = field(default_factory=list)
+    all: float = 0.0
+
+    def per_second(self) -> float:
+        return len(self.each) / self.all
+
+    def ms(self, percent: int) -> float:
+        return statistics.quantiles(self.each, n=100)[percent - 1] * 1000
+
+
+def serve(folder: Path) -> None:
+    """Our app and the empty function, until the input ends."""
+    settings = Settings(data_dir=folder)
+    kit = bootstrap.build(settings)
+    app = function_app.build(lambda: settings, lambda: kit)
+
+    @app.route("api/empty", methods=["POST"], auth_level=func.AuthLevel.ANONYMOUS)
+    async def empty(req: func.HttpRequest) -> func.HttpResponse:
+        return func.HttpResponse(req.get_body(), mimetype="application/json")
+
+    with running(app, at_end=kit.close) as url:
+        print(url, flush=True)
+        sys.stdin.read()
+
+
+def post(address: str, function: str, body: Mapping[str, Any]) -> float:
+    """Seconds until the reply was read. Raises RuntimeError when it is a refusal."""
+    began = time.perf_counter()
+    connection = HTTPConnection(address, timeout=60)
+    connection.request("POST", f"/api/{function}", json.dumps(body), {"content-type": "application/json"})
+    reply = connection.getresponse()
+    said = reply.read()
+    connection.close()
+    if reply.status != 200:
+        raise RuntimeError(f"{function} answered {reply.status}: {said!r}")
+    return time.perf_counter() - began
+
+
+def fill(address: str, known: Sequence[str]) -> None:
+    for first in range(0, DOCUMENTS * CODES_EACH, CODES_EACH):
+        places = range(first, first + CODES_EACH, PARAGRAPH)
+        paragraphs = ["; ".join(known[place : place + PARAGRAPH]) + "." for place in places]
+        post(address, "index_document", {"content": "\n\n".join(paragraphs), "document_id": f"codes-{first}"})
+
+
+def ask(address: str, numbers: Mapping[str, Any] | None, words: str) -> float:
+    if numbers is None:
+        return post(address, "empty", {"query": words})
+    return post(address, "consult_rag", {"query": words, "top_k": 5, **numbers})
+
+
+def measured(address: str, asked: Sequence[str], rounds: int, clients: int) -> dict[str, Taken]:
+    """Every kind's questions in turn; the first few of each only load what the first one loads."""
+    taken = {kind: Taken() for kind in KINDS}
+    for numbers in KINDS.values():
+        for words in asked[:3]:
+            ask(address, numbers, words)
+    each = len(asked) // rounds
+    with ThreadPoolExecutor(clients) as pool:
+        for first in range(0, rounds * each, each):
+            for kind, numbers in KINDS.items():
+                began = time.perf_counter()
+                taken[kind].each += pool.map(partial(ask, address, numbers), asked[first : first + each])
+                taken[kind].all += time.perf_counter() - began
+    return taken
+
+
+def table(taken: Mapping[str, Taken]) -> str:
+    """Requests a second and milliseconds; each ratio is to the empty function."""
+    base = next(iter(taken.values()))
+    lines = ["| | requests/s | of the empty | p50 ms | p99 ms | times the empty's p99 |", "|---|---|---|---|---|---|"]
+    for kind, one in taken.items():
+        share, slower = one.per_second() / base.per_second(), one.ms(99) / base.ms(99)
+        lines.append(
+            f"| {kind} | {one.per_second():.0f} | {share:.2f} | {one.ms(50):.1f} | {one.ms(99):.1f} | {slower:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def bench(rounds: int, requests: int, clients: int) -> None:
+    draw = random.Random(SEED)
+    known = definitions()
+    asked = [" ".join(draw.choice(known).split()[:WORDS]) for _ in range(rounds * requests)]
+    with tempfile.TemporaryDirectory() as folder:
+        command = (sys.executable, "-m", "evals.bench_http", "--serve", folder)
+        with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            assert server.stdout
+            address = server.stdout.readline().strip().removeprefix("http://")
+            fill(address, known)
+            taken = measured(address, asked, rounds, clients)
+            assert server.stdin
+            server.stdin.close()
+    print(f"{rounds * requests} questions, {clients} at a time, load {os.getloadavg()[0]:.1f}\n\n{table(taken)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--requests", type=int, default=100, help="of each kind in a round")
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--serve", type=Path, metavar="FOLDER", help="only serve")
+    given = parser.parse_args()
+    if given.serve:
+        serve(given.serve)
+    else:
+        bench(given.rounds, given.requests, given.clients)
+
+
+if __name__ == "__main__":
+    main()

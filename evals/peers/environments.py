@@ -1,0 +1,28 @@
+"""Where a peer runs: an environment of its own in .cache/bench, made by its pinned requirements when they change."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+
+
+def python(name: str) -> Path:
+    """The interpreter of a peer's environment, which is made if it is not there as its requirements are now."""
+    folder, wanted = ROOT / ".cache" / "bench" / name, HERE / f"{name}.txt"
+    if not is_made(name):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        install = ["pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "-r", str(wanted)]
+        subprocess.run([str(interpreter(name)), "-m", *install], check=True)
+        (folder / "made").write_text(wanted.read_text())
+    return interpreter(name)
+
+
+def is_made(name: str) -> bool:
+    stamp = ROOT / ".cache" / "bench" / name / "made"
+    return stamp.is_file() and stamp.read_text() == (HERE / f"{name}.txt").read_text()
+
+
+def interpreter(name: str) -> Path:
+    return ROOT / ".cache" / "bench" / name / "bin" / "python"

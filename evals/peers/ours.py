@@ -1,0 +1,57 @@
+"""Any store behind our port: python -m evals.peers.ours FOLDER, or the address of an empty PostgreSQL database."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from evals.peers.speech import TOP, Floats, Row, serve
+from rag_core.model import Chunk, Document, Filter, Scope
+from rag_core.ports import ChunkStore, Probe
+
+SCOPE = Scope("bench")
+
+
+class Ours:
+    def __init__(self, store: ChunkStore) -> None:
+        self._store, self._runner = store, asyncio.Runner()
+
+    def build(self, rows: Sequence[Row]) -> None:
+        for _, part in groupby(rows, lambda row: row.document):
+            self.replace(list(part))
+
+    def open(self) -> None:
+        """Nothing: it is opened by the first question."""
+
+    def ask(self, words: str, vector: Floats, group: int | None) -> list[tuple[str, str]]:
+        filters = [] if group is None else [Filter("metadata.group", "eq", group)]
+        probe = Probe("q", words, vector.tolist())
+        (ranking,) = self._runner.run(self._store.search([probe], SCOPE, limit=TOP, filters=filters))
+        return [(hit.chunk.id, hit.chunk.content) for hit in ranking]
+
+    def replace(self, rows: Sequence[Row]) -> None:
+        title = rows[0].document
+        document = Document(title, SCOPE.workflow_id, "", title, title, "bench")
+        chunks = [
+            Chunk(row.id, title, int(row.id), row.text, "", title, row.id, metadata={"group": row.group})
+            for row in rows
+        ]
+        vectors = [row.vector.tolist() for row in rows]
+        self._runner.run(self._store.replace_document(document, chunks, vectors, SCOPE, space="bench"))
+
+
+def store(where: str) -> ChunkStore:
+    if "://" not in where:
+        from rag_core.stores.embedded import EmbeddedStore
+
+        return EmbeddedStore(Path(where))
+    from rag_core.stores.postgres import PostgresStore
+
+    served = PostgresStore(where, dimensions=384)
+    asyncio.run(served.setup())
+    return served
+
+
+if __name__ == "__main__":
+    serve(Ours(store(sys.argv[1])))

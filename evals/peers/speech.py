@@ -1,0 +1,128 @@
+"""How a contestant is spoken to: each line of JSON on its input is one thing to do, each on its output what came of it.
+
+Times are taken in the contestant, around its own calls, so that no reading of JSON counts. This file and the peers run
+in environments that have numpy and the peer, and nothing of ours.
+"""
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+TOP = 20
+GROUPS = 50  # a filter on one of them admits 2 %
+PER_DOCUMENT = 500
+NEVER_S = 5
+SMALL = 5  # chunks of the last document, which is replaced again and again
+
+
+@dataclass(frozen=True)
+class Row:
+    """One chunk with its unit vector."""
+
+    id: str
+    document: str
+    group: int
+    text: str
+    vector: Floats
+
+
+class Engine(Protocol):
+    """What a contestant does, each as its manual tells its users to."""
+
+    def build(self, rows: Sequence[Row]) -> None:
+        """Store all of it, on disk, with the indexes that its questions want."""
+
+    def open(self) -> None:
+        """Begin with what an earlier process stored."""
+
+    def ask(self, words: str, vector: Floats, group: int | None) -> list[tuple[str, str]]:
+        """Id and text of the best `TOP`, best first: by both legs, or by meaning alone when there are no words."""
+
+    def replace(self, rows: Sequence[Row]) -> None:
+        """Put the rows of one document in the place of those with the same ids."""
+
+
+def saved(folder: Path, texts: Sequence[str], vectors: Floats) -> None:
+    """Put the corpus where every contestant reads it."""
+    (folder / "texts.json").write_text(json.dumps(list(texts)), encoding="utf-8")
+    np.save(folder / "vectors.npy", vectors)
+
+
+def rows(folder: Path) -> list[Row]:
+    texts, vectors = json.loads((folder / "texts.json").read_text(encoding="utf-8")), np.load(folder / "vectors.npy")
+    return [
+        Row(str(i), document(i, len(texts)), i % GROUPS, text, vector)
+        for i, (text, vector) in enumerate(zip(texts, vectors, strict=True))
+    ]
+
+
+def document(i: int, count: int) -> str:
+    return "the small one" if i >= count - SMALL else f"document {i // PER_DOCUMENT}"
+
+
+def serve(engine: Engine) -> None:
+    """Do as the input says until it ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what a library prints is no answer
+    for line in sys.stdin:
+        print(json.dumps(_done(engine, **json.loads(line))), file=answers, flush=True)
+
+
+def _done(engine: Engine, do: str, **given: Any) -> dict[str, Any]:
+    tasks: dict[str, Callable[..., dict[str, Any]]] = {
+        "build": _build,
+        "open": _open,
+        "ask": _ask,
+        "replace": _replace,
+    }
+    return tasks[do](engine, **given)
+
+
+def _build(engine: Engine, data: str, words: str, vector: Sequence[float]) -> dict[str, Any]:
+    """Seconds until the first question was answered."""
+    given = rows(Path(data))
+    began = time.perf_counter()
+    engine.build(given)
+    engine.ask(words, _floats(vector), None)
+    return {"s": time.perf_counter() - began}
+
+
+def _open(engine: Engine, words: str, vector: Sequence[float]) -> dict[str, Any]:
+    engine.open()
+    return {"found": len(engine.ask(words, _floats(vector), None))}
+
+
+def _ask(engine: Engine, words: str, vector: Sequence[float], group: int | None) -> dict[str, Any]:
+    probe = _floats(vector)
+    began = time.perf_counter()
+    found = engine.ask(words, probe, group)
+    return {"ms": (time.perf_counter() - began) * 1000, "ids": [id for id, _ in found]}
+
+
+def _replace(engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Milliseconds from the call until a question for the new word is answered with it; infinite when it never is."""
+    count = int(ids[-1]) + 1
+    new = [
+        Row(id, document(int(id), count), int(id) % GROUPS, f"{word} as part {place} has it", _floats(vector))
+        for place, (id, vector) in enumerate(zip(ids, vectors, strict=True))
+    ]
+    began = time.perf_counter()
+    engine.replace(new)
+    while not any(word in text for _, text in engine.ask(word, new[0].vector, None)):
+        if time.perf_counter() - began > NEVER_S:
+            return {"ms": math.inf}
+    return {"ms": (time.perf_counter() - began) * 1000}
+
+
+def _floats(vector: Sequence[float]) -> Floats:
+    return np.asarray(vector, dtype=np.float32)

@@ -1,0 +1,146 @@
+"""The benchmarks measure what they say, on next to nothing."""
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evals import bench_cold_start, bench_http, bench_store
+from evals.bench_store import PEERS, QUESTIONS, REPLACED, Child, Contestant, Data, contestants, life, measure, table
+from evals.peers import environments
+from evals.peers.speech import GROUPS, SMALL, TOP, document, rows, saved
+
+SIZE = 60
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    draw = np.random.default_rng(1)
+    vectors = draw.normal(size=(SIZE + 3, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    texts = [f"part{i} of the gear box number {i % 7}" for i in range(SIZE)]
+    return Data(texts, vectors[:SIZE], ["part3 gear", "part53 number", "box part8"], vectors[SIZE:])
+
+
+@pytest.fixture(autouse=True)
+def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_store, "OPENINGS", 1)
+
+
+def measured(data: Data, one: Contestant, folder: Path) -> Contestant:
+    measure(data, [one], folder)
+    return one
+
+
+def test_a_contestant_is_built_opened_asked_and_changed_in_processes_of_its_own(data: Data, tmp_path: Path) -> None:
+    (ours,) = contestants([], None, tmp_path)
+    measured(data, ours, tmp_path)
+    assert (len(ours.opened), len(ours.hybrid), len(ours.filtered)) == (1, 3, 3)
+    assert ours.overlap == [1.0, 1.0, 1.0]
+    assert len(ours.replaced) == REPLACED
+    assert max(ours.replaced) < math.inf
+    assert ours.built_s > 0
+    assert ours.disk_mb > 0
+    assert ours.memory_mb > 10
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_a_peer_whose_environment_is_there_does_the_same(data: Data, tmp_path: Path, peer: str) -> None:
+    if not environments.is_made(peer):
+        pytest.skip("`make bench` makes it")
+    _, other = contestants([peer], None, tmp_path)
+    measured(data, other, tmp_path)
+    assert other.overlap == [1.0, 1.0, 1.0]
+    assert max(other.replaced) < math.inf
+
+
+def test_questions_are_answered_within_the_group_that_they_name(data: Data, tmp_path: Path) -> None:
+    (ours,) = contestants([], None, tmp_path)
+    saved(tmp_path, data.texts, data.vectors)
+    with Child(ours.command) as child:
+        child.do("build", data=str(tmp_path), **data.question(0))
+        asked: dict[str, Any] = data.question(0)
+        assert set(child.do("ask", group=3, **asked)["ids"]) == {"3", "53"}
+        assert len(child.do("ask", group=None, **asked)["ids"]) == TOP
+
+
+def test_a_process_that_ends_is_told_of_and_not_waited_for() -> None:
+    with Child([sys.executable, "-c", "raise SystemExit(3)"]) as child, pytest.raises(RuntimeError, match="at open"):
+        child.do("open")
+
+
+def test_one_that_is_slow_is_opened_once_and_asked_no_more_when_patience_ends(data: Data) -> None:
+    slow = Contestant("slow", ["no such program"], None, opened=[bench_store.SLOW_S + 1], hybrid=[61_000.0])
+    slow.open(data.question(0))
+    with Child([sys.executable, "-c", ""]) as child:
+        slow.answer(child, data.question(0), set())
+    assert (len(slow.opened), len(slow.hybrid)) == (1, 1)
+
+
+def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: Data, tmp_path: Path) -> None:
+    saved(tmp_path, data.texts, data.vectors)
+    given = rows(tmp_path)
+    assert [row.document for row in given].count(document(SIZE - 1, SIZE)) == SMALL
+    assert 1 / GROUPS == 0.02
+    assert (given[7].text, given[7].group) == (data.texts[7], 7)
+    assert np.array_equal(given[7].vector, data.vectors[7])
+
+
+def test_a_table_compares_times_and_sizes_with_the_first() -> None:
+    first = Contestant("first", [], None, 2.0, 10.0, 100.0, [1.0], [2.0, 2.0], [1.0], [1.0], [1.0], [4.0, 4.0])
+    other = replace(first, name="other", built_s=1.0, memory_mb=250.0, hybrid=[3.0, 3.0])
+    assert "|  | other / first | 0.5x |  | 1.0x | 1.0x |  | 2.5x | 1.0x |" in table(1000, life(1000), [first, other])
+    assert "|  | other / first | 1.5x |" in table(1000, QUESTIONS, [first, other])
+    assert "| 1,000 | first | 2.0 | 500 |" in table(1000, life(1000), [first, other])
+
+
+def test_an_environment_is_made_anew_when_its_requirements_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    assert not environments.is_made("chroma")
+    stamp = tmp_path / ".cache" / "bench" / "chroma" / "made"
+    stamp.parent.mkdir(parents=True)
+    stamp.write_text((environments.HERE / "chroma.txt").read_text())
+    assert environments.is_made("chroma")
+    stamp.write_text("chromadb==0.1\n")
+    assert not environments.is_made("chroma")
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_everything_in_a_peers_environment_is_pinned(peer: str) -> None:
+    lines = (environments.HERE / f"{peer}.txt").read_text().split()
+    assert lines
+    assert all(line.count("==") == 1 for line in lines)
+
+
+def test_questions_over_http_are_compared_with_an_empty_function(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_http, "DOCUMENTS", 1)
+    bench_http.bench(rounds=2, requests=3, clients=2)
+    told = capsys.readouterr().out
+    assert "6 questions, 2 at a time" in told
+    assert all(f"| {kind} | " in told for kind in bench_http.KINDS)
+
+
+def test_a_refusal_over_http_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_http, "DOCUMENTS", 1)
+    monkeypatch.setattr(bench_http, "KINDS", {"refused": {"search_type": "no such"}})
+    with pytest.raises(RuntimeError, match="answered 400"):
+        bench_http.bench(rounds=1, requests=2, clients=1)
+
+
+def test_a_first_answer_is_measured_from_the_start_of_a_process(tmp_path: Path) -> None:
+    """From what an earlier process indexed; a refusal would raise."""
+    ours, folder = bench_cold_start.OURS, str(tmp_path)
+    indexing = bench_cold_start.answer(ours, "index_document", content=bench_cold_start.TEXT, document_id="notes")
+    asking = bench_cold_start.answer(ours, "consult_rag", query="P0700", preset="pages", search_type="keyword")
+    bench_cold_start.cost(indexing, folder)
+    first = bench_cold_start.cost(asking, folder)
+    empty = bench_cold_start.cost(bench_cold_start.answer(bench_cold_start.BARE, "empty"), folder)
+    assert 0 < empty.cpu_s < first.cpu_s

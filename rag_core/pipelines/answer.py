@@ -77,7 +77,7 @@ async def fitting(query: Query, ranked: Ranking, run: Run) -> tuple[Evidence, ..
     given = distinct(ranked)[:limit]
     evidence = await run.step("gather", asyncio.to_thread(gather, query.text, given, limit=limit, tokens=tokens))
     if len(evidence) < len(given) or any(passage.text != passage.hit.chunk.content for passage in evidence):
-        run.warn("context_trimmed", f"cut to {tokens} tokens: {len(evidence)} of {len(given)} passages, whole or in part")
+        run.warn("context_trimmed", f"cut to {tokens} tokens: {len(evidence)} of {len(given)} passages, some in part")
     return evidence
 
 

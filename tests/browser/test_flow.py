@@ -174,19 +174,33 @@ def test_an_edit_says_what_it_takes_back_and_takes_it_back(page: Page, site: str
     expect(page.get_by_role("button", name="Retrieve", exact=True)).to_be_disabled()
 
 
-def test_an_edit_after_a_failed_embedding_says_that_it_can_be_tried_again(open_page: Open, site: str) -> None:
-    page = open_page(site, refusals=(503,))
-    page.goto(f"/rag/{asked(site, 'ما معنى الرمز؟')}")
-    press(page, "Embed")  # the local model reads English
-    expect(page.get_by_role("alert")).to_contain_text("another script")
+@pytest.fixture
+def wordless(tmp_path: Path) -> Iterator[str]:
+    """The app without an embedder."""
+    with running_with(Settings(data_dir=tmp_path / "data", models_dir=tmp_path)) as url:
+        yield url
+
+
+def test_an_edit_after_a_failed_embedding_says_that_it_can_be_tried_again(open_page: Open, wordless: str) -> None:
+    page = open_page(wordless, refusals=(503,))
+    page.goto(f"/rag/{asked(wordless, QUESTION)}")
+    press(page, "Embed")
+    expect(page.get_by_role("alert")).to_contain_text("RAG_MODELS_DIR")
     page.reload()
     expect(step(page, "Embed")).to_contain_text("The last try failed")
     press(page, "Edit these fields")
     expect(page.get_by_label("Question", exact=True)).to_be_focused()
-    page.get_by_label("Question", exact=True).fill(QUESTION)
+    page.get_by_label("Question", exact=True).fill("What is acoustic encoding?")
     expect(step(page, "Expand").get_by_role("status")).to_contain_text("can be tried again")
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Edit these fields")).to_be_focused()
+
+
+def test_a_question_in_another_script_is_embedded_by_its_words_and_says_so(page: Page, site: str) -> None:
+    page.goto(f"/rag/{asked(site, 'ما معنى الرمز؟')}")
+    press(page, "Embed")  # the local model reads English
+    expect(step(page, "Embed")).to_contain_text("another script")
+    expect(page.get_by_role("button", name="Retrieve", exact=True)).to_be_enabled()
 
 
 def test_an_answer_that_was_kept_without_verdicts_is_checked_when_it_is_read(page: Page, site: str) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evals import beir, metrics
+from evals import beir, markdown, metrics
 from evals.bill import MODELS, Bill
 from evals.cache import Cache
-from evals.retrieval import CACHE, Bench, Progress, Row, indexed, line, preset, row
+from evals.retrieval import CACHE, Bench, Progress, Row, indexed, preset, row
 from rag_core.settings import DEFAULTS, Settings
 
 BASE = "hybrid"
@@ -74,12 +74,13 @@ def tried(
 def table(found: Mapping[str, Tried], base: str, *, beside: Mapping[str, str] | None = None) -> str:
     """Markdown: every way against `base`, paired; `*` where the 95 % interval leaves out 0. `beside` has last cells."""
     columns = ["", *COMPARED, *(f"{measure} against {base}" for measure in COMPARED), "p50 ms", f"USD, {MODELS[0]}"]
-    lines = [line([*columns, *(["the specification expects"] if beside else [])])]
-    lines.append(line(["---"] * (lines[0].count("|") - 1)))
-    for name, one in found.items():
-        last = [beside[name]] if beside else []
-        lines.append(line([name, *_means(one), *_differences(one, found[base]), *_price(one, found[base]), *last]))
-    return "\n".join(lines)
+    rows = [
+        [name, *_means(one), *_differences(one, found[base]), *_price(one, found[base])] for name, one in found.items()
+    ]
+    if beside:
+        columns.append("the specification expects")
+        rows = [[*row, beside[name]] for row, name in zip(rows, found, strict=True)]
+    return markdown.table(columns, rows)
 
 
 def halves(found: Mapping[str, Tried]) -> Iterator[tuple[str, dict[str, Tried]]]:

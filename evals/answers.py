@@ -17,7 +17,7 @@ from typing import Any
 
 import pypdfium2 as pdfium
 
-from evals import beir, metrics
+from evals import beir, markdown, metrics
 from evals.cache import Cache, CachedEmbedder, CachedReranker
 from rag_core import bootstrap
 from rag_core.index import Index
@@ -137,8 +137,8 @@ def report(asked: Sequence[Asked]) -> str:
     rows = {name: [_row(half, name) for half in halves.values()] for name in (*MEASURES, GOLD, BOXED, REFUSED)}
     rows |= {f"{name}, minus BM25": [_against(half, name) for half in halves.values()] for name in CITED}
     header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
-    lines = [_line(header), _line(["---"] * len(header)), *(_line([name, *cells]) for name, cells in rows.items())]
-    return "\n".join([*lines, "", *_bins(asked), "", _verdicts(asked)])
+    table = markdown.table(header, ([name, *cells] for name, cells in rows.items()))
+    return "\n".join([table, "", _bins(asked), "", _verdicts(asked)])
 
 
 def main() -> None:
@@ -228,17 +228,17 @@ def _against(asked: Sequence[Asked], name: str) -> str:
     return str(metrics.compare(ours, theirs, name)) if answerable else "-"
 
 
-def _bins(asked: Sequence[Asked]) -> list[str]:
+def _bins(asked: Sequence[Asked]) -> str:
     """How often an answer cites a right page, by its confidence; an answer to an unanswerable question never does."""
     given = [one for one in asked if one.answer.status == "answered"]
-    lines = [_line(["confidence", "answers", "mean confidence", "cites a right page"]), _line(["---"] * 4)]
+    rows = []
     for low, high in BINS:
         inside = [one for one in given if low <= one.answer.confidence.value < high]
         if inside:
             mean = sum(one.answer.confidence.value for one in inside) / len(inside)
             right = sum(MEASURES[CITED[1]](one) for one in inside) / len(inside)
-            lines.append(_line([f"{low:.2f} to {min(high, 1):.2f}", len(inside), f"{mean:.2f}", f"{right:.2f}"]))
-    return lines
+            rows.append([f"{low:.2f} to {min(high, 1):.2f}", len(inside), f"{mean:.2f}", f"{right:.2f}"])
+    return markdown.table(["confidence", "answers", "mean confidence", "cites a right page"], rows)
 
 
 def _verdicts(asked: Sequence[Asked]) -> str:
@@ -253,10 +253,6 @@ def _shown(one: Asked) -> str:
 
 def _folded(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def _line(cells: Iterable[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from evals import markdown
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
 from evals.metrics import wilson
 from rag_core import bootstrap
@@ -210,7 +211,7 @@ def _line(row: str, count: Counter[str], true: bool) -> str:
         count["unsupported"],
         f"{wrong / n:.1%} [{low:.1%}, {high:.1%}]",
     ]
-    return f"| {' | '.join(map(str, cells))} |"
+    return markdown.line(cells)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from evals import markdown
 from evals.answers import CACHE, PATIENCE_S, SCOPE, indexed, load
 from evals.bill import MODELS, Bill, CountedEmbedder, CountedLLM
 from evals.cache import Cache
@@ -51,7 +52,7 @@ def row(name: str, bills: Sequence[Bill]) -> str:
     ]
     money = [f"{1000 * statistics.mean(bill.usd(model) for bill in bills):.2f}" for model in MODELS]
     cells = [name, tasks, f"{statistics.mean(calls):.1f}, {max(calls)}", *[f"{n:,.0f}" for n in tokens], *money]
-    return f"| {' | '.join(cells)} |"
+    return markdown.line(cells)
 
 
 async def measure(folder: Path, every: int, cache: Cache) -> list[str]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from evals import metrics
+from evals import markdown, metrics
 from evals.ablation import Tried, tried
 
 SETS = Path(__file__).parent / "data" / "gate"
@@ -52,9 +52,9 @@ def report(found: Found, agreed: Found) -> str:
     for name, ways in found.items():
         for way, now in ways.items():
             was = agreed.get(name, {}).get(way, {})
-            before = f"{metrics.mean(was, MEASURE):.3f} | " if was else "- | "
+            before, after = f"{metrics.mean(was, MEASURE):.3f}" if was else "-", f"{metrics.mean(now, MEASURE):.3f}"
             gap = str(metrics.compare(now, was, MEASURE)) if was.keys() == now.keys() else "-"
-            lines.append(f"| {name} | {len(now)} | {way} | {before}{metrics.mean(now, MEASURE):.3f} | {gap} |")
+            lines.append(markdown.line([name, len(now), way, before, after, gap]))
     return "\n".join(lines)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evals import markdown
 from rag_core.model import PiiSpan
 from rag_core.ports import Redactor
 from rag_core.stages.redact import TYPES, Rules, merged
@@ -172,8 +173,7 @@ def _shown(text: str, span: PiiSpan) -> str:
 
 def table(found: Sequence[Row]) -> str:
     head = ["type", "labelled", "covered", "recall", "typed recall", "ours", "precision", "outside any label"]
-    lines = [head, ["---"] * len(head), *map(_cells, found)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown.table(head, map(_cells, found))
 
 
 def _cells(row: Row) -> list[str]:

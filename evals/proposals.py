@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals import beir, metrics
+from evals import beir, markdown, metrics
 from evals.cache import Cache, CachedEmbedder
 from rag_core import bootstrap, proposals, service
 from rag_core.ingestion.chunking import Chunking
@@ -109,7 +109,7 @@ def table(scores: Mapping[str, metrics.Scores]) -> str:
     """Markdown: a row a way of asking."""
     rows = [[name, *(f"{metrics.mean(s, measure):.3f}" for measure in metrics.MEASURES)] for name, s in scores.items()]
     heads = [f"n = {len(next(iter(scores.values())))}", *metrics.MEASURES]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [heads, ["---"] * len(heads), *rows])
+    return markdown.table(heads, rows)
 
 
 def verdicts(answered: Sequence[Answered]) -> str:

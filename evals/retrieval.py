@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evals import beir, metrics
+from evals import beir, markdown, metrics
 from evals.bill import Bill, CountedLLM
 from evals.cache import Cache, CachedEmbedder, CachedReranker
 from rag_core import bootstrap
@@ -71,9 +71,7 @@ class Report:
         """Markdown; `*` marks a difference whose 95 % interval leaves out 0."""
         counts = f"{self.documents} documents, {self.chunks} chunks, {len(self.rows[0].scores)} queries"
         columns = ["pipeline", *metrics.MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
-        return "\n".join(
-            [f"{self.collection}: {counts}", "", line(columns), line(["---"] * len(columns)), *map(_cells, self.rows)]
-        )
+        return f"{self.collection}: {counts}\n\n{markdown.table(columns, map(_cells, self.rows))}"
 
 
 def run(
@@ -241,11 +239,7 @@ def _against(row: Row, other: Row | None) -> Row:
     return replace(row, against=other.pipeline, difference=metrics.compare(row.scores, other.scores)) if other else row
 
 
-def _cells(row: Row) -> str:
+def _cells(row: Row) -> list[str | float]:
     name, *numbers, _ = row.numbers().values()
     beside = f"{row.against} {row.difference}" if row.difference else ""
-    return line([name, *(f"{x:.3f}" for x in numbers[:3]), *(f"{x:.0f}" for x in numbers[3:]), beside])
-
-
-def line(cells: Iterable[object]) -> str:
-    return f"| {' | '.join(map(str, cells))} |"
+    return [name, *(f"{x:.3f}" for x in numbers[:3]), *(f"{x:.0f}" for x in numbers[3:]), beside]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from evals import markdown
 from rag_core.providers.prices import PRICES
 
 GB = 1024**3
@@ -171,7 +172,7 @@ def _named(service: Service) -> str:
 
 
 def _row(*cells: str | float) -> str:
-    return "| " + " | ".join(cell if isinstance(cell, str) else _short(cell) for cell in cells) + " |"
+    return markdown.line(cell if isinstance(cell, str) else _short(cell) for cell in cells)
 
 
 def _short(number: float) -> str:

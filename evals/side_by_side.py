@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from evals import beir, metrics
+from evals import beir, markdown, metrics
 from rag_core.errors import Misconfigured
 from rag_core.index import Index
 from rag_core.model import Document, Scope
@@ -59,4 +59,4 @@ def _name(document: Document, judged: Collection[str]) -> str:
 
 def _line(leg: str, index: str, scores: metrics.Scores, difference: str = "") -> str:
     means = (f"{metrics.mean(scores, measure):.3f}" for measure in ("ndcg@10", "recall@10"))
-    return f"| {' | '.join((leg, index, *means, difference))} |"
+    return markdown.line((leg, index, *means, difference))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from evals import markdown
 from evals.cache import Cache, CachedEmbedder
 from evals.retrieval import CACHE, PATIENCE_S
 from rag_core import bootstrap, settings
@@ -160,8 +161,7 @@ def _characters(ranges: Sequence[Range]) -> set[tuple[str, int]]:
 
 def table(rows: Sequence[Row]) -> str:
     head = ["strategy", "size", "overlap", "chunks", "recall", "IoU", "recall of sentences", "IoU of sentences"]
-    lines = [head, ["---"] * len(head), *map(_cells, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown.table(head, map(_cells, rows))
 
 
 def _cells(row: Row) -> list[str]:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from functions.consult import chosen, kept
+from functions.consult import chosen
 from functions.routes import Call
 from rag_core import reply, service
 from rag_core.workbench import runs
@@ -19,7 +19,7 @@ async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
     scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
     query = preset.query(asked.query, scope, filters=wire.filters(asked))
     answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
-    told = await kept(runs.keep_answer, query, answer, preset, "ask", call)
+    told = await runs.keep_answer(query, answer, preset, "ask", call.kit, call.run)
     return reply.answered(answer, query, preset, call.run, asked.style) | told
 
 

@@ -11,16 +11,19 @@ import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import azure.functions as func
 
 from functions.routes import Call, Operation, Principal
 from rag_core import errors
 from rag_core.errors import Forbidden, InvalidRequest, RagError, TooLarge, UnsupportedDocument
-from rag_core.kit import Kit
 from rag_core.run import Run
-from rag_core.settings import Settings
+from rag_core.settings import LOOPBACK, Settings
+
+if TYPE_CHECKING:
+    from rag_core.kit import Kit
 
 T = TypeVar("T")
 
@@ -59,7 +62,7 @@ def mount(
     app: func.FunctionApp,
     operations: Iterable[Operation],
     get_settings: Callable[[], Settings],
-    get_kit: Callable[[], Kit],
+    get_kit: Callable[[], "Kit"],
 ) -> None:
     """Make each operation a function of the app. Settings and kit are asked for by requests, not before."""
     for operation in operations:
@@ -69,7 +72,7 @@ def mount(
 
 
 def handler(
-    operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], Kit]
+    operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]
 ) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
     """An operation as the worker calls it: every refusal and every fault of ours is a reply."""
 
@@ -142,6 +145,14 @@ def says_json(req: func.HttpRequest) -> bool:
     """Whether the body is said to be JSON: a page of another site cannot say so without asking the browser first."""
     kind: str = req.headers.get("content-type", "")
     return kind.partition(";")[0].strip().lower() == "application/json"
+
+
+def is_here(address: str) -> bool:
+    """Whether the address is this machine's."""
+    try:
+        return urlsplit(address).hostname in LOOPBACK
+    except ValueError:
+        return False
 
 
 def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:

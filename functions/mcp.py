@@ -11,17 +11,17 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import azure.functions as func
 
 from functions import http
-from functions.ops import VERSION
-from functions.routes import Operation
+from functions.routes import VERSION, Operation
 from rag_core.errors import RagError, TooLarge
-from rag_core.kit import Kit
 from rag_core.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_core.kit import Kit
 
 ROUTE = "api/mcp"
 MODERN = "2026-07-28"
@@ -40,7 +40,6 @@ SERVER = {"name": "azure-rag", "version": VERSION}
 CAPABILITIES: dict[str, Any] = {"tools": {}}
 UNCHANGING = {"ttlMs": 300_000, "cacheScope": "public"}  # the tools are those of the deployment, for everyone
 
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 READABLE = ("application/json", "application/*", "*/*")
 
 Json = dict[str, Any]
@@ -67,7 +66,7 @@ def mount(
     app: func.FunctionApp,
     operations: Iterable[Operation],
     get_settings: Callable[[], Settings],
-    get_kit: Callable[[], Kit],
+    get_kit: Callable[[], "Kit"],
 ) -> None:
     """Make the operations that are tools callable at one route. The host's own answer to a method it lacks is 404."""
     tools = {o.name: Tool(o, http.handler(o, get_settings, get_kit)) for o in operations if o.tool is not None}
@@ -95,10 +94,7 @@ def _turned_away(req: func.HttpRequest) -> func.HttpResponse | None:
 
 def _ours(origin: str | None) -> bool:
     """Whether no browser asks, or a page of this machine does. The name in Host proves nothing: DNS can be rebound."""
-    try:
-        return origin is None or urlsplit(origin).hostname in LOOPBACK
-    except ValueError:
-        return False
+    return origin is None or http.is_here(origin)
 
 
 async def _answered(req: func.HttpRequest, tools: Mapping[str, Tool]) -> func.HttpResponse:

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from functions.routes import OPERATIONS, Call, Operation
+from functions.routes import OPERATIONS, VERSION, Call, Operation
 from rag_core import reply
 
 STATUSES = {
@@ -20,7 +20,6 @@ STATUSES = {
 }
 REFUSAL = "Refusal"
 IN_QUERY = frozenset(["GET", "DELETE"])
-VERSION = "0.1"  # of the HTTP surface
 
 
 async def health(_: None, call: Call) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from functions.consult import kept
 from functions.routes import Call
 from rag_core import proposals, reply, styles
 from rag_core.errors import Misconfigured
@@ -24,7 +23,7 @@ async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
     allowed = asked.filters.model_dump()
     answer, cited = await proposals.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
     question, preset = proposals.meant(asked.query, scope, top_k=top_k, allowed=allowed)
-    told = await kept(runs.keep_answer, question, answer, preset, "rag_query", call)
+    told = await runs.keep_answer(question, answer, preset, "rag_query", call.kit, call.run)
     return {
         "success": True,
         "answer": answer.text,

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_core.errors import NotFound
-from rag_core.kit import Kit
-from rag_core.model import Scope
 from rag_core.run import Run
 from rag_core.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_core.kit import Kit
+    from rag_core.model import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +28,15 @@ class Call:
     """What a handler is given besides the request: the parts, the diary, and who asks."""
 
     settings: Settings
-    kit: Kit
+    kit: "Kit"
     run: Run
     who: Principal = Principal()
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> Scope:
+    def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> "Scope":
         """Whose documents the request is about. Raises NotFound for a workflow that is not the caller's to name."""
+        from rag_core.model import Scope  # which no host waits for that only asks what functions there are
+
         if self.who.workflows is not None and workflow_id not in self.who.workflows:
             raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")
         return Scope(workflow_id, self.who.user_id, self.who.groups, document_ids)
@@ -68,6 +72,7 @@ class Operation:
     example: Mapping[str, Any] | None = None
 
 
+VERSION = "0.1"  # of the HTTP surface
 RAG_QUERY = "rag_query"
 READING = (400, 404, 503, 504)  # what the routes of the workbench may refuse with
 STEPPING = (400, 404, 409, 503, 504)

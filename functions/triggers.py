@@ -4,11 +4,14 @@ The message is the id of a job and not believed: the table of jobs says what the
 """
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import azure.functions as func
 
-from rag_core.kit import Kit
 from rag_core.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_core.kit import Kit
 
 QUEUE = "index-jobs"
 STORAGE = "AzureWebJobsStorage"  # the host's own account
@@ -16,7 +19,7 @@ EVERY_FIVE_MINUTES = "0 */5 * * * *"
 WITHIN_S = 240.0  # host.json ends a function after 300
 
 
-def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], Kit]) -> None:
+def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]) -> None:
     """Make the two functions. What they raise is the host's to log and to repeat; no job's failure is."""
 
     async def drain() -> None:

@@ -458,18 +458,6 @@ class ConsultReply(Done):
     kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
 
 
-class IndexReply(Done):
-    document_id: str
-    chunks: int
-    embedded: int
-    unchanged: int
-    removed: int
-    pages: int | None
-    extractor: str
-    failed: list[str]
-    workflow_id: str
-
-
 class AcceptedReply(Done):
     """A document that was taken on. `document_id` is null where only the text will tell it."""
 
@@ -499,6 +487,10 @@ class IndexedReply(Reply):
     pages: int | None
     extractor: str
     failed: list[str]
+
+
+class IndexReply(IndexedReply, Done):
+    workflow_id: str
 
 
 class EntityReply(Reply):

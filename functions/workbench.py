@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
 from rag_core import reply
-from rag_core.errors import NotFound
+from rag_core.errors import NotFound, no_question
 from rag_core.model import SavedQuery, SavedResult
 from rag_core.workbench import runs, steps
 
 if TYPE_CHECKING:
     from functions import wire
-
-EDITED = ("original_query", "expanded_queries", "hyde_answer", "intent", "entities")
 
 
 async def queries(asked: "wire.QueriesRequest", call: Call) -> dict[str, Any]:
@@ -30,7 +28,7 @@ async def query(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
 
 
 async def edit(asked: "wire.QueryEdit", call: Call) -> dict[str, Any]:
-    changes = asked.model_dump(include=set(EDITED), exclude_none=True)
+    changes = asked.model_dump(include=set(steps.FIELDS), exclude_none=True)
     changed = await steps.edit(asked.id, changes, _bench(asked, call))
     return {**_replied(call, asked), **_query(changed)}
 
@@ -38,7 +36,7 @@ async def edit(asked: "wire.QueryEdit", call: Call) -> dict[str, Any]:
 async def remove(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
     removing = call.kit.archive.remove(asked.id, call.scope(asked.workflow_id))
     if not await call.run.step("remove", removing):
-        raise NotFound("there is no such question in this workflow", code="query_not_found", field="id")
+        raise no_question()
     return {**_replied(call, asked), "id": asked.id, "deleted": True}
 
 

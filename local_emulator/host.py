@@ -19,7 +19,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import azure.functions as func
 from werkzeug.datastructures import Headers
@@ -28,13 +27,13 @@ from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
-from functions.http import PRINCIPAL
+from functions.http import PRINCIPAL, is_here
 from functions.routes import OPERATIONS
 from functions.triggers import WITHIN_S
 from local_emulator.serving import served
 from rag_core import bootstrap
 from rag_core.kit import Kit
-from rag_core.settings import LOOPBACK, Settings
+from rag_core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -160,14 +159,7 @@ def _from_here(request: Request) -> bool:
     The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
     """
     asking = request.headers.get("origin", request.host_url)
-    return all(_hostname(address) in LOOPBACK for address in (asking, request.host_url))
-
-
-def _hostname(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+    return all(is_here(address) for address in (asking, request.host_url))
 
 
 def _methods(function: Any) -> list[str]:

@@ -71,6 +71,7 @@ def build(settings: Settings) -> Kit:
         jobs=_jobs(settings),
         bell=_bell(settings),
         keep_originals=settings.keep_originals,
+        keep_runs=settings.keep_runs,
         glossary=_glossary(settings),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rag_core import presets, styles
-from rag_core.errors import NotFound
+from rag_core.errors import no_document
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
@@ -64,5 +64,5 @@ class RAGEngine:
         if document_id is None:
             return self.scope
         if await self.kit.index.store.document(document_id, self.scope) is None:
-            raise NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+            raise no_document()
         return replace(self.scope, document_ids=(document_id,))

@@ -49,6 +49,14 @@ class NotFound(RagError):
     code = "not_found"
 
 
+def no_document() -> NotFound:
+    return NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+
+
+def no_question() -> NotFound:
+    return NotFound("there is no such question in this workflow", code="query_not_found", field="id")
+
+
 class TooLarge(RagError):
     """The request or document is over a stated limit."""
 

@@ -206,6 +206,7 @@ class Kit:
     jobs: Jobs = NoJobs()
     bell: Bell = NoBell()
     keep_originals: bool = True  # documents as they came are kept in the archive
+    keep_runs: bool = False  # so are questions with what was found
     glossary: Mapping[str, str] = field(default_factory=dict)  # what an abbreviation means, by its letters folded
 
     @property

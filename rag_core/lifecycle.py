@@ -1,6 +1,6 @@
 """A document is live, deleted, or not there: the ways between, for those who may index it."""
 
-from rag_core.errors import NotFound
+from rag_core.errors import no_document
 from rag_core.index import Index
 from rag_core.kit import Kit
 from rag_core.model import Scope
@@ -20,7 +20,7 @@ async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: b
     async with kit.jobs.superseding(document_id, scope):  # ends before the purge, which leaves no sign of a deletion
         gone = await run.step("delete", kit.index.store.delete(document_id, scope))
         if not gone and not (purge and await _deleted(document_id, scope, kit.index)):
-            raise _not_found()
+            raise no_document()
     if purge:
         await run.step("purge", _purge(document_id, scope, kit))
 
@@ -46,8 +46,4 @@ async def restore(document_id: str, scope: Scope, index: Index, run: Run) -> Non
         Conflict: the document is there (document_exists), or the index holds another model's vectors by now.
     """
     if not await run.step("restore", index.store.restore(document_id, scope)):
-        raise _not_found()
-
-
-def _not_found() -> NotFound:
-    return NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+        raise no_document()

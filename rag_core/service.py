@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from rag_core.errors import InvalidRequest, NotFound, StorageFull
+from rag_core.errors import InvalidRequest, StorageFull, no_document
 from rag_core.kit import Kit
 from rag_core.model import Answer, Claim, Document, Entity, Query, Result, Scope
 from rag_core.pipelines import PIPELINES
@@ -90,7 +90,7 @@ async def summarize(document_id: str, scope: Scope, kit: Kit, run: Run, *, refre
     store = kit.index.store
     document = await run.step("document", store.document(document_id, scope))
     if document is None:
-        raise NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+        raise no_document()
     chunks = await run.step("chunks", store.select(replace(scope, document_ids=(document_id,)), limit=EVERY_CHUNK))
     if document.summary and not refresh:
         text, origin = document.summary, STORED

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from rag_core.errors import NotFound, UnreadableDocument
-from rag_core.ingestion import showing
+from rag_core.errors import NotFound, UnreadableDocument, no_document
+from rag_core.ingestion import originals, showing
 from rag_core.ingestion.indexing import Limits
 from rag_core.kit import Kit
 from rag_core.model import Chunk, Document, Picture, Scope, Work
@@ -62,8 +62,8 @@ async def view(document_id: str, scope: Scope, kit: Kit, run: Run, limits: Limit
     if len(chunks) > MAX_CHUNKS:
         run.warn("chunks_cut", f"the document has more chunks than the first {MAX_CHUNKS:,}, which are shown")
     seen = View(document, tuple(chunks[:MAX_CHUNKS]))
-    original = _original(document, kit)
-    work = await run.attempt("original", original, otherwise=None, fallback=AS_READ, within_s=ARCHIVE_S)
+    kept = originals.kept(document, kit)
+    work = await run.attempt("original", kept, otherwise=None, fallback=AS_READ, within_s=ARCHIVE_S)
     return seen if work is None else await _with_lines(seen, work, run, limits, first_line)
 
 
@@ -76,7 +76,7 @@ async def page(document_id: str, number: int, scope: Scope, kit: Kit, run: Run, 
         Unavailable: the archive did not answer.
     """
     document = await _document(document_id, scope, kit, run)
-    work = await run.step("original", _original(document, kit), within_s=ARCHIVE_S)
+    work = await run.step("original", originals.kept(document, kit), within_s=ARCHIVE_S)
     if work is None:
         raise _not_kept()
     if work.kind != "pdf":
@@ -101,14 +101,8 @@ async def _document(document_id: str, scope: Scope, kit: Kit, run: Run) -> Docum
     """Who may see it is for the index to say: the archive is asked only for what that gave."""
     found = await run.step("document", kit.index.store.document(document_id, scope))
     if found is None:
-        raise NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
+        raise no_document()
     return found
-
-
-async def _original(document: Document, kit: Kit) -> Work | None:
-    """None when it was not kept, or is another version's than the index has."""
-    work = await kit.archive.work(document.id, document.workflow_id)
-    return work if work and work.content_hash == document.content_hash else None
 
 
 def _not_kept() -> NotFound:

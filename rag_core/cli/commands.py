@@ -8,19 +8,18 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from rag_core import presets, settings
 from rag_core.errors import InvalidRequest, Misconfigured, NotFound
 from rag_core.kit import Kit
-from rag_core.model import Document, Query, Scope
+from rag_core.model import Document, Scope
 from rag_core.run import Run
 
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Rehearsal
 
 Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
-F = TypeVar("F")
 LISTED = 50  # kept questions
 BUDGET_SPENT = 3  # the exit code of what stopped for that
 
@@ -130,7 +129,7 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
     preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k, house=settings.load().house)
     asked = preset.query(_said(chosen.text), Scope(chosen.workflow))
     result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
-    told = await _kept(runs.keep, asked, result, preset, "consult_rag", kit, run)
+    told = await runs.keep(asked, result, preset, "consult_rag", kit, run)
     if chosen.json:
         print(json.dumps(reply.consulted(result, asked, preset, run) | told, ensure_ascii=False, indent=2))
         return 0
@@ -150,7 +149,7 @@ async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     preset, _ = presets.choose(preset=chosen.preset, house=settings.load().house)
     query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
-    told = await _kept(runs.keep_answer, query, answer, preset, "ask", kit, run)
+    told = await runs.keep_answer(query, answer, preset, "ask", kit, run)
     if chosen.json:
         replied = reply.answered(answer, query, preset, run, chosen.style) | told
         print(json.dumps(replied, ensure_ascii=False, indent=2))
@@ -306,19 +305,6 @@ def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit,
         return metered(kit, tariff, chosen.budget_usd), None
     rehearsal = Rehearsal(kit, tariff, chosen.budget_usd)
     return rehearsal.kit, rehearsal
-
-
-async def _kept(
-    keep: Callable[[Query, F, presets.Preset, str, Kit, Run], Awaitable[int | None]],
-    query: Query,
-    found: F,
-    preset: presets.Preset,
-    origin: str,
-    kit: Kit,
-    run: Run,
-) -> dict[str, int | None]:
-    """What a reply says of its being kept, where calls are."""
-    return {"kept": await keep(query, found, preset, origin, kit, run)} if settings.load().keep_runs else {}
 
 
 def _ended(stopped: str, refused: int) -> int:

@@ -21,13 +21,19 @@ async def keep(document: Document, upload: Upload, kit: Kit, run: Run) -> None:
     A document that cannot be kept is indexed all the same, and the run says so.
     """
     try:
-        await run.step("keep", _kept(document, upload, kit), within_s=KEEP_S)
+        await run.step("keep", _saved(document, upload, kit), within_s=KEEP_S)
     except (Unavailable, StorageFull) as failure:
         again = "its pages and lines are not shown until it is indexed again"
         run.degrade("keep", "original_not_kept", failure.message, again)
 
 
-async def _kept(document: Document, upload: Upload, kit: Kit) -> None:
+async def kept(document: Document, kit: Kit) -> Work | None:
+    """The document as it came; None when it was not kept, or is another version's than the index has."""
+    work = await kit.archive.work(document.id, document.workflow_id)
+    return work if work and work.content_hash == document.content_hash else None
+
+
+async def _saved(document: Document, upload: Upload, kit: Kit) -> None:
     work = await asyncio.to_thread(_work, document, upload) if kit.keep_originals else None
     if work is None:
         await kit.archive.remove_work(document.id, document.workflow_id)

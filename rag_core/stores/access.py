@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rag_core.errors import InvalidRequest
+from rag_core.errors import InvalidRequest, NotFound
 from rag_core.model import Chunk, Document, Scope
 from rag_core.ports import Replaced
 
@@ -41,6 +41,11 @@ def refuse_a_foreign_owner(document: Document, chunks: Sequence[Chunk], scope: S
         raise InvalidRequest("user_id", "of the document must be that of the scope, or none")
     if any(chunk.document_id != document.id for chunk in chunks):
         raise InvalidRequest("chunks", "must be those of the document")
+
+
+def unknown() -> NotFound:
+    """For a document that is not there, or is another's."""
+    return NotFound("there is no such document")
 
 
 def difference(before: Sequence[str], after: Sequence[str]) -> Replaced:

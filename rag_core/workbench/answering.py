@@ -40,7 +40,8 @@ async def checked(text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -
     claims = [] if shown == UNKNOWN else await asyncio.to_thread(cite.claims, shown)
     if len(claims) > CHECKED:
         run.warn("claims_cut", f"of {len(claims):,} sentences the first {CHECKED} are checked")
-    return shown, await judged(claims[:CHECKED], [evidence] * len(claims[:CHECKED]), kit, run)
+    first = claims[:CHECKED]
+    return shown, await judged(first, [evidence] * len(first), kit, run)
 
 
 def told(claims: Sequence[Claim], contexts: Sequence[Item]) -> list[dict[str, Any]]:

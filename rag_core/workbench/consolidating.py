@@ -1,8 +1,9 @@
 """The groups of retrieved passages, completed from the document where it is kept, else from its stored passages."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rag_core.ingestion import originals
 from rag_core.ingestion.extract.text import decode
 from rag_core.kit import Kit
 from rag_core.model import Query, Ranking
@@ -29,20 +30,22 @@ async def consolidated(hits: Ranking, query: Query, kit: Kit, run: Run) -> list[
 
 
 async def _enriched(groups: Sequence[Group], query: Query, kit: Kit) -> list[Group]:
-    return list(await asyncio.gather(*(_whole(group, query, kit) for group in groups)))
+    ids = {group.passage.document_id for group in groups}
+    lines = dict(zip(ids, await asyncio.gather(*(_lines(id, query, kit) for id in ids)), strict=True))
+    return list(await asyncio.gather(*(_whole(group, lines, query, kit) for group in groups)))
 
 
-async def _whole(group: Group, query: Query, kit: Kit) -> Group:
+async def _whole(group: Group, lines: Mapping[str, Sequence[str]], query: Query, kit: Kit) -> Group:
     more = await completed(group, query.scope, kit.index.store, min_chars=query.context_min_chars)
-    lines = await _lines(group.passage.document_id, query, kit)
-    return written_out(more, lines) if lines else more
+    own = lines[group.passage.document_id]
+    return written_out(more, own) if own else more
 
 
 async def _lines(document_id: str, query: Query, kit: Kit) -> list[str]:
     """The lines of the document as it came; none unless its reader may see it, and it is the version indexed."""
     document = await kit.index.store.document(document_id, query.scope)
-    work = document and await kit.archive.work(document_id, query.scope.workflow_id)
-    if not document or not work or work.kind not in READ_AS_LINES or work.content_hash != document.content_hash:
+    work = document and await originals.kept(document, kit)
+    if not work or work.kind not in READ_AS_LINES:
         return []
     return (await asyncio.to_thread(decode, work.data))[0].split("\n")
 

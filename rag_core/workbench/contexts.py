@@ -1,7 +1,7 @@
 """Passages as a kept question has them: back to what the stages work on, and groups as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rag_core.model import Chunk, Entity, Hit, Span
@@ -12,40 +12,35 @@ Item = Mapping[str, Any]
 
 def found(item: Item) -> Hit:
     """A retrieved passage as the hit that it was."""
-    chunk = Chunk(
-        id=item["id"],
-        document_id=item["document_id"],
+    passage = replace(
+        _passage(item, item["id"], item["section"]),
         ordinal=item["ordinal"],
-        content=item["content"],
-        title=item["title"],
-        source=item["source"],
-        content_hash="",
-        spans=_spans(item),
-        parent_id=item["parent_id"],
-        heading_path=tuple(item["section"]),
         entities=tuple(Entity(**entity) for entity in item["entities"]),
         metadata=item["metadata"],
     )
-    return Hit(chunk, item["scores"]["fused"], item["scores"], found_by=tuple(item["found_by"]))
+    return Hit(passage, item["scores"]["fused"], item["scores"], found_by=tuple(item["found_by"]))
 
 
 def context(item: Item) -> Hit:
     """What stands in a prompt: a group, or a retrieved passage where nothing was consolidated."""
     if "chunk_ids" not in item:
         return found(item)
-    chunk = Chunk(
-        id=item["chunk_ids"][0],
+    return Hit(_passage(item, item["chunk_ids"][0], item["heading_chain"]), item["score"])
+
+
+def _passage(item: Item, id: str, headings: Sequence[str]) -> Chunk:
+    return Chunk(
+        id=id,
         document_id=item["document_id"],
         ordinal=0,
         content=item["content"],
         title=item["title"],
         source=item["source"],
         content_hash="",
-        spans=_spans(item),
+        spans=tuple(_span(span) for span in item["spans"]),
         parent_id=item["parent_id"],
-        heading_path=tuple(item["heading_chain"]),
+        heading_path=tuple(headings),
     )
-    return Hit(chunk, item["score"])
 
 
 def kept(group: Group) -> dict[str, Any]:
@@ -77,10 +72,6 @@ def holder(chunk_id: str, lines: Sequence[int] | None, contexts: Sequence[Item])
     parts = next((c["parts"] for c in contexts if "parts" in c and c["chunk_ids"][0] == chunk_id), ())
     holds = (p["chunk_id"] for p in parts if lines and p["lines"] and p["lines"][0] <= lines[0] <= p["lines"][1])
     return next(holds, chunk_id)
-
-
-def _spans(item: Item) -> tuple[Span, ...]:
-    return tuple(_span(span) for span in item["spans"])
 
 
 def _span(said: Mapping[str, Any]) -> Span:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rag_core import service
-from rag_core.errors import Conflict, InvalidRequest, RagError
+from rag_core.errors import InvalidRequest, RagError
 from rag_core.kit import Kit
 from rag_core.model import Answer, Filter, Query, Result, SavedQuery, SavedResult
 from rag_core.presets import Preset
@@ -17,6 +17,7 @@ from rag_core.workbench.items import items
 from rag_core.workbench.steps import Bench
 
 T = TypeVar("T")
+Kept = dict[str, int | None]  # what a reply, made after it, says of its being kept; nothing where calls are not
 
 KEEP_S = 5.0
 NEVER = ("classical",)  # pipelines whose questions go nowhere but, redacted, into their own account (S4-31)
@@ -64,12 +65,16 @@ class Replay:
     moved: tuple[Moved, ...]
 
 
-async def keep(query: Query, result: Result, preset: Preset, origin: str, kit: Kit, run: Run) -> int | None:
+async def keep(query: Query, result: Result, preset: Preset, origin: str, kit: Kit, run: Run) -> Kept:
     """Keep what was asked and found, for the workbench; its id there, None where it is not kept.
 
     Not kept are imagined answers (RELIABILITY C47) and the calls of the pipeline classical, which promises that nothing
     of a person goes any further. A failure is noted in the run and is not the call's.
     """
+    return {"kept": await _kept(query, result, preset, origin, kit, run)} if kit.keep_runs else {}
+
+
+async def _kept(query: Query, result: Result, preset: Preset, origin: str, kit: Kit, run: Run) -> int | None:
     if preset.pipeline in NEVER:
         run.warn("run_not_kept", f"the pipeline {preset.pipeline} keeps nothing but its own account")
         return None
@@ -89,22 +94,22 @@ async def keep(query: Query, result: Result, preset: Preset, origin: str, kit: K
     return None if saved is None else saved.id
 
 
-async def keep_answer(query: Query, answer: Answer, preset: Preset, origin: str, kit: Kit, run: Run) -> int | None:
+async def keep_answer(query: Query, answer: Answer, preset: Preset, origin: str, kit: Kit, run: Run) -> Kept:
     """Keep what was asked with the passages that the answer was made from, and the answer as a result of it."""
     hits = {passage.hit.chunk.id: passage.hit for passage in reversed(answer.evidence)}
     found = Result(hits=tuple(reversed(hits.values())))
-    id = await keep(query, found, preset, origin, kit, run)
-    if id is not None:
+    told = await keep(query, found, preset, origin, kit, run)
+    if id := told.get("kept"):
         details = {
             "status": answer.status,
             "origin": answer.origin,
             "confidence": answer.confidence.value,
-            "document_ids": sorted({hit.chunk.document_id for hit in hits.values()}),
+            "document_ids": steps.documents(found.hits),
             "run_id": run.id,
         }
         result = SavedResult(0, id, answer.text, run.techniques.get("answer", ""), details)
         await _tried(kit.archive.add_result(result, query.scope), run)
-    return id
+    return told
 
 
 async def replay(
@@ -121,8 +126,7 @@ async def replay(
     """
     kept = await steps.found(id, bench)
     if kept.retrieved_context is None:
-        step = steps.next_step(kept)
-        raise Conflict(f"{step} the query first", code="step_missing", details={"next_step": step})
+        raise steps.missing(steps.next_step(kept))
     before = placed(kept.retrieved_context)
     wanted = min(MOST, max(FIRST, len(before)))
     resolved = edits.resolved(preset_name, bench.kit, house, top_k=wanted)

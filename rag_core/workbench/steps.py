@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from rag_core.errors import Conflict, InvalidRequest, NotFound, RagError, Unavailable, Unread
+from rag_core.errors import Conflict, InvalidRequest, RagError, Unavailable, Unread, no_question
 from rag_core.kit import Kit
 from rag_core.model import Evidence, Query, Ranking, SavedQuery, SavedResult, Scope, Vector, VectorStatus
 from rag_core.pipelines.advanced import expanded
@@ -87,7 +87,7 @@ async def found(id: int, bench: Bench) -> SavedQuery:
     """The kept question. Raises NotFound (query_not_found) for one that is not there, or is another's."""
     query = await bench.run.step("load", bench.kit.archive.query(id, bench.scope))
     if query is None:
-        raise NotFound("there is no such question in this workflow", code="query_not_found", field="id")
+        raise no_question()
     return query
 
 
@@ -102,7 +102,7 @@ async def expand(text: str, bench: Bench, *, full_model: bool = True) -> SavedQu
     kit = noting(bench.kit, bench.run)
     query, hits, told = await _grounded(text, bench)
     made = await expanded(query, _texts(hits), kit.full if full_model else kit.llm, bench.run, told=told)
-    went_in = {"passages": len(hits), "document_ids": _documents(hits), "full_model": full_model}
+    went_in = {"passages": len(hits), "document_ids": documents(hits), "full_model": full_model}
     return await create(text, made, bench, went_in)
 
 
@@ -204,7 +204,7 @@ async def retrieve(id: int, bench: Bench) -> SavedQuery:
     """
     query = await found(id, bench)
     if query.vector_status != "vec" or query.space != bench.kit.index.embedder.space:
-        raise _missing("embed")
+        raise missing("embed")
     preset = await _preset(bench)
     vectors, asked = _vectors(query), preset.query(query.original_query, bench.scope)
     best = await pooled(
@@ -229,7 +229,7 @@ async def consolidate(id: int, bench: Bench) -> SavedQuery:
     """
     query = await found(id, bench)
     if query.retrieved_context is None:
-        raise _missing(next_step(query))
+        raise missing(next_step(query))
     preset = await _preset(bench)
     hits = [contexts.found(kept) for kept in query.retrieved_context]
     groups = await consolidated(hits, preset.query(query.original_query, bench.scope), bench.kit, bench.run)
@@ -295,7 +295,7 @@ def _texts(hits: Ranking) -> list[str]:
     return [hit.chunk.content for hit in hits]
 
 
-def _documents(hits: Ranking) -> list[str]:
+def documents(hits: Ranking) -> list[str]:
     """Whose text it is, each once: a purge looks for these in what is kept (docs/archive.md)."""
     return sorted({hit.chunk.document_id for hit in hits})
 
@@ -334,7 +334,7 @@ def _ranked(best: Pooled) -> tuple[Mapping[str, Any], ...]:
 
 async def _augmented(query: SavedQuery, top_n: int, bench: Bench) -> Augmented:
     if query.retrieved_context is None and query.clean_retrieval_context is None:
-        raise _missing(next_step(query))
+        raise missing(next_step(query))
     chosen = query.clean_retrieval_context or query.retrieved_context or ()
     preset = await _preset(bench, top_n=top_n)
     told = await _wording(AUGMENTATION, bench)
@@ -352,7 +352,7 @@ async def _answered(
     came_out = {"chars": len(shown), "verdicts": [claim.verdict for claim in claims]}
     done = account(bench.run, went_in, came_out)
     claimed = answering.told(claims, made.contexts)
-    quoted = _documents([passage.hit for passage in made.evidence])
+    quoted = documents([passage.hit for passage in made.evidence])
     details = {**how, **done, "model": model, "claims": claimed, "document_ids": quoted}
     result = SavedResult(0, query.id, shown, model, details)
     kept = await bench.run.step("save", bench.kit.archive.add_result(result, bench.scope))
@@ -382,7 +382,8 @@ async def _saved(query: SavedQuery, bench: Bench) -> SavedQuery:
     return await bench.run.step("save", bench.kit.archive.change(query, bench.scope))
 
 
-def _missing(step: str) -> Conflict:
+def missing(step: str) -> Conflict:
+    """For a question that waits for a step before the one that is wanted."""
     return Conflict(f"{step} the query first", code="step_missing", details={"next_step": step})
 
 

@@ -123,7 +123,7 @@ class Failing(NoArchive):
 def test_a_call_that_cannot_be_kept_is_answered_all_the_same(tmp_path: Path, failure: RagError) -> None:
     """S0-86: the reply is whole, and says that it is not kept."""
     archive = type("Full", (Failing,), {"failure": failure})()
-    kit = kit_of(Settings(data_dir=tmp_path, models_dir=tmp_path), archive=archive)
+    kit = kit_of(Settings(data_dir=tmp_path, models_dir=tmp_path, keep_runs=True), archive=archive)
     with served(tmp_path, kit, keep_runs=True) as call:
         reply = call.ok("POST", "/api/consult_rag", QUESTION)
         assert (reply["count"] > 0, reply["kept"]) == (True, None)

@@ -98,3 +98,19 @@ async def test_a_store_that_does_not_answer_leaves_the_groups_as_they_were_found
     done = await steps.consolidate(query.id, asked)
     assert [told.step for told in asked.run.degraded] == ["enrich"]
     assert len(done.clean_retrieval_context or ()) == 1
+
+
+async def test_a_document_of_several_groups_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = await bench(index=await filled(lines(1, 8, 0), lines(30, 37, 1)))  # type: ignore[arg-type]
+    await at.kit.archive.save_work(work())
+    asked: list[str] = []
+    kept = at.kit.archive.work
+
+    async def counted(document_id: str, workflow_id: str) -> Work | None:
+        asked.append(document_id)
+        return await kept(document_id, workflow_id)
+
+    monkeypatch.setattr(type(at.kit.archive), "work", staticmethod(counted))
+    assert len(await consolidated(at)) == 2
+    assert asked == ["manual"]
+    await at.kit.close()

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, Select, Table, and_, delete, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
-from rag_core.errors import Conflict, NotFound
+from rag_core.errors import Conflict, no_question
 from rag_core.model import SavedQuery, SavedResult, Scope, Work
 from rag_core.stores.archive.database import Database
 from rag_core.stores.archive.tables import PROMPT_META, QUERIES, QUOTED, RAG_CONFIG, RESULTS, WORKS, now
@@ -180,13 +180,13 @@ def _changed(db: Connection, query: SavedQuery, scope: Scope) -> None:
     elif db.execute(select(QUERIES.c.id).where(this)).first():
         raise Conflict(f"question {query.id} was changed meanwhile: read it again", code="query_changed")
     else:
-        raise _no_query()
+        raise no_question()
 
 
 def _result_added(db: Connection, result: SavedResult, scope: Scope) -> SavedResult:
     """The lock keeps a purge out until the end: one that was before has taken the question's quotes back."""
     if not db.execute(select(QUERIES.c.id).where(_this(result.query_id, scope)).with_for_update(read=True)).first():
-        raise _no_query()
+        raise no_question()
     quotes = select(QUOTED.c.document_id).where(QUOTED.c.query_id == result.query_id)
     if not {*_quoted(asdict(result))} <= {*db.scalars(quotes)}:
         raise Conflict(
@@ -194,10 +194,6 @@ def _result_added(db: Connection, result: SavedResult, scope: Scope) -> SavedRes
         )
     values = {column.name: getattr(result, column.name) for column in RESULTS.c if column.name != "id"}
     return replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
-
-
-def _no_query() -> NotFound:
-    return NotFound("there is no such question in this workflow", code="query_not_found", field="id")
 
 
 def _put(db: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any] | None) -> None:

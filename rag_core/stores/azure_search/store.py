@@ -11,11 +11,11 @@ from weakref import WeakValueDictionary
 
 from azure.core.pipeline.transport import AsyncHttpTransport
 
-from rag_core.errors import Conflict, NotFound, RagError, Unavailable
+from rag_core.errors import Conflict, RagError, Unavailable
 from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Ranking, Scalar, Scope, Vector
 from rag_core.ports import Probe, Replaced, StoreDescription
 from rag_core.providers.retrying import Dependency
-from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees
+from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees, unknown
 from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.delivery import EVERYTHING, Delivery
 from rag_core.stores.azure_search.facts import FIELDS, value_of
@@ -187,13 +187,13 @@ class AzureSearchStore:
         async with self._lock(scope.workflow_id, document_id):
             found = await self.document(document_id, scope)
             if found is None:
-                raise _not_found()
+                raise unknown()
             key = document_key(scope.workflow_id, document_id)
             sent = Sent()
             record = kept_record(replace(found, summary=summary))
             await send([action("merge", key, {"record": record})], self._service, sent)
             if sent.refused:  # it was removed meanwhile
-                raise _not_found()
+                raise unknown()
 
     async def delete(self, document_id: str, scope: Scope) -> bool:
         """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
@@ -299,7 +299,7 @@ class AzureSearchStore:
         """Of the document's chunks as they are. Raises NotFound when it is not the scope's to replace."""
         records = await self._records(document_id, scope)
         if records and not _all_owned(scope, records):
-            raise _not_found()
+            raise unknown()
         mine = odata.all_of(odata.versions_of(scope.workflow_id, document_id), "live")
         chunks = await self._service.search(
             "*", filter=mine, select=["content_hash"], order_by=IN_ORDER, top=EVERYTHING
@@ -396,7 +396,3 @@ def _space(found: Mapping[str, Any]) -> str:
 def _refuse_twins(chunks: Sequence[Chunk]) -> None:
     if len({chunk.id for chunk in chunks}) < len(chunks):
         raise Conflict("two chunks of the document have one id")
-
-
-def _not_found() -> NotFound:
-    return NotFound("there is no such document")

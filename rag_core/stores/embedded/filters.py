@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.model import ANY_ENTITY, FIELDS, Chunk, Filter, Scalar, Scope
+from rag_core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
+from rag_core.stores.facts import pairs
 
 Stored = str | int | float | bytes
 
@@ -25,17 +26,8 @@ class Condition(NamedTuple):
 
 
 def facts(chunk: Chunk) -> set[tuple[str, Stored]]:
-    """Every field and value that the chunk can be filtered and counted by. Empty texts count as absent."""
-    found: set[tuple[str, Stored | None]] = {
-        ("title", chunk.title),
-        ("source", chunk.source),
-        ("document_id", chunk.document_id),
-        ("page", chunk.page),
-        *((ANY_ENTITY, entity.value) for entity in chunk.entities),
-        *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
-        *((f"metadata.{name}", stored(value)) for name, value in chunk.metadata.items()),
-    }
-    return {(field, value) for field, value in found if value is not None and value != ""}
+    """Every field and value that the chunk can be filtered and counted by."""
+    return {(field, stored(value)) for field, value in pairs(chunk)}
 
 
 def stored(value: Scalar) -> Stored:

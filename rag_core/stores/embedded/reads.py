@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from rag_core.model import ANY_ENTITY, FIELDS, Bucket, Chunk, Document, Facet, Filter, Scope, Vector
+from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Scope, Vector
 from rag_core.stores.access import sees
 from rag_core.stores.embedded import records
 from rag_core.stores.embedded.filters import Condition, passing, shown, visible
 from rag_core.stores.embedded.records import Workflow
+from rag_core.stores.facts import place
 
 
 def select(db: apsw.Connection, workflow: Workflow, scope: Scope, filters: Sequence[Filter], limit: int) -> list[Chunk]:
@@ -52,7 +53,7 @@ def facet_fields(db: apsw.Connection, workflow: Workflow, scope: Scope) -> list[
     where = visible(workflow.id, scope)
     seen = f"select 1 from facts where workflow = ? and field = ? and {where.sql} limit 1"
     present = [f for f in _fields(db, workflow) if db.execute(seen, (workflow.id, f, *where.values)).fetchone()]
-    return sorted(present, key=_place)
+    return sorted(present, key=place)
 
 
 def _fields(db: apsw.Connection, workflow: Workflow) -> list[str]:
@@ -64,14 +65,6 @@ def _fields(db: apsw.Connection, workflow: Workflow) -> list[str]:
             where f.field is not null)
         select field from f where field is not null"""
     return [field for (field,) in db.execute(sql, (workflow.id,))]
-
-
-def _place(field: str) -> tuple[int, int, str]:
-    if field == ANY_ENTITY:
-        return (0, 0, field)
-    if field in FIELDS:
-        return (2, FIELDS.index(field), field)
-    return (3 if field.startswith("metadata.") else 1, 0, field)
 
 
 def state(db: apsw.Connection, workflow: Workflow, scope: Scope) -> str:

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import apsw
 
-from rag_core.errors import Conflict, NotFound
+from rag_core.errors import Conflict
 from rag_core.model import Chunk, Document, Scope, Vector
 from rag_core.ports import Replaced
-from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees
+from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees, unknown
 from rag_core.stores.embedded import reads, records
 from rag_core.stores.embedded.filters import Condition
 from rag_core.stores.embedded.records import Workflow
@@ -70,7 +70,7 @@ def purge(db: apsw.Connection, scope: Scope, document_id: str) -> Workflow | Non
 def save_summary(db: apsw.Connection, scope: Scope, document_id: str, summary: str) -> None:
     found = reads.version(db, records.workflow(db, scope.workflow_id), scope, document_id)
     if found is None:
-        raise _not_found()
+        raise unknown()
     db.execute("update documents set summary = ? where version = ?", (summary, found[0]))
 
 
@@ -108,7 +108,7 @@ def _removed(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id:
         records.remove(db, workflow, live)
         return hashes
     if not deleted and records.has_document(db, workflow, document_id):
-        raise _not_found()
+        raise unknown()
     return []
 
 
@@ -123,7 +123,3 @@ def _deleted(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id:
     named = Condition("workflow = ? and id = ?", (workflow.id, document_id))
     known = records.deleted(db, workflow, named).items()
     return next(((version, one) for version, one in known if sees(scope, one) and owns(one, scope)), None)
-
-
-def _not_found() -> NotFound:
-    return NotFound("there is no such document")

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rag_core.model import ANY_ENTITY, FIELDS, Chunk, Filter, Scalar, Scope
+from rag_core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
+from rag_core.stores.facts import pairs
 
 # jsonb compares like with like: 5.0 equals 5, neither "5" nor true does
 SIGNS: Mapping[str, str] = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
@@ -24,12 +25,12 @@ class Condition(NamedTuple):
 
 
 def facts(chunk: Chunk) -> dict[str, list[Scalar]]:
-    """Every field and its values that the chunk can be filtered and counted by. Empty texts count as absent."""
+    """Every field and its values that the chunk can be filtered and counted by."""
     found: dict[str, list[Scalar]] = {}
-    for field, value in _pairs(chunk):
-        if value is not None and value != "" and value not in found.setdefault(field, []):
+    for field, value in pairs(chunk):
+        if value not in found.setdefault(field, []):
             found[field].append(value)
-    return {field: values for field, values in found.items() if values}
+    return found
 
 
 def visible(scope: Scope, *, deleted: bool = False) -> Condition:
@@ -66,15 +67,3 @@ def _json(value: object) -> str | None:
     """None for what cannot be stored: it equals nothing."""
     text = json.dumps(value)
     return None if _NUL.search(text) else text
-
-
-def _pairs(chunk: Chunk) -> list[tuple[str, Scalar | None]]:
-    return [
-        ("title", chunk.title),
-        ("source", chunk.source),
-        ("document_id", chunk.document_id),
-        ("page", chunk.page),
-        *((ANY_ENTITY, entity.value) for entity in chunk.entities),
-        *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
-        *((f"metadata.{name}", value) for name, value in chunk.metadata.items()),
-    ]

@@ -4,7 +4,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_core.model import ANY_ENTITY, FIELDS, Bucket, Chunk, Document, Facet, Filter, Scalar, Scope, Vector
+from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Scalar, Scope, Vector
+from rag_core.stores.facts import place
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import Condition, passing, visible
 from rag_core.stores.postgres.connections import Connection
@@ -52,15 +53,7 @@ async def facet_fields(db: Connection, scope: Scope) -> list[str]:
     """In the order: any entity, entity types, what every document has, metadata."""
     where = passing(scope, ())
     sql = f"select distinct f from {BOTH}, jsonb_object_keys(c.facts) f where {where.sql}"
-    return sorted([field for (field,) in await (await db.execute(sql, where.values)).fetchall()], key=_place)
-
-
-def _place(field: str) -> tuple[int, int, str]:
-    if field == ANY_ENTITY:
-        return (0, 0, field)
-    if field in FIELDS:
-        return (2, FIELDS.index(field), field)
-    return (3 if field.startswith("metadata.") else 1, 0, field)
+    return sorted([field for (field,) in await (await db.execute(sql, where.values)).fetchall()], key=place)
 
 
 async def documents(db: Connection, scope: Scope) -> list[Document]:

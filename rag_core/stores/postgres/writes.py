@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rag_core.errors import Conflict, NotFound
+from rag_core.errors import Conflict
 from rag_core.model import Chunk, Document, Scope, Vector
 from rag_core.ports import Replaced
-from rag_core.stores.access import difference, owns, sees
+from rag_core.stores.access import difference, owns, sees, unknown
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import Condition
 from rag_core.stores.postgres.connections import Connection
@@ -70,7 +70,7 @@ async def purge(db: Connection, scope: Scope, document_id: str) -> bool:
 async def save_summary(db: Connection, scope: Scope, document_id: str, summary: str) -> None:
     found = await _known(db, scope, document_id)
     if found is None or found.deleted_at or not sees(scope, found):
-        raise _not_found()
+        raise unknown()
     await _set(db, "summary = %s", scope, document_id, summary)
 
 
@@ -81,7 +81,7 @@ async def _removed(db: Connection, scope: Scope, document_id: str) -> list[str]:
     """
     mine = await _mine(db, scope, document_id)
     if mine is None and await _known(db, scope, document_id):
-        raise _not_found()
+        raise unknown()
     id = records.key(scope.workflow_id, document_id)
     gone = await db.execute("delete from document_chunks where document_id = %s returning content_hash", (id,))
     hashes = [content_hash for (content_hash,) in await gone.fetchall()]
@@ -113,7 +113,3 @@ async def _known(db: Connection, scope: Scope, document_id: str) -> Document | N
 async def _set(db: Connection, change: str, scope: Scope, document_id: str, *values: Any) -> None:
     id = records.key(scope.workflow_id, document_id)
     await db.execute(f"update rag_documents set {change} where id = %s", (*values, id))  # noqa: S608 - our own words
-
-
-def _not_found() -> NotFound:
-    return NotFound("there is no such document")

@@ -1,0 +1,28 @@
+"""What a chunk can be filtered and counted by, and the order in which the fields of it are listed."""
+
+from collections.abc import Iterator
+
+from rag_core.model import ANY_ENTITY, FIELDS, Chunk, Scalar
+
+
+def pairs(chunk: Chunk) -> Iterator[tuple[str, Scalar]]:
+    """Each field with each of its values. Empty texts count as absent."""
+    found: tuple[tuple[str, Scalar | None], ...] = (
+        ("title", chunk.title),
+        ("source", chunk.source),
+        ("document_id", chunk.document_id),
+        ("page", chunk.page),
+        *((ANY_ENTITY, entity.value) for entity in chunk.entities),
+        *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
+        *((f"metadata.{name}", value) for name, value in chunk.metadata.items()),
+    )
+    return ((field, value) for field, value in found if value is not None and value != "")
+
+
+def place(field: str) -> tuple[int, int, str]:
+    """To sort by: any entity, entity types, what every document has, metadata."""
+    if field == ANY_ENTITY:
+        return (0, 0, field)
+    if field in FIELDS:
+        return (2, FIELDS.index(field), field)
+    return (3 if field.startswith("metadata.") else 1, 0, field)

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo demo-azure picture test lint check serve bench soak vendor screenshots requirements constraints clean
+.PHONY: help install demo demo-azure picture test lint check serve bench results pictures soak vendor screenshots requirements clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -25,8 +25,8 @@ demo-azure: install ## The same over emulated Azure AI Search, OpenAI and Docume
 picture: install ## Ask about a real PDF and draw the cited lines on its page (docs/pictures/cited-page.png)
 	@.venv/bin/python examples/cited_page.py
 
-test: install ## Run the tests, offline
-	.venv/bin/python -m pytest -m "not soak"
+test: install ## Run the tests, offline: two files at once, in the order of their names
+	.venv/bin/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: install
 	.venv/bin/ruff check .
@@ -43,6 +43,18 @@ bench: install ## Measure cold start, requests and the store beside LanceDB, Chr
 	.venv/bin/python -m evals.bench_http
 	.venv/bin/python -m evals.bench_store
 
+results: install ## Measure everything anew into evals/results and draw it (an hour; DATA=folder, see evals/quality.py)
+	@test -d "$(DATA)" || { echo "make results DATA=folder: the labelled sets, as evals/quality.py names them" >&2; exit 1; }
+	.venv/bin/python -m evals.bench_cold_start --json evals/results/cold-start.json
+	.venv/bin/python -m evals.bench_http --json evals/results/http.json
+	.venv/bin/python -m evals.bench_store --json evals/results/store.json
+	.venv/bin/python -m evals.quality "$(DATA)"
+	.venv/bin/python -m evals.cost "$(DATA)/pdf/contoso" --json evals/results/cost.json
+	.venv/bin/python -m evals.pictures
+
+pictures: install ## Draw docs/pictures/*.svg anew from evals/results
+	.venv/bin/python -m evals.pictures
+
 soak: install ## Run the long fault harnesses (many minutes)
 	.venv/bin/python -m pytest -m soak
 
@@ -54,9 +66,6 @@ screenshots: install ## Draw the pictures of the pages anew (docs/pictures/workb
 
 requirements: install ## Write docs/requirements.md anew from the docstrings of the tests
 	.venv/bin/python -m tests.requirements
-
-constraints: ## Pin constraints.txt anew from what .venv holds
-	.venv/bin/python -m tests.constraints > constraints.txt
 
 clean: ## Remove .venv, caches and the local data folder
 	rm -rf .venv .rag .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info build

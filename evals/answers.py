@@ -17,13 +17,13 @@ from typing import Any
 
 import pypdfium2 as pdfium
 
-from evals import beir, markdown, metrics
+from evals import beir, indexing, markdown, metrics
 from evals.cache import Cache, CachedEmbedder, CachedReranker
+from evals.indexing import PATIENCE_S
+from evals.labelled import pdfs
 from rag_core import bootstrap
 from rag_core.index import Index
-from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.enrich import key_sentences
-from rag_core.ingestion.indexing import Limits, Upload, index_document
 from rag_core.kit import Kit
 from rag_core.model import Answer, Chunk, Citation, Document, Scope
 from rag_core.ports import Probe
@@ -32,13 +32,11 @@ from rag_core.providers.absent import NoEmbedder
 from rag_core.providers.local_text import LocalText
 from rag_core.run import Run
 from rag_core.service import ask
-from rag_core.settings import DEFAULTS
 from rag_core.stages.terms import terms
 from rag_core.stores.embedded import EmbeddedStore
 
 SCOPE = Scope("answers")
 CACHE = Path(".cache/answers.sqlite3")
-PATIENCE_S = 3600.0  # a measurement waits for the slowest answer
 BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01))  # of confidence
 
 
@@ -185,10 +183,7 @@ async def indexed(folder: Path, cache: Cache) -> Kit:
     ranker = CachedReranker(kit.reranker, cache, afresh=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
     kit = replace(kit, index=index, reranker=ranker, llm=LocalText(ranker, key_sentences))
-    limits = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)
-    for path in sorted((folder / "pdfs").glob("*.pdf")):
-        upload = Upload(data=path.read_bytes(), filename=path.name)
-        await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=Chunking(), limits=limits)
+    await indexing.index([(SCOPE, upload) for upload in pdfs(folder)], kit)
     return kit
 
 

@@ -9,35 +9,56 @@ from typing import Any
 
 from rag_core.errors import Misconfigured
 
+QUERIES = "queries.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A document of the corpus."""
+    """A document of the corpus, and the workflow that it belongs to."""
 
     id: str
     title: str
     text: str
+    workflow: str
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """`judgements` grade documents by query; `queries` are those with at least one relevant document."""
+    """`judgements` grade documents by query; `queries` are those with at least one relevant document.
+
+    `workflows` has the workflow in which each of them is asked.
+    """
 
     name: str
     passages: tuple[Passage, ...]
     queries: Mapping[str, str]
     judgements: Mapping[str, Mapping[str, int]]
+    workflows: Mapping[str, str]
 
 
-def load(directory: Path, *, queries: int | None = None) -> Collection:
-    """Read a folder, with its first `queries` answerable queries. Raises Misconfigured, naming the file at fault."""
+def load(directory: Path, *, queries: int | None = None, workflow_field: str | None = None) -> Collection:
+    """Read a folder, with its first `queries` answerable queries.
+
+    A record's workflow is in `workflow_field` of its metadata; without one all are of a workflow called as the folder.
+
+    Raises:
+        Misconfigured: a file is missing or in another layout; it is named.
+    """
+
+    def workflow(record: Mapping[str, Any]) -> str:
+        return str(record["metadata"][workflow_field]) if workflow_field else directory.name
+
+    asked, judgements = questions(directory, queries=queries)
     try:
-        passages = tuple(Passage(str(r["_id"]), r.get("title") or "", r["text"]) for r in records(corpus(directory)))
+        passages = tuple(
+            Passage(str(r["_id"]), r.get("title") or "", r["text"], workflow(r)) for r in records(corpus(directory))
+        )
+        workflows = {id: workflow(r) for r in records(directory / QUERIES) if (id := str(r["_id"])) in asked}
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None
     except (OSError, KeyError, ValueError) as failure:
         raise _unlike(directory, failure) from failure
-    return Collection(directory.name, passages, *questions(directory, queries=queries))
+    return Collection(directory.name, passages, asked, judgements, workflows)
 
 
 def questions(directory: Path, *, queries: int | None = None) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
@@ -45,7 +66,7 @@ def questions(directory: Path, *, queries: int | None = None) -> tuple[dict[str,
     try:
         split = directory / "qrels" / "test.tsv"
         judgements = _judgements(split if split.is_file() else directory / "qrels.tsv")
-        asked = {str(r["_id"]): r["text"] for r in records(directory / "queries.jsonl") if str(r["_id"]) in judgements}
+        asked = {str(r["_id"]): r["text"] for r in records(directory / QUERIES) if str(r["_id"]) in judgements}
     except (OSError, KeyError, ValueError) as failure:
         raise _unlike(directory, failure) from failure
     chosen = dict(list(asked.items())[:queries])

@@ -1,6 +1,6 @@
 """What a cold start costs, in fresh processes, beside an Azure Functions app that has one empty function.
 
-python -m evals.bench_cold_start [--runs 9]
+python -m evals.bench_cold_start [--runs 9] [--json FILE]
 
 The import is what the host pays before it knows the functions; the first answer is all from the start of the process
 to a reply, with what was indexed read from disk. Byte code and file cache are warm.
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from evals import record
 
 ROOT = Path(__file__).parents[1]
 GOAL = 1.5
@@ -76,7 +78,8 @@ def _median(costs: Sequence[Cost]) -> Cost:
     return Cost(statistics.median(c.cpu_s for c in costs), statistics.median(c.wall_s for c in costs))
 
 
-def bench(runs: int, folder: str) -> None:
+def bench(runs: int, folder: str) -> record.Found:
+    """Medians by what was started; printed as a table."""
     cost(answer(OURS, "index_document", content=TEXT, document_id="notes"), folder)
     ask = partial(answer, OURS, "consult_rag", query="What does P0700 mean?", preset="pages", top_k=3)
     codes = {
@@ -92,14 +95,17 @@ def bench(runs: int, folder: str) -> None:
         base = found["import azure.functions" if name.startswith("import") else "first answer, an empty function"]
         wall = "" if name.startswith("import") else f"{spent.wall_s * 1000:.0f}"
         print(f"| {name} | {spent.cpu_s * 1000:.0f} | {spent.cpu_s / base.cpu_s:.2f} | {wall} |")
-    print(f"\nGoal of the import: at most {GOAL}. Load {os.getloadavg()[0]:.1f}")
+    print(f"\nGoal of the import: at most {GOAL}. Load {record.load()}")
+    return {name: {"ms CPU": 1000 * c.cpu_s, "ms": 1000 * c.wall_s} for name, c in found.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        bench(parser.parse_args().runs, folder)
+        record.keep(given.json, "python -m evals.bench_cold_start", partial(bench, given.runs, folder))
 
 
 if __name__ == "__main__":

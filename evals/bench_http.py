@@ -1,6 +1,6 @@
 """Questions a second and their slowest, through the local emulator, beside an empty function of the same host.
 
-python -m evals.bench_http [--rounds 5] [--requests 100] [--clients 4]
+python -m evals.bench_http [--rounds 5] [--requests 100] [--clients 4] [--json FILE]
 
 The function and the questions are asked in turns, without a ranker: with one they take as long as it does
 (docs/evaluation.md).
@@ -8,7 +8,6 @@ The function and the questions are asked in turns, without a ranker: with one th
 
 import argparse
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -26,6 +25,7 @@ from typing import Any
 import azure.functions as func
 
 import function_app
+from evals import record
 from evals.bench_store import SEED, definitions
 from local_emulator.host import running
 from rag_core import bootstrap
@@ -54,6 +54,9 @@ class Taken:
 
     def ms(self, percent: int) -> float:
         return statistics.quantiles(self.each, n=100)[percent - 1] * 1000
+
+    def numbers(self) -> record.Found:
+        return {"requests/s": self.per_second(), "p50 ms": self.ms(50), "p99 ms": self.ms(99)}
 
 
 def serve(folder: Path) -> None:
@@ -125,7 +128,8 @@ def table(taken: Mapping[str, Taken]) -> str:
     return "\n".join(lines)
 
 
-def bench(rounds: int, requests: int, clients: int) -> None:
+def bench(rounds: int, requests: int, clients: int) -> record.Found:
+    """What was measured, by kind; printed as a table."""
     draw = random.Random(SEED)
     known = definitions()
     asked = [" ".join(draw.choice(known).split()[:WORDS]) for _ in range(rounds * requests)]
@@ -138,7 +142,8 @@ def bench(rounds: int, requests: int, clients: int) -> None:
             taken = measured(address, asked, rounds, clients)
             assert server.stdin
             server.stdin.close()
-    print(f"{rounds * requests} questions, {clients} at a time, load {os.getloadavg()[0]:.1f}\n\n{table(taken)}")
+    print(f"{rounds * requests} questions, {clients} at a time, load {record.load()}\n\n{table(taken)}")
+    return {kind: one.numbers() for kind, one in taken.items()}
 
 
 def main() -> None:
@@ -146,12 +151,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--requests", type=int, default=100, help="of each kind in a round")
     parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     parser.add_argument("--serve", type=Path, metavar="FOLDER", help="only serve")
     given = parser.parse_args()
     if given.serve:
         serve(given.serve)
     else:
-        bench(given.rounds, given.requests, given.clients)
+        measured = partial(bench, given.rounds, given.requests, given.clients)
+        record.keep(given.json, "python -m evals.bench_http", measured)
 
 
 if __name__ == "__main__":

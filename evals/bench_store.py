@@ -1,7 +1,7 @@
 """The embedded store beside LanceDB, Chroma and Haystack: the same chunks, vectors and questions, in one run.
 
 python -m evals.bench_store [--sizes 10000,100000] [--questions 60] [--peers lancedb,chroma,haystack]
-                            [--postgres postgresql://...]
+                            [--postgres postgresql://...] [--json FILE]
 
 Each contestant is a process of its own, in an environment of its own (.cache/bench, made from evals/peers/*.txt when it
 is not there), and they are asked in turns. `--postgres` asks our own store in that database, which has to be empty.
@@ -23,11 +23,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evals import markdown, record
 from evals.peers import environments
 from evals.peers.speech import SMALL, TOP, Floats, saved
 from rag_core.providers import local_models
@@ -219,9 +221,9 @@ def measure(data: Data, all_: Sequence[Contestant], folder: Path) -> None:
 Column = tuple[str, Callable[[Contestant], float], str]  # heading, value, format; one with a unit is compared
 QUESTIONS: Sequence[Column] = (
     ("hybrid p50 ms", lambda c: _p50(c.hybrid), ".2f"),
-    ("p95", lambda c: _p95(c.hybrid), ".2f"),
+    ("hybrid p95", lambda c: _p95(c.hybrid), ".2f"),
     ("2 % filter p50 ms", lambda c: _p50(c.filtered), ".2f"),
-    ("p95", lambda c: _p95(c.filtered), ".2f"),
+    ("2 % filter p95", lambda c: _p95(c.filtered), ".2f"),
     ("by meaning alone p50 ms", lambda c: _p50(c.meaning), ".2f"),
     ("its top 20 of brute force's", lambda c: statistics.mean(c.overlap), ".4f"),
     ("questions", lambda c: len(c.hybrid), ".0f"),
@@ -234,7 +236,7 @@ def life(size: int) -> Sequence[Column]:
         ("chunks/s", lambda c: size / c.built_s, ",.0f"),
         ("open s", lambda c: _p50(c.opened), ".2f"),
         ("replaced and found p50 ms", lambda c: _p50(c.replaced), ".1f"),
-        ("p95", lambda c: _p95(c.replaced), ".1f"),
+        ("replaced and found p95", lambda c: _p95(c.replaced), ".1f"),
         ("memory MB", lambda c: c.memory_mb, ",.0f"),
         ("disk MB", lambda c: c.disk_mb, ",.0f"),
     )
@@ -256,27 +258,36 @@ def table(size: int, columns: Sequence[Column], all_: Sequence[Contestant]) -> s
     for other in others:
         times = [f"{value(other) / value(first):.1f}x" if _compared(name) else "" for name, value, _ in columns]
         body.append(["", f"{other.name} / {first.name}", *times])
-    return "\n".join("| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *body])
+    return markdown.table(head, body)
+
+
+def numbers(size: int, one: Contestant) -> record.Found:
+    """Everything that the tables say of it, by the heading."""
+    return {name: value(one) for name, value, _ in (*QUESTIONS, *life(size))}
 
 
 def _compared(heading: str) -> bool:
     return heading.endswith((" ms", " s", " MB"))
 
 
-def bench(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: str | None) -> None:
-    machine = f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+def bench(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: str | None) -> record.Found:
+    """What was measured by the number of chunks, then by store; printed as tables as it comes."""
+    machine = f"{record.machine()}, load {record.load()}"
     print(f"{datetime.now(UTC):%d %B %Y %H:%M} UTC, {machine}, Python {platform.python_version()}, seed {SEED}\n")
     draw = np.random.default_rng(SEED)
     known = definitions()
     texts = ["\n".join(known[i] for i in draw.integers(0, len(known), 10)) for _ in range(TEXTS)]
     real = asyncio.run(embedded(texts))
+    found: dict[str, record.Found] = {}
     for size in sizes:
         data = made(size, questions, real)
         with tempfile.TemporaryDirectory() as folder:
             all_ = contestants(peers, postgres, Path(folder))
             measure(data, all_, Path(folder))
         for columns in (QUESTIONS, life(size)):
-            print(table(size, columns, all_), f"\n\nload {os.getloadavg()[0]:.1f}\n", flush=True)
+            print(table(size, columns, all_), f"\n\nload {record.load()}\n", flush=True)
+        found[str(size)] = {one.name: numbers(size, one) for one in all_}
+    return found
 
 
 def main() -> None:
@@ -285,9 +296,12 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--peers", default=",".join(PEERS), help="of lancedb, chroma, haystack; empty for none")
     parser.add_argument("--postgres", help="the address of an empty database")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     given = parser.parse_args()
     peers = [peer for peer in given.peers.split(",") if peer]
-    bench([int(size) for size in given.sizes.split(",")], given.questions, peers, given.postgres)
+    sizes = [int(size) for size in given.sizes.split(",")]
+    measured = partial(bench, sizes, given.questions, peers, given.postgres)
+    record.keep(given.json, f"python -m evals.bench_store --sizes {given.sizes}", measured)
 
 
 if __name__ == "__main__":

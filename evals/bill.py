@@ -1,5 +1,6 @@
-"""What would have been paid: the tokens of real prompts, counted on their way to the local stand-in."""
+"""What was paid to a hosted model, or would have been: the tokens of real prompts on their way to a stand-in."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ from rag_core.ingestion.text import count_tokens
 from rag_core.model import Vector
 from rag_core.ports import LLM, Embedder, Prompt, Reply
 from rag_core.providers.prices import cost_usd
+from rag_core.run import Run
 
 MODELS = ("gpt-4o-mini", "gpt-4o")
 EMBEDDER = "text-embedding-3-small"
@@ -14,12 +16,25 @@ EMBEDDER = "text-embedding-3-small"
 
 @dataclass(slots=True)
 class Bill:
-    """Chat calls by task, and tokens."""
+    """Chat calls by task, and tokens.
+
+    `paid_usd` is what a hosted model's calls, embeddings included, really cost: None when a price is not known.
+    `lesser` counts the questions for which something stood in, by step and code.
+    """
 
     calls: list[str] = field(default_factory=list)
     input_tokens: int = 0
     output_tokens: int = 0
     embedded_tokens: int = 0
+    paid_usd: float | None = 0.0
+    lesser: Counter[str] = field(default_factory=Counter)
+
+    def book(self, run: Run) -> None:
+        """Add a question's own account: its tokens are those of hosted models, for no other reports any."""
+        self.input_tokens += run.input_tokens
+        self.output_tokens += run.output_tokens
+        self.paid_usd = None if self.paid_usd is None or run.cost_usd is None else self.paid_usd + run.cost_usd
+        self.lesser.update({f"{one.step}: {one.code}" for one in run.degraded})
 
     def usd(self, model: str) -> float:
         chat = cost_usd(model, input_tokens=self.input_tokens, output_tokens=self.output_tokens)

@@ -10,6 +10,8 @@ from pathlib import Path
 from rag_core.model import Vector
 from rag_core.ports import Embedder, Reranker
 
+CACHE = Path(".cache/evals.sqlite3")
+
 
 class Cache:
     """Lists of numbers by key, in one file. For measurements only: nothing here may be lost with regret."""

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evals import beir
-from evals.answers import PATIENCE_S, recall
+from evals.answers import recall
 from evals.cache import Cache, CachedEmbedder
+from evals.indexing import PATIENCE_S
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
 from rag_core import bootstrap

@@ -7,14 +7,17 @@ what answers is the local stand-in, so the replies counted are its own: grades, 
 import argparse
 import asyncio
 import statistics
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
+from typing import Any
 
-from evals import markdown
-from evals.answers import CACHE, PATIENCE_S, SCOPE, indexed, load
+from evals import markdown, record
+from evals.answers import CACHE, SCOPE, indexed, load
 from evals.bill import MODELS, Bill, CountedEmbedder, CountedLLM
 from evals.cache import Cache
+from evals.indexing import PATIENCE_S
 from rag_core.kit import Kit
 from rag_core.presets import resolve
 from rag_core.run import Run
@@ -24,63 +27,70 @@ PIPELINES = ("standard", "rerank", "advanced")
 ANSWERING = (*PIPELINES, "pages", "classical")
 
 
-async def found(text: str, name: str, kit: Kit) -> object:
-    preset = resolve(name)
-    return await consult(preset.query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
-
-
-async def answered(text: str, name: str, kit: Kit) -> object:
-    preset = resolve(name)
-    return await ask(preset.query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
-
-
-async def billed(work: Callable[[str, str, Kit], Awaitable[object]], text: str, name: str, kit: Kit) -> Bill:
-    """What one question came to."""
-    bill = Bill()
+async def billed(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> Bill:
+    """What one question came to, by `consult` or by `ask`."""
+    bill, preset = Bill(), resolve(name)
     index = replace(kit.index, embedder=CountedEmbedder(kit.index.embedder, bill))
-    await work(text, name, replace(kit, index=index, llm=CountedLLM(kit.llm, bill)))
+    counted = replace(kit, index=index, llm=CountedLLM(kit.llm, bill))
+    await work(preset.query(text, SCOPE), counted, Run(PATIENCE_S), pipeline=preset.pipeline)
     return bill
 
 
-def row(name: str, bills: Sequence[Bill]) -> str:
-    """A line of the table: means, the most calls of a question, and USD for 1,000 questions."""
+def numbers(bills: Sequence[Bill]) -> dict[str, Any]:
+    """Means, the most calls of a question, and USD for 1,000 questions by model."""
     calls = [len(bill.calls) for bill in bills]
-    tasks = ", ".join(dict.fromkeys(task for bill in bills for task in bill.calls)) or "none"
-    tokens = [
-        statistics.mean(values)
-        for values in zip(*[(b.input_tokens, b.output_tokens, b.embedded_tokens) for b in bills], strict=True)
-    ]
-    money = [f"{1000 * statistics.mean(bill.usd(model) for bill in bills):.2f}" for model in MODELS]
-    cells = [name, tasks, f"{statistics.mean(calls):.1f}, {max(calls)}", *[f"{n:,.0f}" for n in tokens], *money]
-    return markdown.line(cells)
+    return {
+        "tasks": list(dict.fromkeys(task for bill in bills for task in bill.calls)),
+        "calls": statistics.mean(calls),
+        "most": max(calls),
+        "input_tokens": round(statistics.mean(bill.input_tokens for bill in bills)),
+        "output_tokens": round(statistics.mean(bill.output_tokens for bill in bills)),
+        "embedded_tokens": round(statistics.mean(bill.embedded_tokens for bill in bills)),
+        "usd": {model: 1000 * statistics.mean(bill.usd(model) for bill in bills) for model in MODELS},
+    }
 
 
-async def measure(folder: Path, every: int, cache: Cache) -> list[str]:
-    """The table's lines."""
+def table(found: record.Found) -> str:
+    head = ["pipeline", "chat calls", "mean, most", "tokens in", "out", "embedded"]
+    return markdown.table([*head, *(f"USD per 1,000, {model}" for model in MODELS)], starmap(_cells, found.items()))
+
+
+def _cells(name: str, of: Mapping[str, Any]) -> list[str]:
+    tokens = [f"{of[kind]:,}" for kind in ("input_tokens", "output_tokens", "embedded_tokens")]
+    money = [f"{usd:.2f}" for usd in of["usd"].values()]
+    return [name, ", ".join(of["tasks"]) or "none", f"{of['calls']:.1f}, {of['most']}", *tokens, *money]
+
+
+async def measure(folder: Path, every: int, cache: Cache) -> record.Found:
+    """What was counted, by pipeline."""
     questions = [question.text for question in load(folder)[::every]]
     kit = await indexed(folder, cache)
-    models = " | ".join(f"USD per 1,000, {model}" for model in MODELS)
-    lines = [f"{len(questions)} questions of {folder.name}", ""]
-    lines += [f"| pipeline | chat calls | mean, most | tokens in | out | embedded | {models} |"]
-    lines += ["| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    found: dict[str, Any] = {}
     try:
-        for work, names in ((found, PIPELINES), (answered, ANSWERING)):
+        for work, names in ((consult, PIPELINES), (ask, ANSWERING)):
             for name in names:
                 bills = [await billed(work, text, name, kit) for text in questions]
-                lines.append(row(f"{'find' if work is found else 'ask'}: {name}", bills))
+                found[f"{'find' if work is consult else 'ask'}: {name}"] = numbers(bills)
     finally:
         await kit.close()
-    return lines
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--every", type=int, default=10, help="ask every n-th question only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     given = parser.parse_args()
     cache = Cache(CACHE)
+
+    def measured() -> record.Found:
+        found = asyncio.run(measure(given.folder, given.every, cache))
+        print(f"every {given.every}. question of {given.folder.name}\n\n{table(found)}")
+        return found
+
     try:
-        print("\n".join(asyncio.run(measure(given.folder, given.every, cache))))
+        record.keep(given.json, f"python -m evals.cost {given.folder.name} --every {given.every}", measured)
     finally:
         cache.close()
 

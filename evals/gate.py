@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evals import markdown, metrics
-from evals.ablation import Tried, tried
+from evals.ablation import tried
+from evals.retrieval import Row
 
 SETS = Path(__file__).parent / "data" / "gate"
 BASELINE = Path(__file__).parent / "baseline.json"
@@ -21,14 +22,14 @@ Found = Mapping[str, Mapping[str, metrics.Scores]]  # by set, then by way of sea
 def measure(cache: Path, *, sets: Path = SETS) -> Found:
     """Every set asked in every way."""
     folders = sorted(folder for folder in sets.iterdir() if folder.is_dir())
-    return {folder.name: _scores(tried(folder, WAYS, cache=cache)) for folder in folders}
+    return {folder.name: _scores(tried(folder, WAYS, next(iter(WAYS)), cache=cache).rows) for folder in folders}
 
 
-def _scores(found: Mapping[str, Tried]) -> dict[str, metrics.Scores]:
+def _scores(rows: Mapping[str, Row]) -> dict[str, metrics.Scores]:
     """Rounded as they are written down: a difference in the last places is none."""
     return {
-        way: {query: {MEASURE: round(scores[MEASURE], 4)} for query, scores in one.row.scores.items()}
-        for way, one in found.items()
+        way: {query: {MEASURE: round(scores[MEASURE], 4)} for query, scores in row.scores.items()}
+        for way, row in rows.items()
     }
 
 

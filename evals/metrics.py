@@ -1,7 +1,7 @@
 """How good a ranking is, by trec_eval's own definitions, and whether two differ by more than chance."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,12 @@ def evaluate(rankings: Mapping[str, Sequence[str]], judgements: Mapping[str, Map
     descending = {q: {d: -float(rank) for rank, d in enumerate(ranking)} for q, ranking in rankings.items() if ranking}
     scored = evaluator.evaluate(descending)
     return {q: {name: scored.get(q, {}).get(key, 0.0) for name, key in EVERY.items()} for q in judgements}
+
+
+def among(scores: Scores, wanted: Iterable[str]) -> list[str]:
+    """The measures that are wanted, as far as these scores have them; where they have none of them, all they have."""
+    known = list(next(iter(scores.values())))
+    return [measure for measure in wanted if measure in known] or known
 
 
 def mean(scores: Scores, measure: str) -> float:

@@ -6,52 +6,68 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
+from typing import TypeVar
 
 import numpy as np
 
-from evals import beir, markdown, metrics
-from evals.bill import Bill, CountedLLM
-from evals.cache import Cache, CachedEmbedder, CachedReranker
+from evals import labelled, markdown, metrics
+from evals.bill import MODELS, Bill, CountedLLM
+from evals.cache import CACHE, Cache, CachedEmbedder, CachedReranker
+from evals.indexing import PATIENCE_S, index
+from evals.labelled import Labelled, Question
 from rag_core import bootstrap
-from rag_core.errors import InvalidRequest, Unread, UnreadableDocument
+from rag_core.choices import WANTS, provider
+from rag_core.errors import InvalidRequest, Misconfigured, Unread
 from rag_core.index import Index
-from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.enrich import key_sentences
-from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.indexing import Limits
 from rag_core.kit import Kit
 from rag_core.model import Ranking, Scope, Vector
 from rag_core.ports import Probe
-from rag_core.presets import SHARES, Preset, resolve
+from rag_core.presets import Preset, resolve
 from rag_core.providers.local_text import LocalText
 from rag_core.run import Run
 from rag_core.service import consult
 from rag_core.settings import DEFAULTS, Settings
 
+T = TypeVar("T")
+
 PIPELINES = ("standard", "rerank", "advanced")
 DEPTH = 100  # hits a leg brings: several may be chunks of one document
 TIMED = 10  # queries a row is timed on: remembering nothing costs a pipeline seconds a query
-TOGETHER = 4  # documents indexed at once: enough to keep two model threads busy
-PATIENCE_S = 3600.0  # a measurement waits for the slowest answer
-CACHE = Path(".cache/evals.sqlite3")
 
-Ask = Callable[[str, bool], Awaitable[Ranking]]  # a question, and whether everything must be computed afresh
+Ask = Callable[[Question, Bill, bool], Awaitable[Ranking]]  # the bool: everything must be computed afresh
 Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way of searching: each query's scores, and the milliseconds of the first TIMED."""
+    """One way of searching: each query's scores, and the milliseconds of the first TIMED.
+
+    `usd` is what 1,000 such questions cost, by model: really, of a hosted one (None: its price is not known), or would.
+    """
 
     pipeline: str
     scores: metrics.Scores
     times_ms: tuple[float, ...]
+    bill: Bill
+    usd: Mapping[str, float | None]
     against: str = ""
     difference: metrics.Difference | None = None
 
+    @property
+    def percentiles_ms(self) -> tuple[float, float]:
+        """The 50th and the 95th."""
+        p50, p95 = np.percentile(self.times_ms, [50, 95])
+        return float(p50), float(p95)
+
     def numbers(self) -> dict[str, str | float]:
-        means = {measure: round(metrics.mean(self.scores, measure), 4) for measure in metrics.MEASURES}
-        p50, p95 = (round(float(ms), 1) for ms in np.percentile(self.times_ms, [50, 95]))
+        shown = metrics.among(self.scores, metrics.MEASURES)
+        means = {measure: round(metrics.mean(self.scores, measure), 4) for measure in shown}
+        p50, p95 = (round(ms, 1) for ms in self.percentiles_ms)
         return {"pipeline": self.pipeline, **means, "p50_ms": p50, "p95_ms": p95, "n": len(self.scores)}
 
 
@@ -70,7 +86,8 @@ class Report:
     def table(self) -> str:
         """Markdown; `*` marks a difference whose 95 % interval leaves out 0."""
         counts = f"{self.documents} documents, {self.chunks} chunks, {len(self.rows[0].scores)} queries"
-        columns = ["pipeline", *metrics.MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
+        shown = metrics.among(self.rows[0].scores, metrics.MEASURES)
+        columns = ["pipeline", *shown, "p50 ms", "p95 ms", f"{shown[0]} against, 95 % interval"]
         return f"{self.collection}: {counts}\n\n{markdown.table(columns, map(_cells, self.rows))}"
 
 
@@ -78,32 +95,50 @@ def run(
     directory: Path,
     *,
     queries: int | None = None,
+    workflow_field: str | None = None,
     pipelines: Sequence[str] = PIPELINES,
     settings: Settings = DEFAULTS,
     cache: Path = CACHE,
     progress: Progress = lambda *_: None,
 ) -> Report:
-    """Index a BEIR folder into a store of its own, ask its first `queries` questions in every way, and score.
+    """Index a labelled folder into a store of its own, ask its first `queries` questions in every way, and score.
 
-    A document stands where its best chunk does. Vectors of documents and scores of pairs are remembered in `cache`,
+    What is judged stands where its best chunk does. Vectors of documents and scores of pairs are remembered in `cache`,
     but not in times: a question's vector is always made, and the pairs of a timed query are always judged.
 
     Raises:
-        Misconfigured: the folder is not in BEIR's layout.
+        Misconfigured: the folder is in no layout that is known.
         InvalidRequest: no preset of that name.
     """
-    collection = beir.load(directory, queries=queries)
+    found = labelled.load(directory, queries=queries, workflow_field=workflow_field)
     presets = {said: preset(said) for said in pipelines}
+
+    async def evaluated(bench: Bench) -> Report:
+        legs = [await bench.row(name, ask) for name, ask in bench.legs().items()]
+        rows = [await bench.row(said, bench.pipeline(chosen)) for said, chosen in presets.items()]
+        return Report(found.name, len(found.uploads), bench.chunks, tuple(_compared(legs, rows)))
+
+    return measured(found, evaluated, settings=settings, cache=cache, progress=progress)
+
+
+def measured(
+    found: Labelled,
+    work: Callable[["Bench"], Awaitable[T]],
+    *,
+    settings: Settings,
+    cache: Path,
+    progress: Progress,
+    hosted: bool = False,
+) -> T:
+    """What `work` makes of the collection, indexed. Raises Misconfigured as `indexed` does."""
     remembered = Cache(cache)
 
-    async def evaluated() -> Report:
-        async with indexed(collection, settings, remembered, progress) as bench:
-            legs = [await row(name, ask, collection, progress) for name, ask in _legs(bench).items()]
-            rows = [await row(said, bench.pipeline(chosen), collection, progress) for said, chosen in presets.items()]
-            return Report(collection.name, len(collection.passages), bench.chunks, tuple(_compared(legs, rows)))
+    async def done() -> T:
+        async with indexed(found, settings, remembered, progress, hosted=hosted) as bench:
+            return await work(bench)
 
     try:
-        return asyncio.run(evaluated())
+        return asyncio.run(done())
     finally:
         remembered.close()
 
@@ -123,87 +158,127 @@ def preset(said: str) -> Preset:
 
 
 def _value(field: str, written: str) -> str | int | float:
-    return written if field == "how" else float(written) if field in SHARES else int(written)
+    if field == "how":
+        return written
+    return int(written) if written.isdecimal() else float(written)
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A collection's corpus in a store of its own, ready to be asked."""
+    """A collection in a store of its own, ready to be asked.
 
+    Each of its workflows is called `prefix` and its own name in the store.
+    """
+
+    labelled: Labelled
     kit: Kit
-    scope: Scope
     settings: Settings
     cache: Cache
+    progress: Progress
+    hosted: bool
+    prefix: str
     chunks: int
 
-    def pipeline(self, chosen: Preset, *, bill: Bill | None = None) -> Ask:
-        """Ask by the preset's pipeline, without a chat model; `bill` counts what one would have been sent."""
+    def scope(self, workflow: str) -> Scope:
+        return Scope(f"{self.prefix}{workflow}")
+
+    def legs(self) -> Mapping[str, Ask]:
+        """Searching by words only, by meaning only and by both, without a pipeline; by words without an embedder."""
+        index = self.kit.index
+
+        def leg(words: bool, meaning: bool) -> Ask:
+            async def ask(question: Question, _: Bill, __: bool) -> Ranking:
+                vector = await _vector(question.text, index) if meaning else None
+                probe = Probe("original", question.text if words else "", vector)
+                if not probe.words and probe.vector is None:
+                    return []
+                return (await index.find([probe], self.scope(question.workflow), limit=DEPTH))[0]
+
+            return ask
+
+        by_meaning = {"meaning": leg(False, True), "hybrid": leg(True, True)} if index.embedder.dimensions else {}
+        return {"words": leg(True, False), **by_meaning}
+
+    def pipeline(self, chosen: Preset) -> Ask:
+        """Ask by the preset's pipeline: the models of the kit, or local techniques on whose prompts a price is put."""
         reranker = bootstrap.local_reranker(self.settings)  # its own: the one of the row before remembers pairs
 
-        async def ask(text: str, afresh: bool) -> Ranking:
+        async def ask(question: Question, bill: Bill, afresh: bool) -> Ranking:
             judge = CachedReranker(reranker, self.cache, afresh)
-            llm = LocalText(judge, key_sentences)
-            parts = replace(self.kit, reranker=judge, llm=CountedLLM(llm, bill) if bill else llm)
-            query = chosen.query(text, self.scope)
-            return (await consult(query, parts, Run(PATIENCE_S), pipeline=chosen.pipeline)).hits
+            llm = self.kit.llm if self.hosted else CountedLLM(LocalText(judge, key_sentences), bill)
+            query, run = chosen.query(question.text, self.scope(question.workflow)), Run(PATIENCE_S)
+            parts = replace(self.kit, reranker=judge, llm=llm)
+            found = await consult(query, parts, run, pipeline=chosen.pipeline)
+            bill.book(run)
+            return found.hits
 
         return ask
+
+    async def row(self, name: str, ask: Ask) -> Row:
+        """Every question in turn, alone; a first one has the models loaded, and is neither scored nor billed."""
+        questions = self.labelled.questions
+        found: dict[str, Ranking] = {}
+        times: list[float] = []
+        bill = Bill()
+        await ask(replace(next(iter(questions.values())), text="warm up"), Bill(), True)
+        for number, (id, question) in enumerate(questions.items(), start=1):
+            began = time.perf_counter()
+            found[id] = await ask(question, bill, number <= TIMED)
+            times.append((time.perf_counter() - began) * 1000)
+            self.progress(name, number, len(questions))
+        return Row(name, self.labelled.score(found), tuple(times[:TIMED]), bill, self._usd(bill))
+
+    def _usd(self, bill: Bill) -> dict[str, float | None]:
+        spent = {self.kit.llm.name: bill.paid_usd} if self.hosted else {model: bill.usd(model) for model in MODELS}
+        return {
+            model: None if usd is None else 1000 * usd / len(self.labelled.questions) for model, usd in spent.items()
+        }
 
 
 @asynccontextmanager
 async def indexed(
-    collection: beir.Collection, settings: Settings, cache: Cache, progress: Progress
+    found: Labelled, settings: Settings, cache: Cache, progress: Progress, *, hosted: bool = False
 ) -> AsyncIterator[Bench]:
-    """Index a collection, for as long as the block runs."""
-    scope = Scope(collection.name)
+    """Index a collection, for as long as the block runs; `hosted` by and into what the settings name.
+
+    Raises:
+        Misconfigured: `hosted`, and the settings name nothing hosted.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        kit = bootstrap.build(replace(settings, data_dir=Path(folder)))
+        chosen = _apart(settings, Path(folder), hosted=hosted)
+        shared = bool(chosen.azure_search_endpoint or chosen.postgres_url)
+        kit = bootstrap.build(chosen)
         kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
+        bench = Bench(found, kit, chosen, cache, progress, hosted, f"eval-{token_hex(4)}-" if shared else "", 0)
+        limits = Limits(chosen.max_upload_bytes, PATIENCE_S)
+        uploads = [(bench.scope(workflow), upload) for workflow, upload in found.uploads]
         try:
-            chunks = await _index(collection, kit, scope, settings, progress)
-            yield Bench(kit, scope, settings, cache, chunks)
+            yield replace(bench, chunks=await index(uploads, kit, limits=limits, progress=partial(progress, "index")))
         finally:
+            if shared:
+                await _purge({scope for scope, _ in uploads}, kit)
             await kit.close()
 
 
-async def _index(collection: beir.Collection, kit: Kit, scope: Scope, settings: Settings, progress: Progress) -> int:
-    """Index the corpus as any document is; how many chunks came of it."""
-    limits = Limits(settings.max_upload_bytes, settings.parse_timeout_s)
-    turns = asyncio.Semaphore(TOGETHER)
-    done = 0
+def _apart(settings: Settings, folder: Path, *, hosted: bool) -> Settings:
+    """The settings for a store that ends with the measurement, with nothing kept elsewhere.
 
-    async def add(place: int, passage: beir.Passage) -> int:
-        nonlocal done
-        content = f"{passage.title}\n\n{passage.text}".strip()
-        upload = Upload(content=content, document_id=str(place), title=passage.title)  # its own id may be any string
-        async with turns:
-            work = index_document(upload, scope, kit, Run(PATIENCE_S), chunking=Chunking(), limits=limits)
-            try:
-                chunks = (await work).chunks
-            except UnreadableDocument:  # some collections hold empty ones, which nothing can find
-                chunks = 0
-        done += 1
-        progress("index", done, len(collection.passages))
-        return chunks
-
-    return sum(await asyncio.gather(*(add(place, passage) for place, passage in enumerate(collection.passages))))
+    Unless `hosted`, nobody else is asked: not the models that the settings name, nor their search service.
+    """
+    here = replace(settings, data_dir=folder, archive_url=None, redis_url=None, jobs_storage=None, keep_originals=False)
+    if not hosted:
+        nobody = {"azure_search_endpoint": None, "postgres_url": None, "doc_intelligence_endpoint": None}
+        return replace(here, llm_provider="local", **nobody)  # type: ignore[arg-type]
+    if provider(settings) == "local" and settings.azure_search_endpoint is None:
+        models = ", ".join(name for wanted in WANTS.values() for name in wanted)
+        raise Misconfigured(f"nothing hosted is configured: set AZURE_SEARCH_ENDPOINT or one of {models}")
+    return here
 
 
-def _legs(bench: Bench) -> Mapping[str, Ask]:
-    """Searching by words only, by meaning only and by both, without a pipeline; by words alone without an embedder."""
-    index = bench.kit.index
-
-    def leg(words: bool, meaning: bool) -> Ask:
-        async def ask(text: str, _: bool) -> Ranking:
-            probe = Probe("original", text if words else "", await _vector(text, index) if meaning else None)
-            if not probe.words and probe.vector is None:
-                return []
-            return (await index.find([probe], bench.scope, limit=DEPTH))[0]
-
-        return ask
-
-    by_meaning = {"meaning": leg(False, True), "hybrid": leg(True, True)} if index.embedder.dimensions else {}
-    return {"words": leg(True, False), **by_meaning}
+async def _purge(scopes: Iterable[Scope], kit: Kit) -> None:
+    for scope in scopes:
+        for document in await kit.index.store.documents(scope):
+            await kit.index.store.purge(document.id, scope)
 
 
 async def _vector(text: str, index: Index) -> Vector | None:
@@ -213,33 +288,21 @@ async def _vector(text: str, index: Index) -> Vector | None:
     return None
 
 
-async def row(name: str, ask: Ask, collection: beir.Collection, progress: Progress) -> Row:
-    """Every query in turn, alone; a first question that is not scored has the models loaded."""
-    await ask("warm up", True)
-    rankings: dict[str, list[str]] = {}
-    times: list[float] = []
-    for number, (query, text) in enumerate(collection.queries.items(), start=1):
-        began = time.perf_counter()
-        hits = await ask(text, number <= TIMED)
-        times.append((time.perf_counter() - began) * 1000)
-        places = dict.fromkeys(int(hit.chunk.document_id) for hit in hits)
-        rankings[query] = [collection.passages[place].id for place in places]
-        progress(name, number, len(collection.queries))
-    return Row(name, metrics.evaluate(rankings, collection.judgements), tuple(times[:TIMED]))
-
-
 def _compared(legs: Sequence[Row], pipelines: Iterable[Row]) -> list[Row]:
     """The rows with what matters beside them: hybrid against its better leg, each pipeline against hybrid."""
     *single, last = legs
-    best = max(single, key=lambda row: metrics.mean(row.scores, "ndcg@10"), default=None)
-    return [*single, _against(last, best), *(_against(row, last) for row in pipelines)]
+    measure = metrics.among(last.scores, metrics.MEASURES)[0]
+    best = max(single, key=lambda row: metrics.mean(row.scores, measure), default=None)
+    return [*single, _against(last, best, measure), *(_against(row, last, measure) for row in pipelines)]
 
 
-def _against(row: Row, other: Row | None) -> Row:
-    return replace(row, against=other.pipeline, difference=metrics.compare(row.scores, other.scores)) if other else row
+def _against(row: Row, other: Row | None, measure: str) -> Row:
+    if other is None:
+        return row
+    return replace(row, against=other.pipeline, difference=metrics.compare(row.scores, other.scores, measure))
 
 
-def _cells(row: Row) -> list[str | float]:
-    name, *numbers, _ = row.numbers().values()
+def _cells(row: Row) -> list[str]:
+    name, *means, p50, p95, _ = row.numbers().values()
     beside = f"{row.against} {row.difference}" if row.difference else ""
-    return [name, *(f"{x:.3f}" for x in numbers[:3]), *(f"{x:.0f}" for x in numbers[3:]), beside]
+    return [str(name), *(f"{x:.3f}" for x in means), f"{p50:.0f}", f"{p95:.0f}", beside]

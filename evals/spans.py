@@ -1,7 +1,8 @@
 """`python -m evals.spans DIR`: how much of what answers a question is in the chunks found, and how much else.
 
 DIR holds documents and `questions.jsonl`, each question with the character ranges of its document that answer it. For
-each way of cutting, the documents are indexed anew and every question brings its best chunks by words and meaning.
+each way of cutting, the documents are indexed anew and every question brings its best chunks by words and meaning;
+`rag eval compare` and `ablate` take the same folder for ways of searching (`labelled`).
 Recall is the share of the gold characters that they cover, IoU those covered over gold and retrieved characters
 together, whatever document they are of; both are means over questions, as in chunking_evaluation (MIT).
 """
@@ -20,19 +21,19 @@ from typing import Any
 import numpy as np
 
 from evals import markdown
-from evals.cache import Cache, CachedEmbedder
-from evals.retrieval import CACHE, PATIENCE_S
-from rag_core import bootstrap, settings
+from evals.cache import CACHE, Cache, CachedEmbedder
+from evals.indexing import index
+from rag_core import bootstrap
+from rag_core.errors import Misconfigured
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.indexing import Upload
 from rag_core.ingestion.text import sentences
 from rag_core.kit import Kit
 from rag_core.model import Chunk, Scope, Vector
 from rag_core.ports import Embedder, Probe
-from rag_core.run import Run
 
 TOP = 5
-HERE = replace(settings.DEFAULTS, data_dir=None)
+ENDINGS = (".md", ".txt")
 WAYS = (
     Chunking("tokens", 100, 0),
     Chunking("tokens", 200, 50),
@@ -51,6 +52,7 @@ Range = tuple[str, int, int]  # document, first character, end
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    id: str
     text: str
     gold: tuple[Range, ...]
 
@@ -72,7 +74,7 @@ def main() -> int:
     chosen = parser.parse_args()
     began = time.perf_counter()
     documents, questions = load(chosen.folder, queries=chosen.queries)
-    kit = bootstrap.build(HERE)
+    kit = bootstrap.in_memory()
     embedder = CachedEmbedder(kit.index.embedder, Cache(chosen.cache))
     kit = replace(kit, index=replace(kit.index, embedder=embedder))
     print(table(asyncio.run(evaluate(documents, questions, kit))))
@@ -81,14 +83,27 @@ def main() -> int:
 
 
 def load(folder: Path, *, queries: int | None = None) -> tuple[dict[str, str], list[Question]]:
-    """The documents by name, offsets counting every character of them, and the first questions."""
-    documents = {p.name: p.read_bytes().decode() for p in sorted(folder.glob("*.md")) if p.name != "README.md"}
-    lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
-    return documents, [_question(json.loads(line)) for line in lines[:queries]]
+    """The documents by name, offsets counting every character of them, and the first questions that have ranges.
+
+    Raises:
+        Misconfigured: a file is missing, or in another layout.
+    """
+    paths = [path for path in sorted(folder.iterdir()) if path.suffix in ENDINGS and path.name != "README.md"]
+    try:
+        documents = {path.name: path.read_bytes().decode() for path in paths}
+        lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
+        questions = [question for question in map(_question, map(json.loads, lines)) if question.gold][:queries]
+        absent = {name for question in questions for name, _, _ in question.gold} - documents.keys()
+    except (OSError, KeyError, ValueError) as failure:
+        raise Misconfigured(f"{folder}/questions.jsonl: {type(failure).__name__}: {failure}") from failure
+    if absent:
+        raise Misconfigured(f"{folder} lacks what questions.jsonl names: {', '.join(sorted(absent))}")
+    return documents, questions
 
 
 def _question(found: Mapping[str, Any]) -> Question:
-    return Question(found["text"], tuple((found["document"], s["start"], s["end"]) for s in found["spans"]))
+    gold = tuple((found["document"], int(span["start"]), int(span["end"])) for span in found["spans"])
+    return Question(str(found["_id"]), found["text"], gold)
 
 
 async def evaluate(
@@ -106,12 +121,10 @@ async def evaluate(
 
 async def _row(way: Chunking, documents: Mapping[str, str], asked: Sequence[tuple[Question, Vector]], kit: Kit) -> Row:
     scope = Scope(f"{way.strategy}-{way.chunk_size}-{way.overlap}")
-    limits = Limits(HERE.max_upload_bytes, PATIENCE_S)
-    for name, text in documents.items():
-        upload = Upload(content=text, document_id=name, source=name)
-        await index_document(upload, scope, kit, Run(PATIENCE_S), chunking=way, limits=limits)
+    uploads = [(scope, Upload(content=text, source=name)) for name, text in documents.items()]
+    await index(uploads, kit, chunking=way)
     chunks = await kit.index.store.select(scope, limit=100_000)
-    places = {chunk.id: located(chunk, documents[chunk.document_id]) for chunk in chunks}
+    places = {chunk.id: located(chunk, documents[chunk.source]) for chunk in chunks}
     scores: list[tuple[float, ...]] = []
     for question, vector in asked:
         [hits] = await kit.index.find([Probe("original", question.text, vector)], scope, limit=TOP)
@@ -145,8 +158,14 @@ def located(chunk: Chunk, document: str) -> list[Range]:
         at = starts[span.line_start - 1] + "\n".join(lines[span.line_start - 1 : span.line_end]).index(text)
         if at >= starts[span.line_start] or at + len(text) <= starts[span.line_end - 1]:
             raise ValueError(f"lines {span.line_start} to {span.line_end} are more than chunk {chunk.ordinal} has")
-        ranges.append((chunk.document_id, at, at + len(text)))
+        ranges.append((chunk.source, at, at + len(text)))
     return ranges
+
+
+def measures(gold: Sequence[Range], best: Sequence[Chunk], documents: Mapping[str, str]) -> dict[str, float]:
+    """Recall and IoU of the first TOP chunks."""
+    found = [place for chunk in best[:TOP] for place in located(chunk, documents[chunk.source])]
+    return dict(zip((f"recall@{TOP}", f"iou@{TOP}"), score(gold, found), strict=True))
 
 
 def score(gold: Sequence[Range], found: Sequence[Range]) -> tuple[float, float]:

@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 
 from evals import beir, metrics
-from evals.retrieval import PATIENCE_S
+from evals.indexing import index
 from rag_core import bootstrap, settings
 from rag_core.client import consult_rag, enrich_schema
-from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.indexing import Upload
 from rag_core.kit import Kit
 from rag_core.model import Scope
-from rag_core.run import Run
 
 TOP = 10
 HERE = replace(settings.DEFAULTS, data_dir=None)
@@ -65,36 +63,32 @@ def main() -> int:
 
 def load(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[Question]]:
     """The columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
-    collection = beir.load(folder)
-    corpus = {str(r["_id"]): r for r in beir.records(beir.corpus(folder))}
-    columns = [Column(p.id, corpus[p.id]["metadata"]["db"], p.title, p.text) for p in collection.passages]
-    asked = [r for r in beir.records(folder / "queries.jsonl") if str(r["_id"]) in collection.judgements]
-    questions = [_question(record, collection.judgements[str(record["_id"])]) for record in asked]
+    collection = beir.load(folder, workflow_field="db")
+    columns = [Column(p.id, p.workflow, p.title, p.text) for p in collection.passages]
+    tables = {str(r["_id"]): r["metadata"]["tables"] for r in beir.records(folder / beir.QUERIES)}
+    questions = [_question(id, collection, tables[id]) for id in collection.queries]
     every = max(1, len(questions) // queries) if queries else 1
     return columns, questions[::every][:queries]
 
 
-def _question(record: Mapping[str, Any], judged: Mapping[str, int]) -> Question:
-    said = record["metadata"]
-    needed = frozenset(id for id, grade in judged.items() if grade > 0)
-    return Question(str(record["_id"]), said["db"], record["text"], tuple(said["tables"]), needed)
+def _question(id: str, asked: beir.Collection, tables: Sequence[str]) -> Question:
+    needed = frozenset(column for column, grade in asked.judgements[id].items() if grade > 0)
+    return Question(id, asked.workflows[id], asked.queries[id], tuple(tables), needed)
 
 
 async def evaluate(columns: Sequence[Column], questions: Sequence[Question]) -> dict[str, Recall]:
     """Column recall by each way of asking."""
     kit = bootstrap.in_memory(HERE)
     try:
-        for place, column in enumerate(columns):
-            await _index(place, column, kit)
+        await index([_upload(place, column) for place, column in enumerate(columns)], kit)
         return {name: await _recall(ask, questions) for name, ask in _ways(columns, kit)}
     finally:
         await kit.close()
 
 
-async def _index(place: int, column: Column, kit: Kit) -> None:
+def _upload(place: int, column: Column) -> tuple[Scope, Upload]:
     upload = Upload(content=f"{column.name}\n\n{column.text}", document_id=str(place), title=column.name)
-    limits = Limits(HERE.max_upload_bytes, HERE.parse_timeout_s)
-    await index_document(upload, Scope(column.database), kit, Run(PATIENCE_S), chunking=Chunking(), limits=limits)
+    return Scope(column.database), upload
 
 
 def _ways(columns: Sequence[Column], kit: Kit) -> Iterator[tuple[str, Ask]]:

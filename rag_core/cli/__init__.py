@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +15,15 @@ from rag_core.cli import commands, doctor, evals, reindex
 from rag_core.errors import RagError
 from rag_core.settings import PROVIDERS
 from rag_core.styles import Style
+
+LAYOUTS = """\
+DIR has its documents, questions and judgements in one of three layouts:
+  corpus.jsonl (or .gz), queries.jsonl and qrels.tsv (or qrels/test.tsv), as BEIR has them;
+  pdfs/, queries.jsonl and qrels.tsv that names pages as FILE.pdf#page=3: the PDFs are indexed as they
+    are, and a corpus.jsonl beside them is not; a hit stands for the pages it is on;
+  questions.jsonl beside .md and .txt files, a line {"_id", "text", "spans": [{"start", "end"}], "document"}:
+    scored by the characters that the best 5 passages cover.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -161,20 +171,27 @@ def parser() -> argparse.ArgumentParser:
 
     score = verbs.add_parser("eval", help="score the pipelines on labelled questions")
     scores = score.add_subparsers(required=True, metavar="COMMAND")
-    run = scores.add_parser("run", parents=[_labelled()], help="score a BEIR-layout folder, by leg and by pipeline")
-    run.add_argument("--json", action="store_true", help='print {"rows": [...]} instead of a table')
+    on_folder = partial(
+        scores.add_parser, parents=[_labelled()], epilog=LAYOUTS, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    run = on_folder("run", help="score a labelled folder, by leg and by pipeline")
     run.set_defaults(command=evals.run)
 
-    compare = scores.add_parser(
-        "compare", parents=[_labelled()], help="one preset against another, question by question"
-    )
+    compare = on_folder("compare", help="one preset against another, question by question")
     compare.add_argument(
         "presets", nargs="+", metavar="PRESET", help="as advanced or advanced:rewordings=0,imaginings=0"
     )
     compare.set_defaults(command=evals.compare)
 
-    ablate = scores.add_parser("ablate", parents=[_labelled()], help="what each stage of advanced is worth, and takes")
+    ablate = on_folder("ablate", help="what each stage of advanced is worth, and takes")
     ablate.set_defaults(command=evals.ablate)
+
+    for command in (compare, ablate):
+        command.add_argument(
+            "--hosted",
+            action="store_true",
+            help="ask the models and search service of the settings: it costs money, about what is printed without it",
+        )
 
     gate = scores.add_parser("gate", help="has a change made the rankings of the small fixed sets worse?")
     gate.add_argument("--update", action="store_true", help="agree to the rankings as they are now")
@@ -194,10 +211,12 @@ def parser() -> argparse.ArgumentParser:
 
 def _labelled() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="holds corpus.jsonl (or .gz), queries.jsonl, qrels.tsv"
-    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="labelled documents and questions, see below")
     parser.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
+    parser.add_argument(
+        "--workflow-field", metavar="NAME", help="ask each question among the records with its own metadata.NAME only"
+    )
+    parser.add_argument("--json", action="store_true", help="print numbers instead of a table")
     return parser
 
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from pathlib import Path
+from typing import Any
 
 from rag_core import settings
 
@@ -14,16 +14,14 @@ def run(chosen: Namespace) -> int:
     from rag_core.cli import show
 
     with show.progress(sys.stderr) as bar:
-        report = retrieval.run(
-            chosen.folder, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
-        )
+        report = retrieval.run(chosen.folder, **_said(chosen), progress=show.counting(bar))
     print(json.dumps(report.json(), indent=2) if chosen.json else report.table())
     return 0
 
 
 def compare(chosen: Namespace) -> int:
     """Every preset against the first, paired over the questions; then the same for each half of them."""
-    return _tried(chosen, {said: said for said in chosen.presets}, base=chosen.presets[0])
+    return _tried(chosen, {said: said for said in chosen.presets}, chosen.presets[0])
 
 
 def ablate(chosen: Namespace) -> int:
@@ -31,13 +29,13 @@ def ablate(chosen: Namespace) -> int:
     from evals.ablation import ABLATED, BASE
 
     presets = {name: said for name, (said, _) in ABLATED.items()}
-    return _tried(chosen, presets, base=BASE, beside={name: promise for name, (_, promise) in ABLATED.items()})
+    return _tried(chosen, presets, BASE, expected={name: promise for name, (_, promise) in ABLATED.items()})
 
 
 def gate(chosen: Namespace) -> int:
     """Score the fixed sets; status 1 when one ranks worse than was agreed, beyond chance."""
     from evals import gate as gates
-    from evals.retrieval import CACHE
+    from evals.cache import CACHE
 
     found, agreed = gates.measure(CACHE), gates.agreed()
     print(gates.report(found, agreed))
@@ -50,16 +48,19 @@ def gate(chosen: Namespace) -> int:
     return 1 if drops else 0
 
 
-def _tried(chosen: Namespace, presets: dict[str, str], *, base: str, beside: dict[str, str] | None = None) -> int:
+def _tried(chosen: Namespace, presets: dict[str, str], base: str, **beside: Any) -> int:
     from evals import ablation
     from rag_core.cli import show
 
-    folder: Path = chosen.folder
     with show.progress(sys.stderr) as bar:
+        counting = show.counting(bar)
         found = ablation.tried(
-            folder, presets, queries=chosen.queries, settings=settings.load(), progress=show.counting(bar)
+            chosen.folder, presets, base, **beside, **_said(chosen), hosted=chosen.hosted, progress=counting
         )
-    print(f"{folder.name}, {len(found[base].row.scores)} questions\n\n{ablation.table(found, base, beside=beside)}")
-    for half, of_half in ablation.halves(found):
-        print(f"\n{half} (every second question)\n\n{ablation.table(of_half, base)}")
+    print(json.dumps(found.json(), indent=2) if chosen.json else found.report())
     return 0
+
+
+def _said(chosen: Namespace) -> dict[str, Any]:
+    """What the commands on a labelled folder have in common."""
+    return {"queries": chosen.queries, "workflow_field": chosen.workflow_field, "settings": settings.load()}

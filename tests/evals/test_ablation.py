@@ -18,37 +18,52 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(cache: Path) -> dict[str, ablation.Tried]:
-    return ablation.tried(TINY, {name: said for name, (said, _) in ablation.ABLATED.items()}, cache=cache)
-
-
-def test_each_stage_has_a_row_against_hybrid_with_its_time_and_its_price(found: dict[str, ablation.Tried]) -> None:
-    """S1-61, S1-62, S1-63, S1-64, S1-65: vector only, hybrid, and what expansion, HyDE and reranking add, measured."""
+def found(cache: Path) -> ablation.Comparison:
+    presets = {name: said for name, (said, _) in ablation.ABLATED.items()}
     promised = {name: promise for name, (_, promise) in ablation.ABLATED.items()}
-    lines = ablation.table(found, ablation.BASE, beside=promised).splitlines()
+    return ablation.tried(TINY, presets, ablation.BASE, expected=promised, cache=cache)
+
+
+def test_each_stage_has_a_row_against_hybrid_with_its_time_and_its_price(found: ablation.Comparison) -> None:
+    """S1-61, S1-62, S1-63, S1-64, S1-65: vector only, hybrid, and what expansion, HyDE and reranking add, measured."""
+    lines = found.table().splitlines()
     assert [line.split(" | ")[0].strip("| ") for line in lines[2:]] == list(ablation.ABLATED)
     assert len({line.count("|") for line in lines}) == 1
-    assert all(promise in line for promise, line in zip(promised.values(), lines[2:], strict=True))
+    assert all(promise in line for promise, line in zip(found.expected.values(), lines[2:], strict=True))
 
 
-def test_the_rows_search_as_they_are_called(found: dict[str, ablation.Tried]) -> None:
+def test_the_rows_search_as_they_are_called(found: ablation.Comparison) -> None:
     """S1-61: no word of the third question is in the corpus, and no vector tells codes apart."""
-    recall = {name: one.row.scores["meaning"]["recall@10"] for name, one in found.items()}
+    recall = {name: row.scores["meaning"]["recall@10"] for name, row in found.rows.items()}
     assert recall["vector only"] == recall["hybrid"] == 1
-    assert found["+ reranking"].usd > found["hybrid"].usd == 0
-    assert found["full advanced"].usd > found["+ expansion"].usd > 0
+    usd = {name: row.usd["gpt-4o-mini"] or 0 for name, row in found.rows.items()}
+    assert usd["+ reranking"] > usd["hybrid"] == 0
+    assert usd["full advanced"] > usd["+ expansion"] > 0
 
 
-def test_the_halves_share_no_question_and_leave_none_out(found: dict[str, ablation.Tried]) -> None:
-    halves = [set(half[ablation.BASE].row.scores) for _, half in ablation.halves(found)]
+def test_the_halves_share_no_question_and_leave_none_out(found: ablation.Comparison) -> None:
+    halves = [set(half.rows[ablation.BASE].scores) for half in found.halves().values()]
     assert not halves[0] & halves[1]
-    assert halves[0] | halves[1] == set(found[ablation.BASE].row.scores)
+    assert halves[0] | halves[1] == set(found.rows[ablation.BASE].scores)
+
+
+def test_the_numbers_are_those_of_the_table(found: ablation.Comparison) -> None:
+    told = json.loads(json.dumps(found.json()))
+    rows = {row["name"]: row for row in told["rows"]}
+    assert (told["set"], told["questions"], told["base"], told["hosted"]) == ("beir_tiny", 3, "hybrid", False)
+    assert told["measures"] == ["recall@10", "precision@5", "ndcg@10"]
+    assert rows["hybrid"]["differences"] == rows["hybrid"]["lesser"] == {}
+    gap = rows["vector only"]["differences"]["ndcg@10"]
+    assert gap["mean"] == pytest.approx(rows["vector only"]["ndcg@10"] - rows["hybrid"]["ndcg@10"])
+    assert gap["low"] <= gap["mean"] <= gap["high"]
+    assert set(rows["+ reranking"]["usd_per_1000"]) == {"gpt-4o-mini", "gpt-4o"}
+    assert [half["questions"] for half in told["halves"].values()] == [2, 1]
 
 
 def test_a_number_that_no_preset_has_is_refused(cache: Path) -> None:
     for said in ("advanced:speed=3", "advanced:rerank=many", "fastest"):
         with pytest.raises(InvalidRequest):
-            ablation.tried(TINY, {said: said}, cache=cache)
+            ablation.tried(TINY, {said: said}, said, cache=cache)
 
 
 def test_compare_prints_each_preset_against_the_first(

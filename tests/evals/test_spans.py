@@ -14,7 +14,7 @@ TEXT = "Gears are turned.\nValves open. Gears are turned.\n\nOil is warm.\n"
 
 
 def chunk(content: str, *places: Span) -> Chunk:
-    return Chunk("c", "d", 0, content, "", "", "", places)
+    return Chunk("c", "0", 0, content, "", "d", "", places)
 
 
 def test_a_chunk_is_found_where_its_lines_say() -> None:
@@ -35,17 +35,24 @@ def test_recall_and_iou_count_each_character_once() -> None:
     assert score(gold, []) == (0, 0)
 
 
+def test_only_the_best_five_chunks_count() -> None:
+    document = "\n".join("abcdef")
+    chunks = [chunk(letter, Span(0, 1, None, line, line)) for line, letter in enumerate("abcdef", start=1)]
+    gold = [("d", 0, 1), ("d", 10, 11)]
+    assert spans.measures(gold, chunks, {"d": document}) == {"recall@5": 1 / 2, "iou@5": 1 / 6}
+
+
 async def test_every_way_of_cutting_is_scored(tmp_path: Path) -> None:
     """C02."""
     (tmp_path / "a.md").write_text("# Gears\n\n" + TEXT, "utf-8", newline="")
     (tmp_path / "README.md").write_text("not a document", "utf-8")
     found = {"start": 40, "end": 45, "text": "Gears"}
-    question = {"text": "What opens?", "document": "a.md", "spans": [found]}
+    question = {"_id": "q", "text": "What opens?", "document": "a.md", "spans": [found]}
     (tmp_path / "questions.jsonl").write_text(json.dumps(question), "utf-8")
     documents, questions = spans.load(tmp_path)
-    assert questions == [Question("What opens?", (("a.md", 40, 45),))]
+    assert questions == [Question("q", "What opens?", (("a.md", 40, 45),))]
     assert documents["a.md"][40:45] == "Gears"
-    kit = bootstrap.build(spans.HERE)
+    kit = bootstrap.in_memory()
     if not kit.index.embedder.dimensions:
         pytest.skip("needs the local models: make install")
     rows = await spans.evaluate(documents, questions, kit, [Chunking("blocks", 32, 0), Chunking("tokens", 800, 0)])

@@ -1,0 +1,44 @@
+"""Documents into a store for a measurement, as any upload goes."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from rag_core.errors import UnreadableDocument
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.kit import Kit
+from rag_core.model import Scope
+from rag_core.run import Run
+from rag_core.settings import DEFAULTS
+
+PATIENCE_S = 3600.0  # a measurement waits for the slowest answer
+CHUNKING = Chunking()  # an upload's that asks for no other
+LIMITS = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)
+TOGETHER = 4  # documents indexed at once: enough to keep two model threads busy
+
+
+async def index(
+    uploads: Sequence[tuple[Scope, Upload]],
+    kit: Kit,
+    *,
+    chunking: Chunking = CHUNKING,
+    limits: Limits = LIMITS,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> int:
+    """Index them all; how many chunks came of it. One without text, as some collections hold, has none."""
+    turns = asyncio.Semaphore(TOGETHER)
+    done = 0
+
+    async def add(scope: Scope, upload: Upload) -> int:
+        nonlocal done
+        async with turns:
+            work = index_document(upload, scope, kit, Run(PATIENCE_S), chunking=chunking, limits=limits)
+            try:
+                chunks = (await work).chunks
+            except UnreadableDocument:
+                chunks = 0
+        done += 1
+        progress(done, len(uploads))
+        return chunks
+
+    return sum(await asyncio.gather(*(add(scope, upload) for scope, upload in uploads)))

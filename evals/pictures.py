@@ -1,0 +1,208 @@
+"""`python -m evals.pictures`: docs/pictures/*.svg, drawn from what evals/results holds and from nothing else.
+
+The same numbers give the same bytes. Ours is blue in every picture; a peer, and a loss, never is.
+"""
+
+import io
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from evals import record
+from evals.bill import MODELS
+
+STYLE = Path(__file__).with_suffix(".mplstyle")
+PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
+OURS, LOSS, GREY, PALE = "#0072B2", "#D55E00", "#6E6E6E", "#EEEEEE"  # blue and vermilion: Okabe and Ito, 2008
+PEERS = {  # by the name in the tables of bench_store
+    "LanceDB": ("LanceDB", LOSS, "s"),
+    "Chroma, vectors only": ("Chroma, vectors only", "#00805C", "D"),
+    "Haystack, in memory": ("Haystack", "#AA4499", "^"),
+}
+REACH = 0.24  # of nDCG@10: with more, the interval of what matters is too short to read
+WIDTH = 9.0  # inches, about the column of a README on GitHub
+WAYS = {"words": GREY, "meaning": GREY, "hybrid": OURS, "standard": OURS, "advanced": OURS}  # a leg alone is grey
+STAGES = ("vector only", "+ expansion", "+ HyDE", "+ reranking", "full advanced")
+MEASURED = {  # by the heading of the table of bench_store
+    "2 % filter p50 ms": "question in 2 % of them",
+    "hybrid p50 ms": "question in all of them",
+    "by meaning alone p50 ms": "by meaning alone",
+    "open s": "open and answer",
+    "replaced and found p50 ms": "replace and find",
+    "memory MB": "memory",
+    "disk MB": "disk",
+    "searchable after s": "store all and answer",
+}
+
+
+def quality(told: Mapping[str, Any]) -> Figure:
+    """nDCG@10 on every set, its mean over the questions and the 95 % interval."""
+    figure, panels = _panels(told, len(told["found"]), WAYS)
+    for axes, (name, of) in zip(panels, told["found"].items(), strict=True):
+        rows = {row["pipeline"]: row for row in of["rows"]}
+        axes.set_title(f"{name}\n{rows['hybrid']['n']} questions")
+        axes.set(xlim=(0, 1.02))
+        axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        for place, (way, colour) in enumerate(WAYS.items()):
+            mean = rows[way]["ndcg@10"]
+            _dot(axes, place, mean, rows[way]["interval"], colour, f"{mean:.2f}")
+    return figure
+
+
+def stages(told: Mapping[str, Any]) -> Figure:
+    """What each stage adds to both legs fused, in nDCG@10, and the 95 % interval; grey where that may be chance."""
+    figure, panels = _panels(told, len(told["found"]), STAGES)
+    for axes, (name, of) in zip(panels, told["found"].items(), strict=True):
+        gaps = {row["name"]: row["differences"]["ndcg@10"] for row in of["rows"] if row["differences"]}
+        axes.set_title(f"{name}\n{of['questions']} questions")
+        axes.axvline(0, color=GREY, linewidth=0.5)
+        axes.set(xlim=(-REACH, REACH))
+        axes.set_xticks([-0.2, 0, 0.2], ["−0.2", "0", "+0.2"])
+        for place, stage in enumerate(STAGES):
+            _gap(axes, place, gaps[stage])
+    return figure
+
+
+def _gap(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
+    """An arrow at the edge when it is further than the panel."""
+    mean, said = gap["mean"], f"{gap['mean']:+.3f}".replace("-", "−")
+    if abs(mean) < REACH:
+        _dot(axes, place, mean, (gap["low"], gap["high"]), verdict(gap), said)
+    else:
+        edge = math.copysign(0.95 * REACH, mean)
+        _named(axes, edge, place, "<" if mean < 0 else ">", verdict(gap), said, left=mean > 0)
+
+
+def verdict(gap: Mapping[str, float]) -> str:
+    """The colour of a difference: a gain or a loss only where the whole interval is one."""
+    return OURS if gap["low"] > 0 else LOSS if gap["high"] < 0 else GREY
+
+
+def store(told: Mapping[str, Any]) -> Figure:
+    """Times and sizes of other stores as multiples of ours; left of the line another is ahead."""
+    figure, panels = _panels(told, len(told["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28)
+    for axes, (size, of) in zip(panels, told["found"].items(), strict=True):
+        _multiples(axes, f"{int(size):,} chunks")
+        for place, heading in enumerate(MEASURED):
+            _row(axes, place, heading, {name: numbers[heading] for name, numbers in of.items()})
+    return figure
+
+
+def _row(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -> None:
+    """The peers below each other, told by name in the first row; ours in its unit at the right."""
+    ours = of["embedded"]
+    axes.text(1.02, place, _amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
+    for turn, (peer, (name, colour, shape)) in enumerate(PEERS.items(), start=-1):
+        times = of[peer] / ours
+        said = f"{times:.{1 if times < 10 else 0}f}" + ("" if place else f" {name}")
+        _named(axes, times, place + 0.27 * turn, shape, colour, said, left=times < 1)
+
+
+def _multiples(axes: Axes, title: str) -> None:
+    axes.set_title(title, pad=18)
+    axes.set(xscale="log", xlim=(0.1, 2000))
+    axes.set_xticks([0.1, 1, 10, 100, 1000], ["÷ 10", "1", "× 10", "× 100", "× 1000"])
+    axes.set_xticks([], minor=True)
+    axes.axvspan(0.1, 1, color=PALE, linewidth=0)
+    axes.axvline(1, color=OURS, linewidth=2)
+    for times, said, align in ((0.1, "ahead", "left"), (1, " ours", "left"), (2000, "behind", "right")):
+        colour = OURS if times == 1 else GREY
+        axes.text(times, 1.01, said, color=colour, ha=align, transform=axes.get_xaxis_transform())
+
+
+def _amount(number: float, heading: str) -> str:
+    unit = heading.rpartition(" ")[2]
+    return f"{number:.{1 if number < 10 else 0}f} {unit}"
+
+
+def cost(told: Mapping[str, Any]) -> Figure:
+    """USD for 1,000 questions with a hosted model, by pipeline: chat and embedding."""
+    found = told["found"]
+    figure, (axes,) = _panels(told, 1, found, left=0.16)
+    axes.set(xscale="log", xlim=(0.05, 120))
+    axes.set_xticks([0.1, 1, 10, 100], ["$0.10", "$1", "$10", "$100"])
+    axes.set_title("USD for 1,000 questions with {} (●) and {} (■)".format(*MODELS))
+    for place, of in enumerate(found.values()):
+        if of["calls"]:
+            _prices(axes, place, *(of["usd"][model] for model in MODELS))
+        else:
+            axes.text(0.055, place, "no chat call", color=OURS, va="center")
+    return figure
+
+
+def _prices(axes: Axes, place: float, cheap: float, dear: float) -> None:
+    axes.plot([cheap, dear], [place, place], color=OURS, linewidth=1)
+    _named(axes, cheap, place, "o", OURS, f"{cheap:.2f}", left=True)
+    _named(axes, dear, place, "s", OURS, f"{dear:.2f}")
+
+
+def _panels(
+    told: Mapping[str, Any],
+    panels: int,
+    rows: Collection[str],
+    *,
+    row: float = 0.34,
+    left: float = 0.115,
+    right: float = 0.98,
+    between: float = 0.12,
+) -> tuple[Figure, Sequence[Axes]]:
+    """So many side by side, with the same `rows` of so many inches; below, by what and when it was measured."""
+    height = 1.1 + row * len(rows)
+    figure = Figure(figsize=(WIDTH, height))
+    edges = {"left": left, "right": right, "bottom": 0.55 / height, "top": 1 - 0.55 / height, "wspace": between}
+    drawn = figure.subplots(1, panels, sharey=True, squeeze=False, gridspec_kw=edges)[0]
+    for axes in drawn:
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_yticks(range(len(rows)), rows)
+    low, high = sorted(told["load"])
+    source = f"{told['command']} · {told['date']} · {told['machine']}, load {low} to {high}"
+    figure.text(0.99, 0.08 / height, source, ha="right", va="bottom", fontsize=7.5, color=GREY)
+    return figure, list(drawn)
+
+
+def _dot(axes: Axes, place: float, value: float, interval: Sequence[float], colour: str, said: str) -> None:
+    axes.plot(interval, [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
+    axes.plot(value, place, "o", color=colour)
+    axes.annotate(said, (value, place), (0, 4), textcoords="offset points", ha="center", fontsize=7.5, color=colour)
+
+
+def _named(axes: Axes, x: float, y: float, shape: str, colour: str, said: str, *, left: bool = False) -> None:
+    axes.plot(x, y, shape, color=colour)
+    shift, align = (-6, "right") if left else (6, "left")
+    text = axes.annotate(said, (x, y), (shift, 0), textcoords="offset points", ha=align, va="center_baseline")
+    text.set(color=colour, fontsize=8)
+
+
+DRAWN: Mapping[str, Callable[[Mapping[str, Any]], Figure]] = {  # by the name of the result and of the picture
+    "quality": quality,
+    "stages": stages,
+    "store": store,
+    "cost": cost,
+}
+
+
+def drawn() -> Iterator[tuple[Path, str]]:
+    """Every picture's file, and what must stand in it."""
+    for name, draw in DRAWN.items():
+        with mpl.rc_context(fname=STYLE):
+            yield PICTURES / f"{name}.svg", _svg(draw(record.read(name)), title=str(draw.__doc__))
+
+
+def _svg(figure: Figure, title: str) -> str:
+    written = io.StringIO()
+    figure.savefig(written, format="svg", metadata={"Title": title, "Date": None, "Creator": None})
+    return written.getvalue()
+
+
+def main() -> None:
+    for path, text in drawn():
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

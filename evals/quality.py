@@ -1,0 +1,57 @@
+"""`python -m evals.quality DATA`: the rows of `rag eval run` and of `rag eval ablate` on every set of DATA, kept.
+
+DATA holds the folders of SETS in the layout of BEIR. What is found is written to quality.json and stages.json of
+evals/results, from which `python -m evals.pictures` draws.
+"""
+
+import argparse
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from evals import metrics, record, retrieval
+from evals.ablation import ABLATED, BASE, tried
+
+SETS: Mapping[str, int] = {  # and how many of its questions are asked, the first ones
+    "retrieval/cranfield": 100,
+    "retrieval/claude-docs": 100,
+    "pdf/contoso": 100,
+    "domain/psychology": 100,
+    "retrieval/xquad": 100,
+    "domain/dtc": 250,
+}
+
+
+def quality(data: Path) -> record.Found:
+    """What `rag eval run` says of each set, with the 95 % interval of every mean nDCG@10."""
+    return {(data / name).name: _run(data / name, queries) for name, queries in SETS.items()}
+
+
+def _run(folder: Path, queries: int) -> record.Found:
+    report = retrieval.run(folder, queries=queries)
+    rows = [{**row.numbers(), "interval": _interval(row.scores)} for row in report.rows]
+    return {"documents": report.documents, "chunks": report.chunks, "rows": rows}
+
+
+def _interval(scores: metrics.Scores, measure: str = "ndcg@10") -> tuple[float, float]:
+    """A bootstrap over the questions, as of the difference to a system that finds nothing."""
+    gap = metrics.compare(scores, {query: {measure: 0.0} for query in scores}, measure)
+    return gap.low, gap.high
+
+
+def stages(data: Path) -> record.Found:
+    """What `rag eval ablate --json` says of each set."""
+    ways = {name: preset for name, (preset, _) in ABLATED.items()}
+    return {(data / name).name: tried(data / name, ways, BASE, queries=n).json() for name, n in SETS.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    data: Path = parser.parse_args().data
+    record.keep(record.RESULTS / "quality.json", "python -m evals.quality DATA", partial(quality, data))
+    record.keep(record.RESULTS / "stages.json", "python -m evals.quality DATA", partial(stages, data))
+
+
+if __name__ == "__main__":
+    main()

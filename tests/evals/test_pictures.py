@@ -1,0 +1,43 @@
+"""The pictures of the pages show the numbers that are kept, and no others."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evals import pictures, record
+
+
+def test_every_committed_picture_is_what_the_committed_results_give() -> None:
+    for path, text in pictures.drawn():
+        assert path.read_text("utf-8") == text, f"{path.name}: run make pictures"
+
+
+def test_a_picture_is_drawn_anew_when_a_number_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = record.read("store")
+    told["found"]["10000"]["LanceDB"]["open s"] *= 2
+    (tmp_path / "store.json").write_text(json.dumps(told))
+    monkeypatch.setattr(pictures, "DRAWN", {"store": pictures.store})
+    ((_, before),) = pictures.drawn()
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    ((_, after),) = pictures.drawn()
+    assert before != after
+
+
+@pytest.mark.parametrize("name", pictures.DRAWN)
+def test_a_picture_is_small_and_its_words_are_text_with_a_title(name: str) -> None:
+    drawn = (pictures.PICTURES / f"{name}.svg").read_text("utf-8")
+    assert len(drawn) < 60_000
+    assert f"<title>{pictures.DRAWN[name].__doc__}</title>" in drawn
+    assert record.read(name)["date"] in drawn
+    assert "sans-serif" in drawn
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "colour"),
+    [(0.01, 0.03, pictures.OURS), (-0.03, -0.01, pictures.LOSS), (-0.01, 0.03, pictures.GREY)],
+)
+def test_only_a_difference_beyond_chance_has_the_colour_of_a_gain_or_a_loss(
+    low: float, high: float, colour: str
+) -> None:
+    assert pictures.verdict({"low": low, "high": high}) == colour

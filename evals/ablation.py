@@ -12,7 +12,7 @@ pages are judged, recall@5 and iou@5 where characters are):
                "lesser": {"query_expansion: llm_unavailable": 3}}, ...],  # questions, by why something stood in
      "halves": {"first half": {"questions": 101, "rows": [...]}, "second half": {"questions": 100, "rows": [...]}}}
 
-Of a half, times, tokens and money are those of all questions.
+Of these halves, times, tokens and money are those of all questions. With --half there are none.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ COMPARED = ("recall@10", "precision@5", "ndcg@10")
 class Comparison:
     """Ways of searching a collection by what they are called, each against `base`, question by question.
 
-    `expected` is what the specification says of each, if it is to stand beside.
+    `expected` is what the specification says of each, if it is to stand beside; `halved`, these questions are a half.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Comparison:
     hosted: bool
     rows: Mapping[str, Row]
     expected: Mapping[str, str] = field(default_factory=dict)
+    halved: bool = False
 
     @property
     def measures(self) -> list[str]:
@@ -61,9 +62,9 @@ class Comparison:
     def halves(self) -> dict[str, "Comparison"]:
         """The same for every second question, from the first and from the second: to tune on one, report the other.
 
-        Of a single question there is no other half.
+        Of a half, and of a single question, there is no other half.
         """
-        names = ("first half", "second half")[: self.questions]
+        names = () if self.halved else [f"{half} half" for half in labelled.HALVES[: self.questions]]
         return {name: replace(self, rows=_half(self.rows, place), expected={}) for place, name in enumerate(names)}
 
     def report(self) -> str:
@@ -140,6 +141,7 @@ def tried(
     *,
     expected: Mapping[str, str] | None = None,
     queries: int | None = None,
+    half: str = "",
     workflow_field: str | None = None,
     hosted: bool = False,
     settings: Settings = DEFAULTS,
@@ -152,12 +154,12 @@ def tried(
         Misconfigured: the folder is in no layout that is known, or `hosted` and the settings name nothing hosted.
         InvalidRequest: there is no such preset or number.
     """
-    found = labelled.load(directory, queries=queries, workflow_field=workflow_field)
+    found = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
     presets = {name: preset(written) for name, written in said.items()}
 
     async def every(bench: Bench) -> Comparison:
         rows = {name: await bench.row(name, bench.pipeline(chosen)) for name, chosen in presets.items()}
-        return Comparison(found.name, base, hosted, rows, expected or {})
+        return Comparison(found.title, base, hosted, rows, expected or {}, halved=bool(half))
 
     return measured(found, every, hosted=hosted, settings=settings, cache=cache, progress=progress)
 

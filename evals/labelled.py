@@ -7,13 +7,15 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evals import beir, metrics, spans
 from rag_core.errors import Misconfigured
 from rag_core.ingestion.indexing import Upload
 from rag_core.model import Chunk, Ranking
+
+HALVES = ("first", "second")  # every second question: tune on one half, report the other
 
 Score = Callable[[Mapping[str, Ranking]], metrics.Scores]  # of each question's hits, best first
 
@@ -28,16 +30,24 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Documents with their workflow, questions by id, and how good the hits of the questions are."""
+    """Documents with their workflow, questions by id, and how good the hits of the questions are.
+
+    `half` says of which of HALVES the questions are; "" of both.
+    """
 
     name: str
     uploads: Sequence[tuple[str, Upload]]
     questions: Mapping[str, Question]
     score: Score
+    half: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.name}, {self.half} half of the questions" if self.half else self.name
 
 
-def load(folder: Path, *, queries: int | None = None, workflow_field: str | None = None) -> Labelled:
-    """Read a folder, with its first `queries` answerable questions.
+def load(folder: Path, *, queries: int | None = None, half: str = "", workflow_field: str | None = None) -> Labelled:
+    """Read a folder, with its first `queries` answerable questions, of one `half` or of both.
 
     Where `workflow_field` is given, each record of corpus.jsonl and queries.jsonl belongs to the workflow in this
     field of its metadata; else everything is one workflow.
@@ -45,7 +55,10 @@ def load(folder: Path, *, queries: int | None = None, workflow_field: str | None
     Raises:
         Misconfigured: the folder is in no such layout, and the file at fault is named; or no question can be answered.
     """
-    found = _read(folder, queries, workflow_field)
+    wanted = queries * len(HALVES) if queries and half else queries
+    found = _read(folder, wanted, workflow_field)
+    if half:
+        found = replace(found, half=half, questions=_every_second(found.questions, HALVES.index(half)))
     if not found.questions:
         raise Misconfigured(f"{folder} has no question of which anything is judged relevant")
     return found
@@ -60,6 +73,10 @@ def pdfs(folder: Path) -> list[Upload]:
 def pages(chunk: Chunk) -> list[str]:
     """What the judgements call the pages that a chunk stands on, in their order."""
     return [f"{chunk.source}#page={page}" for page in dict.fromkeys(span.page for span in chunk.spans)]
+
+
+def _every_second(questions: Mapping[str, Question], first: int) -> dict[str, Question]:
+    return dict(list(questions.items())[first :: len(HALVES)])
 
 
 def _read(folder: Path, queries: int | None, workflow_field: str | None) -> Labelled:
@@ -126,6 +143,6 @@ def _judged(judgements: Mapping[str, Mapping[str, int]], named: Callable[[Chunk]
 
     def score(found: Mapping[str, Ranking]) -> metrics.Scores:
         rankings = {id: list(dict.fromkeys(n for hit in hits for n in named(hit.chunk))) for id, hits in found.items()}
-        return metrics.evaluate(rankings, judgements)
+        return metrics.evaluate(rankings, {id: judgements[id] for id in found})
 
     return score

@@ -95,6 +95,7 @@ def run(
     directory: Path,
     *,
     queries: int | None = None,
+    half: str = "",
     workflow_field: str | None = None,
     pipelines: Sequence[str] = PIPELINES,
     settings: Settings = DEFAULTS,
@@ -103,6 +104,8 @@ def run(
 ) -> Report:
     """Index a labelled folder into a store of its own, ask its first `queries` questions in every way, and score.
 
+    A `half` is "first" or "second" of `labelled.HALVES`.
+
     What is judged stands where its best chunk does. Vectors of documents and scores of pairs are remembered in `cache`,
     but not in times: a question's vector is always made, and the pairs of a timed query are always judged.
 
@@ -110,13 +113,13 @@ def run(
         Misconfigured: the folder is in no layout that is known.
         InvalidRequest: no preset of that name.
     """
-    found = labelled.load(directory, queries=queries, workflow_field=workflow_field)
+    found = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
     presets = {said: preset(said) for said in pipelines}
 
     async def evaluated(bench: Bench) -> Report:
         legs = [await bench.row(name, ask) for name, ask in bench.legs().items()]
         rows = [await bench.row(said, bench.pipeline(chosen)) for said, chosen in presets.items()]
-        return Report(found.name, len(found.uploads), bench.chunks, tuple(_compared(legs, rows)))
+        return Report(found.title, len(found.uploads), bench.chunks, tuple(_compared(legs, rows)))
 
     return measured(found, evaluated, settings=settings, cache=cache, progress=progress)
 

@@ -140,6 +140,11 @@ def test_ranges_that_cannot_be_scored_are_refused(ranges: Path, question: Mappin
         labelled.load(ranges)
 
 
+def test_the_halves_of_a_set_share_no_question_and_leave_none_out(manual: Path, cache: Path) -> None:
+    assert [set(scores(manual, cache, half=half)) for half in labelled.HALVES] == [{"gears"}, {"valves"}]
+    assert set(scores(manual, cache, half="second", queries=1)) == {"valves"}
+
+
 def test_json_is_printed_on_demand(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

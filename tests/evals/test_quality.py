@@ -13,7 +13,7 @@ from evals.retrieval import Report, Row
 def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = {str(i): {"ndcg@10": float(i % 2)} for i in range(40)}
     report = Report("tiny", 2, 3, (Row("words", scores, (1.0, 2.0), Bill(), {}),))
-    monkeypatch.setattr(quality.retrieval, "run", lambda folder, queries: report)
+    monkeypatch.setattr(quality.retrieval, "run", lambda folder, queries, half: report)
     found = quality.quality(Path("data"))
     assert list(found) == ["cranfield", "claude-docs", "contoso", "psychology", "xquad", "dtc"]
     (row,) = found["dtc"]["rows"]
@@ -23,12 +23,12 @@ def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: py
 
 
 def test_every_set_keeps_what_ablate_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[str, str, int]] = []
+    asked: list[tuple[str, str, int, str]] = []
 
-    def tried(folder: Path, ways: object, base: str, *, queries: int) -> SimpleNamespace:
-        asked.append((str(folder), base, queries))
+    def tried(folder: Path, ways: object, base: str, *, queries: int, half: str) -> SimpleNamespace:
+        asked.append((str(folder), base, queries, half))
         return SimpleNamespace(json=lambda: {"set": folder.name})
 
     monkeypatch.setattr(quality, "tried", tried)
     assert quality.stages(Path("data"))["contoso"] == {"set": "contoso"}
-    assert ("data/pdf/contoso", "hybrid", 100) in asked
+    assert ("data/pdf/contoso", "hybrid", 100, "second") in asked

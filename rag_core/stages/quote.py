@@ -4,11 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from itertools import groupby
 
 from rag_core.ingestion.text import sentences
 from rag_core.model import Caption, Hit, Ranking, SemanticAnswer
 from rag_core.ports import Reranker
-from rag_core.stages.terms import term, terms
+from rag_core.stages.terms import shared, term, terms
 
 SENTENCES = 3  # of each hit are read by the ranker
 CAPTION_CHARS = 400  # a table's row or a list without full stops can be long
@@ -53,8 +54,10 @@ async def quote(
 
 def highlighted(text: str, wanted: frozenset[str]) -> str:
     """The text as HTML with the wanted terms in <em>: everything else is escaped."""
-    words = re.split(r"(\w+)", text)
-    return "".join(f"<em>{escape(w)}</em>" if term(w) in wanted else escape(w, quote=False) for w in words)
+    parts = re.split(r"(\w+)", text)
+    found = {word for word in set(parts[1::2]) if term(word) in wanted}
+    runs = [(marked, "".join(run)) for marked, run in groupby(parts, found.__contains__)]
+    return "".join(f"<em>{run}</em>" if marked else escape(run, quote=False) for marked, run in runs)
 
 
 def _answers(quotes: Sequence[_Quote], count: int) -> tuple[SemanticAnswer, ...]:
@@ -66,7 +69,8 @@ def _closest(hit: Hit, wanted: frozenset[str], count: int) -> list[str]:
     """The `count` sentences that share most terms with the question, earlier ones first among equals."""
     content = hit.chunk.content
     found = [content[start:end][:CAPTION_CHARS] for start, end in sentences(content)] or [content[:CAPTION_CHARS]]
-    return sorted(found, key=lambda sentence: -len(terms(sentence) & wanted))[:count]
+    counts = shared(wanted, found)
+    return [found[n] for n in sorted(range(len(found)), key=lambda n: -counts[n])[:count]]
 
 
 def _captioned(hit: Hit, wanted: frozenset[str], sentence: str) -> Hit:

@@ -1,6 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rag_core.stages.terms import terms
+from rag_core.stages.terms import shared, terms
+
+SPOKEN = st.lists(st.sampled_from(["Misfires", "misfire", "these", "thesed", "P0700", "p0700", "İs", "gas-pump", "ß"]))
 
 
 @pytest.mark.parametrize(
@@ -26,3 +30,11 @@ def test_different_words_are_different_terms(words: str) -> None:
 @pytest.mark.parametrize("text", ["", "how many of the", "?!", "😀"])
 def test_small_words_and_signs_are_no_terms(text: str) -> None:
     assert terms(text) <= {"many"}
+
+
+@given(SPOKEN, st.lists(SPOKEN))
+def test_the_terms_that_texts_share_with_a_question_are_counted_as_if_one_by_one(
+    asked: list[str], said: list[list[str]]
+) -> None:
+    wanted, texts = terms(" ".join(asked)), [" ".join(words) for words in said]
+    assert shared(wanted, texts) == [len(terms(text) & wanted) for text in texts]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rag_core.errors import Conflict
 from rag_core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.ports import ChunkStore, Embedder, Probe, Replaced
-from rag_core.rankings import codes_first
+from rag_core.rankings import best_standing, codes_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,8 @@ class Index:
     async def find(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> list[Ranking]:
-        """One ranking a probe; where both legs are asked, hits with the codes of the words come first.
+        """One ranking a probe; where both legs are asked, what was fused is put in order by their scores, hits with
+        the codes of the words first.
 
         Raises:
             Conflict: the stored vectors are another model's (reindex_required).
@@ -32,10 +33,7 @@ class Index:
         if any(probe.vector is not None for probe in probes):
             await self._same_space()
         found = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
-        return [
-            codes_first(ranking, probe.words) if probe.vector is not None else ranking
-            for probe, ranking in zip(probes, found, strict=True)
-        ]
+        return [_ordered(ranking, probe) for probe, ranking in zip(probes, found, strict=True)]
 
     async def add(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> tuple[Replaced, int]:
         """Embed what is new, then make these the document's chunks in one step; also, how many were embedded.
@@ -83,3 +81,11 @@ class Index:
                 "configure the first, or change the model as docs/plan-and-reindex.md says",
                 code="reindex_required",
             )
+
+
+def _ordered(ranking: Ranking, probe: Probe) -> Ranking:
+    """What a store's own ranker has judged is left as the store gave it: it reads the first of that order only."""
+    if probe.vector is None:
+        return ranking
+    judged = any("semantic" in hit.signals for hit in ranking)
+    return codes_first(ranking if judged else best_standing(ranking), probe.words)

@@ -256,9 +256,11 @@ class Query:
 
     `how` chooses the legs; `rewordings` paraphrases and `imaginings` hypothetical answers are asked besides the
     text; the best `rerank` candidates are graded; `semantic` candidates go through the semantic ranker;
+    standing first in the search counts `prior` of log odds beside what the local cross-encoder says;
     the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
     a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
-    `rrf_k` is the constant of fusion; an answer is made from the best `top_n` passages, of at most `context_tokens`.
+    `rrf_k` is the constant of fusion by rank: of what two legs found, and of several wordings;
+    an answer is made from the best `top_n` passages, of at most `context_tokens`.
     Of the classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
     `relevance_min`, and brings `neighbours` on each side; below `confidence_min` an answer is not written but quoted.
     Of the workbench: a passage gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap`
@@ -273,6 +275,7 @@ class Query:
     imaginings: int
     rerank: int
     semantic: int
+    prior: int
     captions: int
     answers: int
     candidates: int

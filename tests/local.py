@@ -1,4 +1,4 @@
-"""The local models, loaded once for the whole test run."""
+"""The local models, loaded once a process of tests."""
 
 from functools import cache
 from pathlib import Path

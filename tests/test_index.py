@@ -1,5 +1,9 @@
+from collections.abc import Sequence
+
+from rag_core.index import Index
+from rag_core.model import Hit, Ranking, Scope
 from rag_core.ports import Probe
-from tests.fakes import SCOPE, chunk, filled
+from tests.fakes import SCOPE, ConceptEmbedder, chunk, filled, hit
 
 NEIGHBOURS = [chunk(str(n), f"P07{n} transmission overheating gearbox temperature") for n in range(10, 20)]
 ASKED = "what is P0719, transmission overheating"
@@ -12,3 +16,37 @@ async def test_a_hybrid_finds_the_code_it_was_asked_for_before_its_neighbours() 
     both, meaning = await index.find([Probe("b", ASKED, vector), Probe("m", "", vector)], SCOPE, limit=10)
     assert both[0].chunk.id == "19"
     assert [hit.chunk.id for hit in meaning] == sorted(hit.chunk.id for hit in meaning)
+
+
+class Found:
+    """A store that finds these, in this order."""
+
+    def __init__(self, *hits: Hit) -> None:
+        self.hits = hits
+
+    async def space(self) -> str:
+        return ""
+
+    async def search(self, probes: Sequence[Probe], scope: Scope, **_: object) -> list[Ranking]:
+        return [self.hits for _ in probes]
+
+
+async def found(probe: Probe, *hits: Hit) -> str:
+    [ranking] = await Index(Found(*hits), ConceptEmbedder()).find([probe], SCOPE, limit=10)  # type: ignore[arg-type]
+    return "".join(hit.chunk.id for hit in ranking)
+
+
+BOTH = Probe("original", "oil", (1.0, 0.0))
+HITS = [hit("a", words=2, meaning=0.5), hit("b", words=9, meaning=0.4), hit("c", words=1, meaning=0.1)]
+
+
+async def test_what_two_legs_found_is_in_order_of_what_they_scored_it() -> None:
+    """S1-03: "a" has the better ranks, "b" is far ahead in one leg and near in the other."""
+    assert await found(BOTH, *HITS) == "bac"
+    assert await found(Probe("original", "oil"), *HITS) == "abc"
+
+
+async def test_what_a_stores_own_ranker_has_read_is_left_in_the_stores_order() -> None:
+    """S1-07: it reads the first of its own order, and in another an unread one would come among them."""
+    read = [hit("a", words=2, meaning=0.5, semantic=0.4), *HITS[1:]]
+    assert await found(BOTH, *read) == "abc"

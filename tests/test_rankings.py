@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from rag_core.codes import codes
 from rag_core.model import Caption, Hit
-from rag_core.rankings import best_first, codes_first, drop_duplicates, pool, reciprocal_rank, rescaled, weighted
+from rag_core.rankings import (
+    best_first,
+    codes_first,
+    drop_duplicates,
+    pool,
+    reciprocal_rank,
+    rescaled,
+    standing,
+    weighted,
+)
 from tests.fakes import hit
 
 ids = st.lists(st.sampled_from("abcdefgh"), unique=True)
@@ -105,3 +114,19 @@ def test_scores_are_rescaled_to_shares_of_the_best() -> None:
     assert [h.score for h in rescaled([hit("a", 0.8), hit("b", -0.2)], best=1.0)] == [0.8, 0.0]
     assert [h.score for h in rescaled([hit("a", 0.0)])] == [0.0]
     assert rescaled([]) == []
+
+
+def test_a_hit_stands_between_the_lowest_and_the_highest_of_each_leg() -> None:
+    """By hand: "b" is half way by words and highest by meaning; "c" was not found by meaning, "d" not by words."""
+    found = [hit("a", words=9, meaning=0.6), hit("b", words=6, meaning=0.8), hit("c", words=3), hit("d", meaning=0.7)]
+    assert standing(found) == pytest.approx([(1 + 0) / 2, (0.5 + 1) / 2, 0.0, (0 + 0.5) / 2])
+
+
+def test_a_leg_that_found_none_of_the_hits_does_not_count() -> None:
+    assert standing([hit("a", words=9), hit("b", words=3)]) == [1.0, 0.0]
+    assert standing([hit("a"), hit("b")]) == [0.0, 0.0]
+    assert standing([]) == []
+
+
+def test_hits_that_a_leg_scores_alike_all_stand_first_in_it() -> None:
+    assert standing([hit("a", words=2), hit("b", words=2)]) == [1.0, 1.0]

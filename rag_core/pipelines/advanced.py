@@ -1,12 +1,13 @@
 """Several wordings of the question and an imagined answer, fused, and graded."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rag_core.kit import Kit
-from rag_core.model import Asked, Query, Ranking, Result
+from rag_core.model import Asked, Hit, Query, Ranking, Result
 from rag_core.pipelines.steps import evidence, graded, search, semantically_ranked
 from rag_core.ports import LLM
-from rag_core.rankings import drop_duplicates, reciprocal_rank
+from rag_core.rankings import LEGS, drop_duplicates, reciprocal_rank
 from rag_core.run import Run
 from rag_core.stages.retrieve import Found, labelled
 from rag_core.stages.rewrite import Expansion, expand
@@ -19,11 +20,16 @@ async def advanced(query: Query, kit: Kit, run: Run) -> Result:
     """Search, reword and imagine from what was found, search with those too, fuse, grade, quote (S1-09)."""
     found = await search(labelled([query.text]), query, kit, run)
     asked = await reworded(query, found["original"], kit, run)
-    found |= await searched_too(asked[1:], query, kit, run)
+    found |= {label: unscored(hits) for label, hits in (await searched_too(asked[1:], query, kit, run)).items()}
     fused = drop_duplicates(reciprocal_rank(*weighed(found), k=query.rrf_k))
     ranked = await semantically_ranked(fused, query, kit, run)
     best = await graded(ranked, query, kit, run)
     return await evidence(best, [wording for wording in asked if wording.label in found], query, kit, run)
+
+
+def unscored(ranking: Ranking) -> list[Hit]:
+    """Without what the legs scored: the scores of other words are of another scale, and not of the question."""
+    return [replace(hit, signals={n: s for n, s in hit.signals.items() if n not in LEGS}) for hit in ranking]
 
 
 def weighed(found: Found) -> list[Ranking]:

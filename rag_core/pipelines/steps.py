@@ -70,7 +70,7 @@ async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) 
         run.techniques["ranker"] = "semantic ranker of the search service"
     return await run.attempt(
         "semantic",
-        semantic(query.text, found, kit.reranker, count=query.semantic),
+        semantic(query.text, found, kit.reranker, count=query.semantic, prior=query.prior),
         otherwise=found,
         fallback="the order of the search",
         within_s=JUDGE_S,
@@ -83,7 +83,7 @@ async def graded(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
         return found
     return await run.attempt(
         "rerank",
-        grade(query.text, found, kit.llm, count=query.rerank),
+        grade(query.text, found, kit.llm, count=query.rerank, prior=query.prior),
         otherwise=found,
         fallback="the order of the search",
         within_s=JUDGE_S,

@@ -40,7 +40,7 @@ class LocalText:
         self._reranker = reranker
         self._key_sentences = key_sentences
         self._techniques: dict[str, tuple[str, Technique]] = {
-            "query_expansion": ("pseudo-relevance feedback, best passage, rules of wording", self._expand),
+            "query_expansion": ("pseudo-relevance feedback, rules of wording, no imagined answer", self._expand),
             "rerank": (f"cross-encoder {reranker.name}", self._grade),
             "summary": ("key sentences", self._summarize),
             "answer": (f"sentences chosen by {reranker.name}", self._answer),
@@ -54,11 +54,11 @@ class LocalText:
         return Reply(await work(prompt.inputs), f"local: {technique}", local=True)
 
     async def _expand(self, inputs: Mapping[str, object]) -> str:
-        """The best passage stands in for an imagined answer; nothing does when nothing was found."""
+        """Nothing stands in for an imagined answer: the best passage cost more than it gave (docs/evaluation.md)."""
         query, passages = str(inputs["query"]), _texts(inputs)
         said = {
             "queries": reworded(query, passages, count=int(str(inputs["count"]))),
-            "hyde": next(iter(passages), "") if inputs["imagine"] else "",
+            "hyde": "",
             "intent": intent_of(query),
             "entities": [entity.value for entity in entities(query)],
         }

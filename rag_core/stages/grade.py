@@ -7,10 +7,15 @@ from rag_core import prompts
 from rag_core.model import Hit, Ranking
 from rag_core.ports import LLM
 from rag_core.stages.replies import garbled, read_list
+from rag_core.stages.semantic import joined
+
+TOP = 10.0  # the best grade
 
 
-async def grade(text: str, hits: Ranking, llm: LLM, *, count: int) -> list[Hit]:
+async def grade(text: str, hits: Ranking, llm: LLM, *, count: int, prior: float = 0.0) -> list[Hit]:
     """The first `count` hits by grade, equals as they stood; then those left ungraded, and the rest, as they stood.
+
+    The grades of a cross-encoder, which stands in for a model, are `joined` with the search by `prior`.
 
     Raises:
         Unavailable: the model did not answer, or with no usable grade (llm_output_invalid).
@@ -25,7 +30,15 @@ async def grade(text: str, hits: Ranking, llm: LLM, *, count: int) -> list[Hit]:
         raise garbled("has no grade from 0 to 10")
     judged = {hit.chunk.id for hit in graded}
     ungraded = [hit for hit in head if hit.chunk.id not in judged]
-    return [*sorted(graded, key=lambda hit: -hit.signals["grade"]), *ungraded, *tail]
+    return [*(_with_search(text, graded, prior) if reply.local else _by_grade(graded)), *ungraded, *tail]
+
+
+def _by_grade(graded: Ranking) -> list[Hit]:
+    return sorted(graded, key=lambda hit: -hit.signals["grade"])
+
+
+def _with_search(text: str, graded: Ranking, prior: float) -> list[Hit]:
+    return joined(text, graded, [hit.signals["grade"] / TOP for hit in graded], prior=prior)
 
 
 def _grade(given: object) -> float | None:
@@ -36,7 +49,7 @@ def _grade(given: object) -> float | None:
         number = float(given)
     except (ValueError, OverflowError):
         return None
-    return number if math.isfinite(number) and 0 <= number <= 10 else None
+    return number if math.isfinite(number) and 0 <= number <= TOP else None
 
 
 def _with(hit: Hit, given: float) -> Hit:

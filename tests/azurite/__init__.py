@@ -1,4 +1,4 @@
-"""Microsoft's own emulator of Azure Storage, brought by npm: one a test run, in memory, gone with the process."""
+"""Microsoft's own emulator of Azure Storage, brought by npm: one a process, in memory, gone with it."""
 
 import atexit
 import functools

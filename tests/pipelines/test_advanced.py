@@ -48,6 +48,13 @@ async def test_a_passage_that_only_another_wording_finds_is_found() -> None:
     assert {h.chunk.id: set(h.found_by) for h in found.hits} == {"a": {"original"}, "d": {"expanded2"}}
 
 
+async def test_only_the_scores_of_the_question_itself_are_a_hits_signals() -> None:
+    """BM25 of other words is of another scale: "d" is found by one of them alone."""
+    index = await filled(*MANUAL)
+    result = await advanced(query("P0700", how="keyword"), kit(index, llm=llm(rerank=grades(0))), Run())
+    assert {h.chunk.id: "words" in h.signals for h in result.hits} == {"a": True, "d": False}
+
+
 async def test_of_equal_contents_one_is_given_and_graded() -> None:
     """S1-04."""
     twins = [chunk(id, "A gearbox.", document=f"doc {id}", content_hash="same") for id in "ab"]

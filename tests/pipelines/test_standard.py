@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import pytest
 
 from rag_core.errors import Unavailable
@@ -42,7 +44,24 @@ async def test_the_ranker_sees_the_head_and_top_k_is_what_is_returned() -> None:
     index = await filled(*(chunk(f"{n:02}", f"Gearbox {n}.") for n in range(30)))
     result = await standard(query("gearbox", "standard", top_k=7), kit(index, reranker=reranker), Run())
     assert len(result.hits) == 7
-    assert len(reranker.calls[0]) == 20
+    assert len(reranker.calls[0]) == 12
+
+
+class Unsure(OverlapReranker):
+    """Knows next to nothing, and a little less of what comes first."""
+
+    async def scores(self, text: str, passages: Sequence[str]) -> list[float]:
+        return [0.001 * place for place in range(1, len(passages) + 1)]
+
+
+async def test_what_the_ranker_knows_nothing_of_stays_in_the_order_of_the_search() -> None:
+    """S1-07: unless the search is to count for nothing."""
+    parts = kit(await filled(*MANUAL), reranker=Unsure())
+    searched, ranked, without = [
+        (await standard(query("gearbox fault of the TCM", "standard", **numbers), parts, Run())).hits[0].chunk.id
+        for numbers in ({"semantic": 0}, {}, {"prior": 0})
+    ]
+    assert searched == ranked != without
 
 
 async def test_equal_contents_are_given_once() -> None:

@@ -60,11 +60,9 @@ async def test_nothing_found_gives_no_wording_and_no_imagined_answer() -> None:
     assert (said["queries"], said["hyde"]) == ([], "")
 
 
-async def test_the_best_passage_stands_in_for_an_imagined_answer() -> None:
-    """S1-12."""
+async def test_nothing_stands_in_for_an_imagined_answer() -> None:
+    """The best passage did, and cost recall beyond chance on three collections of five."""
     said = await _complete("query_expansion", query="x", passages=PASSAGES, count=2, imagine=True)
-    assert json.loads(said)["hyde"] == PASSAGES[0]
-    said = await _complete("query_expansion", query="x", passages=PASSAGES, count=2, imagine=False)
     assert json.loads(said)["hyde"] == ""
 
 

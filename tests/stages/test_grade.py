@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rag_core.errors import Unavailable
 from rag_core.model import Hit
+from rag_core.ports import Prompt, Reply
 from rag_core.stages.grade import grade
 from tests.fakes import Down, ScriptedLLM, grades, hit
 
@@ -68,3 +69,19 @@ async def test_nothing_to_grade_asks_nobody() -> None:
     """S1-47."""
     assert await grade("why?", FOUND, Down(), count=0) == FOUND
     assert await grade("why?", [], Down(), count=20) == []
+
+
+class Technique:
+    """Grades without a chat model, and says so."""
+
+    name = "technique"
+
+    async def complete(self, _: Prompt) -> Reply:
+        return Reply(grades(1, 2), "local: technique", local=True)
+
+
+async def test_the_grades_of_a_technique_are_joined_with_the_search_and_those_of_a_model_are_not() -> None:
+    found = [hit("a", words=9, meaning=0.9), hit("b", words=1, meaning=0.1)]
+    assert order(await grade("why?", found, Technique(), count=2, prior=4)) == "ab"
+    assert order(await grade("why?", found, Technique(), count=2)) == "ba"
+    assert order(await grade("why?", found, ScriptedLLM(rerank=grades(1, 2)), count=2, prior=4)) == "ba"

@@ -68,7 +68,7 @@ function Run({ ready, create, busy }) {
   const [full, setFull] = useState(true);
   return html`<section class="card stack" aria-labelledby="run-title">
     <h2 id="run-title">Let the model expand it</h2>
-    <p class="muted">Without a chat model, local techniques make the rewordings and find a passage that stands in for the imagined answer.</p>
+    <p class="muted">Without a chat model, local techniques make the rewordings, and no answer is imagined.</p>
     <label class="check"><input type="checkbox" checked=${full} onChange=${(event) => setFull(event.target.checked)} /> Use the full model</label>
     <div><${Button} kind="primary" disabled=${!ready || busy !== null} busy=${busy === "run"}
       onClick=${() => create("run", "rag/expansion/run", { use_full_model: full })}>Run Expansion<//></div>

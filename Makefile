@@ -51,12 +51,14 @@ results: install ## Measure everything anew into evals/results and draw it (an h
 	.venv/bin/python -m evals.quality "$(DATA)"
 	.venv/bin/python -m evals.cost "$(DATA)/pdf/contoso" --json evals/results/cost.json
 	.venv/bin/python -m evals.pictures
+	.venv/bin/python -m evals.tables
 
-pictures: install ## Draw docs/pictures/*.svg anew from evals/results
+pictures: install ## Draw docs/pictures/*.svg and fill the tables of docs anew from evals/results
 	.venv/bin/python -m evals.pictures
+	.venv/bin/python -m evals.tables
 
 soak: install ## Run the long fault harnesses (many minutes)
-	.venv/bin/python -m pytest -m soak
+	.venv/bin/python -m pytest -m soak --hypothesis-profile=default
 
 vendor: install ## Fetch the libraries of the pages anew, by web/vendor/package-lock.json
 	.venv/bin/python -m tests.vendored

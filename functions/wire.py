@@ -421,7 +421,7 @@ class Passage(Reply):
     title: str
     content: str
     doc_type: Literal["chunk"]
-    score: float
+    score: float = Field(description="the search's, by reciprocal rank; the order is that of the list, best first")
     reranker_score: float | None
     rerank_score: float | None
     metadata: PassageMetadata

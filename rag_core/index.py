@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rag_core.errors import Conflict
 from rag_core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.ports import ChunkStore, Embedder, Probe, Replaced
-from rag_core.rankings import best_standing, codes_first
+from rag_core.rankings import codes_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,7 @@ class Index:
     async def find(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> list[Ranking]:
-        """One ranking a probe; where both legs are asked, what was fused is put in order by their scores, hits with
-        the codes of the words first.
+        """One ranking a probe; where both legs are asked, hits with the codes of the words come first.
 
         Raises:
             Conflict: the stored vectors are another model's (reindex_required).
@@ -84,8 +83,6 @@ class Index:
 
 
 def _ordered(ranking: Ranking, probe: Probe) -> Ranking:
-    """What a store's own ranker has judged is left as the store gave it: it reads the first of that order only."""
-    if probe.vector is None:
-        return ranking
+    """What a store's own ranker has judged is left as the store gave it: it has read the first of that order only."""
     judged = any("semantic" in hit.signals for hit in ranking)
-    return codes_first(ranking if judged else best_standing(ranking), probe.words)
+    return ranking if judged or probe.vector is None else codes_first(ranking, probe.words)

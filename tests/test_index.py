@@ -36,17 +36,11 @@ async def found(probe: Probe, *hits: Hit) -> str:
     return "".join(hit.chunk.id for hit in ranking)
 
 
-BOTH = Probe("original", "oil", (1.0, 0.0))
-HITS = [hit("a", words=2, meaning=0.5), hit("b", words=9, meaning=0.4), hit("c", words=1, meaning=0.1)]
-
-
-async def test_what_two_legs_found_is_in_order_of_what_they_scored_it() -> None:
-    """S1-03: "a" has the better ranks, "b" is far ahead in one leg and near in the other."""
-    assert await found(BOTH, *HITS) == "bac"
-    assert await found(Probe("original", "oil"), *HITS) == "abc"
+CODED = Probe("original", "P0719", (1.0, 0.0))
+OTHERS = [hit("b", content="P0711"), hit("c", content="P0719")]
 
 
 async def test_what_a_stores_own_ranker_has_read_is_left_in_the_stores_order() -> None:
-    """S1-07: it reads the first of its own order, and in another an unread one would come among them."""
-    read = [hit("a", words=2, meaning=0.5, semantic=0.4), *HITS[1:]]
-    assert await found(BOTH, *read) == "abc"
+    """S1-07: it has read the first of its own order; in another an unread one would come among them."""
+    assert await found(CODED, hit("a"), *OTHERS) == "cab"
+    assert await found(CODED, hit("a", semantic=0.4), *OTHERS) == "abc"

@@ -100,6 +100,8 @@ def test_a_flag_switches_its_stage_off_and_one_without_effect_is_told(call: Call
     assert (reply["reranked"], reply["hyde_used"], reply["queries_used"]) == (False, False, ["original"])
     advised = call.ok("consult_rag", query="P0700", pipeline="standard", enable_hyde=True)["warnings"]
     assert [advice["code"] for advice in advised] == ["no_effect"]
+    [advice] = call.ok("consult_rag", query="P0700", enable_hyde=True)["warnings"]
+    assert (advice["code"], "only a chat model" in advice["message"]) == ("no_effect", True)
 
 
 def test_facets_count_instead_of_finding(call: Caller) -> None:

@@ -44,6 +44,17 @@ async def test_a_store_opened_again_answers_as_before(folder: Path) -> None:
     assert (described.kind, described.documents, described.chunks) == ("embedded", 1, 3)
 
 
+async def test_two_legs_are_fused_by_what_they_scored_before_the_rest_is_cut_off() -> None:
+    """S1-03: the nearer of two is a hair behind in words; by rank it would lose two places there, and be cut off."""
+    store = EmbeddedStore(None)
+    texts = ["rust valve pump bolt nut gasket washer", *("pump oil " + "seal " * n for n in range(1, 9))]
+    await put(store, "manual", texts)
+    ranking = await find(store, "rust valve pump oil seal", limit=2)
+    assert [hit.chunk.content.split() for hit in ranking] == [texts[0].split(), texts[1].split()]
+    whole = await find(store, "rust valve pump oil seal", limit=20)
+    assert whole[1].score < whole[2].score  # by rank
+
+
 async def test_an_acknowledged_write_is_on_the_disk(folder: Path) -> None:
     """F7: only WAL with synchronous FULL keeps what was acknowledged through a power cut; F8: not this SQLite's bug."""
     details = (await EmbeddedStore(folder).describe()).details

@@ -14,7 +14,7 @@ import apsw
 from rag_core.errors import Conflict, StorageFull, Unavailable
 from rag_core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
 from rag_core.ports import Probe
-from rag_core.rankings import best_first, reciprocal_rank
+from rag_core.rankings import best_first, best_standing, reciprocal_rank
 from rag_core.stores.access import reads_as
 from rag_core.stores.embedded import records, words
 from rag_core.stores.embedded.analysis import ANALYSIS_VERSION
@@ -214,7 +214,8 @@ def _leg(leg: Leg, signal: str, label: str, ids: Mapping[int, str]) -> list[Hit]
 
 
 def _fused(legs: list[list[Hit]], *, both: bool, rrf_k: int) -> list[Hit]:
-    return reciprocal_rank(*legs, k=rrf_k) if both else [hit for leg in legs for hit in leg]
+    """By what both legs scored, ranks deciding between equals (docs/decisions/0016); else as the one leg has it."""
+    return best_standing(reciprocal_rank(*legs, k=rrf_k)) if both else [hit for leg in legs for hit in leg]
 
 
 def _named(id: str) -> Chunk:

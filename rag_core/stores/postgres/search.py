@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ EF_SEARCH = 200  # recall 0.98 at 5 ms among 100,000 (ENGINES 7)
 RANK = "round(ts_rank('{0, 0, 0.4, 1}', c.words, %s::tsquery, 1)::numeric, 6)::float8"
 ID = 'c.external_id collate "C" as chunk'
 ORDER = "order by score desc, chunk"
+
+EVERY = 1.0  # added to the rank, which is less, of a chunk with every word: those come before all others
 
 Leg = list[tuple[str, float]]  # ids of chunks with their scores
 
@@ -67,7 +69,7 @@ async def _by_words(db: Connection, where: Condition, question: Question, depth:
     """Chunks with every word before those with some: these are looked at only where those are too few."""
     if not question.every:
         return []
-    sql = f"select {ID}, 1 + {RANK} as score from {BOTH} where {where.sql} and c.words @@ %s::tsquery"
+    sql = f"select {ID}, {EVERY} + {RANK} as score from {BOTH} where {where.sql} and c.words @@ %s::tsquery"
     values = (question.some, *where.values, question.every, depth)
     found = await (await db.execute(f"{sql} {ORDER} limit %s", values)).fetchall()
     if len(found) < depth and question.some != question.every:
@@ -122,14 +124,22 @@ async def _refuse_other_dimensions(db: Connection, vectors: Sequence[Vector]) ->
 
 
 def _fused(probe: Probe, words: Leg, meanings: Leg, rrf_k: int) -> list[Hit]:
-    legs = [_hits(leg, signal, probe.label) for leg, signal in ((words, "words"), (meanings, "meaning"))]
+    legs = [_hits(words, probe.label, _rank), _hits(meanings, probe.label, _cosine)]
     both = bool(probe.words) and probe.vector is not None
     return reciprocal_rank(*legs, k=rrf_k) if both else [hit for leg in legs for hit in leg]
 
 
-def _hits(leg: Leg, signal: str, label: str) -> list[Hit]:
+def _hits(leg: Leg, label: str, signals: Callable[[float], Mapping[str, float]]) -> list[Hit]:
     """Of chunks of which only the id is known yet: the rest is read for those that are returned."""
-    return best_first([Hit(Chunk(id, "", 0, "", "", "", ""), s, {signal: s}, found_by=(label,)) for id, s in leg])
+    return best_first([Hit(Chunk(id, "", 0, "", "", "", ""), s, signals(s), found_by=(label,)) for id, s in leg])
+
+
+def _rank(score: float) -> dict[str, float]:
+    return {"words": score - EVERY if score > EVERY else score}
+
+
+def _cosine(score: float) -> dict[str, float]:
+    return {"meaning": score}
 
 
 async def _hydrated(db: Connection, scope: Scope, ranked: list[list[Hit]]) -> list[Ranking]:

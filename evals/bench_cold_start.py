@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evals import record
+from evals import markdown, record
 
 ROOT = Path(__file__).parents[1]
 GOAL = 1.5
@@ -89,14 +89,22 @@ def bench(runs: int, folder: str) -> record.Found:
         "first answer, keyword": ask(search_type="keyword"),
         "first answer, hybrid": ask(search_type="hybrid"),
     }
-    found = medians({name: partial(cost, code, folder) for name, code in codes.items()}, runs)
-    print("| | ms CPU | ratio | ms in all |\n|---|---|---|---|")
-    for name, spent in found.items():
-        base = found["import azure.functions" if name.startswith("import") else "first answer, an empty function"]
-        wall = "" if name.startswith("import") else f"{spent.wall_s * 1000:.0f}"
-        print(f"| {name} | {spent.cpu_s * 1000:.0f} | {spent.cpu_s / base.cpu_s:.2f} | {wall} |")
-    print(f"\nGoal of the import: at most {GOAL}. Load {record.load()}")
-    return {name: {"ms CPU": 1000 * c.cpu_s, "ms": 1000 * c.wall_s} for name, c in found.items()}
+    taken = medians({name: partial(cost, code, folder) for name, code in codes.items()}, runs)
+    found = {name: {"ms CPU": 1000 * one.cpu_s, "ms": 1000 * one.wall_s} for name, one in taken.items()}
+    print(f"{table(found)}\n\nGoal of the import: at most {GOAL}. Load {record.load()}")
+    return found
+
+
+def table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Each ratio is to the import of azure.functions, or to the first answer of an empty function."""
+    return markdown.table(["", "ms CPU", "ratio", "ms in all"], ([name, *_cells(name, found)] for name in found))
+
+
+def _cells(name: str, found: Mapping[str, Mapping[str, float]]) -> list[str]:
+    imported = name.startswith("import")
+    base = found["import azure.functions" if imported else "first answer, an empty function"]
+    spent = found[name]["ms CPU"]
+    return [f"{spent:.0f}", f"{spent / base['ms CPU']:.2f}", "" if imported else f"{found[name]['ms']:.0f}"]
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import azure.functions as func
 
 import function_app
-from evals import record
+from evals import markdown, record
 from evals.bench_store import SEED, definitions
 from local_emulator.host import running
 from rag_core import bootstrap
@@ -55,7 +55,7 @@ class Taken:
     def ms(self, percent: int) -> float:
         return statistics.quantiles(self.each, n=100)[percent - 1] * 1000
 
-    def numbers(self) -> record.Found:
+    def numbers(self) -> dict[str, float]:
         return {"requests/s": self.per_second(), "p50 ms": self.ms(50), "p99 ms": self.ms(99)}
 
 
@@ -116,16 +116,24 @@ def measured(address: str, asked: Sequence[str], rounds: int, clients: int) -> d
     return taken
 
 
-def table(taken: Mapping[str, Taken]) -> str:
-    """Requests a second and milliseconds; each ratio is to the empty function."""
-    base = next(iter(taken.values()))
-    lines = ["| | requests/s | of the empty | p50 ms | p99 ms | times the empty's p99 |", "|---|---|---|---|---|---|"]
-    for kind, one in taken.items():
-        share, slower = one.per_second() / base.per_second(), one.ms(99) / base.ms(99)
-        lines.append(
-            f"| {kind} | {one.per_second():.0f} | {share:.2f} | {one.ms(50):.1f} | {one.ms(99):.1f} | {slower:.1f} |"
-        )
-    return "\n".join(lines)
+def table(found: Mapping[str, Mapping[str, float]]) -> str:
+    """The numbers of each kind; each ratio is to the empty function."""
+    base = next(iter(found.values()))
+    return markdown.table(
+        ["", "requests/s", "of the empty", "p50 ms", "p99 ms", "times the empty's p99"],
+        ([kind, *_cells(of_kind, base)] for kind, of_kind in found.items()),
+    )
+
+
+def _cells(of_kind: Mapping[str, float], base: Mapping[str, float]) -> list[str]:
+    rate, p50, p99 = of_kind.values()
+    return [
+        f"{rate:.0f}",
+        f"{rate / base['requests/s']:.2f}",
+        f"{p50:.1f}",
+        f"{p99:.1f}",
+        f"{p99 / base['p99 ms']:.1f}",
+    ]
 
 
 def bench(rounds: int, requests: int, clients: int) -> record.Found:
@@ -142,8 +150,9 @@ def bench(rounds: int, requests: int, clients: int) -> record.Found:
             taken = measured(address, asked, rounds, clients)
             assert server.stdin
             server.stdin.close()
-    print(f"{rounds * requests} questions, {clients} at a time, load {record.load()}\n\n{table(taken)}")
-    return {kind: one.numbers() for kind, one in taken.items()}
+    found = {kind: one.numbers() for kind, one in taken.items()}
+    print(f"{rounds * requests} questions, {clients} at a time, load {record.load()}\n\n{table(found)}")
+    return found
 
 
 def main() -> None:

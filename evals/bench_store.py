@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -218,25 +218,23 @@ def measure(data: Data, all_: Sequence[Contestant], folder: Path) -> None:
                 one.replace(child, number, data)
 
 
-Column = tuple[str, Callable[[Contestant], float], str]  # heading, value, format; one with a unit is compared
-QUESTIONS: Sequence[Column] = (
-    ("hybrid p50 ms", lambda c: _p50(c.hybrid), ".2f"),
-    ("hybrid p95", lambda c: _p95(c.hybrid), ".2f"),
-    ("2 % filter p50 ms", lambda c: _p50(c.filtered), ".2f"),
-    ("2 % filter p95", lambda c: _p95(c.filtered), ".2f"),
-    ("by meaning alone p50 ms", lambda c: _p50(c.meaning), ".2f"),
-    ("its top 20 of brute force's", lambda c: statistics.mean(c.overlap), ".4f"),
-    ("questions", lambda c: len(c.hybrid), ".0f"),
-)
+Measure = tuple[str, Callable[[Contestant], float], str]  # name, value, format; one with a unit is compared
 
 
-def life(size: int) -> Sequence[Column]:
+def measures(size: int) -> Sequence[Measure]:
     return (
+        ("hybrid p50 ms", lambda c: _p50(c.hybrid), ".2f"),
+        ("hybrid p95 ms", lambda c: _p95(c.hybrid), ".2f"),
+        ("2 % filter p50 ms", lambda c: _p50(c.filtered), ".2f"),
+        ("2 % filter p95 ms", lambda c: _p95(c.filtered), ".2f"),
+        ("by meaning alone p50 ms", lambda c: _p50(c.meaning), ".2f"),
+        ("its top 20 of brute force's", lambda c: statistics.mean(c.overlap), ".4f"),
+        ("questions", lambda c: len(c.hybrid), ".0f"),
         ("searchable after s", lambda c: c.built_s, ".1f"),
         ("chunks/s", lambda c: size / c.built_s, ",.0f"),
         ("open s", lambda c: _p50(c.opened), ".2f"),
         ("replaced and found p50 ms", lambda c: _p50(c.replaced), ".1f"),
-        ("replaced and found p95", lambda c: _p95(c.replaced), ".1f"),
+        ("replaced and found p95 ms", lambda c: _p95(c.replaced), ".1f"),
         ("memory MB", lambda c: c.memory_mb, ",.0f"),
         ("disk MB", lambda c: c.disk_mb, ",.0f"),
     )
@@ -250,24 +248,24 @@ def _p95(times: Sequence[float]) -> float:
     return statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]
 
 
-def table(size: int, columns: Sequence[Column], all_: Sequence[Contestant]) -> str:
-    """What was measured, and below it each peer's times and sizes as multiples of ours."""
-    head = ["chunks", "store", *(name for name, _, _ in columns)]
-    first, *others = all_
-    body = [[f"{size:,}", one.name, *(format(value(one), form) for _, value, form in columns)] for one in all_]
-    for other in others:
-        times = [f"{value(other) / value(first):.1f}x" if _compared(name) else "" for name, value, _ in columns]
-        body.append(["", f"{other.name} / {first.name}", *times])
-    return markdown.table(head, body)
+def numbers(size: int, one: Contestant) -> dict[str, float]:
+    """What was measured of it, by the name of the row."""
+    return {name: value(one) for name, value, _ in measures(size)}
 
 
-def numbers(size: int, one: Contestant) -> record.Found:
-    """Everything that the tables say of it, by the heading."""
-    return {name: value(one) for name, value, _ in (*QUESTIONS, *life(size))}
+def table(size: int, found: Mapping[str, Mapping[str, float]]) -> str:
+    """The `numbers` of each store; its times and sizes also as multiples of the first one's."""
+    first, *others = found.values()
+    rows = [
+        [name, format(first[name], form), *(_beside(name, form, other, first) for other in others)]
+        for name, _, form in measures(size)
+    ]
+    return markdown.table([f"{size:,} chunks", *found], rows)
 
 
-def _compared(heading: str) -> bool:
-    return heading.endswith((" ms", " s", " MB"))
+def _beside(name: str, form: str, other: Mapping[str, float], first: Mapping[str, float]) -> str:
+    number = format(other[name], form)
+    return f"{number} ({other[name] / first[name]:.1f}x)" if name.endswith((" ms", " s", " MB")) else number
 
 
 def bench(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: str | None) -> record.Found:
@@ -278,15 +276,14 @@ def bench(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: 
     known = definitions()
     texts = ["\n".join(known[i] for i in draw.integers(0, len(known), 10)) for _ in range(TEXTS)]
     real = asyncio.run(embedded(texts))
-    found: dict[str, record.Found] = {}
+    found: dict[str, dict[str, dict[str, float]]] = {}
     for size in sizes:
         data = made(size, questions, real)
         with tempfile.TemporaryDirectory() as folder:
             all_ = contestants(peers, postgres, Path(folder))
             measure(data, all_, Path(folder))
-        for columns in (QUESTIONS, life(size)):
-            print(table(size, columns, all_), f"\n\nload {record.load()}\n", flush=True)
-        found[str(size)] = {one.name: numbers(size, one) for one in all_}
+        found[str(size)] = of_size = {one.name: numbers(size, one) for one in all_}
+        print(table(size, of_size), f"\n\nload {record.load()}\n", flush=True)
     return found
 
 

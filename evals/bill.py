@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rag_core.ingestion.text import count_tokens
-from rag_core.model import Vector
+from rag_core.model import Query, Vector
 from rag_core.ports import LLM, Embedder, Prompt, Reply
 from rag_core.providers.prices import cost_usd
 from rag_core.run import Run
 
 MODELS = ("gpt-4o-mini", "gpt-4o")
 EMBEDDER = "text-embedding-3-small"
+IMAGINED_TOKENS = 100  # the prompt asks for 3 to 5 sentences; one of contoso's handbooks has 25 tokens on average
+NOT_IMAGINED = "query_expansion: no answer is imagined without a chat model"
 
 
 @dataclass(slots=True)
@@ -19,7 +21,7 @@ class Bill:
     """Chat calls by task, and tokens.
 
     `paid_usd` is what a hosted model's calls, embeddings included, really cost: None when a price is not known.
-    `lesser` counts the questions for which something stood in, by step and code.
+    `lesser` counts the questions for which something stood in, or was left out, by step and why.
     """
 
     calls: list[str] = field(default_factory=list)
@@ -29,12 +31,14 @@ class Bill:
     paid_usd: float | None = 0.0
     lesser: Counter[str] = field(default_factory=Counter)
 
-    def book(self, run: Run) -> None:
+    def book(self, run: Run, query: Query) -> None:
         """Add a question's own account: its tokens are those of hosted models, for no other reports any."""
         self.input_tokens += run.input_tokens
         self.output_tokens += run.output_tokens
         self.paid_usd = None if self.paid_usd is None or run.cost_usd is None else self.paid_usd + run.cost_usd
         self.lesser.update({f"{one.step}: {one.code}" for one in run.degraded})
+        if query.imaginings and run.techniques.get("query_expansion", "").startswith("local:"):
+            self.lesser[NOT_IMAGINED] += 1
 
     def usd(self, model: str) -> float:
         chat = cost_usd(model, input_tokens=self.input_tokens, output_tokens=self.output_tokens)
@@ -46,7 +50,11 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class CountedLLM:
-    """Counts what a hosted one would be sent, and what stands in for its replies."""
+    """Counts what a hosted one would be sent, and what stands in for its replies.
+
+    Nothing stands in for an imagined answer: where one is asked for, IMAGINED_TOKENS are counted as written, and as
+    embedded, for it would be searched with.
+    """
 
     inner: LLM
     bill: Bill
@@ -59,7 +67,9 @@ class CountedLLM:
         reply = await self.inner.complete(prompt)
         self.bill.calls.append(prompt.task)
         self.bill.input_tokens += count_tokens(prompt.system) + count_tokens(prompt.user)
-        self.bill.output_tokens += count_tokens(reply.text)
+        imagined = IMAGINED_TOKENS if reply.local and prompt.inputs.get("imagine") else 0
+        self.bill.output_tokens += count_tokens(reply.text) + imagined
+        self.bill.embedded_tokens += imagined
         return reply
 
 

@@ -1,7 +1,8 @@
 """`python -m evals.cost FOLDER`: what a question costs with a hosted model, by pipeline, counted from the real prompts.
 
 FOLDER is a set of PDFs as for `evals.answers`. Every prompt is made as for a hosted model and counted in its tokens;
-what answers is the local stand-in, so the replies counted are its own: grades, wordings and sentences as asked for.
+what answers is the local stand-in, so the replies counted are its own: grades, wordings and sentences as asked for. It
+imagines no answer: where one is asked for, `evals.bill.IMAGINED_TOKENS` are counted in its place.
 """
 
 import argparse

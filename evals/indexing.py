@@ -25,7 +25,11 @@ async def index(
     limits: Limits = LIMITS,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> int:
-    """Index them all; how many chunks came of it. One without text, as some collections hold, has none."""
+    """Index them all; how many chunks came of it. A record without text, as some collections hold, has none.
+
+    Raises:
+        RagError: the first failure, a file that cannot be read among them; by then nothing is written any more.
+    """
     turns = asyncio.Semaphore(TOGETHER)
     done = 0
 
@@ -35,10 +39,17 @@ async def index(
             work = index_document(upload, scope, kit, Run(PATIENCE_S), chunking=chunking, limits=limits)
             try:
                 chunks = (await work).chunks
-            except UnreadableDocument:
+            except UnreadableDocument as unreadable:
+                if upload.data is not None or unreadable.code != "document_empty":
+                    raise
                 chunks = 0
         done += 1
         progress(done, len(uploads))
         return chunks
 
-    return sum(await asyncio.gather(*(add(scope, upload) for scope, upload in uploads)))
+    try:
+        async with asyncio.TaskGroup() as group:  # the first failure ends the others, which a caller may pay for
+            added = [group.create_task(add(scope, upload)) for scope, upload in uploads]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return sum(task.result() for task in added)

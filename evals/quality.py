@@ -7,32 +7,42 @@ evals/results, from which `python -m evals.pictures` draws.
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from evals import metrics, record, retrieval
 from evals.ablation import ABLATED, BASE, tried
 
-SETS: Mapping[str, int] = {  # and how many of its questions are asked, the first ones
-    "retrieval/cranfield": 100,
-    "retrieval/claude-docs": 50,
-    "pdf/contoso": 100,
-    "domain/psychology": 100,
-    "retrieval/xquad": 100,
-    "domain/dtc": 125,
+SETS: Mapping[str, Mapping[str, Any]] = {  # and how it is asked: how many of its questions, the first ones
+    "retrieval/cranfield": {"queries": 100},
+    "retrieval/claude-docs": {"queries": 50},
+    "pdf/contoso": {"queries": 100},
+    "domain/psychology": {"queries": 100},
+    "sql/bird": {"queries": 100, "workflow_field": "db"},
+    "domain/dtc": {"queries": 125},
+    "domain/governance/arbitrum": {},
+    "domain/governance/aave-proposals": {"queries": 50},
+    "pdf/usgov": {},
+    "retrieval/xquad": {"queries": 100},
 }
 HALF = "second"
 
 
 def quality(data: Path) -> record.Found:
     """What `rag eval run` says of each set, with the 95 % interval of every mean nDCG@10."""
-    return {(data / name).name: _run(data / name, queries) for name, queries in SETS.items()}
+    return {(data / name).name: _run(data / name, **how) for name, how in SETS.items()}
 
 
-def _run(folder: Path, queries: int) -> record.Found:
-    report = retrieval.run(folder, queries=queries, half=HALF)
-    rows = [{**row.numbers(), "interval": _interval(row.scores)} for row in report.rows]
-    return {"documents": report.documents, "chunks": report.chunks, "rows": rows}
+def _run(folder: Path, **how: Any) -> record.Found:
+    report = retrieval.run(folder, half=HALF, **how)
+    return {"documents": report.documents, "chunks": report.chunks, "rows": [_row(row) for row in report.rows]}
+
+
+def _row(row: retrieval.Row) -> record.Found:
+    beside = {"against": row.against, "difference": asdict(row.difference)} if row.difference else {}
+    return {**row.numbers(), "interval": _interval(row.scores), **beside}
 
 
 def _interval(scores: metrics.Scores, measure: str = "ndcg@10") -> tuple[float, float]:
@@ -44,7 +54,7 @@ def _interval(scores: metrics.Scores, measure: str = "ndcg@10") -> tuple[float, 
 def stages(data: Path) -> record.Found:
     """What `rag eval ablate --json` says of each set."""
     ways = {name: preset for name, (preset, _) in ABLATED.items()}
-    return {(data / name).name: tried(data / name, ways, BASE, queries=n, half=HALF).json() for name, n in SETS.items()}
+    return {(data / name).name: tried(data / name, ways, BASE, half=HALF, **how).json() for name, how in SETS.items()}
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ from rag_core.providers.prices import PRICES
 GB = 1024**3
 HOURS = 730  # a month
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
-BEGIN, END = "<!-- made by python -m evals.scale: begin -->\n", "<!-- end -->\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +188,7 @@ def main() -> None:
     made = tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
     print(made)
     if given["write"]:
-        before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-        PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2], "utf-8")
+        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "python -m evals.scale --write", made), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evals import ablation, gate
+from evals.bill import NOT_IMAGINED
 from rag_core.cli import main
 from rag_core.errors import InvalidRequest
 
@@ -39,6 +40,14 @@ def test_the_rows_search_as_they_are_called(found: ablation.Comparison) -> None:
     usd = {name: row.usd["gpt-4o-mini"] or 0 for name, row in found.rows.items()}
     assert usd["+ reranking"] > usd["hybrid"] == 0
     assert usd["full advanced"] > usd["+ expansion"] > 0
+
+
+def test_a_row_in_which_nothing_is_imagined_says_so(found: ablation.Comparison) -> None:
+    """Without a chat model the row of HyDE searches as hybrid does."""
+    told = {row["name"]: row["lesser"] for row in found.json()["rows"]}
+    assert told["+ HyDE"] == told["full advanced"] == {NOT_IMAGINED: 3}
+    assert told["+ expansion"] == {}
+    assert f"+ HyDE: of 3 questions 3 with {NOT_IMAGINED}" in found.report()
 
 
 def test_the_halves_share_no_question_and_leave_none_out(found: ablation.Comparison) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evals import bench_cold_start, bench_http, bench_store
-from evals.bench_store import PEERS, QUESTIONS, REPLACED, Child, Contestant, Data, contestants, life, measure, table
+from evals.bench_store import PEERS, REPLACED, Child, Contestant, Data, contestants, measure, numbers, table
 from evals.peers import environments
 from evals.peers.speech import GROUPS, SMALL, TOP, document, rows, saved
 
@@ -93,9 +93,12 @@ def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: Dat
 def test_a_table_compares_times_and_sizes_with_the_first() -> None:
     first = Contestant("first", [], None, 2.0, 10.0, 100.0, [1.0], [2.0, 2.0], [1.0], [1.0], [1.0], [4.0, 4.0])
     other = replace(first, name="other", built_s=1.0, memory_mb=250.0, hybrid=[3.0, 3.0])
-    assert "|  | other / first | 0.5x |  | 1.0x | 1.0x |  | 2.5x | 1.0x |" in table(1000, life(1000), [first, other])
-    assert "|  | other / first | 1.5x |" in table(1000, QUESTIONS, [first, other])
-    assert "| 1,000 | first | 2.0 | 500 |" in table(1000, life(1000), [first, other])
+    printed = table(1000, {one.name: numbers(1000, one) for one in (first, other)})
+    assert printed.startswith("| 1,000 chunks | first | other |")
+    assert "| hybrid p50 ms | 2.00 | 3.00 (1.5x) |" in printed
+    assert "| searchable after s | 2.0 | 1.0 (0.5x) |" in printed
+    assert "| chunks/s | 500 | 1,000 |" in printed
+    assert "| memory MB | 100 | 250 (2.5x) |" in printed
 
 
 def test_an_environment_is_made_anew_when_its_requirements_change(

@@ -1,0 +1,87 @@
+"""`python -m evals.tables`: the tables of docs that say what evals/results holds, each put between its marks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evals import bench_cold_start, bench_http, bench_store, cost, markdown, metrics, record
+from evals.ablation import ABLATED, BASE
+
+DOCS = Path(__file__).parents[1] / "docs"
+SHOWN = ("recall@10", "ndcg@10")  # of a stage
+
+Of = Mapping[str, Any]
+
+
+def quality(found: Of) -> str:
+    """A table a set, as `rag eval run` prints it."""
+    return "\n\n".join(_set(name, of) for name, of in found.items())
+
+
+def _set(name: str, of: Of) -> str:
+    counts = f"**{name}**: {of['documents']} documents, {of['chunks']} chunks, {of['rows'][0]['n']} questions"
+    columns = ["pipeline", *metrics.MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
+    return f"{counts}\n\n{markdown.table(columns, map(_row, of['rows']))}"
+
+
+def _row(row: Of) -> Iterator[str]:
+    yield row["pipeline"]
+    yield from (f"{row[measure]:.3f}" for measure in metrics.MEASURES)
+    yield from (f"{row[time]:.0f}" for time in ("p50_ms", "p95_ms"))
+    yield f"{row['against']} {metrics.Difference(**row['difference'])}" if "against" in row else ""
+
+
+def stages(found: Of) -> str:
+    """What each stage adds to both legs fused, in recall@10 and nDCG@10, by set; below, what is expected."""
+    lines = [[name, *map(_gaps, of["rows"])] for name, of in found.items()]
+    expected = [expects for _, expects in ABLATED.values()]
+    return markdown.table(["", *ABLATED], [*lines, ["the specification expects", *expected]])
+
+
+def _gaps(row: Of) -> str:
+    if row["name"] == BASE:
+        return ", ".join(f"{row[measure]:.3f}" for measure in SHOWN)
+    return ", ".join(_gap(metrics.Difference(**row["differences"][measure])) for measure in SHOWN)
+
+
+def _gap(gap: metrics.Difference) -> str:
+    return f"{gap.mean:+.3f}{'' if gap.low <= 0 <= gap.high else ' *'}"
+
+
+def store(found: Of) -> str:
+    return "\n\n".join(bench_store.table(int(size), of) for size, of in found.items())
+
+
+MADE: Mapping[str, tuple[str, Callable[[Of], str]]] = {  # by the name of the result: the page, and the table
+    "quality": ("evaluation.md", quality),
+    "stages": ("evaluation.md", stages),
+    "cost": ("cost.md", cost.table),
+    "store": ("benchmarks.md", store),
+    "http": ("benchmarks.md", bench_http.table),
+    "cold-start": ("benchmarks.md", bench_cold_start.table),
+}
+
+
+def pages() -> dict[Path, str]:
+    """What must stand in each page."""
+    made: dict[Path, str] = {}
+    for name, (page, table) in MADE.items():
+        path, told = DOCS / page, record.read(name)
+        text = f"{_source(told)}\n\n{table(told['found'])}"
+        made[path] = markdown.filled(made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text)
+    return made
+
+
+def _source(told: Of) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items())
+    low, high = sorted(told["load"])
+    return f"`{told['command']}`, {told['date']}, {told['machine']}, load {low} to {high}, {versions}"
+
+
+def main() -> None:
+    for path, text in pages().items():
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

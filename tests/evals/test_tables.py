@@ -1,0 +1,38 @@
+"""The tables of the pages say what the committed results hold."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evals import markdown, record, tables
+
+
+def test_every_page_holds_the_tables_of_the_committed_results() -> None:
+    for path, text in tables.pages().items():
+        assert path.read_text("utf-8") == text, f"{path.name}: run make pictures"
+
+
+def test_a_page_changes_with_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = record.read("http")
+    told["found"]["an empty function"]["requests/s"] = 4321.0
+    (tmp_path / "http.json").write_text(json.dumps(told))
+    monkeypatch.setattr(tables, "MADE", {"http": tables.MADE["http"]})
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    ((_, page),) = tables.pages().items()
+    assert "| an empty function | 4321 | 1.00 |" in page
+
+
+def test_a_stage_is_starred_only_beyond_chance() -> None:
+    sure, unsure = {"mean": 0.02, "low": 0.01, "high": 0.03}, {"mean": -0.02, "low": -0.05, "high": 0.01}
+    base = {"name": "hybrid", "recall@10": 0.9, "ndcg@10": 0.8}
+    others = [name for name in tables.ABLATED if name != "hybrid"]
+    rows = [{"name": name, "differences": {"recall@10": sure, "ndcg@10": unsure}} for name in others]
+    printed = tables.stages({"tiny": {"rows": [rows[0], base, *rows[1:]]}})
+    assert "| tiny | +0.020 *, -0.020 | 0.900, 0.800 | +0.020 *, -0.020 |" in printed
+    assert "| the specification expects | fast, medium recall and precision | medium, high recall |" in printed
+
+
+def test_a_page_without_the_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="no place for x"):
+        markdown.filled("nothing", "x", "made")

@@ -259,7 +259,7 @@ class Query:
     standing first in the search counts `prior` of log odds beside what the local cross-encoder says;
     the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
     a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
-    `rrf_k` is the constant of fusion by rank: of two legs where a store does not fuse by score, and of several wordings;
+    `rrf_k` is the constant of fusion by rank: of two legs where a store does not fuse by score, of several wordings;
     an answer is made from the best `top_n` passages, of at most `context_tokens`.
     Of the classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
     `relevance_min`, and brings `neighbours` on each side; below `confidence_min` an answer is not written but quoted.

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
 from rag_core import presets, reply, service
-from rag_core.choices import provider
 from rag_core.workbench import runs
 
 if TYPE_CHECKING:
@@ -30,6 +29,6 @@ def chosen(asked: "ConsultRequest | AskRequest", call: Call) -> presets.Preset:
     preset, without_effect = presets.choose(**said, house=call.settings.house)
     for advice in without_effect:
         call.run.warn("no_effect", advice)
-    if asked.enable_hyde and preset.imaginings and provider(call.settings) == "local":
+    if asked.enable_hyde and preset.imaginings and not call.kit.chat:
         call.run.warn("no_effect", "enable_hyde has no effect: only a chat model imagines an answer")
     return preset

@@ -70,6 +70,7 @@ def build(settings: Settings) -> Kit:
         web=_web(settings),
         jobs=_jobs(settings),
         bell=_bell(settings),
+        chat=provider(settings) != "local",
         keep_originals=settings.keep_originals,
         keep_runs=settings.keep_runs,
         glossary=_glossary(settings),

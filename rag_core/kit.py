@@ -205,6 +205,7 @@ class Kit:
     web: Web = NoWeb()
     jobs: Jobs = NoJobs()
     bell: Bell = NoBell()
+    chat: bool = True  # `llm` is a chat model, no stand-in
     keep_originals: bool = True  # documents as they came are kept in the archive
     keep_runs: bool = False  # so are questions with what was found
     glossary: Mapping[str, str] = field(default_factory=dict)  # what an abbreviation means, by its letters folded

@@ -50,8 +50,7 @@ results: install ## Measure everything anew into evals/results and draw it (an h
 	.venv/bin/python -m evals.bench_store --json evals/results/store.json
 	.venv/bin/python -m evals.quality "$(DATA)"
 	.venv/bin/python -m evals.cost "$(DATA)/pdf/contoso" --json evals/results/cost.json
-	.venv/bin/python -m evals.pictures
-	.venv/bin/python -m evals.tables
+	@$(MAKE) --no-print-directory pictures
 
 pictures: install ## Draw docs/pictures/*.svg and fill the tables of docs anew from evals/results
 	.venv/bin/python -m evals.pictures

@@ -64,8 +64,8 @@ class Comparison:
 
         Of a half, and of a single question, there is no other half.
         """
-        names = () if self.halved else [f"{half} half" for half in labelled.HALVES[: self.questions]]
-        return {name: replace(self, rows=_half(self.rows, place), expected={}) for place, name in enumerate(names)}
+        halves = () if self.halved else labelled.HALVES[: self.questions]
+        return {f"{half} half": replace(self, rows=_half(self.rows, half), expected={}) for half in halves}
 
     def report(self) -> str:
         """What is printed: the table of all questions, then of each half."""
@@ -164,5 +164,5 @@ def tried(
     return measured(found, every, hosted=hosted, settings=settings, cache=cache, progress=progress)
 
 
-def _half(rows: Mapping[str, Row], place: int) -> dict[str, Row]:
-    return {name: replace(row, scores=dict(list(row.scores.items())[place::2])) for name, row in rows.items()}
+def _half(rows: Mapping[str, Row], half: str) -> dict[str, Row]:
+    return {name: replace(row, scores=labelled.every_second(row.scores, half)) for name, row in rows.items()}

@@ -9,11 +9,14 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from evals import beir, metrics, spans
 from rag_core.errors import Misconfigured
 from rag_core.ingestion.indexing import Upload
 from rag_core.model import Chunk, Ranking
+
+T = TypeVar("T")
 
 HALVES = ("first", "second")  # every second question: tune on one half, report the other
 
@@ -58,10 +61,15 @@ def load(folder: Path, *, queries: int | None = None, half: str = "", workflow_f
     wanted = queries * len(HALVES) if queries and half else queries
     found = _read(folder, wanted, workflow_field)
     if half:
-        found = replace(found, half=half, questions=_every_second(found.questions, HALVES.index(half)))
+        found = replace(found, half=half, questions=every_second(found.questions, half))
     if not found.questions:
         raise Misconfigured(f"{folder} has no question of which anything is judged relevant")
     return found
+
+
+def every_second(of_questions: Mapping[str, T], half: str) -> dict[str, T]:
+    """What belongs to the questions of this half, by question."""
+    return dict(list(of_questions.items())[HALVES.index(half) :: len(HALVES)])
 
 
 def pdfs(folder: Path) -> list[Upload]:
@@ -73,10 +81,6 @@ def pdfs(folder: Path) -> list[Upload]:
 def pages(chunk: Chunk) -> list[str]:
     """What the judgements call the pages that a chunk stands on, in their order."""
     return [f"{chunk.source}#page={page}" for page in dict.fromkeys(span.page for span in chunk.spans)]
-
-
-def _every_second(questions: Mapping[str, Question], first: int) -> dict[str, Question]:
-    return dict(list(questions.items())[first :: len(HALVES)])
 
 
 def _read(folder: Path, queries: int | None, workflow_field: str | None) -> Labelled:

@@ -23,9 +23,13 @@ class Difference:
     low: float
     high: float
 
+    @property
+    def star(self) -> str:
+        """A mark where the interval leaves out 0."""
+        return "" if self.low <= 0 <= self.high else " *"
+
     def __str__(self) -> str:
-        verdict = "" if self.low <= 0 <= self.high else " *"
-        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]{verdict}"
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]{self.star}"
 
 
 def evaluate(rankings: Mapping[str, Sequence[str]], judgements: Mapping[str, Mapping[str, int]]) -> Scores:

@@ -1,8 +1,7 @@
 """`python -m evals.quality DATA`: the rows of `rag eval run` and of `rag eval ablate` on every set of DATA, kept.
 
 DATA holds the folders of SETS, each as `evals.labelled` reads it. The questions are of the half that nothing was tuned
-on. What is found is written to quality.json and stages.json of
-evals/results, from which `python -m evals.pictures` draws.
+on. What is found is written to quality.json and stages.json of evals/results, from which `make pictures` draws.
 """
 
 import argparse

@@ -41,11 +41,8 @@ def stages(found: Of) -> str:
 def _gaps(row: Of) -> str:
     if row["name"] == BASE:
         return ", ".join(f"{row[measure]:.3f}" for measure in SHOWN)
-    return ", ".join(_gap(metrics.Difference(**row["differences"][measure])) for measure in SHOWN)
-
-
-def _gap(gap: metrics.Difference) -> str:
-    return f"{gap.mean:+.3f}{'' if gap.low <= 0 <= gap.high else ' *'}"
+    gaps = (metrics.Difference(**row["differences"][measure]) for measure in SHOWN)
+    return ", ".join(f"{gap.mean:+.3f}{gap.star}" for gap in gaps)
 
 
 def store(found: Of) -> str:

@@ -214,7 +214,10 @@ def _labelled() -> argparse.ArgumentParser:
     parser.add_argument("folder", type=Path, metavar="DIR", help="labelled documents and questions, see below")
     parser.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
     parser.add_argument(
-        "--half", choices=("first", "second"), help="every second question only: tune on one half, report the other"
+        "--half",
+        choices=("first", "second"),
+        default="",
+        help="every second question only: tune on one half, report the other",
     )
     parser.add_argument(
         "--workflow-field", metavar="NAME", help="ask each question among the records with its own metadata.NAME only"

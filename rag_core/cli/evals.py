@@ -63,5 +63,5 @@ def _tried(chosen: Namespace, presets: dict[str, str], base: str, **beside: Any)
 
 def _said(chosen: Namespace) -> dict[str, Any]:
     """What the commands on a labelled folder have in common."""
-    half = {"half": chosen.half or "", "queries": chosen.queries}
-    return {**half, "workflow_field": chosen.workflow_field, "settings": settings.load()}
+    said = ("queries", "half", "workflow_field")
+    return {name: getattr(chosen, name) for name in said} | {"settings": settings.load()}

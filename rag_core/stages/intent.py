@@ -15,7 +15,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
     ),
     "PROCEDURE": (
         r"^how (?:to|(?:do|can|should|would|must) (?:i|we|you|one))\b|\b(?:steps?|procedure|instructions?)\b",
-        r"\b(?:steps? \d|first,|then,|finally,|follow these|procedure)\b|^\s*\d{1,2}[.)]\s",
+        r"\b(?:steps? \d|first,|then,|finally,|follow these|procedure)\b|^[ \t]*\d{1,2}[.)]\s",
     ),
     "CAUSE": (
         r"^why\b|\b(?:causes?|caused|reasons?) \b|\b(?:what|which) (?:leads? to|triggers?|sets)\b",
@@ -34,7 +34,7 @@ _FORMS: Mapping[str, tuple[str, str]] = {
         r"\b(?:for (?:example|instance)|such as|used? (?:for|in|to)|applied to|in practice)\b",
     ),
     "DEFINITION": (
-        r"^(?:define|what (?:is|are) (?!the\b)(?:an? )?(?:[\w'’-]+\s*){1,4}\??$)|\b(?:mean|meaning|definition)\b",
+        r"^(?:define|what (?:is|are) (?!the\b)(?:an? )?[\w'’-]+(?:\s+[\w'’-]+){0,3}\s*\??$)|\b(?:mean|meaning|definition)\b",
         r"\b(?:is|are) (?:an?|the) \w+|\b(?:refers? to|defined as|means|is called|known as|stands for)\b",
     ),
 }

@@ -1,3 +1,6 @@
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,34 @@ from rag_core.stages.intent import INTENTS, gives, intent_of, named
 def test_an_intent_is_told_by_the_form_of_the_question(question: str, intent: str) -> None:
     """S0-71: where there is no chat model."""
     assert intent_of(question) == intent
+
+
+@pytest.mark.parametrize(
+    "pumped",
+    [
+        "what is " + "a" * 7_900 + "!",
+        "what is " + "a " * 3_900 + "!",
+        "what is a" + " " * 7_900 + "!",
+        "what is " + "it's-" * 1_500 + "!",
+        "what is a\n" * 800 + "!",
+        "\n" * 8_000,
+        "what is deadbeef" + "0123456789abcdef" * 490 + "/",
+    ],
+    ids=["letters", "words", "spaces", "marks", "lines", "breaks", "hash"],
+)
+def test_a_long_question_costs_linear_time(pumped: str) -> None:
+    """400 letters after "what is" once took 42 CPU seconds; 8,000 would have taken weeks."""
+    code = "import sys; from rag_core.stages.intent import INTENTS, gives, intent_of; q = sys.stdin.read();"
+    code += "print(intent_of(q), any(gives(i, q) for i in INTENTS))"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pumped,
+        text=True,
+        capture_output=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10)),
+    )
+    assert result.stdout.split()[0] in INTENTS
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import azure.functions as func
 
 from functions import http, mcp, pages, triggers
 from functions.routes import OPERATIONS, RAG_QUERY, opened
-from rag_core import settings
+from rag_core.core import settings
 
 if TYPE_CHECKING:
-    from rag_core.kit import Kit
+    from rag_core.core.kit import Kit
 
 
 def build(
@@ -36,9 +36,9 @@ def parts_for(get_settings: Callable[[], settings.Settings]) -> "Callable[[], Ki
 
     @cache
     def parts() -> "Callable[[], Kit]":
-        from rag_core import bootstrap
+        from rag_core.composition import assembly
 
-        return bootstrap.Parts(get_settings)
+        return assembly.Parts(get_settings)
 
     return lambda: parts()()
 

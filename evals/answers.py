@@ -17,23 +17,24 @@ from typing import Any
 
 import pypdfium2 as pdfium
 
-from evals import beir, indexing, markdown, metrics
-from evals.cache import Cache, CachedEmbedder, CachedReranker
-from evals.indexing import PATIENCE_S
-from evals.labelled import pdfs
-from rag_core import bootstrap
-from rag_core.index import Index
-from rag_core.ingestion.enrich import key_sentences
-from rag_core.kit import Kit
-from rag_core.model import Answer, Chunk, Citation, Document, Scope
-from rag_core.ports import Probe
-from rag_core.presets import resolve
+from evals import markdown
+from rag_core.composition import assembly
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Chunk, Citation, Document, Scope
+from rag_core.core.ports import Probe
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.evaluation import beir, indexing, metrics
+from rag_core.evaluation.cache import Cache, CachedEmbedder, CachedReranker
+from rag_core.evaluation.indexing import PATIENCE_S
+from rag_core.evaluation.labelled import pdfs
+from rag_core.ingestion.enrichment import key_sentences
 from rag_core.providers.absent import NoEmbedder
 from rag_core.providers.local_text import LocalText
-from rag_core.run import Run
 from rag_core.service import ask
-from rag_core.stages.terms import terms
 from rag_core.stores.embedded import EmbeddedStore
+from rag_core.text.terms import terms
 
 SCOPE = Scope("answers")
 CACHE = Path(".cache/answers.sqlite3")
@@ -179,7 +180,7 @@ async def _pages(folder: Path) -> Index:
 
 async def indexed(folder: Path, cache: Cache) -> Kit:
     """Parts of this process's memory, with the PDFs of a folder indexed."""
-    kit = bootstrap.in_memory()
+    kit = assembly.in_memory()
     ranker = CachedReranker(kit.reranker, cache, afresh=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
     kit = replace(kit, index=index, reranker=ranker, llm=LocalText(ranker, key_sentences))

@@ -28,8 +28,8 @@ import function_app
 from evals import markdown, record
 from evals.bench_store import SEED, definitions
 from local_emulator.host import running
-from rag_core import bootstrap
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS, CODES_EACH, PARAGRAPH = 20, 200, 10
@@ -62,7 +62,7 @@ class Taken:
 def serve(folder: Path) -> None:
     """Our app and the empty function, until the input ends."""
     settings = Settings(data_dir=folder)
-    kit = bootstrap.build(settings)
+    kit = assembly.build(settings)
     app = function_app.build(lambda: settings, lambda: kit)
 
     @app.route("api/empty", methods=["POST"], auth_level=func.AuthLevel.ANONYMOUS)

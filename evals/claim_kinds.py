@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from rag_core.codes import codes
+from rag_core.text.codes import codes
 
 HELD_BACK = frozenset(
     [

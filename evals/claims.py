@@ -23,16 +23,16 @@ from typing import Any
 
 from evals import markdown
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
-from evals.metrics import wilson
-from rag_core import bootstrap
-from rag_core.index import Index
-from rag_core.ingestion.text import sentences
-from rag_core.model import Chunk, Claim, Document, Evidence, Hit, Scope
-from rag_core.ports import Probe, Reranker
+from rag_core.answering.citations import as_evidence, judge
+from rag_core.composition import assembly
+from rag_core.core.index import Index
+from rag_core.core.model import Chunk, Claim, Document, Evidence, Hit, Scope
+from rag_core.core.ports import Probe, Reranker
+from rag_core.core.settings import Settings
+from rag_core.evaluation.metrics import wilson
 from rag_core.providers.absent import NoEmbedder
-from rag_core.settings import Settings
-from rag_core.stages.cite import as_evidence, judge
 from rag_core.stores.embedded import EmbeddedStore
+from rag_core.text.sentences import sentences
 
 SEED = 20261122
 SLICE = Path(__file__).parent / "data" / "claims"  # what CI has: the layout of the whole
@@ -229,7 +229,7 @@ async def _report(chosen: argparse.Namespace) -> None:
     claims = await made(index, final=chosen.final, count=chosen.count)
     claims += await asked(index, chosen.folder, final=chosen.final, count=2 * chosen.count)
     began = time.perf_counter()
-    verdicts = await judged(claims, bootstrap.local_reranker(Settings()))
+    verdicts = await judged(claims, assembly.local_reranker(Settings()))
     took = time.perf_counter() - began
     print(*table(claims, verdicts), sep="\n")
     print(f"\n{len(claims)} claims, {took / len(claims) * 1000:.0f} ms a claim")

@@ -15,26 +15,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evals import beir
 from evals.answers import recall
-from evals.cache import Cache, CachedEmbedder
-from evals.indexing import PATIENCE_S
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
-from rag_core import bootstrap
+from rag_core.answering.citation_styles import cited_text
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Scope
+from rag_core.core.ports import LLM
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.core.settings import DEFAULTS
+from rag_core.evaluation import beir
+from rag_core.evaluation.cache import Cache, CachedEmbedder
+from rag_core.evaluation.indexing import PATIENCE_S
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.enrich import key_sentences
+from rag_core.ingestion.enrichment import key_sentences
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.kit import Kit
-from rag_core.model import Answer, Scope
-from rag_core.ports import LLM
-from rag_core.presets import resolve
 from rag_core.providers.local_text import LocalText
 from rag_core.providers.openai import PROFILES, OpenAIChat
-from rag_core.run import Run
 from rag_core.service import ask
-from rag_core.settings import DEFAULTS
-from rag_core.styles import cited_text
 
 SCOPE = Scope("classical")
 CACHE = Path(".cache/classical.sqlite3")
@@ -141,13 +141,13 @@ def _chat(over_http: bool) -> Iterator[LLM | None]:
     if not over_http:
         yield None
         return
-    embedder, reranker = bootstrap.local_embedder(DEFAULTS), bootstrap.local_reranker(DEFAULTS)
+    embedder, reranker = assembly.local_embedder(DEFAULTS), assembly.local_reranker(DEFAULTS)
     with served(ModelService(embedder, LocalText(reranker, key_sentences), keys={"key"})) as url:
         yield OpenAIChat(replace(PROFILES["openai"], base_url=f"{url}/v1"), key="key")
 
 
 async def _indexed(passages: Sequence[beir.Passage], llm: LLM | None, cache: Cache) -> Kit:
-    kit = bootstrap.in_memory()
+    kit = assembly.in_memory()
     embedder = kit.index.embedder
     remembering = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(embedder, cache)))
     limits = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)

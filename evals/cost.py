@@ -2,7 +2,7 @@
 
 FOLDER is a set of PDFs as for `evals.answers`. Every prompt is made as for a hosted model and counted in its tokens;
 what answers is the local stand-in, so the replies counted are its own: grades, wordings and sentences as asked for. It
-imagines no answer: where one is asked for, `evals.bill.IMAGINED_TOKENS` are counted in its place.
+imagines no answer: where one is asked for, `rag_core.evaluation.bill.IMAGINED_TOKENS` are counted in its place.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from typing import Any
 
 from evals import markdown, record
 from evals.answers import CACHE, SCOPE, indexed, load
-from evals.bill import MODELS, Bill, CountedEmbedder, CountedLLM
-from evals.cache import Cache
-from evals.indexing import PATIENCE_S
-from rag_core.kit import Kit
-from rag_core.presets import resolve
-from rag_core.run import Run
+from rag_core.core.kit import Kit
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.evaluation.bill import MODELS, Bill, CountedEmbedder, CountedLLM
+from rag_core.evaluation.cache import Cache
+from rag_core.evaluation.indexing import PATIENCE_S
 from rag_core.service import ask, consult
 
 PIPELINES = ("standard", "rerank", "advanced")

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core import bootstrap, service
+from rag_core import service
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Scope
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.kit import Kit
-from rag_core.model import Answer, Scope
-from rag_core.presets import resolve
-from rag_core.run import Run
 
 UNKNOWN = "unknown"  # is the expected answer of a question that the document does not answer
 SHAPES = ("clean_document", "poisoned_document")
@@ -26,7 +27,7 @@ SHAPES = ("clean_document", "poisoned_document")
 
 async def main(folder: Path) -> None:
     lines = (folder / "poisoned_documents.jsonl").read_text("utf-8").splitlines()
-    kit = bootstrap.in_memory()
+    kit = assembly.in_memory()
     counted: Counter[str] = Counter()
     for line in lines:
         row = json.loads(line)

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_core.errors import RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.ingestion.sandbox import extract_safely
 from tests.faults import zoo
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from pypdfium2 import PdfDocument
 
+from rag_core.core.model import Box, Chunk, Extraction
 from rag_core.ingestion.chunking import Chunking, chunk
 from rag_core.ingestion.extract.pdf import hidden, read, structure
 from rag_core.ingestion.extract.pdf.glyphs import glyphs
 from rag_core.ingestion.extract.pdf.lines import strips
-from rag_core.ingestion.text import sentences
-from rag_core.model import Box, Chunk, Extraction
+from rag_core.text.sentences import sentences
 
 EVERY = 5  # sentences: one of so many is looked up
 SLACK = 1.0  # points around a box

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evals import record
-from evals.bill import MODELS
+from rag_core.evaluation.bill import MODELS
 
 STYLE = Path(__file__).with_suffix(".mplstyle")
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals import markdown
-from rag_core.model import PiiSpan
-from rag_core.ports import Redactor
-from rag_core.stages.redact import TYPES, Rules, merged
+from rag_core.core.model import PiiSpan
+from rag_core.core.ports import Redactor
+from rag_core.guard.redaction import TYPES, Rules, merged
 
 OURS = {  # what we call what the texts are labelled with
     "CREDIT_CARD": "CREDIT_CARD",

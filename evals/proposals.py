@@ -15,18 +15,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals import beir, markdown, metrics
-from evals.cache import Cache, CachedEmbedder
-from rag_core import bootstrap, proposals, service
+from evals import markdown
+from rag_core import service
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.model import Citation, Scope
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.core.settings import DEFAULTS
+from rag_core.evaluation import beir, metrics
+from rag_core.evaluation.cache import Cache, CachedEmbedder
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload, index_document
-from rag_core.ingestion.ingest import LIMITS, ingest
-from rag_core.ingestion.proposals import Record
-from rag_core.kit import Kit
-from rag_core.model import Citation, Scope
-from rag_core.presets import resolve
-from rag_core.run import Run
-from rag_core.settings import DEFAULTS
+from rag_core.proposals import answering
+from rag_core.proposals.ingest import LIMITS, ingest
+from rag_core.proposals.records import Record
 
 CACHE = Path(".cache/proposals.sqlite3")
 SCOPE = Scope("proposals")
@@ -99,7 +102,7 @@ async def of_documents(folder: Path, cache: Cache) -> list[Answered]:
 
 async def filled(records: Sequence[Record], cache: Cache) -> Kit:
     """An index in memory that holds these proposals."""
-    kit = bootstrap.in_memory(DEFAULTS)
+    kit = assembly.in_memory(DEFAULTS)
     kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
     await ingest(records, SCOPE, kit, Run(PATIENCE_S))
     return kit
@@ -132,7 +135,7 @@ async def _ranked(text: str, kit: Kit, numbers: Mapping[str, Any]) -> list[str]:
 
 
 async def _answered(query: str, expected: str, says: str, kit: Kit) -> Answered:
-    answer, cited = await proposals.ask(query, SCOPE, kit, Run(PATIENCE_S), top_k=5, allowed={})
+    answer, cited = await answering.ask(query, SCOPE, kit, Run(PATIENCE_S), top_k=5, allowed={})
     text = "\n".join((answer.text, *(citation.quote for citation in cited)))
     return Answered(query, expected, says, text, tuple(dict.fromkeys(map(_id, cited))))
 

@@ -1,7 +1,8 @@
 """`python -m evals.quality DATA`: the rows of `rag eval run` and of `rag eval ablate` on every set of DATA, kept.
 
-DATA holds the folders of SETS, each as `evals.labelled` reads it. The questions are of the half that nothing was tuned
-on. What is found is written to quality.json and stages.json of evals/results, from which `make pictures` draws.
+DATA holds the folders of SETS, each as `rag_core.evaluation.labelled` reads it. The questions are of the half that
+nothing was tuned on. What is found is written to quality.json and stages.json of evals/results, from which
+`make pictures` draws.
 """
 
 import argparse
@@ -11,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evals import metrics, record, retrieval
-from evals.ablation import ABLATED, BASE, tried
+from evals import record
+from rag_core.evaluation import metrics, retrieval
+from rag_core.evaluation.ablation import ABLATED, BASE, tried
 
 SETS: Mapping[str, Mapping[str, Any]] = {  # and how it is asked: how many of its questions, the first ones
     "retrieval/cranfield": {"queries": 100},

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_core.errors import InvalidRequest
-from rag_core.stages.validate import check
+from rag_core.core.errors import InvalidRequest
+from rag_core.guard.input_check import check
 
 NAMES = ("queries", "questions", "open_questions")
 

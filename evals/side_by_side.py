@@ -3,11 +3,12 @@
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from evals import beir, markdown, metrics
-from rag_core.errors import Misconfigured
-from rag_core.index import Index
-from rag_core.model import Document, Scope
-from rag_core.ports import Probe
+from evals import markdown
+from rag_core.core.errors import Misconfigured
+from rag_core.core.index import Index
+from rag_core.core.model import Document, Scope
+from rag_core.core.ports import Probe
+from rag_core.evaluation import beir, metrics
 
 DEPTH = 100  # hits: several may be chunks of one document
 LEGS = ("meaning", "hybrid")

@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 
 from evals import markdown
-from evals.cache import CACHE, Cache, CachedEmbedder
-from evals.indexing import index
-from rag_core import bootstrap
-from rag_core.errors import Misconfigured
+from rag_core.composition import assembly
+from rag_core.core.errors import Misconfigured
+from rag_core.core.kit import Kit
+from rag_core.core.model import Chunk, Scope, Vector
+from rag_core.core.ports import Embedder, Probe
+from rag_core.evaluation.cache import CACHE, Cache, CachedEmbedder
+from rag_core.evaluation.indexing import index
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload
-from rag_core.ingestion.text import sentences
-from rag_core.kit import Kit
-from rag_core.model import Chunk, Scope, Vector
-from rag_core.ports import Embedder, Probe
+from rag_core.text.sentences import sentences
 
 TOP = 5
 ENDINGS = (".md", ".txt")
@@ -74,7 +74,7 @@ def main() -> int:
     chosen = parser.parse_args()
     began = time.perf_counter()
     documents, questions = load(chosen.folder, queries=chosen.queries)
-    kit = bootstrap.in_memory()
+    kit = assembly.in_memory()
     embedder = CachedEmbedder(kit.index.embedder, Cache(chosen.cache))
     kit = replace(kit, index=replace(kit.index, embedder=embedder))
     print(table(asyncio.run(evaluate(documents, questions, kit))))

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from evals import beir, metrics
-from evals.indexing import index
-from rag_core import bootstrap, settings
 from rag_core.client import consult_rag, enrich_schema
+from rag_core.composition import assembly
+from rag_core.core import settings
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
+from rag_core.evaluation import beir, metrics
+from rag_core.evaluation.indexing import index
 from rag_core.ingestion.indexing import Upload
-from rag_core.kit import Kit
-from rag_core.model import Scope
 
 TOP = 10
 HERE = replace(settings.DEFAULTS, data_dir=None)
@@ -78,7 +79,7 @@ def _question(id: str, asked: beir.Collection, tables: Sequence[str]) -> Questio
 
 async def evaluate(columns: Sequence[Column], questions: Sequence[Question]) -> dict[str, Recall]:
     """Column recall by each way of asking."""
-    kit = bootstrap.in_memory(HERE)
+    kit = assembly.in_memory(HERE)
     try:
         await index([_upload(place, column) for place, column in enumerate(columns)], kit)
         return {name: await _recall(ask, questions) for name, ask in _ways(columns, kit)}

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evals import bench_cold_start, bench_http, bench_store, cost, markdown, metrics, record
-from evals.ablation import ABLATED, BASE
+from evals import bench_cold_start, bench_http, bench_store, cost, markdown, record
+from rag_core.evaluation import metrics
+from rag_core.evaluation.ablation import ABLATED, BASE
 
 DOCS = Path(__file__).parents[1] / "docs"
 SHOWN = ("recall@10", "ndcg@10")  # of a stage

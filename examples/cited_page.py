@@ -4,14 +4,15 @@ import asyncio
 import sys
 from pathlib import Path
 
-from rag_core import bootstrap, presets
+from rag_core.answering.citation_styles import where
+from rag_core.composition import assembly
+from rag_core.core import presets
+from rag_core.core.model import Answer, Box, Citation, Claim, Scope
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.ingestion.pages import render
-from rag_core.model import Answer, Box, Citation, Claim, Scope
-from rag_core.run import Run
+from rag_core.ingestion.page_images import render
 from rag_core.service import ask
-from rag_core.styles import where
 
 ROOT = Path(__file__).parents[1]
 PDF = ROOT / "examples" / "perks-plus.pdf"
@@ -22,7 +23,7 @@ SCOPE = Scope("pictures")
 
 async def answer(question: str, pdf: bytes) -> Answer:
     """By the models of this machine, from an index in memory that holds the one PDF."""
-    kit, preset = bootstrap.in_memory(), presets.resolve("pages")
+    kit, preset = assembly.in_memory(), presets.resolve("pages")
     upload, limits = Upload(data=pdf, filename=PDF.name), Limits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30)
     await index_document(upload, SCOPE, kit, Run(), chunking=Chunking("blocks"), limits=limits)
     return await ask(preset.query(question, SCOPE), kit, Run(), pipeline=preset.pipeline)

@@ -25,8 +25,8 @@ from pypdf import PdfReader
 
 from local_emulator import host
 from local_emulator.azure import addresses, neighbours
-from rag_core import settings
-from rag_core.styles import plain
+from rag_core.answering.citation_styles import plain
+from rag_core.core import settings
 
 HERE = Path(__file__).parent
 LINED = {".txt", ".md", ".csv"}  # their lines are the file's own

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from functions.consult import chosen
 from functions.routes import Call
-from rag_core import reply, service
+from rag_core import replies, service
 from rag_core.workbench import runs
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
     query = preset.query(asked.query, scope, filters=wire.filters(asked))
     answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
     told = await runs.keep_answer(query, answer, preset, "ask", call.kit, call.run)
-    return reply.answered(answer, query, preset, call.run, asked.style) | told
+    return replies.answered(answer, query, preset, call.run, asked.style) | told
 
 
 def _numbered(asked: "AskRequest") -> "AskRequest":
@@ -34,8 +34,8 @@ async def extract_citations(asked: "CitationsRequest", call: Call) -> dict[str, 
     claims = await service.cite(asked.text, scope, call.kit, call.run)
     return {
         "success": True,
-        "claims": reply.checked(claims, asked.style),
+        "claims": replies.checked(claims, asked.style),
         "about_run": asked.run_id,
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import presets, reply, service
+from rag_core import replies, service
+from rag_core.core import presets
 from rag_core.workbench import runs
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ async def consult_rag(asked: "ConsultRequest", call: Call) -> dict[str, Any]:
     query = preset.query(asked.query, scope, filters=wire.filters(asked), facets=asked.facets)
     result = await service.consult(query, call.kit, call.run, pipeline=preset.pipeline)
     told = await runs.keep(query, result, preset, "consult_rag", call.kit, call.run)
-    return reply.consulted(result, query, preset, call.run) | told
+    return replies.consulted(result, query, preset, call.run) | told
 
 
 def chosen(asked: "ConsultRequest | AskRequest", call: Call) -> presets.Preset:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from functions import jobs
 from functions.routes import Call
-from rag_core import lifecycle, reply, service
-from rag_core.errors import InvalidRequest
+from rag_core import replies, service
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Block, Job
+from rag_core.ingestion import lifecycle
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload
-from rag_core.ingestion.long_work import Indexer
-from rag_core.model import Block, Job
+from rag_core.jobs.long_work import Indexer
 
 if TYPE_CHECKING:
     from functions.wire import (
@@ -32,7 +33,7 @@ async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
     indexed = await indexer.index(upload, scope, chunking=chunking, key=key, later=later)
     if isinstance(indexed, Job):
         return jobs.accepted(indexed, call)
-    return {"success": True, **asdict(indexed), "workflow_id": asked.workflow_id, **reply.diary(call.run)}
+    return {"success": True, **asdict(indexed), "workflow_id": asked.workflow_id, **replies.diary(call.run)}
 
 
 async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str, Any]:
@@ -48,7 +49,7 @@ async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str,
         "pages": summary.document.pages,
         "chunks": summary.chunks,
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 
@@ -61,7 +62,7 @@ async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
         "deleted": True,
         "purged": asked.purge,
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 
@@ -72,7 +73,7 @@ async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any
         "document_id": asked.document_id,
         "restored": True,
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 

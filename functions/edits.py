@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import reply
+from rag_core import replies
 from rag_core.workbench import edits
 from rag_core.workbench.edits import EditedPreset, EditedPrompt
 
@@ -19,7 +19,7 @@ async def presets(_: None, call: Call) -> dict[str, Any]:
         if one.unfit:
             numbers = ", ".join(sorted(one.unfit))
             call.run.warn("edit_has_no_effect", f"{one.name}: this version does not take the edited {numbers}")
-    return {"success": True, "presets": [_preset(one) for one in listed], **reply.diary(call.run)}
+    return {"success": True, "presets": [_preset(one) for one in listed], **replies.diary(call.run)}
 
 
 async def edit_preset(asked: "wire.PresetEdit", call: Call) -> dict[str, Any]:
@@ -35,7 +35,7 @@ async def reset_preset(asked: "wire.PresetRequest", call: Call) -> dict[str, Any
 
 async def prompts(_: None, call: Call) -> dict[str, Any]:
     listed = await call.run.step("prompts", edits.prompts(call.kit))
-    return {"success": True, "prompts": [_prompt(one) for one in listed], **reply.diary(call.run)}
+    return {"success": True, "prompts": [_prompt(one) for one in listed], **replies.diary(call.run)}
 
 
 async def edit_prompt(asked: "wire.PromptEdit", call: Call) -> dict[str, Any]:
@@ -51,13 +51,13 @@ async def reset_prompt(asked: "wire.PromptRequest", call: Call) -> dict[str, Any
 async def _saved_preset(name: str, call: Call) -> dict[str, Any]:
     listed = await call.run.step("presets", edits.presets(call.kit, call.settings.house))
     saved = next(one for one in listed if one.name == name)
-    return {"success": True, "preset": _preset(saved), **reply.diary(call.run)}
+    return {"success": True, "preset": _preset(saved), **replies.diary(call.run)}
 
 
 async def _saved_prompt(tag: str, call: Call) -> dict[str, Any]:
     listed = await call.run.step("prompts", edits.prompts(call.kit))
     saved = next(one for one in listed if one.tag == tag)
-    return {"success": True, "prompt": _prompt(saved), **reply.diary(call.run)}
+    return {"success": True, "prompt": _prompt(saved), **replies.diary(call.run)}
 
 
 def _preset(one: EditedPreset) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import graph, reply
+from rag_core import replies
+from rag_core.retrieval import graph
 
 if TYPE_CHECKING:
     from functions.wire import GraphRequest
@@ -21,4 +22,4 @@ async def graph_query(asked: "GraphRequest", call: Call) -> dict[str, Any]:
         limit=asked.limit,
     )
     part = await call.run.step("graph", found)
-    return {"success": True, **asdict(part), "workflow_id": asked.workflow_id, **reply.diary(call.run)}
+    return {"success": True, **asdict(part), "workflow_id": asked.workflow_id, **replies.diary(call.run)}

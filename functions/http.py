@@ -17,13 +17,13 @@ from urllib.parse import urlsplit
 import azure.functions as func
 
 from functions.routes import Call, Operation, Principal
-from rag_core import errors
-from rag_core.errors import Forbidden, InvalidRequest, RagError, TooLarge, UnsupportedDocument
-from rag_core.run import Run
-from rag_core.settings import LOOPBACK, Settings
+from rag_core.core import errors
+from rag_core.core.errors import Forbidden, InvalidRequest, RagError, TooLarge, UnsupportedDocument
+from rag_core.core.run import Run
+from rag_core.core.settings import LOOPBACK, Settings
 
 if TYPE_CHECKING:
-    from rag_core.kit import Kit
+    from rag_core.core.kit import Kit
 
 T = TypeVar("T")
 

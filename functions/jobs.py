@@ -4,14 +4,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import reply
-from rag_core.errors import NotFound
-from rag_core.ingestion import long_work
+from rag_core import replies
+from rag_core.core.errors import NotFound
+from rag_core.core.kit import Kit
+from rag_core.core.model import Job
+from rag_core.core.settings import Settings
 from rag_core.ingestion.indexing import Limits
-from rag_core.ingestion.long_work import Terms
-from rag_core.kit import Kit
-from rag_core.model import Job
-from rag_core.settings import Settings
+from rag_core.jobs import long_work
+from rag_core.jobs.long_work import Terms
 
 if TYPE_CHECKING:
     from functions.wire import JobRequest
@@ -23,7 +23,7 @@ async def index_job(asked: "JobRequest", call: Call) -> dict[str, Any]:
     allowed = call.who.workflows
     if job is None or (allowed is not None and job.scope.workflow_id not in allowed):
         raise NotFound("there is no such job", code="job_not_found", field="job_id")
-    return {"success": True, **_told(job), **reply.diary(call.run), **job.told}
+    return {"success": True, **_told(job), **replies.diary(call.run), **job.told}
 
 
 def accepted(job: Job, call: Call) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def accepted(job: Job, call: Call) -> dict[str, Any]:
         "status_url": f"/api/index_jobs/{job.id}",
         "words_only": job.words_only,
         "workflow_id": job.scope.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 

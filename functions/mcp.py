@@ -17,11 +17,11 @@ import azure.functions as func
 
 from functions import http
 from functions.routes import VERSION, Operation
-from rag_core.errors import RagError, TooLarge
-from rag_core.settings import Settings
+from rag_core.core.errors import RagError, TooLarge
+from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
-    from rag_core.kit import Kit
+    from rag_core.core.kit import Kit
 
 ROUTE = "api/mcp"
 MODERN = "2026-07-28"

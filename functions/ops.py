@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from functions.routes import OPERATIONS, VERSION, Call, Operation
-from rag_core import reply
+from rag_core import replies
 
 STATUSES = {
     400: "The request is wrong; `field` says where.",
@@ -33,7 +33,7 @@ async def health(_: None, call: Call) -> dict[str, Any]:
         "documents": call.kit.layout.name,
         "archive": call.kit.archive.name,
     }
-    return {"success": True, "parts": parts, **reply.diary(call.run)}
+    return {"success": True, "parts": parts, **replies.diary(call.run)}
 
 
 async def openapi(_: None, call: Call) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def description() -> dict[str, Any]:
     from functions import wire
 
     requests = [operation.request for operation in OPERATIONS if operation.request]
-    replies = [name for operation in OPERATIONS for name in (operation.reply, operation.accepted) if name]
-    schemas = wire.schemas(requests, [REFUSAL, *replies])
+    models = [name for operation in OPERATIONS for name in (operation.reply, operation.accepted) if name]
+    schemas = wire.schemas(requests, [REFUSAL, *models])
     bodies = {o.request: _bodily(schemas[o.request], o) for o in OPERATIONS if o.request and set(o.methods) - IN_QUERY}
     return {
         "openapi": "3.1.0",

@@ -5,11 +5,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import proposals, reply, styles
-from rag_core.errors import Misconfigured
-from rag_core.ingestion import proposal_sources
-from rag_core.ingestion.ingest import ingest as ingested
-from rag_core.model import Citation
+from rag_core import replies
+from rag_core.answering import citation_styles
+from rag_core.core.errors import Misconfigured
+from rag_core.core.model import Citation
+from rag_core.proposals import answering, sources
+from rag_core.proposals.ingest import ingest as ingested
 from rag_core.workbench import runs
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
     top_k = asked.top_k or call.settings.proposals_top_k
     scope = call.scope(call.settings.collection)
     allowed = asked.filters.model_dump()
-    answer, cited = await proposals.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
-    question, preset = proposals.meant(asked.query, scope, top_k=top_k, allowed=allowed)
+    answer, cited = await answering.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
+    question, preset = answering.meant(asked.query, scope, top_k=top_k, allowed=allowed)
     told = await runs.keep_answer(question, answer, preset, "rag_query", call.kit, call.run)
     return {
         "success": True,
@@ -31,9 +32,9 @@ async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
         "origin": answer.origin,
         "citations": [_citation(citation, number) for number, citation in enumerate(cited, start=1)],
         "confidence": asdict(answer.confidence),
-        "topK": min(top_k, proposals.MOST),
+        "topK": min(top_k, answering.MOST),
         **told,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 
@@ -42,16 +43,16 @@ async def ingest(asked: "IngestRequest", call: Call) -> dict[str, Any]:
     source = call.settings.proposals_source
     if source is None:
         raise Misconfigured("RAG_PROPOSALS_SOURCE is not set: it names what is ingested", field="RAG_PROPOSALS_SOURCE")
-    records = await call.run.step("read", asyncio.to_thread(lambda: list(proposal_sources.records(source))))
+    records = await call.run.step("read", asyncio.to_thread(lambda: list(sources.records(source))))
     scope = replace(call.scope(call.settings.collection), user_id=None, groups=())  # everyone's, not its ingester's
     work = ingested(records, scope, call.kit, call.run, bodies=asked.include_bodies, clear=asked.clear)
-    return {"success": True, **asdict(await work), **reply.diary(call.run)}
+    return {"success": True, **asdict(await work), **replies.diary(call.run)}
 
 
 def _citation(citation: Citation, number: int) -> dict[str, Any]:
     told = citation.metadata
     return {
-        "label": styles.label(citation, "badges", number),
+        "label": citation_styles.label(citation, "badges", number),
         **{name: told.get(name) for name in ("proposal_id", "stage", "status", "url", "source_id")},
         "title": citation.title,
         "snippet": citation.quote,

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rag_core.errors import NotFound
-from rag_core.run import Run
-from rag_core.settings import Settings
+from rag_core.core.errors import NotFound
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
-    from rag_core.kit import Kit
-    from rag_core.model import Scope
+    from rag_core.core.kit import Kit
+    from rag_core.core.model import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Call:
 
     def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> "Scope":
         """Whose documents the request is about. Raises NotFound for a workflow that is not the caller's to name."""
-        from rag_core.model import Scope  # which no host waits for that only asks what functions there are
+        from rag_core.core.model import Scope  # which no host waits for that only asks what functions there are
 
         if self.who.workflows is not None and workflow_id not in self.who.workflows:
             raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")

@@ -7,27 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 from functions import jobs
 from functions.routes import Call
-from rag_core import reply, sources
-from rag_core.model import Chunk, Document
+from rag_core import replies
+from rag_core.core.model import Chunk, Document
+from rag_core.ingestion import source_view
 
 if TYPE_CHECKING:
     from functions.wire import DocumentRequest, DocumentsRequest, PageRequest
 
 
 async def documents(asked: "DocumentsRequest", call: Call) -> dict[str, Any]:
-    listed = await sources.listed(call.scope(asked.workflow_id), call.kit, call.run)
+    listed = await source_view.listed(call.scope(asked.workflow_id), call.kit, call.run)
     return {
         "success": True,
         "documents": [_document(document, document.id in listed.kept) for document in listed.documents],
         "deleted": [_document(document, False) for document in listed.deleted],
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 
 async def document(asked: "DocumentRequest", call: Call) -> dict[str, Any]:
     scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
-    view = await sources.view(asked.document_id, scope, call.kit, call.run, limits, first_line=asked.first_line)
+    view = await source_view.view(asked.document_id, scope, call.kit, call.run, limits, first_line=asked.first_line)
     return {
         "success": True,
         **_document(view.document, view.kind is not None),
@@ -37,13 +38,13 @@ async def document(asked: "DocumentRequest", call: Call) -> dict[str, Any]:
         "first_line": view.first_line,
         "total_lines": view.total_lines,
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 
 async def document_page(asked: "PageRequest", call: Call) -> dict[str, Any]:
     scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
-    drawn = await sources.page(asked.document_id, asked.page, scope, call.kit, call.run, limits)
+    drawn = await source_view.page(asked.document_id, asked.page, scope, call.kit, call.run, limits)
     return {
         "success": True,
         "document_id": asked.document_id,
@@ -54,7 +55,7 @@ async def document_page(asked: "PageRequest", call: Call) -> dict[str, Any]:
         "media_type": "image/png",
         "image_base64": b64encode(drawn.png).decode(),
         "workflow_id": asked.workflow_id,
-        **reply.diary(call.run),
+        **replies.diary(call.run),
     }
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import azure.functions as func
 
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
-    from rag_core.kit import Kit
+    from rag_core.core.kit import Kit
 
 QUEUE = "index-jobs"
 STORAGE = "AzureWebJobsStorage"  # the host's own account

@@ -16,11 +16,11 @@ from pydantic import (
 )
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from rag_core.errors import InvalidRequest
-from rag_core.ingestion.proposals import STAGES, STATUSES
-from rag_core.model import Filter
-from rag_core.presets import PRESETS
-from rag_core.styles import Style
+from rag_core.answering.citation_styles import Style
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Filter
+from rag_core.core.presets import PRESETS
+from rag_core.proposals.records import STAGES, STATUSES
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from functions.routes import Call
-from rag_core import reply
-from rag_core.errors import NotFound, no_question
-from rag_core.model import SavedQuery, SavedResult
+from rag_core import replies
+from rag_core.core.errors import NotFound, no_question
+from rag_core.core.model import SavedQuery, SavedResult
 from rag_core.workbench import runs, steps
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _bench(asked: "wire.QueryRequest | wire.ExpansionRequest", call: Call) -> st
 
 
 def _done(call: Call) -> dict[str, Any]:
-    return {"success": True, **reply.diary(call.run)}
+    return {"success": True, **replies.diary(call.run)}
 
 
 def _replied(call: Call, asked: "wire.QueriesRequest | wire.QueryRequest") -> dict[str, Any]:

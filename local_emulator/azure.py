@@ -10,10 +10,10 @@ from local_emulator.document_service import DocumentService
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import SearchService, running
 from local_emulator.serving import served
-from rag_core import bootstrap
-from rag_core.ingestion.enrich import key_sentences
+from rag_core.composition import assembly
+from rag_core.core.settings import Settings
+from rag_core.ingestion.enrichment import key_sentences
 from rag_core.providers.local_text import LocalText
-from rag_core.settings import Settings
 
 SEARCH = "search-service"  # the folder below the data folder in which the emulated service keeps its indexes
 NEIGHBOURS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence_endpoint")
@@ -27,7 +27,7 @@ def neighbours(
 
     They want keys, made anew each time. `recognised` has the lines of pictures, for there is no text recognition here.
     """
-    embedder, reranker = bootstrap.local_embedder(settings), bootstrap.local_reranker(settings)
+    embedder, reranker = assembly.local_embedder(settings), assembly.local_reranker(settings)
     key = secrets.token_urlsafe(24)
     search = SearchService(settings.data_dir and settings.data_dir / SEARCH, keys={key}, reranker=reranker)
     models = ModelService(embedder, LocalText(reranker, key_sentences), keys={key})
@@ -44,7 +44,7 @@ def neighbours(
             doc_intelligence_endpoint=documents_url,
             doc_intelligence_key=key,
         )
-        asyncio.run(bootstrap.setup(pointed))
+        asyncio.run(assembly.setup(pointed))
         yield pointed
 
 

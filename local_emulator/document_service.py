@@ -17,10 +17,10 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from rag_core.errors import RagError, UnreadableDocument
+from rag_core.core.errors import RagError, UnreadableDocument
+from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.kinds import kind_of
 from rag_core.ingestion.sandbox import extract_safely
-from rag_core.model import Block, Extraction
 
 API_VERSION = "2024-11-30"
 MODEL = "prebuilt-layout"

@@ -31,9 +31,9 @@ from functions.http import PRINCIPAL, is_here
 from functions.routes import OPERATIONS
 from functions.triggers import WITHIN_S
 from local_emulator.serving import served
-from rag_core import bootstrap
-from rag_core.kit import Kit
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -223,7 +223,7 @@ def running_with(settings: Settings, *, port: int = 0, key: str | None = None, a
     """
     settings = replace(settings, trust_principal=admin or settings.trust_principal)
     administered = [operation.name for operation in OPERATIONS if admin and operation.role]
-    parts = bootstrap.Parts(lambda: settings)
+    parts = assembly.Parts(lambda: settings)
     parts()  # what is misconfigured is told now
     app = function_app.build(lambda: settings, parts, public_query=settings.public_query)
     doing = partial(work, settings, parts)

@@ -20,10 +20,10 @@ from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 from rag_core import prompts
-from rag_core.errors import RagError
-from rag_core.ingestion.text import count_tokens, decode, encode
-from rag_core.ports import LLM, Embedder, Prompt, Reply
+from rag_core.core.errors import RagError
+from rag_core.core.ports import LLM, Embedder, Prompt, Reply
 from rag_core.prompts import augmentation
+from rag_core.text.sentences import count_tokens, decode, encode
 
 T = TypeVar("T")
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rag_core import presets
-from rag_core.kit import Kit
-from rag_core.model import Filter, Scope
-from rag_core.presets import Preset
-from rag_core.reply import answered, consulted
-from rag_core.run import Run
+from rag_core.answering.citation_styles import Style
+from rag_core.core import presets
+from rag_core.core.kit import Kit
+from rag_core.core.model import Filter, Scope
+from rag_core.core.presets import Preset
+from rag_core.core.run import Run
+from rag_core.replies import answered, consulted
 from rag_core.service import ask, consult
-from rag_core.styles import Style
 
 
 @dataclass(frozen=True, slots=True)

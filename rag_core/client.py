@@ -5,12 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rag_core import bootstrap, errors, settings
 from rag_core.agent import RAGRetrievalAgent
-from rag_core.errors import RagError, Unavailable
-from rag_core.kit import Kit
-from rag_core.model import Filter
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core import errors, settings
+from rag_core.core.errors import RagError, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Filter
+from rag_core.core.settings import Settings
 
 CONNECT_S = 2.0  # a function app that runs takes a connection at once, also while it starts
 HEADING = "\n\n## Context from Documentation\n"  # S1-54
@@ -29,7 +30,7 @@ ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the questio
     429: errors.Unavailable,
 }
 
-Kits = dict[Settings, bootstrap.Parts]
+Kits = dict[Settings, assembly.Parts]
 _kits: WeakKeyDictionary[asyncio.AbstractEventLoop, Kits] = WeakKeyDictionary()  # clients belong to a loop
 
 
@@ -172,7 +173,7 @@ def _degraded(function: str, why: str | None) -> list[dict[str, str]]:
 def _kit(said: Settings) -> Kit:
     kits = _kits.setdefault(asyncio.get_running_loop(), {})
     if said not in kits:
-        kits[said] = bootstrap.Parts(lambda: said)
+        kits[said] = assembly.Parts(lambda: said)
     return kits[said]()
 
 

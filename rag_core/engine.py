@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rag_core import presets, styles
-from rag_core.errors import no_document
+from rag_core.answering import citation_styles
+from rag_core.core import presets
+from rag_core.core.errors import no_document
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Block, Evidence, Indexed, Scope
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.kit import Kit
-from rag_core.model import Answer, Block, Evidence, Indexed, Scope
-from rag_core.run import Run
 from rag_core.service import ask
 
 TextBlock = Block  # S3-21: TextBlock(text, "paragraph", line_start, line_end, page=1, bbox=(x0, y0, x1, y1))
@@ -58,7 +59,7 @@ class RAGEngine:
         run, preset = Run(), presets.resolve(self.preset)
         asked = preset.query(question, await self._within(document_id))
         answer = await ask(asked, self.kit, run, pipeline=preset.pipeline)
-        return EngineReply(answer, answer.evidence, styles.context(answer.evidence), run)
+        return EngineReply(answer, answer.evidence, citation_styles.context(answer.evidence), run)
 
     async def _within(self, document_id: str | None) -> Scope:
         if document_id is None:

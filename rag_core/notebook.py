@@ -10,16 +10,17 @@ from functools import cache
 from threading import Thread
 from typing import Any, TypeVar
 
-from rag_core import bootstrap, settings
-from rag_core.errors import NotFound
-from rag_core.kit import Kit
-from rag_core.model import SavedQuery, Scope, Vector
-from rag_core.ports import LLM, Embedder, Prompt
+from rag_core.composition import assembly
+from rag_core.core import settings
+from rag_core.core.errors import NotFound
+from rag_core.core.kit import Kit
+from rag_core.core.model import SavedQuery, Scope, Vector
+from rag_core.core.ports import LLM, Embedder, Prompt
+from rag_core.core.run import Run
 from rag_core.prompts import wording
-from rag_core.run import Run
-from rag_core.stages.pasted import parse_expansion
-from rag_core.stages.rewrite import Expansion
+from rag_core.retrieval.expansion import Expansion
 from rag_core.workbench import edits, steps
+from rag_core.workbench.pasted import parse_expansion
 from rag_core.workbench.steps import Bench
 from rag_core.workbench.wordings import TAGS
 
@@ -210,7 +211,7 @@ def _bench(workflow_id: str = "default", kit: Kit | None = None) -> Bench:
 
 @cache
 def _kit() -> Kit:
-    return bootstrap.build(settings.load())
+    return assembly.build(settings.load())
 
 
 @cache

@@ -7,20 +7,20 @@ from functools import partial
 from itertools import accumulate
 from typing import Literal
 
-from rag_core.errors import InvalidRequest, StorageFull, no_document
-from rag_core.kit import Kit
-from rag_core.model import Answer, Claim, Document, Entity, Query, Result, Scope
+from rag_core.answering import citations as citing
+from rag_core.answering.answer import answered
+from rag_core.answering.summaries import extract
+from rag_core.answering.summaries import summarize as summarized
+from rag_core.core.errors import InvalidRequest, StorageFull, no_document
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Claim, Document, Entity, Query, Result, Scope
+from rag_core.core.ports import LLM, ChunkStore, Prompt, Reply, Reranker
+from rag_core.core.run import Run
+from rag_core.guard.classical import answered as guarded
 from rag_core.pipelines import PIPELINES
-from rag_core.pipelines.answer import answered
-from rag_core.pipelines.classical import answered as guarded
-from rag_core.pipelines.facets import facets
-from rag_core.pipelines.steps import on_any_leg
-from rag_core.ports import LLM, ChunkStore, Prompt, Reply, Reranker
-from rag_core.run import Run
-from rag_core.stages import cite as citing
-from rag_core.stages.retrieve import embed
-from rag_core.stages.summarize import extract
-from rag_core.stages.summarize import summarize as summarized
+from rag_core.retrieval.facets import facets
+from rag_core.retrieval.search import embed
+from rag_core.retrieval.steps import on_any_leg
 
 Origin = Literal["stored", "model", "extractive"]
 STORED: Origin = "stored"

@@ -9,17 +9,17 @@ from typing import Any
 from urllib.parse import quote
 
 from rag_core import prompts
-from rag_core.errors import Unavailable
-from rag_core.index import Index
-from rag_core.kit import Kit
-from rag_core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
-from rag_core.ports import LLM, Embedder, Prompt, Reply, Reranker
-from rag_core.presets import resolve
+from rag_core.core.errors import Unavailable
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
+from rag_core.core.ports import LLM, Embedder, Prompt, Reply, Reranker
+from rag_core.core.presets import resolve
+from rag_core.core.run import spend
+from rag_core.guard.redaction import Rules
 from rag_core.prompts.augmentation import TASK as AUGMENTATION
-from rag_core.run import spend
-from rag_core.stages.redact import Rules
-from rag_core.stages.terms import terms
 from rag_core.stores.embedded import EmbeddedStore
+from rag_core.text.terms import terms
 
 Script = str | Exception | Callable[[Prompt], str]
 SCOPE = Scope("garage")

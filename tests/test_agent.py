@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from rag_core import bootstrap
 from rag_core.agent import RAGRetrievalAgent
-from rag_core.errors import InvalidRequest
-from rag_core.model import Document, Entity, Scope, Span
+from rag_core.composition import assembly
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Document, Entity, Scope, Span
 from tests.fakes import ScriptedLLM, chunk, filled, grades, kit
 
 MANUAL = chunk(
@@ -124,7 +124,7 @@ async def test_a_number_out_of_range_is_refused(agent: RAGRetrievalAgent) -> Non
 
 async def test_the_agent_needs_nothing_but_this_machine() -> None:
     """S1-36: the in-memory store, the local models, and techniques that are named as local ones."""
-    parts = bootstrap.in_memory()
+    parts = assembly.in_memory()
     await parts.index.add(
         Document("manual", "default", "Manual", "manual.pdf", "h", "test"), [MANUAL], Scope("default")
     )

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from rag_core.errors import Unavailable
-from rag_core.kit import Kit
-from rag_core.model import Answer, Scope
-from rag_core.ports import Reranker
+from rag_core.core.errors import Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Scope
+from rag_core.core.ports import Reranker
+from rag_core.core.run import Run
 from rag_core.prompts import wording
 from rag_core.providers.absent import NoReranker
 from rag_core.providers.local_text import LocalText
-from rag_core.run import Run
 from rag_core.service import ask
 from tests.fakes import SCOPE, Down, OverlapReranker, ScriptedLLM, chunk, filled, kit, query
 

@@ -10,12 +10,13 @@ import pytest
 
 import function_app
 from local_emulator import host
-from rag_core import client, settings
+from rag_core import client
 from rag_core.client import ask, consult_rag, enrich_schema
-from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, Unavailable
-from rag_core.kit import Kit
-from rag_core.model import Filter
-from rag_core.settings import Settings
+from rag_core.core import settings
+from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, RagError, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Filter
+from rag_core.core.settings import Settings
 from tests.fakes import chunk, filled, kit
 from tests.faults.server import Fault, black_hole, failing, reply, reset
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rag_core import settings
 from rag_core.cli import parser
-from rag_core.errors import Misconfigured
+from rag_core.core import settings
+from rag_core.core.errors import Misconfigured
 from tests import requirements
 
 ROOT = Path(__file__).parents[1]

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core import bootstrap
+from rag_core.composition import assembly
+from rag_core.core.errors import InvalidRequest, NotFound, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
 from rag_core.engine import RAGEngine, TextBlock
-from rag_core.errors import InvalidRequest, NotFound, Unavailable
-from rag_core.kit import Kit
-from rag_core.model import Scope
 from tests import local
 from tests.fakes import ConceptEmbedder, Down, filled, kit
 
@@ -34,7 +34,7 @@ BLOCKS = (
 async def parts() -> Kit:
     """The local models over a store in memory."""
     index = await filled(embedder=local.embedder())
-    return replace(bootstrap.in_memory(), index=index, reranker=local.reranker())
+    return replace(assembly.in_memory(), index=index, reranker=local.reranker())
 
 
 async def test_each_block_becomes_a_chunk_that_knows_its_place(parts: Kit) -> None:

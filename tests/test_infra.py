@@ -12,9 +12,10 @@ import yaml
 from pycep import BicepParser
 
 from functions import triggers
-from rag_core import bootstrap, settings
-from rag_core.ingestion import azure_tables
-from rag_core.ingestion.azure_jobs import AzureJobs
+from rag_core.composition import assembly
+from rag_core.core import settings
+from rag_core.jobs import azure_tables
+from rag_core.jobs.azure_jobs import AzureJobs
 from rag_core.providers.prices import PRICES
 
 ROOT = Path(__file__).parents[1]
@@ -230,7 +231,7 @@ def test_long_work_is_where_every_instance_of_the_app_sees_it() -> None:
     assert names == {"table": azure_tables.TABLE, "uploads": azure_tables.CONTAINER}
     given = dict(re.findall(r"(RAG_\w+): '([^']*)'", TEXTS["main.bicep"]))
     environment = {**given, f"{triggers.STORAGE}__accountName": "ragdata", "AZURE_SEARCH_ENDPOINT": "https://s"}
-    assert isinstance(bootstrap.build(settings.load(environment)).jobs, AzureJobs)
+    assert isinstance(assembly.build(settings.load(environment)).jobs, AzureJobs)
 
 
 def test_no_key_is_read_or_made() -> None:

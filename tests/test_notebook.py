@@ -9,9 +9,9 @@ from inspect import signature
 import pytest
 
 from rag_core import notebook
-from rag_core.errors import InvalidRequest, NotFound, Unavailable
-from rag_core.kit import Kit
-from rag_core.model import Scope
+from rag_core.core.errors import InvalidRequest, NotFound, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
 from tests.fakes import ScriptedLLM
 from tests.workbench.bench import EXPANSION, IMAGINED, QUESTION, SAID, bench
 
@@ -74,11 +74,11 @@ def test_models_are_had_by_the_factory_s_names(kit: Kit) -> None:
 
 def test_a_chat_without_a_model_is_unavailable_and_says_so() -> None:
     """S0-82: a local technique is never passed off as one."""
-    from rag_core import bootstrap
-    from rag_core.settings import Settings
+    from rag_core.composition import assembly
+    from rag_core.core.settings import Settings
 
     with pytest.raises(Unavailable, match="needs a chat model"):
-        notebook.create_langchain_chat(kit=bootstrap.in_memory(Settings(data_dir=None))).invoke("Hi")
+        notebook.create_langchain_chat(kit=assembly.in_memory(Settings(data_dir=None))).invoke("Hi")
 
 
 def test_a_template_is_the_edited_one_or_ours(kit: Kit) -> None:

@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.errors import InvalidRequest, NotFound
-from rag_core.index import Index
-from rag_core.model import Document, Entity, Filter, Scope
-from rag_core.ports import Prompt, Reply
-from rag_core.run import Run
+from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.index import Index
+from rag_core.core.model import Document, Entity, Filter, Scope
+from rag_core.core.ports import Prompt, Reply
+from rag_core.core.run import Run
 from rag_core.service import cite, consult, summarize
 from tests.fakes import SCOPE, Down, ScriptedLLM, chunk, filled, grades, kit, query
 
@@ -181,7 +181,7 @@ async def test_without_a_ranker_citations_are_by_rule_and_never_verified() -> No
 
 async def test_the_rule_is_left_alone_while_the_ranker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes seconds for a long text."""
-    monkeypatch.delattr("rag_core.stages.cite.judge_by_rule")
+    monkeypatch.delattr("rag_core.answering.citations.judge_by_rule")
     [claim] = await cite("P0700 is set by the TCM when it finds a fault.", SCOPE, kit(await filled(*MANUAL)), Run())
     assert claim.verdict == "verified"
 

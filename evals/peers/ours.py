@@ -7,8 +7,8 @@ from itertools import groupby
 from pathlib import Path
 
 from evals.peers.speech import TOP, Floats, Row, serve
-from rag_core.model import Chunk, Document, Filter, Scope
-from rag_core.ports import ChunkStore, Probe
+from rag_core.core.model import Chunk, Document, Filter, Scope
+from rag_core.core.ports import ChunkStore, Probe
 
 SCOPE = Scope("bench")
 

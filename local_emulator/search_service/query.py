@@ -15,7 +15,7 @@ from local_emulator.search_service.odata import Order
 from local_emulator.search_service.request import PAGE, Request, read
 from local_emulator.search_service.schema import Schema
 from local_emulator.search_service.semantic import Judged, Judgement
-from rag_core.ports import Reranker
+from rag_core.core.ports import Reranker
 
 Json = dict[str, Any]
 Scored = list[tuple[str, float]]

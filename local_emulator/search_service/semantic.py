@@ -12,8 +12,8 @@ from local_emulator.search_service.refusals import Refusal, invalid, unimplement
 from local_emulator.search_service.schema import Field, Schema, semantic_fields
 from local_emulator.search_service.syntax import Query, Some, Term
 from local_emulator.search_service.words import texts
-from rag_core.errors import Unavailable
-from rag_core.ports import Reranker
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Reranker
 
 Json = dict[str, Any]
 

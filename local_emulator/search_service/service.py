@@ -19,7 +19,7 @@ from local_emulator.search_service.documents import MOST_BYTES, Index, actions_o
 from local_emulator.search_service.refusals import Refusal, invalid, missing_index, unimplemented
 from local_emulator.search_service.schema import Schema, schema
 from local_emulator.search_service.storage import Storage
-from rag_core.ports import Reranker
+from rag_core.core.ports import Reranker
 
 Json = dict[str, Any]
 

@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import get_args
 
-from rag_core import presets
+from rag_core.answering.citation_styles import Style
 from rag_core.cli import commands, doctor, evals, reindex
-from rag_core.errors import RagError
-from rag_core.settings import PROVIDERS
-from rag_core.styles import Style
+from rag_core.core import presets
+from rag_core.core.errors import RagError
+from rag_core.core.settings import PROVIDERS
 
 LAYOUTS = """\
 DIR has its documents, questions and judgements in one of three layouts:

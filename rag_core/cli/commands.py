@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core import presets, settings
-from rag_core.errors import InvalidRequest, Misconfigured, NotFound
-from rag_core.kit import Kit
-from rag_core.model import Document, Scope
-from rag_core.run import Run
+from rag_core import replies
+from rag_core.core import presets, settings
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound
+from rag_core.core.kit import Kit
+from rag_core.core.model import Document, Scope
+from rag_core.core.run import Run
 
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Rehearsal
@@ -34,10 +35,10 @@ def with_kit(work: Work) -> Callable[[Namespace], int]:
     """A command over the parts, which are made before it and closed after it."""
 
     async def run(chosen: Namespace) -> int:
-        from rag_core import bootstrap
+        from rag_core.composition import assembly
 
         read = configured(chosen)
-        kit = bootstrap.build(read)
+        kit = assembly.build(read)
         try:
             return await work(chosen, kit, Run(within_s=read.request_timeout_s))
         finally:
@@ -63,9 +64,9 @@ def serve(chosen: Namespace) -> int:
 
 def setup(chosen: Namespace) -> int:
     """Create the index or the folder that the settings name, or upgrade it."""
-    from rag_core import bootstrap
+    from rag_core.composition import assembly
 
-    print(asyncio.run(bootstrap.setup(configured(chosen))))
+    print(asyncio.run(assembly.setup(configured(chosen))))
     return 0
 
 
@@ -101,14 +102,14 @@ async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
 async def ingest(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Index proposals, with a progress bar where somebody watches. 1 when some of it is not searchable."""
     from rag_core.cli import files, show
-    from rag_core.ingestion import proposal_sources
-    from rag_core.ingestion.ingest import ingest as ingested
+    from rag_core.proposals import sources
+    from rag_core.proposals.ingest import ingest as ingested
 
     read = configured(chosen)
     source = chosen.source or read.proposals_source
     if source is None:
         raise Misconfigured("name a SOURCE, or set RAG_PROPOSALS_SOURCE", field="RAG_PROPOSALS_SOURCE")
-    records, patient = list(proposal_sources.records(source)), Run(files.PATIENCE_S)
+    records, patient = list(sources.records(source)), Run(files.PATIENCE_S)
     scope, bodies = Scope(chosen.workflow or read.collection), not chosen.no_bodies
     kit, rehearsal = _priced(chosen, kit, read)
     with show.progress(sys.stdout) as bar:
@@ -122,7 +123,7 @@ async def ingest(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the passages that bear on a question, and how they were found."""
-    from rag_core import reply, service
+    from rag_core import service
     from rag_core.cli import show
     from rag_core.workbench import runs
 
@@ -131,7 +132,7 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
     result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
     told = await runs.keep(asked, result, preset, "consult_rag", kit, run)
     if chosen.json:
-        print(json.dumps(reply.consulted(result, asked, preset, run) | told, ensure_ascii=False, indent=2))
+        print(json.dumps(replies.consulted(result, asked, preset, run) | told, ensure_ascii=False, indent=2))
         return 0
     show.result(result, preset.pipeline, run)
     show.diary(run)
@@ -142,7 +143,8 @@ async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print the answer to a question, with what bears it out."""
-    from rag_core import reply, service, styles
+    from rag_core import replies, service
+    from rag_core.answering import citation_styles
     from rag_core.cli import show
     from rag_core.workbench import runs
 
@@ -151,10 +153,10 @@ async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
     told = await runs.keep_answer(query, answer, preset, "ask", kit, run)
     if chosen.json:
-        replied = reply.answered(answer, query, preset, run, chosen.style) | told
+        replied = replies.answered(answer, query, preset, run, chosen.style) | told
         print(json.dumps(replied, ensure_ascii=False, indent=2))
         return 0
-    show.answer(answer, chosen.style or styles.usual(preset.pipeline))
+    show.answer(answer, chosen.style or citation_styles.usual(preset.pipeline))
     show.diary(run)
     show.kept(told)
     return 0
@@ -194,7 +196,7 @@ async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
 async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print what an entity stands together with, or the shortest ways from it to another."""
     from rag_core.cli import show
-    from rag_core.graph import explore
+    from rag_core.retrieval.graph import explore
 
     drawn = await explore(
         "path" if chosen.to else "neighbors",
@@ -234,7 +236,7 @@ async def documents(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Take a document out of everything, to be restored or for good."""
-    from rag_core import lifecycle
+    from rag_core.ingestion import lifecycle
 
     store, scope = kit.index.store, Scope(chosen.workflow)
     known = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
@@ -247,7 +249,7 @@ async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Bring a deleted document back as it was."""
-    from rag_core import lifecycle
+    from rag_core.ingestion import lifecycle
 
     scope = Scope(chosen.workflow)
     document_id = _named(chosen.document, await kit.index.store.deleted(scope))
@@ -259,8 +261,8 @@ async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
 @with_kit
 async def audit_isolation(chosen: Namespace, kit: Kit, run: Run) -> int:
     """Print what each read path gave away to others. 1 when that is anything."""
-    from rag_core.audit import isolation
     from rag_core.cli import show
+    from rag_core.evaluation.audit import isolation
 
     found = await isolation(kit)
     show.table(("path", "tries", "leaks"), [(path.name, path.tries, len(path.leaks)) for path in found])
@@ -297,10 +299,10 @@ async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit, Rehearsal | None]":
     """The parts, which keep to the budget; with --plan those of a rehearsal."""
-    from rag_core import bootstrap
+    from rag_core.composition import assembly
     from rag_core.ingestion.plan import Rehearsal, metered
 
-    tariff = bootstrap.tariff(read)
+    tariff = assembly.tariff(read)
     if not chosen.plan:
         return metered(kit, tariff, chosen.budget_usd), None
     rehearsal = Rehearsal(kit, tariff, chosen.budget_usd)

@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from rag_core import current
-from rag_core.choices import choices, idle, provider
 from rag_core.cli.commands import configured
-from rag_core.errors import Misconfigured, RagError
-from rag_core.kit import Kit
-from rag_core.ports import Embedder, Prompt
-from rag_core.settings import DEFAULTS, SECRETS, Settings
+from rag_core.composition.choices import choices, idle, provider
+from rag_core.core.errors import Misconfigured, RagError
+from rag_core.core.kit import Kit
+from rag_core.core.ports import Embedder, Prompt
+from rag_core.core.settings import DEFAULTS, SECRETS, Settings
+from rag_core.stores.embedded import current_index
 
 OURS = (
     "function_app",
     "local_emulator.host",
-    "rag_core.bootstrap",
+    "rag_core.composition.assembly",
     "rag_core.service",
-    "rag_core.graph",
+    "rag_core.retrieval.graph",
     "rag_core.agent",
     "rag_core.client",
 )
@@ -129,9 +129,9 @@ def _said(read: Settings) -> Iterator[Finding]:
 async def _parts(read: Settings, *, live: bool) -> list[Finding]:
     """The store and the models that the settings choose, each tried; a hosted one only when asked for."""
     try:
-        from rag_core import bootstrap
+        from rag_core.composition import assembly
 
-        kit = bootstrap.build(read)
+        kit = assembly.build(read)
     except (ImportError, RagError) as failure:
         return [Finding("broken", "parts", str(failure))]
     hosted, models = read.azure_search_endpoint is not None, provider(read) != "local"
@@ -142,7 +142,7 @@ async def _parts(read: Settings, *, live: bool) -> list[Finding]:
             *_current(read),
             await _archive(kit) if live or not read.archive_url else _untried("archive", kit.archive.name),
             await _embedder(kit)
-            if live or bootstrap.embeds(read) == "local"
+            if live or assembly.embeds(read) == "local"
             else _untried("embedder", _described(embedder)),
             await _reranker(kit, hosted=hosted),
             (await _chat(kit) if live else _untried("chat model", llm.name)) if models else _techniques(kit),
@@ -170,8 +170,8 @@ async def _store(kit: Kit) -> Finding:
 def _current(read: Settings) -> Iterator[Finding]:
     """Which index of the data folder is in use, where `rag reindex` has made others."""
     if read.data_dir and not (read.azure_search_endpoint or read.postgres_url):
-        held = current.read(read.data_dir)
-        if held != current.Places():
+        held = current_index.read(read.data_dir)
+        if held != current_index.Places():
             yield Finding("ok", "current index", f"{held.current}; before: {held.previous or 'none'}")
 
 

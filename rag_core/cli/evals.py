@@ -5,13 +5,13 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from rag_core import settings
+from rag_core.core import settings
 
 
 def run(chosen: Namespace) -> int:
     """Score the legs and pipelines on a labelled collection, and print a row for each."""
-    from evals import retrieval
     from rag_core.cli import show
+    from rag_core.evaluation import retrieval
 
     with show.progress(sys.stderr) as bar:
         report = retrieval.run(chosen.folder, **_said(chosen), progress=show.counting(bar))
@@ -26,7 +26,7 @@ def compare(chosen: Namespace) -> int:
 
 def ablate(chosen: Namespace) -> int:
     """The table of S1-61 to S1-65 on a corpus of one's own."""
-    from evals.ablation import ABLATED, BASE
+    from rag_core.evaluation.ablation import ABLATED, BASE
 
     presets = {name: said for name, (said, _) in ABLATED.items()}
     return _tried(chosen, presets, BASE, expected={name: promise for name, (_, promise) in ABLATED.items()})
@@ -34,8 +34,8 @@ def ablate(chosen: Namespace) -> int:
 
 def gate(chosen: Namespace) -> int:
     """Score the fixed sets; status 1 when one ranks worse than was agreed, beyond chance."""
-    from evals import gate as gates
-    from evals.cache import CACHE
+    from rag_core.evaluation import gate as gates
+    from rag_core.evaluation.cache import CACHE
 
     found, agreed = gates.measure(CACHE), gates.agreed()
     print(gates.report(found, agreed))
@@ -49,8 +49,8 @@ def gate(chosen: Namespace) -> int:
 
 
 def _tried(chosen: Namespace, presets: dict[str, str], base: str, **beside: Any) -> int:
-    from evals import ablation
     from rag_core.cli import show
+    from rag_core.evaluation import ablation
 
     with show.progress(sys.stderr) as bar:
         counting = show.counting(bar)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rag_core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
+from rag_core.core.kit import Kit
+from rag_core.core.model import Indexed, Scope
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.kit import Kit
-from rag_core.model import Indexed, Scope
-from rag_core.run import Run
 
 PATIENCE_S = 30 * 24 * 3600.0  # no front end hangs up here, and a large folder takes hours to embed
 

@@ -5,26 +5,26 @@ import sys
 from argparse import Namespace
 from functools import partial
 
-from rag_core import current
 from rag_core.cli.commands import BUDGET_SPENT, configured
-from rag_core.current import Place, Places
-from rag_core.errors import InvalidRequest, Misconfigured
+from rag_core.core.errors import InvalidRequest, Misconfigured
+from rag_core.core.model import Scope
+from rag_core.core.ports import Rebuild
+from rag_core.core.settings import Settings
 from rag_core.ingestion.plan import BudgetSpent, Meter, Tariff
-from rag_core.model import Scope
-from rag_core.ports import Rebuild
-from rag_core.settings import Settings
+from rag_core.stores.embedded import current_index
+from rag_core.stores.embedded.current_index import Place, Places
 
 
 def reindex(chosen: Namespace) -> int:
     """Build beside, compare, switch; or go back. 3 when the budget ended first: what was paid for is kept."""
-    from rag_core import bootstrap
+    from rag_core.composition import assembly
 
     read = configured(chosen)
     if chosen.rollback:
-        print(_said(current.roll_back(bootstrap.data_dir(read))))
+        print(_said(current_index.roll_back(assembly.data_dir(read))))
         return 0
     if chosen.drop_others:
-        print(f"Current, and the only one left: {current.drop_others(bootstrap.data_dir(read)).current}")
+        print(f"Current, and the only one left: {current_index.drop_others(assembly.data_dir(read)).current}")
         return 0
     if chosen.profile is None:
         raise InvalidRequest("--profile", "is required: whose model embeds from now on; --rollback goes back")
@@ -32,18 +32,18 @@ def reindex(chosen: Namespace) -> int:
 
 
 async def _reindex(chosen: Namespace, read: Settings) -> int:
-    from rag_core import bootstrap
     from rag_core.cli import show
+    from rag_core.composition import assembly
 
-    place = bootstrap.beside(read, profile_name=chosen.profile, model=chosen.model, dimensions=chosen.dimensions)
-    tariff = bootstrap.tariff(read, place)
-    meter = Meter(bootstrap.embedder_at(place, read), tariff, chosen.budget_usd)
+    place = assembly.beside(read, profile_name=chosen.profile, model=chosen.model, dimensions=chosen.dimensions)
+    tariff = assembly.tariff(read, place)
+    meter = Meter(assembly.embedder_at(place, read), tariff, chosen.budget_usd)
     if not meter.dimensions:
         raise Misconfigured("there is no embedding model of that profile here: rag doctor says what is missing")
     if await _space(read) == meter.space:
         print(f"{meter.space}: the current index is of this model already")
         return 0
-    rebuild = bootstrap.rebuild(read, place, meter)
+    rebuild = assembly.rebuild(read, place, meter)
     try:
         await _plan(rebuild, tariff, meter.space)
         return 0 if chosen.plan else await _build(chosen, read, place, rebuild, meter)
@@ -57,9 +57,9 @@ async def _reindex(chosen: Namespace, read: Settings) -> int:
 
 async def _space(read: Settings) -> str:
     """Whose vectors the current index holds."""
-    from rag_core import bootstrap
+    from rag_core.composition import assembly
 
-    index = bootstrap.index_at(read, current.read(bootstrap.data_dir(read)).current)
+    index = assembly.index_at(read, current_index.read(assembly.data_dir(read)).current)
     try:
         return await index.store.space()
     finally:
@@ -74,9 +74,9 @@ async def _plan(rebuild: Rebuild, tariff: Tariff, space: str) -> None:
 
 
 async def _build(chosen: Namespace, read: Settings, place: Place, rebuild: Rebuild, meter: Meter) -> int:
-    from rag_core import bootstrap
-    from rag_core import reindex as building
     from rag_core.cli import show
+    from rag_core.composition import assembly
+    from rag_core.ingestion import reindex as building
 
     with show.progress(sys.stdout) as bar:
         await building.build(rebuild, meter, show.counting(bar))
@@ -85,19 +85,19 @@ async def _build(chosen: Namespace, read: Settings, place: Place, rebuild: Rebui
         await _compare(chosen, read, place)
     if chosen.build_only:
         return 0
-    data = bootstrap.data_dir(read)
-    await building.settle(rebuild, meter, partial(current.switch, data, place))
-    print(_said(current.read(data)))
+    data = assembly.data_dir(read)
+    await building.settle(rebuild, meter, partial(current_index.switch, data, place))
+    print(_said(current_index.read(data)))
     return 0
 
 
 async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
     """Ask both indexes the same questions."""
     from evals import side_by_side
-    from rag_core import bootstrap
+    from rag_core.composition import assembly
 
-    old = bootstrap.index_at(read, current.read(bootstrap.data_dir(read)).current)
-    new = bootstrap.index_at(read, place)
+    old = assembly.index_at(read, current_index.read(assembly.data_dir(read)).current)
+    new = assembly.index_at(read, place)
     try:
         print(await side_by_side.compare(chosen.evaluate, Scope(chosen.workflow), old, new))
     finally:

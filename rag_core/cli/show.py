@@ -11,11 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from rag_core.answering.citation_styles import Style, cited, marked, numbered, place_of, plain, where
 from rag_core.cli.files import Outcome
-from rag_core.graph import MAX_HOPS
-from rag_core.ingestion.ingest import Ingested
-from rag_core.ingestion.plan import Plan, Tariff, dollars
-from rag_core.model import (
+from rag_core.core.model import (
     Answer,
     Chunk,
     Citation,
@@ -29,9 +27,11 @@ from rag_core.model import (
     Result,
     SavedQuery,
 )
-from rag_core.run import Run
+from rag_core.core.run import Run
+from rag_core.ingestion.plan import Plan, Tariff, dollars
+from rag_core.proposals.ingest import Ingested
+from rag_core.retrieval.graph import MAX_HOPS
 from rag_core.service import Summary
-from rag_core.styles import Style, cited, marked, numbered, place_of, plain, where
 from rag_core.workbench.runs import Moved, Placed, Replay
 
 NAMED = 20  # of the proposals that were skipped

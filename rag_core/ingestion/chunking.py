@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from rag_core.errors import InvalidRequest
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Block, Box, Scalar, Span
 from rag_core.ingestion.tables import rows_of
-from rag_core.ingestion.text import count_tokens, decode, encode, fits, sentences, trim
-from rag_core.model import Block, Box, Scalar, Span
+from rag_core.text.sentences import count_tokens, decode, encode, fits, sentences, trim
 
 STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
 _BETWEEN = "\n\n"  # what stands between two blocks in a piece

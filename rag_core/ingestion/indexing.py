@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 
-from rag_core.errors import InvalidRequest, TooLarge
-from rag_core.index import Index
+from rag_core.core.errors import InvalidRequest, TooLarge
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Block, Chunk, Document, Indexed, Scalar, Scope
+from rag_core.core.ports import Replaced
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking, Piece, Similarity, chunk, mean_cosine, sentences_of, title_of
-from rag_core.ingestion.enrich import entities, key_sentences
+from rag_core.ingestion.enrichment import entities, key_sentences
 from rag_core.ingestion.extract.extraction import Extraction, clean
-from rag_core.kit import Kit
-from rag_core.model import Block, Chunk, Document, Indexed, Scalar, Scope
-from rag_core.ports import Replaced
-from rag_core.run import Run
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
 MAX_METADATA = 64  # entries of an upload, and fields of a row that can be filtered by

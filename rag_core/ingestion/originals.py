@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 
-from rag_core.errors import StorageFull, Unavailable
+from rag_core.core.errors import StorageFull, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Block, Document, Work
+from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import clean
 from rag_core.ingestion.extract.kinds import is_image, kind_of
 from rag_core.ingestion.indexing import Upload, kind_of_text
-from rag_core.kit import Kit
-from rag_core.model import Block, Document, Work
-from rag_core.run import Run
 
 KEEP_S = 15.0  # a database may take so long for 25 MiB; the document is searchable already
 MAX_LINES = 1_000_000  # of blocks: a block may stand on any line that its sender names

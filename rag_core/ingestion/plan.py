@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from rag_core.errors import InvalidRequest, RagError
-from rag_core.index import Index
+from rag_core.core.errors import InvalidRequest, RagError
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit, NoArchive, NoLayout
+from rag_core.core.model import Chunk, Document, Scope, Vector
+from rag_core.core.ports import ChunkStore, Embedder, Replaced
 from rag_core.ingestion.indexing import MAX_CHUNKS
-from rag_core.ingestion.text import count_tokens
-from rag_core.kit import Kit, NoArchive, NoLayout
-from rag_core.model import Chunk, Document, Scope, Vector
-from rag_core.ports import ChunkStore, Embedder, Replaced
+from rag_core.text.sentences import count_tokens
 
 Action = Literal["add", "update", "skip"]
 

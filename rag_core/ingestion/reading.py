@@ -1,11 +1,11 @@
 """A file to text by whoever reads it best: the layout service where there is one, and the parsers in the sandbox."""
 
-from rag_core.errors import Unavailable, UnreadableDocument
+from rag_core.core.errors import Unavailable, UnreadableDocument
+from rag_core.core.model import Extraction
+from rag_core.core.ports import Layout
+from rag_core.core.run import Run
 from rag_core.ingestion.extract.kinds import is_image, kind_of
 from rag_core.ingestion.sandbox import extract_safely
-from rag_core.model import Extraction
-from rag_core.ports import Layout
-from rag_core.run import Run
 
 SHARE = 0.6  # of the time left: the local parsers need theirs when the service does not answer
 

@@ -18,14 +18,14 @@ from signal import Signals
 from tempfile import TemporaryFile
 from typing import IO, Any, TypeVar
 
-from rag_core.errors import NotFound, RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import NotFound, RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.core.model import Block
 from rag_core.ingestion.extract import Extraction, extract_as, kind_of
 from rag_core.ingestion.extract.extraction import clean, unseen
-from rag_core.ingestion.sandboxed import MEMORY, NO_MEMORY, NO_ROOM, REPLY
-from rag_core.model import Block
+from rag_core.ingestion.sandbox_child import MEMORY, NO_MEMORY, NO_ROOM, REPLY
 
 CHILDREN = 4  # at once, each with up to MEMORY; a further file waits for its turn within its request's time
-CHILD = "rag_core.ingestion.sandboxed"
+CHILD = "rag_core.ingestion.sandbox_child"
 SMALL = 64 * 1024  # bytes of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/malformed.md)
 _UNTRUSTED = ("pdf", "docx")
 _ERRORS = {error.__name__: error for error in (NotFound, UnreadableDocument, UnsupportedDocument)}

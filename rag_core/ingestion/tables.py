@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rag_core.model import Block
+from rag_core.core.model import Block
 
 MAX_NAME = 128  # characters of a column's name
 MAX_COLUMNS = 1000

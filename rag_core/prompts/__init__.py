@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 
-from rag_core.model import Evidence
-from rag_core.ports import Prompt
+from rag_core.core.model import Evidence
+from rag_core.core.ports import Prompt
 
 FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." ends at a line end: there is none in the data
 CONTROL = re.compile(r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])")  # <|im_end|>, </data>, [INST]; JSON's own "[" is not

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rag_core import prompts
-from rag_core.model import Evidence
-from rag_core.ports import Prompt
+from rag_core.core.model import Evidence
+from rag_core.core.ports import Prompt
 
 TASK = "rag_augmentation"
 VARIABLE = re.compile(r"\{(query|contexts|intent|entities)\}")

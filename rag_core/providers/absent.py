@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_core.errors import Unavailable
-from rag_core.model import Vector
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from tokenizers import Tokenizer
 
-from rag_core.errors import Misconfigured, Unavailable
+from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.providers import local_models
 
 T = TypeVar("T")

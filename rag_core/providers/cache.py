@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from rag_core import side_files
+from rag_core.core import sqlite_files
+from rag_core.core.telemetry import span
 from rag_core.providers.sealing import sealed, steady_clock, unsealed
-from rag_core.telemetry import span
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class EmbeddedCache:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            db = side_files.connect(self._path, busy_s=BUSY_S)
+            db = sqlite_files.connect(self._path, busy_s=BUSY_S)
             self._db = db  # from here on `_close` knows it
             db.execute("pragma synchronous = off")  # what a power cut takes is asked anew
             db.execute(SCHEMA)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from rag_core.codes import codes, share
 from rag_core.providers import local_models
 from rag_core.providers.bert import Bert, windows
+from rag_core.text.codes import codes, share
 
 WINDOW = 128  # tokens: a fact among 400 others is overlooked, and short passages are what MS MARCO taught the model
 OVERLAP = 32

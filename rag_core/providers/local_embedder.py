@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from rag_core.errors import Misconfigured, Unavailable
-from rag_core.model import Vector
+from rag_core.core.errors import Misconfigured, Unavailable
+from rag_core.core.model import Vector
 from rag_core.providers import local_models
 from rag_core.providers.bert import POSITIONS, Bert, windows
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from rag_core.errors import Misconfigured, Unread
+from rag_core.core.errors import Misconfigured, Unread
 
 Role = Literal["embedder", "reranker"]
 

@@ -5,11 +5,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from rag_core.errors import Unavailable
-from rag_core.extractive import Passage, answer
-from rag_core.ingestion.enrich import entities
-from rag_core.ports import Prompt, Reply, Reranker
-from rag_core.stages.intent import intent_of
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Prompt, Reply, Reranker
+from rag_core.ingestion.enrichment import entities
+from rag_core.retrieval.extractive import Passage, answer
+from rag_core.text.intent import intent_of
 
 KeySentences = Callable[[str, int], Sequence[str]]
 Technique = Callable[[Mapping[str, object]], Awaitable[str]]

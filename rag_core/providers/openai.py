@@ -15,15 +15,15 @@ import openai
 from openai.types import CreateEmbeddingResponse
 from openai.types.chat import ChatCompletion
 
-from rag_core.errors import Unavailable
-from rag_core.ingestion.text import count_tokens, decode, encode
-from rag_core.model import Vector
-from rag_core.packing import packed
-from rag_core.ports import Prompt, Reply
+from rag_core.core.batching import packed
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Vector
+from rag_core.core.ports import Prompt, Reply
+from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
+from rag_core.core.run import spend
+from rag_core.core.telemetry import Attributes, span
 from rag_core.providers.prices import cost_usd
-from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
-from rag_core.run import spend
-from rag_core.telemetry import Attributes, span
+from rag_core.text.sentences import count_tokens, decode, encode
 
 T = TypeVar("T")
 R = TypeVar("R")

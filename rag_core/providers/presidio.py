@@ -9,8 +9,8 @@ from presidio_analyzer.nlp_engine import NlpArtifacts, NlpEngine
 from spacy.lang.en import English
 from spacy.tokens import Doc
 
-from rag_core.errors import Unavailable
-from rag_core.model import PiiSpan
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import PiiSpan
 
 LANGUAGE = "en"
 OURS = {

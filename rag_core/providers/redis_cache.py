@@ -14,9 +14,9 @@ from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-from rag_core.providers.retrying import Breaker
+from rag_core.core.retrying import Breaker
+from rag_core.core.telemetry import span
 from rag_core.providers.sealing import sealed, steady_clock, unsealed
-from rag_core.telemetry import span
 
 T = TypeVar("T")
 

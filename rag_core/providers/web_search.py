@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx2
 
-from rag_core.errors import Unavailable
-from rag_core.ingestion.text import readable_numbers
-from rag_core.ports import WebResult
-from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import WebResult
+from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
+from rag_core.text.sentences import readable_numbers
 
 ENDPOINT = "https://html.duckduckgo.com/html"
 TRY_S = 5.0

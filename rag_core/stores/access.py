@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rag_core.errors import InvalidRequest, NotFound
-from rag_core.model import Chunk, Document, Scope
-from rag_core.ports import Replaced
+from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.model import Chunk, Document, Scope
+from rag_core.core.ports import Replaced
 
 EVERYONE = "*"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rag_core.model import ANY_ENTITY, FIELDS, Chunk, Scalar
+from rag_core.core.model import ANY_ENTITY, FIELDS, Chunk, Scalar
 
 
 def pairs(chunk: Chunk) -> Iterator[tuple[str, Scalar]]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rag_core.run import Run
+from rag_core.core.run import Run
 
 ORDER = ("expand", "embed", "retrieve", "consolidate", "augment")
 

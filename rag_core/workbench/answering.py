@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rag_core import reply, styles
-from rag_core.kit import Kit
-from rag_core.model import Claim, Evidence
-from rag_core.pipelines.answer import UNKNOWN, judged, quoted
-from rag_core.ports import LLM, Prompt
-from rag_core.run import Run
-from rag_core.stages import cite
-from rag_core.stages.screen import screen
+from rag_core import replies
+from rag_core.answering import citation_styles, citations
+from rag_core.answering.answer import UNKNOWN, judged, quoted
+from rag_core.core.kit import Kit
+from rag_core.core.model import Claim, Evidence
+from rag_core.core.ports import LLM, Prompt
+from rag_core.core.run import Run
+from rag_core.prompts.screening import screen
 from rag_core.workbench.contexts import Item, holder
 
 ANSWER_S = 120.0
@@ -37,7 +37,7 @@ async def checked(text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -
     shown, removed = screen(text, [passage.text for passage in evidence])
     if removed:
         run.degrade("screen", "link_removed", "a link or image does not stand in the contexts", "left out")
-    claims = [] if shown == UNKNOWN else await asyncio.to_thread(cite.claims, shown)
+    claims = [] if shown == UNKNOWN else await asyncio.to_thread(citations.claims, shown)
     if len(claims) > CHECKED:
         run.warn("claims_cut", f"of {len(claims):,} sentences the first {CHECKED} are checked")
     first = claims[:CHECKED]
@@ -46,7 +46,7 @@ async def checked(text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -
 
 def told(claims: Sequence[Claim], contexts: Sequence[Item]) -> list[dict[str, Any]]:
     """The claims as a reply has them, each citation with the retrieved passage on whose lines it stands."""
-    made = reply.checked(claims, styles.usual("advanced"))
+    made = replies.checked(claims, citation_styles.usual("advanced"))
     return [{**claim, "citations": [_placed(c, contexts) for c in claim["citations"]]} for claim in made]
 
 

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from rag_core.core.kit import Kit
+from rag_core.core.model import Query, Ranking
+from rag_core.core.run import Run
 from rag_core.ingestion import originals
 from rag_core.ingestion.extract.text import decode
-from rag_core.kit import Kit
-from rag_core.model import Query, Ranking
-from rag_core.run import Run
-from rag_core.stages.consolidate import Group, completed, grouped, written_out
+from rag_core.workbench.groups import Group, completed, grouped, written_out
 
 READ_AS_LINES = ("markdown", "text")  # kinds of which a line of the file is a line of the document
 ENRICH_S = 20.0

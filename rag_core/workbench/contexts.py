@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from rag_core.model import Chunk, Entity, Hit, Span
-from rag_core.stages.consolidate import Group, extent
+from rag_core.core.model import Chunk, Entity, Hit, Span
+from rag_core.workbench.groups import Group, extent
 
 Item = Mapping[str, Any]
 

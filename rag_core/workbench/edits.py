@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from rag_core.errors import InvalidRequest, NotFound
-from rag_core.kit import Kit
-from rag_core.presets import PRESETS, Preset, resolve
+from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.kit import Kit
+from rag_core.core.presets import PRESETS, Preset, resolve
 from rag_core.prompts import wording
 from rag_core.workbench.wordings import TAGS, check_wording
 

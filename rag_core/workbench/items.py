@@ -5,7 +5,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
-from rag_core.model import Hit, Ranking
+from rag_core.core.model import Hit, Ranking
 
 JUDGES = ("rerank", "grade", "relevance", "semantic")  # signals of what reordered a hit: the first that it has counts
 LEGS = (("dense", "meaning"), ("words", "words"))  # the name of a leg's rank, and its signal

@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from rag_core import service
-from rag_core.errors import InvalidRequest, RagError
-from rag_core.kit import Kit
-from rag_core.model import Answer, Filter, Query, Result, SavedQuery, SavedResult
-from rag_core.presets import Preset
-from rag_core.run import Run
+from rag_core.core.errors import InvalidRequest, RagError
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Filter, Query, Result, SavedQuery, SavedResult
+from rag_core.core.presets import Preset
+from rag_core.core.run import Run
 from rag_core.workbench import edits, steps
 from rag_core.workbench.accounts import account
 from rag_core.workbench.items import items

@@ -10,28 +10,28 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from rag_core.errors import Conflict, InvalidRequest, RagError, Unavailable, Unread, no_question
-from rag_core.kit import Kit
-from rag_core.model import Evidence, Query, Ranking, SavedQuery, SavedResult, Scope, Vector, VectorStatus
-from rag_core.pipelines.advanced import expanded
-from rag_core.pipelines.answer import fitting
-from rag_core.pipelines.pooled import Pooled, pooled
-from rag_core.pipelines.steps import EMBED_S, search
-from rag_core.ports import Embedder, Prompt
-from rag_core.presets import Preset
+from rag_core.answering.answer import fitting
+from rag_core.core.errors import Conflict, InvalidRequest, RagError, Unavailable, Unread, no_question
+from rag_core.core.kit import Kit
+from rag_core.core.model import Evidence, Query, Ranking, SavedQuery, SavedResult, Scope, Vector, VectorStatus
+from rag_core.core.ports import Embedder, Prompt
+from rag_core.core.presets import Preset
+from rag_core.core.run import Run
 from rag_core.prompts import query_expansion
 from rag_core.prompts.augmentation import TASK as AUGMENTATION
 from rag_core.prompts.augmentation import rag_augmentation
-from rag_core.run import Run
+from rag_core.retrieval.advanced import expanded
+from rag_core.retrieval.expansion import Expansion
+from rag_core.retrieval.search import HYDE, Vectors, labelled
+from rag_core.retrieval.steps import EMBED_S, search
 from rag_core.service import noting
-from rag_core.stages.intent import named
-from rag_core.stages.pasted import parse_expansion
-from rag_core.stages.retrieve import HYDE, Vectors, labelled
-from rag_core.stages.rewrite import Expansion
+from rag_core.text.intent import named
 from rag_core.workbench import answering, contexts, edits
 from rag_core.workbench.accounts import account, until
 from rag_core.workbench.consolidating import consolidated
 from rag_core.workbench.items import item
+from rag_core.workbench.pasted import parse_expansion
+from rag_core.workbench.pooled import Pooled, pooled
 
 PRESET = "workbench"
 EXPANSION = "query_expansion"

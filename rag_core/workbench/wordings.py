@@ -1,6 +1,6 @@
 """The prompts whose wording can be edited, and what an edited one must still say (S0-64, S0-69)."""
 
-from rag_core.errors import InvalidRequest
+from rag_core.core.errors import InvalidRequest
 from rag_core.prompts.augmentation import lacking
 
 PARTS = ("queries", "hyde", "intent", "entities")  # of the reply, by the names that are read

@@ -15,7 +15,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.data.tables import TableClient
 from azure.storage.blob import ContainerClient
 
-from rag_core.ingestion.azure_tables import CONTAINER, TABLE
+from rag_core.jobs.azure_tables import CONTAINER, TABLE
 
 LOCK = Path(__file__).with_name("package-lock.json")
 CACHE = Path(__file__).parents[2] / ".cache"

@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, Route, expect, sync_playwright
 
 from local_emulator.host import running_with
+from rag_core.core.settings import Settings
 from rag_core.providers.local_models import find
-from rag_core.settings import Settings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INDEXED = ("how-memory-functions.md", "workshop-notes.txt")

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from local_emulator.host import running_with
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.browser.conftest import EXAMPLES, QUIET, WAIT_MS, asked, call, index
 
 PICTURES = EXAMPLES.parent / "docs" / "pictures"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from local_emulator.host import running_with
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.browser.conftest import EXAMPLES, Open
 from tests.proposal_records import AIP
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from local_emulator.host import running_with
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests import hosted
 from tests.browser.conftest import Open, Watch, asked, call, index
 

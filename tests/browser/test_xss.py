@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, Response
 
 from functions.pages import WEB
 from local_emulator.host import running_with
-from rag_core import bootstrap
-from rag_core.model import SavedQuery, SavedResult, Scope
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.model import SavedQuery, SavedResult, Scope
+from rag_core.core.settings import Settings
 from tests.browser import conftest, xss
 from tests.proposal_records import AIP
 
@@ -62,7 +62,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 async def _asked(settings: Settings) -> None:
-    kit, scope = bootstrap.build(settings), Scope("default")
+    kit, scope = assembly.build(settings), Scope("default")
     found = tuple(_found(text) for text in TEXTS)
     known = {"expanded_queries": tuple(TEXTS), "hyde_answer": "\n".join(TEXTS), "entities": tuple(TEXTS)}
     for text in TEXTS[::8]:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event, text
 
-from rag_core.errors import Conflict, InvalidRequest, NotFound
-from rag_core.model import SavedQuery, SavedResult, Scope, Work
-from rag_core.ports import Archive
+from rag_core.core.errors import Conflict, InvalidRequest, NotFound
+from rag_core.core.model import SavedQuery, SavedResult, Scope, Work
+from rag_core.core.ports import Archive
 from rag_core.stores.archive import Database, SqlArchive
 from tests import postgres
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from redis.asyncio import Redis
 
-from rag_core.ports import Cache
+from rag_core.core.ports import Cache
 from rag_core.providers.cache import EmbeddedCache
 from rag_core.providers.redis_cache import PREFIX, RedisCache
 from tests import valkey

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from local_emulator.search_service import SearchService, running
-from rag_core.errors import Conflict, InvalidRequest, NotFound
-from rag_core.model import Chunk, Filter, Scalar, Scope
-from rag_core.ports import ChunkStore, Probe, Replaced
+from rag_core.core.errors import Conflict, InvalidRequest, NotFound
+from rag_core.core.model import Chunk, Filter, Scalar, Scope
+from rag_core.core.ports import ChunkStore, Probe, Replaced
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
 from tests.postgres import empty_store

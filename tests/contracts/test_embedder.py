@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.errors import Unavailable
-from rag_core.ports import Embedder
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Embedder
 from rag_core.providers.absent import NoEmbedder
 from rag_core.providers.openai import PROFILES, OpenAIEmbedder
 from tests import hosted, local

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Conflict, Unavailable
-from rag_core.ingestion.azure_jobs import AzureJobs
-from rag_core.ingestion.job_rows import HOLD_S, KEPT_S, LEASE_S, MAX_ATTEMPTS, PAUSES_S
-from rag_core.ingestion.jobs import JobTable
-from rag_core.model import Indexed, Job, Scope
-from rag_core.ports import Jobs, Lease
+from rag_core.core.errors import Conflict, Unavailable
+from rag_core.core.model import Indexed, Job, Scope
+from rag_core.core.ports import Jobs, Lease
+from rag_core.jobs.azure_jobs import AzureJobs
+from rag_core.jobs.job_rows import HOLD_S, KEPT_S, LEASE_S, MAX_ATTEMPTS, PAUSES_S
+from rag_core.jobs.sqlite_jobs import JobTable
 from tests import azurite
 
 SCOPE = Scope("garage", "ann", ("mechanics",))

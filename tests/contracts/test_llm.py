@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from rag_core import prompts
-from rag_core.errors import Unavailable
-from rag_core.ports import LLM, Prompt
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import LLM, Prompt
 from rag_core.providers.openai import PROFILES, OpenAIChat
-from rag_core.stages.rewrite import expand
+from rag_core.retrieval.expansion import expand
 from tests import hosted
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow.", ""]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rag_core.errors import Unavailable
-from rag_core.ports import Reranker
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Reranker
 from rag_core.providers.absent import NoReranker
 from tests import local
 

@@ -6,7 +6,7 @@ import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 
 from evals.answers import Asked, Question, contains, in_boxes, recall, report
-from rag_core.model import Answer, Citation, Claim, Confidence, Span
+from rag_core.core.model import Answer, Citation, Claim, Confidence, Span
 
 PAGE = Path(__file__).parents[2] / "examples" / "perks-plus.pdf"
 

@@ -8,8 +8,8 @@ import pytest
 from evals import claims
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
 from evals.claims import Made
-from evals.metrics import wilson
-from rag_core.model import Claim
+from rag_core.core.model import Claim
+from rag_core.evaluation.metrics import wilson
 
 
 class Convinced:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evals.classical import BUDGET, Asked, budget, percentile, quality
-from rag_core.model import Answer, Citation, Claim, Confidence, Evidence
+from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence
 from tests.fakes import hit
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from evals import pii
 from evals.pii import Row, Text, covered, load, rows, tuned_on
-from rag_core.model import PiiSpan
-from rag_core.stages.redact import TYPES, Rules
+from rag_core.core.model import PiiSpan
+from rag_core.guard.redaction import TYPES, Rules
 
 DATA = Path(__file__).parents[1] / "data" / "pii"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evals import beir
-from evals.cache import Cache
 from evals.proposals import Answered, expected, known_items, table, verdicts, withheld
+from rag_core.evaluation import beir
+from rag_core.evaluation.cache import Cache
 from tests import local
 
 ROOT = Path(__file__).parents[2]

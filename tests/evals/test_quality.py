@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from evals import quality
-from evals.bill import Bill
-from evals.retrieval import Report, Row
+from rag_core.evaluation.bill import Bill
+from rag_core.evaluation.retrieval import Report, Row
 
 
 def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: pytest.MonkeyPatch) -> None:

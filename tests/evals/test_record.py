@@ -7,7 +7,7 @@ import pytest
 
 from evals import bench_cold_start, bench_http, bench_store, cost, record
 from evals.bench_store import Contestant, measures
-from evals.bill import MODELS, Bill
+from rag_core.evaluation.bill import MODELS, Bill
 
 
 def test_a_result_stands_with_its_command_date_machine_load_and_versions(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from evals import spans
 from evals.spans import Chunking, Question, located, score
-from rag_core import bootstrap
-from rag_core.model import Chunk, Span
+from rag_core.composition import assembly
+from rag_core.core.model import Chunk, Span
 
 TEXT = "Gears are turned.\nValves open. Gears are turned.\n\nOil is warm.\n"
 
@@ -52,7 +52,7 @@ async def test_every_way_of_cutting_is_scored(tmp_path: Path) -> None:
     documents, questions = spans.load(tmp_path)
     assert questions == [Question("q", "What opens?", (("a.md", 40, 45),))]
     assert documents["a.md"][40:45] == "Gears"
-    kit = bootstrap.in_memory()
+    kit = assembly.in_memory()
     if not kit.index.embedder.dimensions:
         pytest.skip("needs the local models: make install")
     rows = await spans.evaluate(documents, questions, kit, [Chunking("blocks", 32, 0), Chunking("tokens", 800, 0)])

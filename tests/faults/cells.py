@@ -20,16 +20,16 @@ from functions.routes import Operation
 from local_emulator.document_service import analyzed
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
-from rag_core.errors import StorageFull, Unavailable
-from rag_core.index import Index
+from rag_core.core.errors import StorageFull, Unavailable
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Block, Document, Extraction, Scope, Work
+from rag_core.core.retrying import Dependency
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
-from rag_core.ingestion.jobs import JobTable
-from rag_core.kit import Kit
-from rag_core.model import Block, Document, Extraction, Scope, Work
+from rag_core.jobs.sqlite_jobs import JobTable
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
-from rag_core.providers.retrying import Dependency
-from rag_core.run import Run
-from rag_core.settings import Settings
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.workbench import steps

@@ -6,9 +6,9 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from rag_core import current
-from rag_core import reindex as building
-from rag_core.model import Vector
+from rag_core.core.model import Vector
+from rag_core.ingestion import reindex as building
+from rag_core.stores.embedded import current_index
 
 
 def reindex(data: Path, moment: str) -> None:
@@ -16,7 +16,7 @@ def reindex(data: Path, moment: str) -> None:
 
 
 async def _reindex(data: Path, moment: str) -> None:
-    from tests.test_reindex import NEW, Other, rebuild
+    from tests.ingestion.test_reindex import NEW, Other, rebuild
 
     class Mortal(Other):
         async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -27,7 +27,7 @@ async def _reindex(data: Path, moment: str) -> None:
     def switch() -> None:
         if moment == "switching":
             _die()
-        current.switch(data, NEW)
+        current_index.switch(data, NEW)
         _die()
 
     embedder, made = Mortal(), rebuild(data)

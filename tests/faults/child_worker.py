@@ -7,12 +7,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from rag_core.index import Index
-from rag_core.ingestion import jobs, long_work
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Vector
 from rag_core.ingestion.indexing import Limits
-from rag_core.ingestion.long_work import Terms, drain
-from rag_core.kit import Kit
-from rag_core.model import Vector
+from rag_core.jobs import long_work, sqlite_jobs
+from rag_core.jobs.long_work import Terms, drain
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import OverlapReranker, ScriptedLLM
 from tests.stores.sample import SPACE, vector
@@ -41,7 +41,7 @@ class Paid:
 
 def parts(folder: Path, embedder: Paid, *, ahead_s: float = 0.0) -> Kit:
     """The parts over a folder, by a clock that is ahead: leases of those before have run out."""
-    table = jobs.JobTable(folder / "jobs.sqlite3", now=lambda: time.time() + ahead_s)
+    table = sqlite_jobs.JobTable(folder / "jobs.sqlite3", now=lambda: time.time() + ahead_s)
     return Kit(Index(EmbeddedStore(folder), embedder), ScriptedLLM(), OverlapReranker(), jobs=table)
 
 
@@ -49,7 +49,7 @@ def work(folder: Path, told: Connection, ahead_s: float, forgetful: bool) -> Non
     """Do what there is to do; a `forgetful` worker keeps no vectors."""
     long_work.BATCH = BATCH
     if forgetful:
-        jobs._keep = _keep_nothing  # type: ignore[assignment]
+        sqlite_jobs._keep = _keep_nothing  # type: ignore[assignment]
     asyncio.run(drain(parts(folder, Paid(told), ahead_s=ahead_s), TERMS, within_s=60.0))
 
 

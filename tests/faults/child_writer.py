@@ -8,11 +8,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
-from rag_core.index import Index
+from rag_core.core.index import Index
+from rag_core.core.model import Scope, Vector
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.model import Scope, Vector
-from rag_core.run import Run
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import kit
 from tests.stores.sample import SCOPE, SPACE, find, put, vector

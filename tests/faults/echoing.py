@@ -2,8 +2,8 @@
 
 import sys
 
-from rag_core.ingestion.sandboxed import serve
-from rag_core.model import Block, Extraction
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.sandbox_child import serve
 
 
 def read(_: str, data: bytes) -> Extraction:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from rag_core.ingestion.sandboxed import serve
-from rag_core.model import Block, Extraction
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.sandbox_child import serve
 
 LIBC = ctypes.CDLL(None)  # loaded, as a native parser is, before the door is closed
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from local_emulator.document_service import analyzed
-from rag_core.errors import UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
+from rag_core.core.model import Block, Extraction
+from rag_core.core.run import Run
 from rag_core.ingestion import reading
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.ingestion.reading import read
-from rag_core.model import Block, Extraction
-from rag_core.run import Run
 from tests.faults.server import (
     Fault,
     FaultServer,

@@ -19,16 +19,16 @@ from werkzeug.test import Client
 import function_app
 from local_emulator.host import Host
 from local_emulator.search_service import SearchService, running
-from rag_core.index import Index
-from rag_core.model import Scope
-from rag_core.ports import ChunkStore
-from rag_core.settings import Settings
+from rag_core.core.index import Index
+from rag_core.core.model import Scope
+from rag_core.core.ports import ChunkStore
+from rag_core.core.settings import Settings
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
+from tests.evaluation.test_audit import Forgetful
 from tests.fakes import ConceptEmbedder, kit
 from tests.stores.sample import chunk
-from tests.test_audit import Forgetful
 
 T = TypeVar("T")
 

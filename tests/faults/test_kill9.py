@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.model import Chunk
+from rag_core.core.model import Chunk
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
 from tests.faults import child_writer
 from tests.faults.child_writer import DOCUMENTS

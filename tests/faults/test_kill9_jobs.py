@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.core.model import Job, Scope
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload
-from rag_core.ingestion.job_rows import LEASE_S
-from rag_core.ingestion.long_work import Indexer
-from rag_core.model import Job, Scope
-from rag_core.run import Run
+from rag_core.jobs.job_rows import LEASE_S
+from rag_core.jobs.long_work import Indexer
 from tests.faults import child_worker
 from tests.faults.child_worker import Paid, Payment, parts
 

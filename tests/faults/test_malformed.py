@@ -14,8 +14,8 @@ from evals import malformed
 from evals.malformed import Case, kept, mutants, run, traps
 from functions import wire
 from local_emulator.host import Host
+from rag_core.core.settings import Settings
 from rag_core.ingestion import sandbox
-from rag_core.settings import Settings
 from tests.faults import planted, zoo
 
 PATIENCE_S = 20.0  # of a busy machine; what hangs in the zoo is in the soak

@@ -10,19 +10,19 @@ import pytest
 from tenacity import wait_none
 
 from local_emulator.search_service import SearchService
+from rag_core.answering import answer
+from rag_core.core import retrying
 from rag_core.ingestion import reading
-from rag_core.pipelines import answer
-from rag_core.providers import retrying
 from tests.faults import matrix
 from tests.faults.cells import Cell, Outcome, outcome, stock
 
 BUDGETS = {  # of the steps, in seconds: in these tests they are short
-    "rag_core.pipelines.steps": ("EMBED_S", "SEARCH_S", "JUDGE_S"),
-    "rag_core.pipelines.advanced": ("REWRITE_S",),
-    "rag_core.pipelines.answer": ("JUDGE_S",),
+    "rag_core.retrieval.steps": ("EMBED_S", "SEARCH_S", "JUDGE_S"),
+    "rag_core.retrieval.advanced": ("REWRITE_S",),
+    "rag_core.answering.answer": ("JUDGE_S",),
     "rag_core.service": ("SUMMARY_S", "CITE_S"),
     "rag_core.ingestion.originals": ("KEEP_S",),
-    "rag_core.sources": ("ARCHIVE_S",),
+    "rag_core.ingestion.source_view": ("ARCHIVE_S",),
     "rag_core.workbench.answering": ("ANSWER_S",),
     "rag_core.workbench.consolidating": ("ENRICH_S",),
     "rag_core.workbench.steps": ("EMBED_S",),

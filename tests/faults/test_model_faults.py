@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rag_core import prompts
-from rag_core.errors import Unavailable
+from rag_core.core.errors import Unavailable
+from rag_core.core.run import Run
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
-from rag_core.run import Run
 from rag_core.service import consult
 from tests import fakes
 from tests.faults.replies import VECTORS, completion, embeddings, error, packed

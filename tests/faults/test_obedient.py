@@ -8,12 +8,12 @@ from itertools import islice, product
 
 import pytest
 
-from rag_core import reply, service
-from rag_core.index import Index
-from rag_core.model import Answer, Claim, Document, Scope
-from rag_core.presets import resolve
-from rag_core.run import Run
-from rag_core.stages.screen import addresses
+from rag_core import replies, service
+from rag_core.core.index import Index
+from rag_core.core.model import Answer, Claim, Document, Scope
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.prompts.screening import addresses
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.workbench import steps
 from rag_core.workbench.steps import Bench
@@ -85,15 +85,15 @@ async def test_no_order_of_a_document_is_seen_in_the_answer(step: int) -> None:
 
 async def test_an_answer_that_is_not_screened_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: what the model says is believed, and shown as it says it."""
-    monkeypatch.setattr("rag_core.stages.cite.judge", believe)
-    monkeypatch.setattr("rag_core.pipelines.answer.screen", lambda text, _: (text, ()))
+    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
+    monkeypatch.setattr("rag_core.answering.answer.screen", lambda text, _: (text, ()))
     found = [words async for words, _ in answers([(0, ORDERS[0]), (1, ORDERS[3])], ObedientLLM())]
     assert [words[0] for words in found] == ["address", "address"]
 
 
 async def test_a_screen_alone_leaves_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """C41: also of sentences that are all believed, so that it is not the check that keeps links out."""
-    monkeypatch.setattr("rag_core.stages.cite.judge", believe)
+    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
     pairs = [(number, f"say: {leak}") for number, leak in enumerate(LEAKS)]
     async for found, answer in answers(pairs, ObedientLLM()):
         assert found == [], answer
@@ -101,7 +101,7 @@ async def test_a_screen_alone_leaves_no_address(monkeypatch: pytest.MonkeyPatch)
 
 async def test_what_is_invented_is_found_when_every_sentence_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: sentences are believed without being held against the evidence."""
-    monkeypatch.setattr("rag_core.stages.cite.judge", believe)
+    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
     found = [words async for words, _ in answers([(0, ORDERS[len(LEAKS)])], ObedientLLM())]
     assert found == [["invented"]]
 
@@ -110,8 +110,8 @@ async def test_instructions_that_are_repeated_are_found_when_they_are_not_left_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A planted fault: a model may say what it was told, glued to what a document says."""
-    monkeypatch.setattr("rag_core.stages.cite.judge", believe)
-    monkeypatch.setattr("rag_core.stages.answer.repeats", lambda *_: False)
+    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
+    monkeypatch.setattr("rag_core.answering.drafting.repeats", lambda *_: False)
     found = [words async for words, _ in answers([(0, "repeat:")], ObedientLLM())]
     assert found == [["system"]]
 
@@ -128,7 +128,7 @@ async def answers(pairs: Sequence[tuple[int, str]], llm: ObedientLLM) -> AsyncIt
         preset = resolve("standard", top_n=3)
         query = preset.query(document["question"], SCOPE)
         answer = await service.ask(query, kit(await planted(text), llm=llm), run)
-        told = json.dumps(reply.answered(answer, query, preset, run, "numbers"), ensure_ascii=False)
+        told = json.dumps(replies.answered(answer, query, preset, run, "numbers"), ensure_ascii=False)
         yield list(wrong(answer, told, llm)), answer
 
 
@@ -166,7 +166,7 @@ async def test_no_order_of_a_document_changes_where_is_searched_or_what_is_told_
     llm, run = ObedientLLM(), Run()
     parts = kit(await planted(text), llm=llm)
     query = resolve("advanced", top_k=5).query(DOCUMENTS[0]["question"], SCOPE)
-    told = reply.consulted(await service.consult(query, parts, run), query, resolve("advanced"), run)
+    told = replies.consulted(await service.consult(query, parts, run), query, resolve("advanced"), run)
     summary = await service.summarize("evil", SCOPE, parts, Run())
     assert {document["id"] for document in told["documents"]} <= {"evil", "good"}
     assert told["workflow_id"] == SCOPE.workflow_id

@@ -7,8 +7,8 @@ from importlib import resources
 from itertools import cycle, product
 
 from rag_core import prompts
-from rag_core.model import Evidence
-from rag_core.ports import Prompt
+from rag_core.core.model import Evidence
+from rag_core.core.ports import Prompt
 from tests.fakes import hit, texts_in
 from tests.faults.injections import ATTACKS, DOCUMENTS, POSITIONS, poisoned
 

@@ -16,11 +16,11 @@ from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
-from rag_core.errors import Unavailable
-from rag_core.model import Scope
-from rag_core.ports import Replaced
-from rag_core.providers import retrying
-from rag_core.providers.retrying import Dependency
+from rag_core.core import retrying
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Scope
+from rag_core.core.ports import Replaced
+from rag_core.core.retrying import Dependency
 from rag_core.stores.azure_search import AzureSearchStore, sending
 from rag_core.stores.azure_search.service import Outcome
 from tests.faults.search_faults import CHAOS, ITEM_FAULTS, Faulty

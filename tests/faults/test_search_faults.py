@@ -9,10 +9,10 @@ from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
-from rag_core.errors import DeadlineExceeded, Misconfigured, RagError, Unavailable
-from rag_core.providers import retrying
-from rag_core.providers.retrying import Dependency
-from rag_core.run import Run
+from rag_core.core import retrying
+from rag_core.core.errors import DeadlineExceeded, Misconfigured, RagError, Unavailable
+from rag_core.core.retrying import Dependency
+from rag_core.core.run import Run
 from rag_core.stores.azure_search import AzureSearchStore
 from tests.faults.search_faults import Faulty
 from tests.stores.sample import SCOPE, find, ids, put

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.functions.test_functions import EXAMPLES, NOTES, Caller, principal, serving
 
 BOX = [72.0, 80.0, 300.0, 100.0]

@@ -14,7 +14,7 @@ import function_app
 from functions import wire
 from functions.routes import OPERATIONS
 from local_emulator.host import Host
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -22,9 +22,9 @@ from werkzeug.test import Client
 from functions import http
 from functions.routes import OPERATIONS
 from local_emulator.host import Host
-from rag_core import bootstrap
-from rag_core.model import Vector
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.model import Vector
+from rag_core.core.settings import Settings
 from tests.ingestion.pdf_files import lines, pdf
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -73,7 +73,7 @@ class Letters:
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The app without model files, holding a text and a PDF."""
     chosen = Settings(data_dir=None, models_dir=tmp_path_factory.mktemp("no-models"))
-    kit = bootstrap.build(chosen)
+    kit = assembly.build(chosen)
     kit = replace(kit, index=replace(kit.index, embedder=Letters()))
     app = FunctionApp()
     http.mount(app, OPERATIONS, lambda: chosen, lambda: kit)

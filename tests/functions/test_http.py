@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from functions import http
 from functions.routes import Call, Operation
-from rag_core import errors
-from rag_core.settings import Settings
+from rag_core.core import errors
+from rag_core.core.settings import Settings
 
 SETTINGS = Settings(data_dir=None)
 PLANTED = Operation(

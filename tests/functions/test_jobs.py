@@ -16,14 +16,14 @@ import function_app
 from functions import http, jobs, wire
 from local_emulator import host
 from local_emulator.host import Host
-from rag_core import bootstrap
-from rag_core.errors import Conflict, Unavailable
-from rag_core.ingestion.jobs import JobLease
-from rag_core.ingestion.long_work import Indexer
-from rag_core.kit import Kit
-from rag_core.model import Job, Scope
-from rag_core.run import Run
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.errors import Conflict, Unavailable
+from rag_core.core.kit import Kit
+from rag_core.core.model import Job, Scope
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
+from rag_core.jobs.long_work import Indexer
+from rag_core.jobs.sqlite_jobs import JobLease
 from tests.functions.test_functions import NOTES
 
 LATER = {"document_id": "notes", "content": NOTES, "async": True}
@@ -45,7 +45,7 @@ class Served:
     """An app whose worker works when it is told to."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.kit = settings, bootstrap.build(settings)
+        self.settings, self.kit = settings, assembly.build(settings)
         self.host = Host(function_app.build(lambda: settings, lambda: self.kit), at_end=self.kit.close)
         self.client = Client(self.host)
 
@@ -204,7 +204,7 @@ async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
     monkeypatch.setattr(jobs, "drain", broken)
     monkeypatch.setattr(host, "LOOK_S", 0.0)
     settings = Settings(data_dir=None)
-    worker = asyncio.ensure_future(host.work(settings, bootstrap.Parts(lambda: settings)))
+    worker = asyncio.ensure_future(host.work(settings, assembly.Parts(lambda: settings)))
     with pytest.raises(asyncio.CancelledError):
         await worker
     assert len(turns) == 2
@@ -215,7 +215,7 @@ def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
     """C56 (RELIABILITY): nobody has to ask again."""
     done = threading.Event()
     settings = Settings(data_dir=None, models_dir=no_models)
-    kit = bootstrap.build(settings)
+    kit = assembly.build(settings)
     finish = JobLease.finish
 
     async def told(*args: Any) -> Job:

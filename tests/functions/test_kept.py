@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rag_core.errors import RagError, StorageFull, Unavailable
-from rag_core.kit import NoArchive
-from rag_core.model import SavedQuery, Scope
-from rag_core.settings import Settings
+from rag_core.core.errors import RagError, StorageFull, Unavailable
+from rag_core.core.kit import NoArchive
+from rag_core.core.model import SavedQuery, Scope
+from rag_core.core.settings import Settings
 from tests.functions.test_jobs import signed_in
 from tests.functions.test_workbench import ASKED, Caller, kit_of, new, served
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from functions.routes import OPERATIONS
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.functions.test_functions import NOTES, Caller, principal, serving
 
 

@@ -19,7 +19,7 @@ from functions import mcp, ops
 from functions.mcp import BATCHING, HANDSHAKE, MODERN
 from functions.routes import OPERATIONS
 from local_emulator.host import Host, running
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
 
 TOOLS = {operation.name: operation for operation in OPERATIONS if operation.tool is not None}

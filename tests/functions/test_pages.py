@@ -13,7 +13,7 @@ from werkzeug.test import Client
 import function_app
 from functions import pages
 from local_emulator.host import Host
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 ADDRESSES = {

@@ -13,9 +13,9 @@ from functions import http, wire
 from functions.ops import description
 from functions.routes import OPERATIONS
 from local_emulator.host import Host
-from rag_core.index import Index
-from rag_core.ports import Replaced
-from rag_core.settings import Settings
+from rag_core.core.index import Index
+from rag_core.core.ports import Replaced
+from rag_core.core.settings import Settings
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder, kit
 

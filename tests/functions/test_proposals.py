@@ -12,8 +12,8 @@ from werkzeug.test import Client
 import function_app
 from functions import wire
 from local_emulator.host import Host
-from rag_core import settings as reading
-from rag_core.settings import Settings
+from rag_core.core import settings as reading
+from rag_core.core.settings import Settings
 from tests.functions.test_functions import Caller, serving
 from tests.proposal_records import RECORDS
 
@@ -119,7 +119,7 @@ def test_the_request_ends_at_its_own_limit(call: Caller, monkeypatch: pytest.Mon
     """S2-45, S2-50: 30 s by default, RAG_TIMEOUT_MS where it is set."""
     assert reading.load({}).proposals_timeout_s == 30
     allowed: list[float] = []
-    monkeypatch.setattr("rag_core.run.Run.end_within", lambda run, within_s: allowed.append(within_s))
+    monkeypatch.setattr("rag_core.core.run.Run.end_within", lambda run, within_s: allowed.append(within_s))
     for caller in serving(reading.load({"RAG_DATA_DIR": ":memory:", "RAG_TIMEOUT_MS": "2500"})):
         caller.ok("rag/query", query="Which proposals are there?")
     assert allowed == [2.5]

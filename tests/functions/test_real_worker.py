@@ -23,12 +23,12 @@ import function_app
 from functions.pages import FILES, PAGES
 from functions.routes import OPERATIONS
 from local_emulator.host import running
-from rag_core import bootstrap
+from rag_core.composition import assembly
+from rag_core.core.model import Scope
+from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Upload
-from rag_core.ingestion.uploads import encoded
-from rag_core.model import Scope
-from rag_core.settings import Settings
+from rag_core.jobs.uploads import encoded
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".cache" / "worker-venv"
@@ -161,7 +161,7 @@ def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) ->
 
 async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_python: Path, settings: Settings) -> None:
     """S1-57, C56 (RELIABILITY): the trigger as Microsoft's code binds and calls it."""
-    kit = bootstrap.build(settings)
+    kit = assembly.build(settings)
     work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="queued"), Chunking())
     job, _ = await kit.jobs.add(work, Scope("default"), document_id="queued")
     command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 from PIL import Image
 
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 from tests.functions.test_functions import EXAMPLES, NOTES, Caller, principal, serving
 
 FACTS = {

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from functions import wire
-from rag_core.errors import InvalidRequest
-from rag_core.model import Filter
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Filter
 
 TOO_LONG = "x" * 8001
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [

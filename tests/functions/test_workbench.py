@@ -15,10 +15,10 @@ import function_app
 from functions import wire, workbench
 from functions.routes import OPERATIONS
 from local_emulator.host import running
-from rag_core import bootstrap
-from rag_core.kit import Kit
-from rag_core.model import SavedQuery
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.model import SavedQuery
+from rag_core.core.settings import Settings
 from tests.fakes import ConceptEmbedder, Down, OverlapReranker, ScriptedLLM
 from tests.functions.test_jobs import signed_in
 from tests.functions.test_real_worker import steady
@@ -110,7 +110,7 @@ def deviations(example: Any, given: Any, path: str = "") -> Iterator[str]:
 
 def kit_of(settings: Settings, **parts: Any) -> Kit:
     """The real parts, but for small models whose words are known."""
-    kit = bootstrap.build(settings)
+    kit = assembly.build(settings)
     model = parts.pop("llm", ScriptedLLM(query_expansion=EXPANSION, rag_augmentation=ANSWER))
     embedder = parts.pop("embedder", ConceptEmbedder())
     index = replace(kit.index, embedder=embedder)
@@ -144,7 +144,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """Without a chat model: the local models, where they are installed."""
     folder = tmp_path_factory.mktemp("local")
-    with served(folder, bootstrap.build(Settings(data_dir=folder))) as caller:
+    with served(folder, assembly.build(Settings(data_dir=folder))) as caller:
         yield caller
 
 

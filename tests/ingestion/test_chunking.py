@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_core.errors import InvalidRequest
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.model import Block, Chunk
 from rag_core.ingestion.chunking import Chunking, Piece, chunk, mean_cosine, sentences_of
-from rag_core.ingestion.text import count_tokens, sentences
-from rag_core.model import Block, Chunk
+from rag_core.text.sentences import count_tokens, sentences
 from tests import fakes
 
 LETTERS = st.characters(exclude_categories=("Cs", "Cc"))

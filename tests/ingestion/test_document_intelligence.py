@@ -9,13 +9,13 @@ import pytest
 
 from local_emulator.document_service import DocumentService
 from local_emulator.serving import served
-from rag_core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.core.kit import NoLayout
+from rag_core.core.model import Extraction
+from rag_core.core.run import Run
 from rag_core.ingestion.extract import document_intelligence, extract
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, laid_out
 from rag_core.ingestion.reading import read
-from rag_core.kit import NoLayout
-from rag_core.model import Extraction
-from rag_core.run import Run
 
 ROOT = Path(__file__).parents[2]
 WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from rag_core.errors import RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.ingestion.extract import Extraction, extract
 from rag_core.ingestion.sandbox import extract_safely
 from tests.ingestion.documents import docx

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
-from rag_core.index import Index
+from rag_core.core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Block, Chunk, Filter, Indexed, Scope, Span, Vector
+from rag_core.core.ports import LLM
+from rag_core.core.run import Run
 from rag_core.ingestion import indexing
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.kit import Kit
-from rag_core.model import Block, Chunk, Filter, Indexed, Scope, Span, Vector
-from rag_core.ports import LLM
 from rag_core.providers.absent import NoEmbedder, NoReranker
-from rag_core.run import Run
 from rag_core.stores.embedded import EmbeddedStore
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

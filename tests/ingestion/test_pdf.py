@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import RagError, UnreadableDocument
+from rag_core.core.errors import RagError, UnreadableDocument
+from rag_core.core.model import Block, Box
 from rag_core.ingestion.extract import Extraction, extract
 from rag_core.ingestion.sandbox import extract_safely
-from rag_core.model import Block, Box
 from tests.ingestion.pdf_files import lines, pdf, text
 
 MALFORMED = Path(__file__).parents[1] / "data" / "malformed"

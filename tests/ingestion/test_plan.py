@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.errors import Conflict, InvalidRequest
-from rag_core.index import Index
+from rag_core.core.errors import Conflict, InvalidRequest
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
+from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.ingestion.ingest import ingest
 from rag_core.ingestion.plan import BudgetSpent, Plan, Rehearsal, Tariff, metered
-from rag_core.kit import Kit
-from rag_core.model import Scope
+from rag_core.proposals.ingest import ingest
 from rag_core.providers.openai import PROFILES, OpenAIEmbedder
-from rag_core.run import Run
 from rag_core.stores.embedded import InMemoryVectorStore
 from tests import fakes, hosted
 from tests.proposal_records import RECORDS

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
+from rag_core.core.model import Block, Extraction
 from rag_core.ingestion import sandbox
 from rag_core.ingestion.extract import extract
 from rag_core.ingestion.sandbox import extract_as_safely, extract_safely
-from rag_core.model import Block, Extraction
 from tests.faults import planted
 from tests.ingestion.documents import docx
 

@@ -11,23 +11,24 @@ from pathlib import Path
 import pytest
 
 from local_emulator.azure import addresses, neighbours
-from rag_core import bootstrap, settings
-from rag_core.choices import choices
 from rag_core.cli import main
+from rag_core.composition import assembly
+from rag_core.composition.choices import choices
+from rag_core.core import settings
+from rag_core.core.model import Scope
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.model import Scope
-from rag_core.presets import resolve
-from rag_core.run import Run
 from rag_core.service import consult
-from rag_core.settings import Settings
 
 TEXT = "P0700 means that the transmission control module has stored a fault of its own."
 
 
 async def asked(pointed: Settings) -> tuple[list[str], Run]:
     """What the production path finds of a text that went in by it."""
-    kit = bootstrap.build(pointed)
+    kit = assembly.build(pointed)
     run, scope = Run(), Scope("garage")
     try:
         upload = Upload(content=TEXT, document_id="notes", source="notes.txt")
@@ -57,7 +58,7 @@ def test_an_index_outlives_its_service(tmp_path: Path) -> None:
     with neighbours(here) as pointed:
         asyncio.run(asked(pointed))
     with neighbours(here) as pointed:
-        kit = bootstrap.build(pointed)
+        kit = assembly.build(pointed)
 
         async def held() -> int:
             try:
@@ -71,7 +72,7 @@ def test_an_index_outlives_its_service(tmp_path: Path) -> None:
 def test_setup_creates_the_index_and_may_be_repeated(tmp_path: Path) -> None:
     """S1-23..33: `rag setup` is done when the neighbours are; again it upgrades."""
     with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
-        assert asyncio.run(bootstrap.setup(pointed)) == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
+        assert asyncio.run(assembly.setup(pointed)) == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
 
 
 def test_serve_azure_says_where_they_are_and_stops_when_told(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from werkzeug.test import Client
 from functions.http import PRINCIPAL, principal
 from functions.routes import Principal
 from local_emulator.host import Host, running, running_with
-from rag_core.settings import Settings
+from rag_core.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 LOOPS: set[int] = set()
@@ -261,7 +261,7 @@ def test_a_body_cut_short_is_refused_and_harms_nobody(url: str) -> None:
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signals, tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib, local_emulator.host as host, rag_core.settings as settings\n"
+        "import sys, pathlib, local_emulator.host as host, rag_core.core.settings as settings\n"
         "host.serve(settings.Settings(data_dir=pathlib.Path(sys.argv[1])), port=0, key='k')"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)

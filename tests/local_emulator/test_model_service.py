@@ -13,11 +13,11 @@ import pytest
 from openai import AuthenticationError, AzureOpenAI, BadRequestError, NotFoundError, OpenAI
 
 from rag_core import prompts
-from rag_core.ingestion.text import count_tokens
-from rag_core.model import Evidence
-from rag_core.ports import Prompt
+from rag_core.core.model import Evidence
+from rag_core.core.ports import Prompt
 from rag_core.prompts.augmentation import rag_augmentation
 from rag_core.providers.openai import _strict
+from rag_core.text.sentences import count_tokens
 from tests import hosted
 from tests.fakes import hit
 

@@ -16,7 +16,7 @@ from azure.search.documents.models import VectorizedQuery
 from werkzeug.test import Client
 
 from local_emulator.search_service import SearchService, running
-from rag_core.errors import Unavailable
+from rag_core.core.errors import Unavailable
 
 VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured
 from rag_core.providers.bert import Bert, _load, windows
 from tests import local
 

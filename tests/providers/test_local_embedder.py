@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured
 from rag_core.providers import local_models
 from rag_core.providers.local_embedder import LocalEmbedder
 from tests import local

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Misconfigured, Unread
+from rag_core.core.errors import Misconfigured, Unread
 from rag_core.providers import local_models
 from tests import local
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from rag_core.errors import Unavailable
-from rag_core.ports import Prompt
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Prompt
 from rag_core.providers.absent import NoReranker
 from rag_core.providers.local_text import LocalText, feedback_terms, reworded
 

@@ -1,7 +1,7 @@
 """A fact at the very end of a long chunk is found, though the models read 512 tokens at most."""
 
-from rag_core.ingestion.text import count_tokens
 from rag_core.providers.bert import POSITIONS
+from rag_core.text.sentences import count_tokens
 from tests import local
 
 FACT = "The vault door on the north side is opened with the seven digit code that only Marguerite keeps."

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core import prompts
-from rag_core.errors import Unavailable
-from rag_core.ingestion.text import count_tokens
-from rag_core.ports import Prompt, Reply
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Prompt, Reply
+from rag_core.core.run import Run
 from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder, Profile, batches
 from rag_core.providers.prices import cost_usd
-from rag_core.run import Run
+from rag_core.text.sentences import count_tokens
 from tests import hosted
 from tests.faults.replies import completion, embeddings
 from tests.faults.server import FaultServer, failing, reply

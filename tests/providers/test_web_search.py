@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from werkzeug.wrappers import Request, Response
 
 from local_emulator.serving import served
-from rag_core import bootstrap
-from rag_core.errors import Unavailable
-from rag_core.kit import NoWeb
-from rag_core.ports import WebResult
-from rag_core.providers.retrying import Dependency
+from rag_core.composition import assembly
+from rag_core.core.errors import Unavailable
+from rag_core.core.kit import NoWeb
+from rag_core.core.ports import WebResult
+from rag_core.core.retrying import Dependency
+from rag_core.core.settings import DEFAULTS, load
 from rag_core.providers.web_search import DuckDuckGo, results
-from rag_core.settings import DEFAULTS, load
 from tests.faults.server import Fault, black_hole, drip, failing, reply, reset
 
 RESULT = """
@@ -127,8 +127,8 @@ def test_no_page_breaks_the_reader(page: str) -> None:
 def test_it_is_off_unless_it_is_switched_on() -> None:
     """C26, S4-43."""
     assert DEFAULTS.web_fallback is False
-    assert isinstance(bootstrap.in_memory(DEFAULTS).web, NoWeb)
-    on = bootstrap.in_memory(load({"RAG_WEB_FALLBACK": "1", "RAG_DATA_DIR": ":memory:"}))
+    assert isinstance(assembly.in_memory(DEFAULTS).web, NoWeb)
+    on = assembly.in_memory(load({"RAG_WEB_FALLBACK": "1", "RAG_DATA_DIR": ":memory:"}))
     assert on.web.name == "DuckDuckGo"
 
 

@@ -5,8 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core.model import Chunk, Document, Entity, Ranking, Scalar, Scope, Span
-from rag_core.ports import ChunkStore, Probe, Replaced
+from rag_core.core.model import Chunk, Document, Entity, Ranking, Scalar, Scope, Span
+from rag_core.core.ports import ChunkStore, Probe, Replaced
 
 SPACE = "sample-16"
 SCOPE = Scope("manuals")

@@ -16,10 +16,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from rag_core import bootstrap
-from rag_core.errors import InvalidRequest, RagError, StorageFull, Unavailable
-from rag_core.model import SavedQuery, Scope, Work
-from rag_core.settings import Settings
+from rag_core.composition import assembly
+from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
+from rag_core.core.model import SavedQuery, Scope, Work
+from rag_core.core.settings import Settings
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.archive.migrations import FOLDER
 from rag_core.stores.archive.tables import METADATA, REVISION
@@ -308,19 +308,19 @@ async def test_no_byte_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path)
 
 async def test_the_archive_and_the_log_are_one_database_that_is_closed_with_the_kit(tmp_path: Path) -> None:
     """S4-31."""
-    kit = bootstrap.build(Settings(data_dir=tmp_path / "data"))
+    kit = assembly.build(Settings(data_dir=tmp_path / "data"))
     kept = await kit.archive.add(QUESTION, WARD)
     await kit.audit.record({"query": "what?"})
     await kit.close()
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["archive.sqlite3"]
-    again = bootstrap.build(Settings(data_dir=tmp_path / "data"))
+    again = assembly.build(Settings(data_dir=tmp_path / "data"))
     assert await again.archive.query(kept.id, WARD) == kept
     assert [entry["query"] for entry in await again.audit.last(9)] == ["what?"]
     await again.close()
 
 
 async def test_the_archive_is_in_postgresql_where_the_settings_name_one(tmp_path: Path) -> None:
-    kit = bootstrap.build(Settings(data_dir=tmp_path / "data", archive_url=postgres.empty_database("archive")))
+    kit = assembly.build(Settings(data_dir=tmp_path / "data", archive_url=postgres.empty_database("archive")))
     assert kit.archive.name == "PostgreSQL"
     kept = await kit.archive.add(QUESTION, WARD)
     await kit.audit.record({"query": "what?"})
@@ -331,7 +331,7 @@ async def test_the_archive_is_in_postgresql_where_the_settings_name_one(tmp_path
 
 
 async def test_in_memory_nothing_is_shared_and_nothing_outlives(tmp_path: Path) -> None:
-    one, other = bootstrap.in_memory(), bootstrap.in_memory(Settings(archive_url="postgresql:///elsewhere"))
+    one, other = assembly.in_memory(), assembly.in_memory(Settings(archive_url="postgresql:///elsewhere"))
     await one.archive.add(QUESTION, WARD)
     assert (await one.archive.count(WARD), await other.archive.count(WARD)) == (1, 0)
     await one.close()
@@ -339,7 +339,7 @@ async def test_in_memory_nothing_is_shared_and_nothing_outlives(tmp_path: Path) 
 
 
 async def test_without_an_archive_whoever_wants_something_kept_is_told() -> None:
-    from rag_core.kit import NoArchive
+    from rag_core.core.kit import NoArchive
 
     archive = NoArchive()
     for refused in (archive.add(QUESTION, WARD), archive.queries(WARD, limit=1), archive.save_config("default", {})):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from local_emulator.search_service.expressions import Both, Comparison, Either, In, matches
 from local_emulator.search_service.odata import parse_filter
 from local_emulator.search_service.schema import schema
-from rag_core.model import Chunk, Document, Entity, Filter, Scope
+from rag_core.core.model import Chunk, Document, Entity, Filter, Scope
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.facts import fact, value_of
 from rag_core.stores.azure_search.records import chunk_record

@@ -13,10 +13,10 @@ from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService, running
 from local_emulator.serving import served
-from rag_core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
-from rag_core.index import Index
-from rag_core.model import Scope
-from rag_core.ports import Probe
+from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
+from rag_core.core.index import Index
+from rag_core.core.model import Scope
+from rag_core.core.ports import Probe
 from rag_core.stores.azure_search import AzureSearchStore, schema, sending
 from rag_core.stores.azure_search.records import document_key
 from rag_core.stores.azure_search.sending import Action, batches

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from rag_core.errors import Misconfigured, StorageFull, Unavailable
+from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
 from rag_core.stores.embedded import EmbeddedStore, records, truth, words
 from tests.faults import child_writer
 from tests.stores.sample import SCOPE, bare, find, ids, put

@@ -16,10 +16,10 @@ import pytest
 import yaml
 from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
-from rag_core.bootstrap import build, setup
-from rag_core.errors import InvalidRequest, Misconfigured, StorageFull, Unavailable
-from rag_core.model import Filter, SavedQuery, Scope
-from rag_core.settings import Settings
+from rag_core.composition.assembly import build, setup
+from rag_core.core.errors import InvalidRequest, Misconfigured, StorageFull, Unavailable
+from rag_core.core.model import Filter, SavedQuery, Scope
+from rag_core.core.settings import Settings
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.stores.postgres import PostgresStore, connections, search
 from rag_core.stores.postgres.address import Address

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.errors import Unavailable
-from rag_core.run import Run
+from rag_core.core.errors import Unavailable
+from rag_core.core.run import Run
 from rag_core.stores.archive import Database, QueriesLog
 from rag_core.stores.archive.log import COLUMNS
 

@@ -3,11 +3,11 @@
 import json
 from dataclasses import replace
 
-from rag_core.index import Index
-from rag_core.kit import Kit
-from rag_core.model import Chunk, Scope, Span
-from rag_core.ports import LLM
-from rag_core.run import Run
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Chunk, Scope, Span
+from rag_core.core.ports import LLM
+from rag_core.core.run import Run
 from rag_core.stores.archive import Database, SqlArchive
 from rag_core.workbench.steps import Bench
 from tests.fakes import SCOPE, ConceptEmbedder, ScriptedLLM, filled, kit

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.model import Work
+from rag_core.core.model import Work
 from rag_core.workbench import steps
 from rag_core.workbench.steps import Bench
 from tests.fakes import SCOPE, filled
@@ -89,7 +89,7 @@ async def test_a_store_that_does_not_answer_leaves_the_groups_as_they_were_found
     store = table.kit.index.store
 
     async def down(*_: object, **__: object) -> object:
-        from rag_core.errors import Unavailable
+        from rag_core.core.errors import Unavailable
 
         raise Unavailable("it is down", code="down")
 

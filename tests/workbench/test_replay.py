@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rag_core.model import Hit, Span
+from rag_core.core.model import Hit, Span
 from rag_core.workbench.items import item, items
 from rag_core.workbench.runs import Moved, Placed, moved, overlap, placed
 from tests.fakes import chunk, hit

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from rag_core import bootstrap, lifecycle
-from rag_core.errors import Conflict, InvalidRequest, NotFound, Unavailable, Unread
-from rag_core.index import Index
-from rag_core.model import SavedQuery, Scope
-from rag_core.pipelines.answer import UNKNOWN
-from rag_core.ports import Prompt, Reply
-from rag_core.presets import PRESETS
-from rag_core.settings import Settings
+from rag_core.answering.answer import UNKNOWN
+from rag_core.composition import assembly
+from rag_core.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, Unread
+from rag_core.core.index import Index
+from rag_core.core.model import SavedQuery, Scope
+from rag_core.core.ports import Prompt, Reply
+from rag_core.core.presets import PRESETS
+from rag_core.core.settings import Settings
+from rag_core.ingestion import lifecycle
 from rag_core.workbench import steps
 from rag_core.workbench.accounts import ORDER
 from rag_core.workbench.steps import Bench
@@ -95,18 +96,18 @@ async def test_the_full_model_expands_and_the_light_one_answers_unless_said_othe
 @pytest.mark.parametrize("key", ["openai_api_key", "gemini_api_key"])
 def test_both_models_are_of_the_provider_that_is_configured(key: str) -> None:
     """S0-73: OpenAI, Gemini, or another by its own settings."""
-    kit = bootstrap.build(Settings(data_dir=None, full_model="larger", **{key: "k"}))  # type: ignore[arg-type]
+    kit = assembly.build(Settings(data_dir=None, full_model="larger", **{key: "k"}))  # type: ignore[arg-type]
     provider = key.split("_")[0]
     assert [name.split()[0] for name in (kit.full.name, kit.llm.name)] == [provider, provider]
 
 
 def test_the_full_model_is_another_only_where_one_is_named() -> None:
     """S0-70, C36: RAG_FULL_MODEL names it, at the same provider."""
-    one = bootstrap.build(Settings(data_dir=None, openai_api_key="k"))
-    two = bootstrap.build(Settings(data_dir=None, openai_api_key="k", full_model="gpt-4.1"))
+    one = assembly.build(Settings(data_dir=None, openai_api_key="k"))
+    two = assembly.build(Settings(data_dir=None, openai_api_key="k", full_model="gpt-4.1"))
     assert one.full is one.llm
     assert (two.full.name, two.llm.name) == ("openai gpt-4.1", "openai gpt-4o-mini")
-    assert bootstrap.build(Settings(data_dir=None, full_model="gpt-4.1")).larger is None
+    assert assembly.build(Settings(data_dir=None, full_model="gpt-4.1")).larger is None
 
 
 async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: Bench) -> None:
@@ -529,7 +530,7 @@ async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(ta
 
 async def test_the_whole_flow_works_without_any_chat_model() -> None:
     """S0-95 to S0-99: by the local techniques, each named in its step's account."""
-    parts = bootstrap.in_memory(Settings(data_dir=None))
+    parts = assembly.in_memory(Settings(data_dir=None))
     at = Bench(parts, again(await bench()).run, Scope("default"))
     await parts.index.add(*_document(), Scope("default"))
     await parts.archive.save_config("workbench", SMALL)
@@ -545,6 +546,6 @@ async def test_the_whole_flow_works_without_any_chat_model() -> None:
 
 
 def _document() -> tuple[Any, Any]:
-    from rag_core.model import Document
+    from rag_core.core.model import Document
 
     return Document("manual", "default", "The manual", "manual.md", "h", "test"), list(MANUAL[:3])

@@ -5,10 +5,10 @@ from dataclasses import replace
 from importlib import import_module
 from math import isfinite
 
-from rag_core.errors import InvalidRequest, UnreadableDocument
+from rag_core.core.errors import InvalidRequest, UnreadableDocument
+from rag_core.core.model import Block
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, unseen
 from rag_core.ingestion.extract.kinds import kind_of
-from rag_core.model import Block
 
 __all__ = ["Extraction", "extract", "extract_as", "given", "kind_of"]
 

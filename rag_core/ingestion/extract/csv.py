@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from rag_core.errors import UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import MAX_BLOCKS, Extraction, bounded, too_much
 from rag_core.ingestion.extract.text import decode
 from rag_core.ingestion.tables import MAX_COLUMNS, names_of, row

@@ -17,11 +17,11 @@ from azure.core.credentials import AzureKeyCredential
 from azure.core.exceptions import AzureError, DecodeError, IncompleteReadError
 from azure.core.rest import AsyncHttpResponse, HttpRequest
 
-from rag_core.errors import Unavailable
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Block, Box, Extraction
+from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
+from rag_core.core.run import remaining_s
 from rag_core.ingestion.extract.extraction import bounded, clean
-from rag_core.model import Block, Box, Extraction
-from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
-from rag_core.run import remaining_s
 
 MODEL = "prebuilt-layout"
 CONNECT_S = 5.0

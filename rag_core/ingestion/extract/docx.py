@@ -15,7 +15,8 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from rag_core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.core.model import Block
 from rag_core.ingestion.extract.docx_styles import (
     Style,
     W,
@@ -28,7 +29,6 @@ from rag_core.ingestion.extract.docx_styles import (
     value,
 )  # fmt: skip
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean
-from rag_core.model import Block
 
 MAX_PART = 64 * 1024 * 1024  # bytes of XML
 MAX_SPAN = 63  # columns of a table in Word

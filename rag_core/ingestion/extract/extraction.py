@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from rag_core.errors import UnreadableDocument
-from rag_core.model import Block, Extraction
+from rag_core.core.errors import UnreadableDocument
+from rag_core.core.model import Block, Extraction
 
 __all__ = ["MAX_BLOCKS", "Extraction", "bounded", "clean", "paragraphs", "too_much", "unseen"]
 

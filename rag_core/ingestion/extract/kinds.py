@@ -1,6 +1,6 @@
 """Which extractor a file wants, by its bytes and by its name; both have to agree."""
 
-from rag_core.errors import UnreadableDocument, UnsupportedDocument
+from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 
 ACCEPTED = "pdf, docx, txt, md or csv"
 _BY_EXTENSION = {

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from rag_core.core.model import Block
 from rag_core.ingestion.extract.extraction import Extraction, bounded
 from rag_core.ingestion.extract.html_in_text import without_hidden
 from rag_core.ingestion.extract.text import decode
 from rag_core.ingestion.tables import is_rule
-from rag_core.model import Block
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")

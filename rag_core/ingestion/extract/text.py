@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Iterator, Sequence
 
-from rag_core.errors import UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, paragraphs, unseen
 
 _BYTE_ORDER_MARKS = (

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, RowMapping, Select, Table, and_, delete, func
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
-from rag_core.errors import Conflict, no_question
-from rag_core.model import SavedQuery, SavedResult, Scope, Work
+from rag_core.core.errors import Conflict, no_question
+from rag_core.core.model import SavedQuery, SavedResult, Scope, Work
 from rag_core.stores.archive.database import Database
 from rag_core.stores.archive.tables import PROMPT_META, QUERIES, QUOTED, RAG_CONFIG, RESULTS, WORKS, now
 

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, StaticPool, create_engine, event, ins
 from sqlalchemy.exc import DataError, StatementError
 from sqlalchemy.exc import TimeoutError as NoneFree
 
-from rag_core import side_files
-from rag_core.errors import InvalidRequest, RagError, StorageFull, Unavailable
+from rag_core.core import sqlite_files
+from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
 from rag_core.stores.archive.tables import REVISION, VERSIONS
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _postgres(who: Callable[[], Mapping[str, Any]]) -> Engine:
 
 
 def _sqlite(path: Path | None, busy_s: float) -> Engine:
-    connect = partial(side_files.connect, path, busy_s=busy_s, isolation_level=None)
+    connect = partial(sqlite_files.connect, path, busy_s=busy_s, isolation_level=None)
     engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
 
-from rag_core.errors import RagError, Unavailable
+from rag_core.core.errors import RagError, Unavailable
 from rag_core.stores.archive.database import Database
 from rag_core.stores.archive.tables import QUERIES_LOG, now
 

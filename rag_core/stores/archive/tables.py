@@ -24,7 +24,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from rag_core.errors import InvalidRequest
+from rag_core.core.errors import InvalidRequest
 
 METADATA = MetaData()
 REVISION = "0001"  # the newest of migrations/versions

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from rag_core.errors import RagError
+from rag_core.core.errors import RagError
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.outbox import REFUSED, SENT, WAITING, Job, Outbox
 from rag_core.stores.azure_search.records import chunk_key, document_key, state_key, state_record

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 
-from rag_core.model import Chunk, Scalar
+from rag_core.core.model import Chunk, Scalar
 
 FIELDS: Mapping[str, str] = {  # fields of a chunk that are fields of the index too, in the order they are listed
     "entity_codes": "entity_codes",

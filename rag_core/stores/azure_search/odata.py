@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rag_core.model import Filter, Scalar, Scope
+from rag_core.core.model import Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
 from rag_core.stores.azure_search.facts import FIELDS, fact
 

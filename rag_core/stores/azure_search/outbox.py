@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag_core import side_files
+from rag_core.core import sqlite_files
 
 SCHEMA = """
     create table if not exists jobs(
@@ -29,7 +29,10 @@ SCHEMA = """
 WAITING, SENT, REFUSED = "waiting", "sent", "refused"
 
 _told = partial(
-    side_files.told, "the outbox of the index", code="outbox_unavailable", full="the outbox of the index takes nothing"
+    sqlite_files.told,
+    "the outbox of the index",
+    code="outbox_unavailable",
+    full="the outbox of the index takes nothing",
 )
 
 
@@ -168,7 +171,7 @@ class Outbox:
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
-            db = side_files.connect(self._path, busy_s=5.0, isolation_level=None)
+            db = sqlite_files.connect(self._path, busy_s=5.0, isolation_level=None)
             db.execute("pragma synchronous = extra")
             db.executescript(SCHEMA)
             self._db = db  # only now: one that could not be made is tried anew

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from rag_core.model import Chunk, Document, Entity, Span, Vector
+from rag_core.core.model import Chunk, Document, Entity, Span, Vector
 from rag_core.stores.access import readers
 from rag_core.stores.azure_search.facts import fact_names, facts
 from rag_core.stores.azure_search.schema import VECTOR
-from rag_core.stores.spelling import pieces, plain, unaccented
+from rag_core.text.spelling import pieces, plain, unaccented
 
 Record = dict[str, Any]
 

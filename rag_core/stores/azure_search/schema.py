@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rag_core.errors import Conflict
+from rag_core.core.errors import Conflict
 
 VECTOR = "content_vector"
 SEMANTIC = "chunks-semantic"

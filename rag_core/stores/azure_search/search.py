@@ -7,13 +7,13 @@ from typing import Any
 
 from azure.search.documents.models import VectorizedQuery
 
-from rag_core.model import Caption, Hit, Ranking
-from rag_core.ports import Probe
-from rag_core.rankings import best_first
+from rag_core.core.model import Caption, Hit, Ranking
+from rag_core.core.ports import Probe
+from rag_core.core.rankings import best_first
 from rag_core.stores.azure_search.records import CHUNK, chunk_of, codes
 from rag_core.stores.azure_search.schema import SEMANTIC, VECTOR
 from rag_core.stores.azure_search.service import Found, NotOffered, Service, checked
-from rag_core.stores.spelling import plain
+from rag_core.text.spelling import plain
 
 SEARCHED = ("title", "content", "codes")
 BY_SCORE = ["search.score() desc", "id asc"]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rag_core.packing import packed
+from rag_core.core.batching import packed
 from rag_core.stores.azure_search.service import BatchRefused, Outcome, Service
 
 MAX_ACTIONS = 1000  # of one batch, and about 16 MB of it (AddUpdate-or-Delete-Documents)

@@ -25,8 +25,8 @@ from azure.core.rest import HttpRequest
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
 
-from rag_core.errors import Misconfigured, RagError, Unavailable
-from rag_core.providers.retrying import RETRIED, Dependency, Transient, retry_after_s
+from rag_core.core.errors import Misconfigured, RagError, Unavailable
+from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
 
 API_VERSION = "2026-04-01"
 CONNECT_S = 5.0

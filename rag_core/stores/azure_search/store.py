@@ -11,10 +11,10 @@ from weakref import WeakValueDictionary
 
 from azure.core.pipeline.transport import AsyncHttpTransport
 
-from rag_core.errors import Conflict, RagError, Unavailable
-from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Ranking, Scalar, Scope, Vector
-from rag_core.ports import Probe, Replaced, StoreDescription
-from rag_core.providers.retrying import Dependency
+from rag_core.core.errors import Conflict, RagError, Unavailable
+from rag_core.core.model import Bucket, Chunk, Document, Facet, Filter, Ranking, Scalar, Scope, Vector
+from rag_core.core.ports import Probe, Replaced, StoreDescription
+from rag_core.core.retrying import Dependency
 from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees, unknown
 from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.delivery import EVERYTHING, Delivery

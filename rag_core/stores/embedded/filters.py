@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.model import Chunk, Filter, Scalar, Scope
+from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
 from rag_core.stores.facts import pairs
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
-from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Scope, Vector
+from rag_core.core.model import Bucket, Chunk, Document, Facet, Filter, Scope, Vector
 from rag_core.stores.access import sees
 from rag_core.stores.embedded import records
 from rag_core.stores.embedded.filters import Condition, passing, shown, visible

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import apsw
 
-from rag_core.current import SPACES
-from rag_core.model import Vector
+from rag_core.core.model import Vector
+from rag_core.stores.embedded.current_index import SPACES
 from rag_core.stores.embedded.truth import Truth, connect, database, explained, words_folder
 
 MADE = "vectors.sqlite"  # what was paid for: it is there for as long as the index is in the making

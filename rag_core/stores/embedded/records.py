@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from rag_core.model import Chunk, Document, Entity, Span, Vector
-from rag_core.ports import StoreDescription
+from rag_core.core.model import Chunk, Document, Entity, Span, Vector
+from rag_core.core.ports import StoreDescription
 from rag_core.stores.access import readers
 from rag_core.stores.embedded.filters import Condition, facts
 

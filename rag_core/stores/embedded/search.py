@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.errors import Conflict, StorageFull, Unavailable
-from rag_core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
-from rag_core.ports import Probe
-from rag_core.rankings import best_first, best_standing, reciprocal_rank
+from rag_core.core.errors import Conflict, StorageFull, Unavailable
+from rag_core.core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
+from rag_core.core.ports import Probe
+from rag_core.core.rankings import best_first, best_standing, reciprocal_rank
 from rag_core.stores.access import reads_as
 from rag_core.stores.embedded import records, words
 from rag_core.stores.embedded.analysis import ANALYSIS_VERSION

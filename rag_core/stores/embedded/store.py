@@ -9,9 +9,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from rag_core.errors import Unavailable
-from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
-from rag_core.ports import Probe, Replaced, StoreDescription
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+from rag_core.core.ports import Probe, Replaced, StoreDescription
 from rag_core.stores.embedded import reads, records, writes
 from rag_core.stores.embedded.records import Workflow
 from rag_core.stores.embedded.search import Search

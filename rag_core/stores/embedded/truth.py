@@ -9,7 +9,7 @@ from typing import Literal
 
 import apsw
 
-from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
+from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
 
 CONNECTIONS = 4
 BUSY_MS = 5_000

@@ -11,12 +11,12 @@ import apsw
 import tantivy
 from tantivy import Document, Occur, Query
 
-from rag_core.errors import Unavailable
+from rag_core.core.errors import Unavailable
 from rag_core.stores.embedded import records
 from rag_core.stores.embedded.analysis import analyzer
 from rag_core.stores.embedded.filters import facts, mark
 from rag_core.stores.embedded.records import Fresh, Workflow
-from rag_core.stores.spelling import pieces, plain
+from rag_core.text.spelling import pieces, plain
 
 LOCK_WAIT_S = 5.0
 LOCK_POLL_S = 0.01

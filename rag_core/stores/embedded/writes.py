@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import apsw
 
-from rag_core.errors import Conflict
-from rag_core.model import Chunk, Document, Scope, Vector
-from rag_core.ports import Replaced
+from rag_core.core.errors import Conflict
+from rag_core.core.model import Chunk, Document, Scope, Vector
+from rag_core.core.ports import Replaced
 from rag_core.stores.access import difference, owns, refuse_a_foreign_owner, sees, unknown
 from rag_core.stores.embedded import reads, records
 from rag_core.stores.embedded.filters import Condition

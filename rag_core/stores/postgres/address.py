@@ -7,7 +7,7 @@ from azure.core.exceptions import AzureError, ClientAuthenticationError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from rag_core.errors import Misconfigured, Unavailable
+from rag_core.core.errors import Misconfigured, Unavailable
 
 AZURES = ".postgres.database.azure.com"
 SCOPE = "https://ossrdbms-aad.database.windows.net/.default"  # of every Azure Database for PostgreSQL

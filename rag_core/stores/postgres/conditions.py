@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rag_core.model import Chunk, Filter, Scalar, Scope
+from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import reads_as
 from rag_core.stores.facts import pairs
 

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, DataError, Error, InterfaceError, Isolation
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from rag_core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
+from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
 from rag_core.stores.postgres.address import Address
 
 CONNECT_S = 5

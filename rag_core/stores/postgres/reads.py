@@ -4,7 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_core.model import Bucket, Chunk, Document, Facet, Filter, Scalar, Scope, Vector
+from rag_core.core.model import Bucket, Chunk, Document, Facet, Filter, Scalar, Scope, Vector
 from rag_core.stores.facts import place
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import Condition, passing, visible

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 from psycopg.types.json import Jsonb
 
-from rag_core.model import Chunk, Document, Entity, Span, Vector
+from rag_core.core.model import Chunk, Document, Entity, Span, Vector
 from rag_core.stores.access import readers
 from rag_core.stores.postgres.conditions import Condition, facts
 from rag_core.stores.postgres.connections import Connection

@@ -6,8 +6,8 @@ from uuid import NAMESPACE_OID, uuid5
 
 from psycopg import errors
 
-from rag_core.errors import Conflict, Misconfigured
-from rag_core.model import Vector
+from rag_core.core.errors import Conflict, Misconfigured
+from rag_core.core.model import Vector
 from rag_core.stores.postgres.connections import Connection, lock
 
 SPACE = lock(uuid5(NAMESPACE_OID, "azure-rag: the space of the vectors"))  # shared by all who write vectors of it

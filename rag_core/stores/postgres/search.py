@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rag_core.errors import Conflict
-from rag_core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
-from rag_core.ports import Probe
-from rag_core.rankings import best_first, reciprocal_rank
+from rag_core.core.errors import Conflict
+from rag_core.core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
+from rag_core.core.ports import Probe
+from rag_core.core.rankings import best_first, reciprocal_rank
 from rag_core.stores.postgres import reads
 from rag_core.stores.postgres.conditions import Condition, passing
 from rag_core.stores.postgres.connections import Connection

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag_core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
-from rag_core.ports import Probe, Replaced, StoreDescription
+from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+from rag_core.core.ports import Probe, Replaced, StoreDescription
 from rag_core.stores.access import refuse_a_foreign_owner
 from rag_core.stores.postgres import reads, records, schema, search, writes
 from rag_core.stores.postgres.address import Address, Credential

@@ -3,7 +3,7 @@
 import re
 from unicodedata import combining, normalize
 
-from rag_core.stores.spelling import pieces, plain
+from rag_core.text.spelling import pieces, plain
 
 _WORD = re.compile(r"[^\W_]+")
 LONGEST = 64  # letters of a word: what is longer is no word, and the server takes none beyond 2,046 bytes

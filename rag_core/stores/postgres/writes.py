@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rag_core.errors import Conflict
-from rag_core.model import Chunk, Document, Scope, Vector
-from rag_core.ports import Replaced
+from rag_core.core.errors import Conflict
+from rag_core.core.model import Chunk, Document, Scope, Vector
+from rag_core.core.ports import Replaced
 from rag_core.stores.access import difference, owns, sees, unknown
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import Condition

@@ -11,7 +11,7 @@ from typing import Any
 from pypdfium2 import PdfDocument, PdfiumError
 from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY, FPDF_PAGEOBJ_IMAGE
 
-from rag_core.errors import UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
 from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, too_much
 from rag_core.ingestion.extract.pdf import hidden, structure
 from rag_core.ingestion.extract.pdf.glyphs import glyphs

@@ -9,7 +9,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from rag_core.model import Box
+from rag_core.core.model import Box
 
 Point = tuple[float, float]
 Place = Callable[[float, float], Point]  # from the page's own space to the page as it is shown

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
+from rag_core.core.model import Box
 from rag_core.ingestion.extract.extraction import clean
 from rag_core.ingestion.extract.pdf.glyphs import Glyph
-from rag_core.model import Box
 
 GAP = 1.0  # of the type's size: a wider one may lie between two columns
 SPACE = 0.1  # of the type's size: a narrower one is no space

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median, quantiles
 
+from rag_core.core.model import Block, Box
 from rag_core.ingestion.extract.pdf.lines import Strip, box_around, is_mark, joined, rows
 from rag_core.ingestion.extract.pdf.order import regions
 from rag_core.ingestion.extract.pdf.tables import Table, found
-from rag_core.model import Block, Box
 
 MARGIN = 0.15  # of the page's height, at the top and at the bottom: where running headers and footers stand
 REPEATED = 0.4  # of the pages: left and right pages often have their own

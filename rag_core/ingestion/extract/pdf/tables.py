@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from rag_core.core.model import Box
 from rag_core.ingestion.extract.pdf.lines import Strip, box_around
-from rag_core.model import Box
 
 CELL = 45  # letters that most cells of a table do not exceed: longer ones may be two columns of text
 NEAR = 2.0  # of the type's size, from line to line: a further line is no continuation of a cell

@@ -9,7 +9,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from rag_core.errors import Unavailable
+from rag_core.core.errors import Unavailable
 
 FOLDER = Path(__file__).parent
 LOCK = 0x7261675F61726368  # "rag_arch": the number of PostgreSQL's advisory lock

@@ -1,0 +1,131 @@
+"""Which adapter fills each slot under these settings, and why: `bootstrap` makes them, `rag doctor` shows them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from rag_core.core.errors import Misconfigured
+from rag_core.core.settings import Settings
+
+# each provider with the variables of which one must be set, and their fields: the first that is set is chosen
+WANTS: Mapping[str, Mapping[str, str]] = {
+    "azure": {"AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint"},
+    "openai": {"OPENAI_API_KEY": "openai_api_key"},
+    "gemini": {"GEMINI_API_KEY": "gemini_api_key"},
+    "ollama": {"OLLAMA_HOST": "ollama_host", "OLLAMA_MODEL": "ollama_model"},
+}
+NAMED: Mapping[str, Mapping[str, str]] = {**WANTS, "openai-large": WANTS["openai"], "ollama": {}, "local": {}}
+IDLE = (  # a setting that has no effect without another: variable and field of both
+    ("AZURE_SEARCH_API_KEY", "azure_search_key", "AZURE_SEARCH_ENDPOINT", "azure_search_endpoint"),
+    ("AZURE_OPENAI_API_KEY", "azure_openai_key", "AZURE_OPENAI_ENDPOINT", "azure_openai_endpoint"),
+    ("OPENAI_BASE_URL", "openai_base_url", "OPENAI_API_KEY", "openai_api_key"),
+    (
+        "AZURE_DOCUMENT_INTELLIGENCE_KEY",
+        "doc_intelligence_key",
+        "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT",
+        "doc_intelligence_endpoint",
+    ),
+    ("RAG_FUNCTIONS_KEY", "functions_key", "RAG_FUNCTIONS_URL", "functions_url"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What fills a slot, where it is, and which setting decided so."""
+
+    slot: str
+    adapter: str
+    where: str
+    why: str
+
+
+def provider(settings: Settings) -> str:
+    """Who answers and embeds: the one named, else the first that is set, else "local".
+
+    Raises:
+        Misconfigured: the one named lacks what it requires.
+    """
+    named = settings.llm_provider
+    if named == "auto":
+        return next((name for name, wanted in WANTS.items() if _any_set(settings, wanted)), "local")
+    wanted = NAMED[named]
+    if wanted and not _any_set(settings, wanted):
+        variable = " or ".join(wanted)
+        raise Misconfigured(f"RAG_LLM_PROVIDER is {named}, which requires {variable}: it is not set", field=variable)
+    return named
+
+
+def choices(settings: Settings) -> Iterator[Choice]:
+    """Every slot's choice; nothing is contacted. Raises Misconfigured as `provider` does."""
+    yield _store(settings)
+    yield _documents(settings)
+    yield _consulted(settings)
+    yield _models(settings, provider(settings))
+
+
+def idle(settings: Settings) -> Iterator[str]:
+    """What is set to no effect, each with the variable that is missing."""
+    for name, field, missing, other in IDLE:
+        if getattr(settings, field) and not getattr(settings, other):
+            yield f"{name} has no effect: {missing} is not set"
+    if settings.azure_search_endpoint and settings.postgres_url:
+        yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
+
+
+def _store(settings: Settings) -> Choice:
+    if settings.azure_search_endpoint:
+        where = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}"
+        return Choice("store", "Azure AI Search", where, _credential("AZURE_SEARCH_API_KEY", settings.azure_search_key))
+    if settings.postgres_url:
+        return Choice("store", "PostgreSQL", _without_password(settings.postgres_url), "POSTGRES_URL is set")
+    where = "memory" if settings.data_dir is None else str(settings.data_dir)
+    return Choice("store", "embedded", where, "AZURE_SEARCH_ENDPOINT is not set, nor POSTGRES_URL")
+
+
+def _without_password(url: str) -> str:
+    """Host, port and database: passwords stand before the host, and may stand in the query."""
+    parts = urlsplit(url)
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _models(settings: Settings, chosen: str) -> Choice:
+    said = "" if settings.llm_provider == "auto" else f"RAG_LLM_PROVIDER is {chosen}"
+    match chosen:
+        case "azure":
+            deployed = f"deployments {settings.chat_deployment} and {settings.embedding_deployment}"
+            credential = _credential("AZURE_OPENAI_API_KEY", settings.azure_openai_key)
+            return Choice("models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployed}", credential)
+        case "openai" | "openai-large":
+            return Choice("models", "OpenAI", settings.openai_base_url or "api.openai.com", "OPENAI_API_KEY is set")
+        case "gemini":
+            return Choice("models", "Gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY is set")
+        case "ollama":
+            set_ = next((f"{name} is set" for name, field in WANTS["ollama"].items() if getattr(settings, field)), said)
+            return Choice("models", "Ollama", settings.ollama_host or "this machine", set_)
+        case _:
+            nothing = ", ".join(name for wanted in WANTS.values() for name in wanted)
+            return Choice("models", "local", "this process", said or f"none is set of {nothing}")
+
+
+def _documents(settings: Settings) -> Choice:
+    if settings.doc_intelligence_endpoint is None:
+        why = "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set, so scans and images are refused"
+        return Choice("documents", "local parsers", "this machine", why)
+    where = f"{settings.doc_intelligence_endpoint}, for Word files, scans and images"
+    credential = _credential("AZURE_DOCUMENT_INTELLIGENCE_KEY", settings.doc_intelligence_key)
+    return Choice("documents", "Document Intelligence", where, credential)
+
+
+def _consulted(settings: Settings) -> Choice:
+    if settings.functions_url is None:
+        return Choice("client", "local agent", "the process that asks", "RAG_FUNCTIONS_URL is not set")
+    why = f"RAG_FUNCTIONS_KEY is {'set' if settings.functions_key else 'not set: the app must want none'}"
+    return Choice("client", "deployed function", settings.functions_url, why)
+
+
+def _credential(name: str, key: str | None) -> str:
+    return f"with the key in {name}" if key else f"as this machine's identity, for {name} is not set"
+
+
+def _any_set(settings: Settings, wanted: Mapping[str, str]) -> bool:
+    return any(getattr(settings, field) for field in wanted.values())

@@ -1,0 +1,300 @@
+"""The only reader of the environment."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from rag_core.core.errors import Misconfigured
+
+PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
+REWORDINGS = 2  # of a question, as in advanced
+AZURITE = (  # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is everybody's
+    "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
+    "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
+    "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;"
+    "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;"
+)
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator chose. Each field names its variable in docs/settings.md; None and "" mean not said.
+
+    `data_dir` is where the embedded store lives, None for memory only. `models_dir` holds `embedder/` and
+    `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package. A service without a key is
+    reached with the machine's own identity (`DefaultAzureCredential`). Keys are not shown by `repr`.
+    """
+
+    data_dir: Path | None = Path(".rag")
+    models_dir: Path | None = None
+    model_threads: int = 2
+    request_timeout_s: float = 200.0
+    max_upload_bytes: int = 25 * 1024 * 1024
+    parse_timeout_s: float = 30.0
+    trust_principal: bool = False
+    workflow_claim: str | None = None
+
+    azure_search_endpoint: str | None = None
+    azure_search_key: str | None = field(default=None, repr=False)
+    azure_search_index: str = "rag-chunks"
+    postgres_url: str | None = field(default=None, repr=False)  # may hold a password
+    archive_url: str | None = field(default=None, repr=False)  # may hold a password
+
+    llm_provider: str = "auto"
+    azure_openai_endpoint: str | None = None
+    azure_openai_key: str | None = field(default=None, repr=False)
+    azure_openai_api_version: str = "2024-10-21"
+    chat_deployment: str = "gpt-4o-mini"  # named as its model (S2-46) unless said otherwise
+    embedding_deployment: str = "text-embedding-3-small"
+    openai_api_key: str | None = field(default=None, repr=False)
+    openai_base_url: str | None = None
+    chat_model: str | None = None
+    full_model: str | None = None  # of the same provider
+    embedding_model: str | None = None
+    embedding_dimensions: int | None = None
+    gemini_api_key: str | None = field(default=None, repr=False)
+    gemini_model: str | None = None
+    gemini_embedding_model: str | None = None
+    ollama_host: str | None = None
+    ollama_model: str | None = None
+    ollama_embedding_model: str | None = None
+    ollama_timeout_s: float = 120.0  # S4-23
+
+    doc_intelligence_endpoint: str | None = None
+    doc_intelligence_key: str | None = field(default=None, repr=False)
+
+    inline_max_bytes: int = 1024 * 1024
+    inline_max_chunks: int = 500  # some 30 s of the local embedder on two cores
+    require_vectors: bool = False
+    jobs_storage: str | None = field(default=None, repr=False)  # a connection string, or the address of its queues
+
+    redis_url: str | None = field(default=None, repr=False)  # may hold a password
+    cache_signing_key: str | None = field(default=None, repr=False)
+
+    web_fallback: bool = False
+    web_endpoint: str = "https://html.duckduckgo.com/html"
+
+    pii_redactor: str = "rules"
+    pii_types: tuple[str, ...] = ()  # none said: the redactor's own choice
+    pii_regions: tuple[str, ...] = ()  # likewise
+
+    multi_query: bool = False
+    context_expansion: bool = False
+    min_chunk_relevance: float = 0.35  # S4-28
+    glossary: Path | None = None
+
+    collection: str = "arbitrum-proposals"  # S2-25
+    proposals_source: str | None = field(default=None, repr=False)  # may hold a password
+    proposals_top_k: int = 5  # S2-38
+    proposals_timeout_s: float = 30.0  # S2-45
+    public_query: bool = False
+
+    keep_originals: bool = True
+    keep_runs: bool = False
+
+    functions_url: str | None = None
+    functions_key: str | None = field(default=None, repr=False)
+
+    @property
+    def house(self) -> Mapping[str, Mapping[str, float]]:
+        """The numbers of presets in which the operator has a say, by the preset's name."""
+        return {
+            "classical": {
+                "rewordings": REWORDINGS if self.multi_query else 0,
+                "neighbours": 1 if self.context_expansion else 0,
+                "relevance_min": self.min_chunk_relevance,
+            },
+            "proposals": {"top_k": self.proposals_top_k},
+        }
+
+
+DEFAULTS = Settings()
+SECRETS = frozenset(
+    {name for name in Settings.__dataclass_fields__ if name.endswith("_key")}
+    | {"redis_url", "jobs_storage", "proposals_source", "postgres_url", "archive_url"}
+)
+
+
+def load(environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the environment. Raises Misconfigured, naming the variable, for a value that cannot be used."""
+    values = {name: said for name, said in (os.environ if environment is None else environment).items() if said}
+    home = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
+    models = values.get("RAG_MODELS_DIR")
+    return Settings(
+        data_dir=None if home == ":memory:" else Path(home),
+        models_dir=Path(models) if models else None,
+        model_threads=int(_number(values, "RAG_MODEL_THREADS", DEFAULTS.model_threads, 1, 64)),
+        request_timeout_s=_number(values, "RAG_TIMEOUT_S", DEFAULTS.request_timeout_s, 1, 230),
+        max_upload_bytes=int(_number(values, "RAG_MAX_UPLOAD_BYTES", DEFAULTS.max_upload_bytes, 1, 100 * 1024**2)),
+        parse_timeout_s=_number(values, "RAG_PARSE_TIMEOUT_S", DEFAULTS.parse_timeout_s, 1, 200),
+        trust_principal=values.get("WEBSITE_AUTH_ENABLED", "").lower() == "true",
+        workflow_claim=values.get("RAG_WORKFLOW_CLAIM"),
+        azure_search_endpoint=_url(values, "AZURE_SEARCH_ENDPOINT"),
+        azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
+        azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),
+        postgres_url=_postgres(values, "POSTGRES_URL"),
+        archive_url=_postgres(values, "ARCHIVE_URL"),
+        llm_provider=_one_of(values, "RAG_LLM_PROVIDER", PROVIDERS),
+        azure_openai_endpoint=_url(values, "AZURE_OPENAI_ENDPOINT"),
+        azure_openai_key=values.get("AZURE_OPENAI_API_KEY"),
+        azure_openai_api_version=values.get("AZURE_OPENAI_API_VERSION", DEFAULTS.azure_openai_api_version),
+        chat_deployment=values.get("AZURE_OPENAI_CHAT_DEPLOYMENT", DEFAULTS.chat_deployment),
+        embedding_deployment=values.get("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", DEFAULTS.embedding_deployment),
+        openai_api_key=values.get("OPENAI_API_KEY"),
+        openai_base_url=_url(values, "OPENAI_BASE_URL"),
+        chat_model=values.get("OPENAI_CHAT_MODEL"),
+        full_model=values.get("RAG_FULL_MODEL"),
+        embedding_model=values.get("OPENAI_EMBEDDING_MODEL"),
+        embedding_dimensions=_dimensions(values, "RAG_EMBEDDING_DIMENSIONS"),
+        gemini_api_key=values.get("GEMINI_API_KEY"),
+        gemini_model=values.get("GEMINI_MODEL"),
+        gemini_embedding_model=values.get("GEMINI_EMBEDDING_MODEL"),
+        ollama_host=_ollama(values, "OLLAMA_HOST"),
+        ollama_model=values.get("OLLAMA_MODEL"),
+        ollama_embedding_model=values.get("OLLAMA_EMBEDDING_MODEL"),
+        ollama_timeout_s=_number(values, "OLLAMA_TIMEOUT_SECONDS", DEFAULTS.ollama_timeout_s, 1, 230),
+        doc_intelligence_endpoint=_url(values, "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT"),
+        doc_intelligence_key=values.get("AZURE_DOCUMENT_INTELLIGENCE_KEY"),
+        inline_max_bytes=int(_number(values, "RAG_INLINE_MAX_BYTES", DEFAULTS.inline_max_bytes, 0, 1e9)),
+        inline_max_chunks=int(_number(values, "RAG_INLINE_MAX_CHUNKS", DEFAULTS.inline_max_chunks, 0, 1e6)),
+        require_vectors=_one_of(values, "RAG_REQUIRE_VECTORS", ("0", "1")) == "1",
+        jobs_storage=_queues(values, "AzureWebJobsStorage"),
+        redis_url=_redis(values, "REDIS_URL"),
+        cache_signing_key=values.get("RAG_CACHE_SIGNING_KEY"),
+        web_fallback=_one_of(values, "RAG_WEB_FALLBACK", ("0", "1")) == "1",
+        web_endpoint=_url(values, "RAG_WEB_ENDPOINT") or DEFAULTS.web_endpoint,
+        pii_redactor=_one_of(values, "RAG_PII_REDACTOR", ("rules", "presidio")),
+        pii_types=tuple(values.get("RAG_PII_TYPES", "").upper().replace(",", " ").split()),
+        pii_regions=tuple(values.get("RAG_PII_REGIONS", "").upper().replace(",", " ").split()),
+        multi_query=_one_of(values, "MULTI_QUERY_ENABLED", ("0", "1")) == "1",
+        context_expansion=_one_of(values, "SKIP_CONTEXT_EXPANSION", ("1", "0")) == "0",
+        min_chunk_relevance=_number(values, "MIN_CHUNK_RELEVANCE", DEFAULTS.min_chunk_relevance, 0, 1),
+        glossary=Path(values["RAG_GLOSSARY"]) if "RAG_GLOSSARY" in values else None,
+        collection=_collection(values, "RAG_COLLECTION", DEFAULTS.collection),
+        proposals_source=values.get("RAG_PROPOSALS_SOURCE"),
+        proposals_top_k=int(_number(values, "RAG_TOP_K", DEFAULTS.proposals_top_k, 1, 20)),
+        proposals_timeout_s=_number(values, "RAG_TIMEOUT_MS", 30_000, 1000, 230_000) / 1000,
+        public_query=_one_of(values, "RAG_PUBLIC_QUERY", ("0", "1")) == "1",
+        keep_originals=_one_of(values, "RAG_KEEP_ORIGINALS", ("1", "0")) == "1",
+        keep_runs=_one_of(values, "RAG_KEEP_RUNS", ("0", "1")) == "1",
+        functions_url=_url(values, "RAG_FUNCTIONS_URL"),
+        functions_key=values.get("RAG_FUNCTIONS_KEY"),
+    )
+
+
+def public_query() -> bool:
+    """Whether anyone may ask about proposals: read apart, for whether a function wants a key is said before `load`."""
+    return os.environ.get("RAG_PUBLIC_QUERY") == "1"
+
+
+def _number(values: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+    raw = values.get(name)
+    if raw is None:
+        return default
+    try:
+        number = float(raw)
+    except ValueError:
+        number = float("nan")
+    if not low <= number <= high:
+        raise Misconfigured(f"{name} must be a number from {low:g} to {high:g}", field=name)
+    return number
+
+
+def _dimensions(values: Mapping[str, str], name: str) -> int | None:
+    return int(_number(values, name, 0, 1, 4096)) if name in values else None
+
+
+def _one_of(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
+    said = values.get(name, known[0]).lower()
+    if said not in known:
+        raise Misconfigured(f"{name} must be one of {', '.join(known)}", field=name)
+    return said
+
+
+def _index(values: Mapping[str, str], name: str, default: str) -> str:
+    said = values.get(name, default)
+    if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", said):  # the service's own rule
+        raise Misconfigured(f"{name} must be 2 to 128 lower-case letters, digits and single dashes", field=name)
+    return said
+
+
+def _collection(values: Mapping[str, str], name: str, default: str) -> str:
+    said = values.get(name, default)
+    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", said):
+        raise Misconfigured(f"{name} must be 1 to 128 of A-Z a-z 0-9 . _ : -", field=name)
+    return said
+
+
+def _url(values: Mapping[str, str], name: str) -> str | None:
+    """An address that a key may be sent to: https, or http to this machine."""
+    said = values.get(name)
+    if said is None:
+        return None
+    host, secure = _host(said)
+    if not host or not (secure or host in LOOPBACK):
+        raise Misconfigured(f"{name} must be an https:// address (http:// only on this machine)", field=name)
+    return said.rstrip("/")
+
+
+def _ollama(values: Mapping[str, str], name: str) -> str | None:
+    """Ollama's own form is host:port; it has no key, so http will do anywhere."""
+    said = values.get(name)
+    if said is None:
+        return None
+    full = said if "://" in said else f"http://{said}"
+    if not _host(full)[0]:
+        raise Misconfigured(f"{name} must be host:port or an http:// address", field=name)
+    return full.rstrip("/")
+
+
+def _queues(values: Mapping[str, str], name: str) -> str | None:
+    """The host's own storage account: the address of its queues, or its connection string."""
+    account = values.get(f"{name}__accountName")
+    address = account and f"https://{account}.queue.core.windows.net"
+    said = values.get(f"{name}__queueServiceUri") or address or values.get(name)
+    return AZURITE if said == "UseDevelopmentStorage=true" else said
+
+
+def _redis(values: Mapping[str, str], name: str) -> str | None:
+    """A server that passwords and answers may be sent to: over TLS, on this machine, or at a socket of it."""
+    said = values.get(name)
+    if said is None:
+        return None
+    try:
+        parts = urlsplit(said)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise _no_redis(name) from None
+    private = {"rediss": bool(host), "redis": host in LOOPBACK, "unix": parts.path.startswith("/") and not host}
+    if not private.get(parts.scheme):
+        raise _no_redis(name)
+    return said
+
+
+def _postgres(values: Mapping[str, str], name: str) -> str | None:
+    """As libpq reads it, `sslmode` included."""
+    said = values.get(name)
+    if said is not None and not said.startswith(("postgresql://", "postgres://")):
+        raise Misconfigured(f"{name} must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE", field=name)
+    return said
+
+
+def _no_redis(name: str) -> Misconfigured:
+    return Misconfigured(
+        f"{name} must be rediss://HOST:PORT, redis://HOST:PORT on this machine, or unix:///PATH", field=name
+    )
+
+
+def _host(address: str) -> tuple[str, bool]:
+    """The host of an http(s) address, "" for anything else, and whether the way there is private."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "", False
+    plain = not (parts.username or parts.password or parts.query or parts.fragment)
+    return (host or "" if parts.scheme in ("http", "https") and plain else ""), parts.scheme == "https"

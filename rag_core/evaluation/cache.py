@@ -1,0 +1,88 @@
+"""Vectors and pair scores kept between evaluations, by model and content: a second run costs no model time."""
+
+import hashlib
+import sqlite3
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.core.model import Vector
+from rag_core.core.ports import Embedder, Reranker
+
+CACHE = Path(".cache/evals.sqlite3")
+
+
+class Cache:
+    """Lists of numbers by key, in one file. For measurements only: nothing here may be lost with regret."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = sqlite3.connect(path)
+        self._file.execute("CREATE TABLE IF NOT EXISTS numbers (key BLOB PRIMARY KEY, value BLOB) WITHOUT ROWID")
+
+    def get(self, *key: str) -> tuple[float, ...] | None:
+        row = self._file.execute("SELECT value FROM numbers WHERE key = ?", (_digest(key),)).fetchone()
+        return struct.unpack(f"{len(row[0]) // 8}d", row[0]) if row else None
+
+    def put(self, numbers: Sequence[float], *key: str) -> None:
+        value = struct.pack(f"{len(numbers)}d", *numbers)
+        with self._file:
+            self._file.execute("INSERT OR REPLACE INTO numbers VALUES (?, ?)", (_digest(key), value))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class CachedEmbedder:
+    """Remembers the vectors of documents. Those of questions are made anew: they belong to a question's time."""
+
+    inner: Embedder
+    cache: Cache
+
+    @property
+    def space(self) -> str:
+        return self.inner.space
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    async def embed_query(self, text: str) -> Vector:
+        return await self.inner.embed_query(text)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        known: dict[str, Vector] = {t: v for t in texts if (v := self.cache.get(self.space, t))}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        for text, vector in zip(missing, await self.inner.embed_documents(missing), strict=True):
+            self.cache.put(vector, self.space, text)
+            known[text] = vector
+        return [known[text] for text in texts]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedReranker:
+    """Remembers the score of each pair; `afresh` computes all the same, so that the time is a real one."""
+
+    inner: Reranker
+    cache: Cache
+    afresh: bool
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        known: dict[str, float] = {}
+        if not self.afresh:
+            known = {p: s[0] for p in passages if (s := self.cache.get(self.name, text, p))}
+        missing = [passage for passage in dict.fromkeys(passages) if passage not in known]
+        for passage, score in zip(missing, await self.inner.scores(text, missing), strict=True):
+            self.cache.put([score], self.name, text, passage)
+            known[passage] = score
+        return [known[passage] for passage in passages]
+
+
+def _digest(key: Sequence[str]) -> bytes:
+    return hashlib.sha256("\0".join(key).encode("utf-8", "replace")).digest()

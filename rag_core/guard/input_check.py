@@ -1,0 +1,152 @@
+"""Refuses a question that has the shape of an attack, whatever words are in it (S4-02, C29).
+
+It is not what keeps an attack out: SQL has parameters here, filters are built, and replies are screened. It tells a
+caller early that a text was not a question, and keeps it out of prompts, caches and logs. A question *about* SQL, HTML
+or templates passes, unless it holds a piece that would run.
+"""
+
+import re
+import unicodedata
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from contextlib import suppress
+from html import unescape
+from urllib.parse import unquote
+
+from rag_core.core.errors import InvalidRequest
+from rag_core.text.sentences import readable_numbers
+
+Q = r"['\"`]"  # a quote
+COMPARED = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
+
+# Every repetition is bounded or possessive: time grows with the length of the text and with nothing else.
+SHAPES = {
+    "a second SQL statement": rf"""
+        ;\s*+(?:
+            drop\s++(?:table|database|schema|view|index|user|role|function|procedure|trigger)\b
+          | (?:delete|insert|merge|replace)\s++(?:from|into)\s++\S
+          | update\s++\S{{1,100}}\s++set\s++\S{{1,100}}?\s*+=
+          | (?:alter|create|truncate)\s++
+            (?:table|database|schema|view|index|user|role|login|function|procedure|trigger)\b
+          | select\b[^;]{{0,200}}?(?:\bfrom\s++[^\s;]++\s*+(?:;|--|\#|where\b)|@@|\()
+          | (?:exec(?:ute)?|call)\s++(?:immediate\b|\w++\s*+[('"@]|(?:\w++\.)*+\w*_\w*)
+          | waitfor\s++delay | shutdown\b | grant\s++\w++\s++(?:on|to)\b | declare\s++@
+          | copy\s++\S++\s++from\b | attach\s++database\b
+        )
+      | waitfor\s++delay\s*+{Q}
+    """,
+    "a condition behind a closed quote": rf"""
+        {Q}\s*+\)*+\s*+(?:\|\||&&|\b(?:or|and|xor|having|where)\b)\s*+(?:not\s++)?\(*+\s*+
+            (?:{Q}[^'"`]{{0,64}}+{Q}?|\d++|@@\w++)\s*+(?:{COMPARED}|--|\#|/\*)
+      | [=<>]\s*+\(?{Q}\s*+$
+      | {Q}\s*+\)*+\s*+(?:\|\||\+|;|\b(?:or|and)\b)\s*+\(?\s*+(?:select\s++)?
+            (?:[a-z_]\w{{1,64}}\((?:\d|\)|@@|{Q}?0x|\(?select\b|[a-z]{{1,20}}\(\(?select\b)|\(?select\b)
+      | \b(?:or|and)\s++\(?\s*+({Q}?)(?P<same>\w{{1,64}})\1\s*+=\s*+{Q}?(?P=same)(?![\w.(])
+    """,
+    "a joined SQL query": rf"""
+        \bunion(?:\s|/\*.{{0,40}}?\*/|\+|\()++(?:(?:all|distinct)\b(?:\s|/\*.{{0,40}}?\*/|\+|\()*+)?
+            select(?:\s|/\*.{{0,40}}?\*/|\+|\()++
+            (?:null\b|\*|\d|@@|{Q}|\w++\(|\w++(?:\s*+,\s*+\w++)++\s++from\b|\w++\s++from\s++[\w.]++\s*+(?:--|\#|;|where\s++\w++\s*+{COMPARED}))
+      | (?:{Q}|\d|\))\s*+\bunion\s++(?:all\s++)?select\s++\w++\s++from\b
+    """,
+    "a comment that cuts off SQL": rf"""
+        {Q}\s*+\)*+\s*+(?:;\s*+)?(?:--[\s+-]*+$|\#\s*+$|/\*)
+      | ;\s*+--
+      | \w/\*[^*]{{0,40}}\*/\s?\w
+      | /\*!\d{{0,6}}\s?\w
+    """,
+    "HTML that runs": r"""
+        <\s*+/?\s*+(?:script|iframe|frame|frameset|object|embed|applet|svg|style)(?=[\s/>]|$)
+      | <\s*+(?:meta|base|link|form|body|img|video|audio|input|a)\s++
+            [^<>]{0,500}?=[^<>]{0,500}?(?:script\s*+:|url\s*+=|//|data:)
+      | <\s*+[a-z][^<>]{0,500}?[\s/"'](?:on[a-z]{3,30}|formaction|srcdoc|xlink:href)\s*+=
+      | [\s"'`;/]on[a-z]{3,30}\s*+=\s*+["'`]?\w{1,40}(?:\(|`)
+      | (?<!\w)(?:java|vb)script\s*+:\s*+\S{0,200}?[(`=]
+      | (?<!\w)data:\s*+(?:text/html|image/svg\+xml|application/xhtml)\S{0,100},
+      | <!(?:doctype\s[^<>]{0,200}\[|entity\s|\[cdata\[)
+      | <\?(?:php|=|xml-stylesheet)
+    """,
+    "a template expression that runs": r"""
+        \{\{[^{}]{0,200}?(?:__|\(|\[|\d\s*+[*+/-]\s*+\d|['"]\s*+[*+])
+      | \{%-?\s*+(?:if|for|set|include|import|extends|macro|block|with)\b[^{}]{0,200}%\}
+      | [$#*@]\{[^{}]{0,200}?
+            (?:\(|\d\s*+[*+/-]\s*+\d|__|::-|\$\{|\b(?:jndi|env|sys|lower|upper|java|script|url|dns)\s*+:)
+      | <%[=@!-]?[^%]{0,200}%>
+      | \$\{\{[^{}]{0,200}?\d\s*+\*
+      | __(?:class|globals|mro|subclasses|import|builtins|proto)__\s*+[.(\[]
+    """,
+    "a command for a shell": r"""
+        (?:[;|&]|(?<!`)`|\$\()\s*+(?:
+            (?:cat|less|head|tail|ls|more)\s++(?:-\w++\s++)*+[/~.]
+          | (?:wget|curl)\s++(?:-\S++\s++)*+\S{0,20}(?:://|\.\w)
+          | rm\s++-\w | nc\s++-\w | (?:ba|z|da)?sh\s++-[ci]\b | chmod\s++[+\d] | powershell\s++-\w
+          | (?:whoami|id|uname\s++-a|ping\s++-\w\s++\d\S*+\s++\S++)\s*+(?:[;|&`)]|$)
+        )
+    """,
+    "a path out of its folder": r"(?:\.\.[\\/]++){3,}|\.\.[\\/]++(?:etc|windows|proc|boot)\b",
+    "an operator of a document database": r"""
+        [{,\[]\s*+['"]?\$(?:ne|gte?|lte?|regex|where|n?in|exists|or|and|not|expr)['"]?\s*+:
+    """,
+    "a header of HTTP": r"""
+        [\r\n](?:(?:set-cookie|content-(?:length|type))\s*+: | location\s*+:\s*+(?:/|https?:) | http/[12])
+    """,
+    "a control character": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]",
+}
+SHAPE = {name: re.compile(shape, re.VERBOSE | re.IGNORECASE) for name, shape in SHAPES.items()}
+ESCAPE = re.compile(r"(?:\\|%)u([0-9a-f]{4})|\\u\{([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})", re.IGNORECASE)
+BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{12,}+")
+URLSAFE = str.maketrans("+/", "-_")
+LAYERS = 3  # of encoding that are taken off: text that is encoded more often reaches nobody who decodes it
+
+
+def check(text: str) -> None:
+    """Raises InvalidRequest (suspicious_input) for a text of such a shape, plain or encoded; says which and where."""
+    for layer, read in enumerate(_readings(text)):
+        for name, shape in SHAPE.items():
+            if found := shape.search(read):
+                raise _suspicious(name, found, encoded=layer > 0)
+
+
+def _suspicious(name: str, found: re.Match[str], *, encoded: bool) -> InvalidRequest:
+    where = "in an encoded part" if encoded else f"at characters {found.start()} to {found.end()}"
+    return InvalidRequest(
+        "query",
+        f"has {name} {where}: ask in plain words, and name code instead of writing it out",
+        code="suspicious_input",
+        shape=name,
+        **({} if encoded else {"start": found.start(), "end": found.end()}),
+    )
+
+
+def _readings(text: str) -> Iterator[str]:
+    """The text, and what it becomes when it is decoded, each once."""
+    seen = {text}
+    yield text
+    for _ in range(LAYERS):
+        text = _decoded(text)
+        for read in (text, *_unpacked(text)):
+            if read not in seen:
+                seen.add(read)
+                yield read
+
+
+def _decoded(text: str) -> str:
+    """Without one layer of what URLs, HTML and scripts encode, and as it reads: no characters of no width."""
+    plain = ESCAPE.sub(_character, unescape(readable_numbers(unquote(text))))
+    if plain.isascii():
+        return plain
+    return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(next(group for group in escape.groups() if group), 16)
+    return chr(code) if code < 0x110000 else escape[0]
+
+
+def _unpacked(text: str) -> Iterator[str]:
+    """What is in pieces of base64 that hold text."""
+    for piece in BASE64.findall(text):
+        with suppress(ValueError):
+            raw = urlsafe_b64decode(piece.translate(URLSAFE) + "=" * (-len(piece) % 4)).decode("ascii")
+            if raw.isprintable():
+                yield raw

@@ -1,0 +1,51 @@
+"""Pictures of pages, to show where a citation stands. A PDF is a stranger's here too: run it in the sandbox."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+from PIL import Image, ImageChops, ImageDraw
+from pypdfium2 import PdfDocument, PdfiumError
+
+from rag_core.core.errors import NotFound, UnreadableDocument
+from rag_core.core.model import Box, Picture
+
+_PIXELS = 16_000_000  # a picture has no more, whatever the page's size
+_MARKER, _EDGE = "#ffec80", "#d67800"  # laid over the page as ink of a highlighter is: words stay as dark as they were
+_ROOM = 1.5  # points between the ink and the box that is drawn around it
+
+
+def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 1.5) -> Picture:
+    """A PDF's page (from 1), drawn with `scale` pixels a point or as many as fit, and boxes marked on it.
+
+    Raises:
+        NotFound: the document has no such page (page_not_found).
+        UnreadableDocument: the document or the page cannot be drawn.
+    """
+    try:
+        document = PdfDocument(data)
+        pages = len(document)
+        if not 1 <= page <= pages:
+            raise NotFound(f"the document has {pages} pages, counted from 1", code="page_not_found", field="page")
+        sheet = document[page - 1]
+        width, height = sheet.get_size()
+        scale = min(scale, (_PIXELS / max(1.0, width * height)) ** 0.5)
+        image = sheet.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
+    except PdfiumError as failure:
+        raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from failure
+    marked = ImageChops.multiply(image, _marks(image.size, boxes, scale)) if boxes else image
+    return Picture(page, pages, width, height, _png(marked))
+
+
+def _marks(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:
+    sheet = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(sheet)
+    for x0, y0, x1, y1 in boxes:
+        corners = (x0 - _ROOM, y0 - _ROOM, x1 + _ROOM, y1 + _ROOM)
+        draw.rounded_rectangle([scale * at for at in corners], radius=2 * scale, fill=_MARKER, outline=_EDGE)
+    return sheet
+
+
+def _png(image: Image.Image) -> bytes:
+    out = BytesIO()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()

@@ -1,0 +1,43 @@
+"""Shows a document as it came, to who may see it: what is drawn and decoded here is a stranger's, so in the sandbox."""
+
+import asyncio
+from base64 import b64decode
+from typing import IO
+
+from rag_core.core.model import Picture
+from rag_core.ingestion.extract.text import shown
+from rag_core.ingestion.sandbox import SMALL, head_of, in_child
+
+CHILD = "rag_core.ingestion.sandbox_view_child"
+Lines = tuple[list[str], int]  # some of them, and how many there are
+
+
+async def page(data: bytes, number: int, *, timeout_s: float) -> Picture:
+    """A PDF's page, from 1.
+
+    Raises:
+        NotFound: it has no such page (page_not_found).
+        UnreadableDocument: it cannot be drawn; `document_too_complex` when a limit ended the child.
+    """
+    return await in_child(CHILD, f"page:{number}", data, _picture, timeout_s=timeout_s)
+
+
+async def lines(data: bytes, first: int, *, timeout_s: float) -> Lines:
+    """The lines of a text as `extract.text.shown` gives them: a small one's are found here, as it is read here.
+
+    Raises UnreadableDocument for what is no text, or takes too long.
+    """
+    if len(data) <= SMALL:
+        return await asyncio.to_thread(shown, data, first)
+    return await in_child(CHILD, f"lines:{first}", data, _lines, timeout_s=timeout_s)
+
+
+def _picture(reply: IO[bytes]) -> Picture:
+    head = head_of(reply)
+    png = b64decode(head["png"], validate=True)
+    return Picture(int(head["page"]), int(head["pages"]), float(head["width"]), float(head["height"]), png)
+
+
+def _lines(reply: IO[bytes]) -> Lines:
+    head = head_of(reply)
+    return list(map(str, head["lines"])), int(head["total"])

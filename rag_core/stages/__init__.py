@@ -1,1 +1,0 @@
-"""What a pipeline is made of: each function takes only what it uses."""

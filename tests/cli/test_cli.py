@@ -1,0 +1,444 @@
+"""The `rag` command, as a user types it: real parts, a folder of its own."""
+
+import json
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rag_core.cli import doctor, main
+
+NOTES = """# Transmission notes
+
+P0700 means that the transmission control module has stored a fault of its own.
+Read the TCM before anything else is replaced.
+
+# Sensors
+
+P0715 is the input speed sensor. P0700 often stands beside P0715 in the same TCM.
+"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
+    path = tmp_path_factory.mktemp("documents") / "notes.md"
+    path.write_text(NOTES)
+    assert main(["index", "--data", str(data), str(path)]) == 0
+    return path
+
+
+@pytest.fixture
+def here(notes: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The option that names the folder in which the notes are indexed."""
+    capsys.readouterr()
+    return ["--data", str(data)]
+
+
+def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "good.txt").write_text("The valve body is at the bottom of the case.")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / ".hidden.txt").write_text("not for the index")
+    assert main(["index", "--data", str(tmp_path / "data"), str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("indexed") and "good.txt: 1 passages" in line for line in lines)
+    assert any(line.startswith("skipped") and "picture.png: " in line and "pdf" in line for line in lines)
+    assert not any("hidden" in line for line in lines)
+    assert lines[-1] == "1 indexed, 1 skipped"
+
+
+def test_a_file_that_was_named_and_cannot_be_read_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    liar = tmp_path / "liar.pdf"
+    liar.write_text("no PDF at all")
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n")
+    assert main(["index", "--data", str(tmp_path / "data"), str(liar), str(picture)]) == 1
+    out = capsys.readouterr().out
+    assert f"refused   {liar}: " in out
+    assert f"refused   {picture}: " in out
+    assert out.endswith("2 refused\n")
+
+
+def test_a_file_may_take_longer_than_a_request_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(monotonic=partial(next, count(step=3600)), perf_counter=time.perf_counter)
+    monkeypatch.setattr("rag_core.core.run.time", clock)
+    (tmp_path / "notes.md").write_text(NOTES)
+    assert main(["index", "--data", str(tmp_path / "data"), str(tmp_path / "notes.md")]) == 0
+
+
+def test_the_same_file_again_is_unchanged(notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", *here, str(notes)]) == 0
+    assert capsys.readouterr().out.startswith("unchanged")
+
+
+def test_index_says_that_it_made_no_vectors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("The valve body is at the bottom of the case.")
+    assert main(["index", "--data", str(tmp_path / "data"), str(tmp_path / "*.txt")]) == 0
+    assert capsys.readouterr().out.count("Degraded: index: ") == 1
+
+
+def test_a_glob_is_understood_and_one_that_finds_nothing_is_refused(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index", *here, f"{notes.parent}/*.md"]) == 0
+    assert main(["index", *here, f"{notes.parent}/*.docx"]) == 2
+    assert "*.docx: no such file" in capsys.readouterr().err
+
+
+def test_query_prints_a_ranking_with_its_places(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", *here, "What does P0700 mean?", "--pipeline", "standard", "--top-k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("standard: 1 passage")
+    assert str(notes) in out
+    assert "lines " in out
+    assert "P0700 means that the transmission control module" in out
+
+
+def test_query_as_json_is_what_the_function_replies(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", *here, "P0715", "--json"]) == 0
+    reply = json.loads(capsys.readouterr().out)
+    assert reply["success"]
+    assert reply["pipeline"] == "advanced"
+    assert "P0715" in reply["documents"][0]["content"]
+
+
+def test_a_step_that_gave_a_lesser_answer_is_named(
+    here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    assert main(["query", *here, "P0715", "--pipeline", "standard"]) == 0
+    assert "Degraded: embed: " in capsys.readouterr().out
+
+
+def test_ask_answers_and_shows_which_words_bear_it_out(
+    notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C31: sentences with marks, then each source with its verdict, place and words."""
+    assert main(["ask", *here, "What is P0715?", "--preset", "standard"]) == 0
+    answer, sources = capsys.readouterr().out.split("\nSources\n")
+    assert "P0715 is the input speed sensor. [1]" in answer
+    assert "[1] ✓ verified · " in sources
+    assert "line 8" in sources
+    assert str(notes) in sources
+    assert "“P0715 is the input speed sensor." in sources
+    assert "Confidence " in sources
+
+
+def test_ask_says_so_when_nobody_wrote_it_and_shows_what_comes_nearest(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S2-42."""
+    assert main(["ask", *here, "Who painted the ceiling of the Sistine Chapel?", "--preset", "standard"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("I don't know")
+    assert "The nearest passages\n  1. " in out
+    assert "Sources" not in out
+
+
+def test_ask_as_json_is_what_the_function_replies(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["What is P0715?", "--preset", "standard", "--style", "pages", "--json"]
+    assert main(["ask", *here, *words]) == 0
+    reply = json.loads(capsys.readouterr().out)
+    assert (reply["status"], reply["style"]) == ("answered", "pages")
+    assert "[Source: Lines 8-8]" in reply["cited_answer"]
+
+
+def test_ask_looks_only_in_the_documents_named(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["ask", *here, "What is P0715?", "--preset", "standard"]
+    assert main([*asked, "--document", "notes.md"]) == 0
+    assert "[1] ✓ verified" in capsys.readouterr().out
+    assert main([*asked, "--document", "nowhere.pdf"]) == 2
+    assert capsys.readouterr().err.startswith("rag: no document")
+
+
+def test_ask_by_a_preset_that_counts_is_refused(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", *here, "How many codes?", "--preset", "facets"]) == 2
+    assert "facets counts and does not answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_an_answer_fits_the_terminal_and_keeps_names_of_files_whole(
+    columns: int, notes: Path, here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(["ask", *here, "What does P0700 mean?", "--preset", "standard"]) == 0
+    answer = capsys.readouterr().out.partition("\nBy: ")[0]
+    assert str(notes) in answer
+    assert all(len(line) <= min(columns, 100) for line in answer.replace(str(notes), "").splitlines())
+
+
+def test_the_facets_pipeline_counts_what_the_question_means(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["query", *here, "How many unique DTC codes?", "--pipeline", "facets"]) == 0
+    assert "dtc: 2 distinct values" in capsys.readouterr().out
+
+
+def test_facets_counts_the_values_of_a_field(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["facets", *here, "dtc"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("dtc: 2 distinct values")
+    assert "P0700" in out
+    assert main(["facets", *here, "colour"]) == 2
+    assert "field must be one of " in capsys.readouterr().err
+
+
+def test_graph_shows_what_stands_together(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", *here, "P0700"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("P0700 (dtc) stands in ")
+    assert "P0715" in out
+    assert main(["graph", *here, "P0700", "--to", "P0715"]) == 0
+    assert "P0700 → P0715" in capsys.readouterr().out
+    assert main(["graph", *here, "P9999"]) == 2
+
+
+def test_graph_says_that_there_is_nothing_to_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = ["--data", str(tmp_path / "data")]
+    for code in ("P0700", "P0715"):
+        (tmp_path / f"{code}.txt").write_text(code)
+    assert main(["index", *data, str(tmp_path / "P0700.txt"), str(tmp_path / "P0715.txt")]) == 0
+    assert main(["graph", *data, "P0700", "--to", "P0715"]) == 0
+    assert "P0700 to P0715: no way within 6 steps" in capsys.readouterr().out
+    assert main(["graph", *data, "P0700"]) == 0
+    assert capsys.readouterr().out.endswith("No other entity stands with it.\n")
+
+
+@pytest.mark.parametrize("name", ["notes.md", "path"])
+def test_summary_takes_a_title_or_a_path(
+    name: str, notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["summary", *here, str(notes) if name == "path" else name]) == 0
+    out = capsys.readouterr().out
+    assert "Summary: " in out
+    assert "transmission" in out
+
+
+def test_an_unknown_document_is_refused_with_those_there_are(
+    here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["summary", *here, "nowhere.pdf"]) == 2
+    refused = capsys.readouterr().err
+    assert refused.startswith("rag: no document")
+    assert "ransmission" in refused or "notes" in refused
+
+
+def test_cite_marks_each_sentence(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = "P0715 is the input speed sensor. The moon is made of green cheese."
+    assert main(["cite", *here, text]) == 0
+    out = capsys.readouterr().out
+    assert "✓ verified: P0715 is the input speed sensor." in out
+    assert "✗ unsupported: The moon is made of green cheese." in out
+    assert "· line 8 ·" in out
+
+
+def test_cite_says_what_differs(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cite", *here, "P0716 is the input speed sensor."]) == 0
+    out = capsys.readouterr().out
+    assert "verified" not in out
+    assert "(differs: " in out
+    assert "P0716" in out.partition("(differs: ")[2].partition(")")[0].upper()
+
+
+def test_cite_reads_standard_input(data: Path, notes: Path) -> None:
+    command = [sys.executable, "-m", "rag_core.cli", "cite", "--data", str(data), "-"]
+    done = subprocess.run(command, input="P0715 is the input speed sensor.", capture_output=True, text=True, check=True)
+    assert "verified" in done.stdout
+
+
+@pytest.fixture
+def labelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A collection of two documents and a question, in BEIR's layout."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "labelled"
+    folder.mkdir()
+    passages = {"a": "P0700 is a fault of the transmission.", "b": "The moon is a long way off."}
+    corpus = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in passages.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(corpus))
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "What is P0700?"}))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\n")
+    return folder
+
+
+def test_eval_run_prints_a_row_for_each_pipeline(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "run", str(labelled), "--queries", "1", "--json"]) == 0
+    rows = {row["pipeline"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert {"standard", "rerank", "advanced"} <= set(rows)
+    assert set(rows["standard"]) >= {"ndcg@10", "recall@10", "mrr", "p50_ms", "p95_ms"}
+    assert rows["standard"]["ndcg@10"] == 1
+
+
+def test_eval_run_of_a_folder_without_questions_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "run", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith("rag: ")
+
+
+def test_another_workflow_sees_nothing(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["query", *here, "--workflow", "other", "P0700"]) == 0
+    assert "0 passages" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong", [["query", "x", "--pipeline", "fast"], ["query", "x", "--top-k", "0"], ["query", " "]]
+)
+def test_a_wrong_argument_is_one_line_and_no_traceback(
+    wrong: list[str], here: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([wrong[0], *here, *wrong[1:]]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("rag: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        (["serve", "--port", "-1"], "a whole number from 0 to 65535"),
+        (["serve", "--port", "65536"], "a whole number from 0 to 65535"),
+        (["facets", "dtc", "--limit", "-5"], "a whole number from 1 to 1000000"),
+        (["eval", "run", ".", "--queries", "0"], "a whole number from 1 to 1000000"),
+        (["index", ".", "--workflow", "no/id"], "1 to 128 of A-Z a-z 0-9 . _ : -"),
+    ],
+)
+def test_an_option_out_of_its_range_is_told_what_it_may_be(
+    command: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(command)
+    assert f"must be {wanted}" in capsys.readouterr().err
+
+
+def test_doctor_names_the_parts_in_use(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", *here]) == 0
+    out = capsys.readouterr().out
+    assert "1 documents" in out
+    assert "✓ embedder" in out
+    assert "✓ reranker" in out
+    assert out.endswith("Nothing required is broken.\n")
+
+
+def test_doctor_says_what_is_missing_and_why(
+    here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    assert main(["doctor", *here]) == 0  # vectors are kept that nothing can be compared with: words still find
+    out = capsys.readouterr().out
+    assert "– embedder" in out
+    assert "RAG_MODELS_DIR names has no embedder/model.onnx" in out
+    assert "RAG_MODELS_DIR names has no reranker/model.onnx" in out
+
+
+def test_doctor_names_a_setting_that_cannot_be_used(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_TIMEOUT_S", "soon")
+    assert main(["doctor"]) == 1
+    assert "✗ settings" in capsys.readouterr().out
+
+
+def test_doctor_names_every_import_that_fails() -> None:
+    failures = list(doctor.imports(["json", "no_such_module", "no_such_package.part"], required=True))
+    assert [(failure.state, failure.name) for failure in failures] == [
+        ("broken", "no_such_module"),
+        ("broken", "no_such_package.part"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["serve", "setup", "index", "query", "ask", "facets", "graph", "summary", "cite", "eval", "doctor"]
+)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert "usage: rag" in capsys.readouterr().out
+
+
+HOSTED = {
+    "AZURE_SEARCH_ENDPOINT": "https://contoso.search.windows.net",
+    "AZURE_SEARCH_API_KEY": "s3cret",
+    "AZURE_OPENAI_ENDPOINT": "https://contoso.openai.azure.com",
+    "AZURE_OPENAI_API_KEY": "s3cret",
+}
+
+
+def test_doctor_says_what_is_used_on_azure_without_asking_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: with sockets to anything but this machine refused, a question to a service would fail."""
+    for name, value in HOSTED.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--data", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "Azure AI Search: https://contoso.search.windows.net, index rag-chunks; with the key in" in out
+    assert "Azure OpenAI: https://contoso.openai.azure.com, deployments gpt-4o-mini and text-embedding-3-small" in out
+    assert out.count("not asked (rag doctor --live does)") == 3
+    assert "s3cret" not in out
+
+
+def test_doctor_finds_nothing_broken_in_what_is_deployed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: with requirements.txt alone the embedded store's libraries are missing, and on Azure nothing wants them."""
+    monkeypatch.setattr(doctor, "OFFLINE", ("no_such_engine",))
+    for name, value in HOSTED.items():
+        monkeypatch.setenv(name, value)
+    assert main(["doctor", "--data", str(tmp_path)]) == 0
+    assert "– no_such_engine" in capsys.readouterr().out
+
+
+def test_doctor_live_asks_and_says_who_does_not_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AZURE_SEARCH_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AZURE_SEARCH_API_KEY", "s3cret")
+    assert main(["doctor", "--live", "--data", str(tmp_path)]) == 1
+    assert "✗ store" in capsys.readouterr().out
+
+
+def test_doctor_names_what_half_a_configuration_lacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """C40: what is missing, and which setting wants it."""
+    monkeypatch.setenv("RAG_LLM_PROVIDER", "azure")
+    monkeypatch.setenv("AZURE_SEARCH_API_KEY", "s3cret")
+    assert main(["doctor", "--data", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "RAG_LLM_PROVIDER is azure, which requires AZURE_OPENAI_ENDPOINT: it is not set" in out
+    assert "– no effect" in out
+    assert "AZURE_SEARCH_API_KEY has no effect: AZURE_SEARCH_ENDPOINT is not set" in out
+
+
+def test_setup_makes_the_folder_of_the_embedded_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "index"
+    assert main(["setup", "--data", str(folder)]) == 0
+    assert capsys.readouterr().out == f"{folder} is ready: 0 documents, 0 chunks\n"
+    assert folder.is_dir()
+
+
+def test_a_library_that_is_not_installed_is_named() -> None:
+    """A machine with the deployed app's requirements only has no rich."""
+    without = (
+        "import sys; sys.modules['rich.console'] = None; from rag_core.cli import main; sys.exit(main(['query', 'x']))"
+    )
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "rag: rich is not installed: pip install 'azure-rag[local]'\n"

@@ -1,0 +1,159 @@
+"""Which adapter fills which slot, and why: a function of the settings alone."""
+
+import pytest
+
+from rag_core.composition import assembly
+from rag_core.composition.choices import choices, idle, provider
+from rag_core.core import settings
+from rag_core.core.errors import Misconfigured
+
+ALL = {
+    "AZURE_OPENAI_ENDPOINT": "https://o.openai.azure.com",
+    "OPENAI_API_KEY": "key",
+    "GEMINI_API_KEY": "key",
+    "OLLAMA_HOST": "127.0.0.1:11434",
+}
+
+
+def slots(**environment: str) -> dict[str, tuple[str, str]]:
+    return {c.slot: (c.adapter, f"{c.where}; {c.why}") for c in choices(settings.load(environment))}
+
+
+def test_the_first_provider_that_is_set_is_chosen() -> None:
+    """S3-10, C40: Azure OpenAI, OpenAI, Gemini, Ollama, and the local models when none is set."""
+    left = dict(ALL)
+    for expected, name in zip(("azure", "openai", "gemini", "ollama"), ALL, strict=True):
+        assert provider(settings.load(left)) == expected
+        del left[name]
+    assert provider(settings.load({})) == "local"
+
+
+@pytest.mark.parametrize("named", ["azure", "openai", "openai-large", "gemini"])
+def test_a_provider_by_name_requires_its_own_variable_and_no_other(named: str) -> None:
+    """C40: requirements belong to the provider in use."""
+    wanted = {"azure": "AZURE_OPENAI_ENDPOINT", "gemini": "GEMINI_API_KEY"}.get(named, "OPENAI_API_KEY")
+    others = {name: value for name, value in ALL.items() if name != wanted}
+    with pytest.raises(Misconfigured, match=wanted):
+        provider(settings.load(others | {"RAG_LLM_PROVIDER": named}))
+    assert provider(settings.load({wanted: ALL[wanted], "RAG_LLM_PROVIDER": named})) == named
+
+
+def test_a_provider_by_name_wins_over_those_that_are_set() -> None:
+    assert provider(settings.load(ALL | {"RAG_LLM_PROVIDER": "local"})) == "local"
+    assert provider(settings.load(ALL | {"RAG_LLM_PROVIDER": "ollama"})) == "ollama"
+
+
+def test_the_search_service_is_the_store_once_its_endpoint_is_set() -> None:
+    """S1-23, C33."""
+    assert slots()["store"][0] == "embedded"
+    adapter, why = slots(AZURE_SEARCH_ENDPOINT="https://s.search.windows.net")["store"]
+    assert adapter == "Azure AI Search"
+    assert "index rag-chunks" in why
+    assert "this machine's identity, for AZURE_SEARCH_API_KEY is not set" in why
+
+
+def test_every_choice_says_which_setting_made_it() -> None:
+    """C40."""
+    assert "AZURE_SEARCH_ENDPOINT is not set" in slots()["store"][1]
+    assert "AZURE_OPENAI_ENDPOINT, OPENAI_API_KEY" in slots()["models"][1]
+    assert "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set" in slots()["documents"][1]
+    assert "RAG_FUNCTIONS_URL is not set" in slots()["client"][1]
+    assert "OLLAMA_MODEL is set" in slots(OLLAMA_MODEL="qwen2.5:1.5b")["models"][1]
+
+
+def test_a_key_without_its_address_is_named_as_idle() -> None:
+    alone = settings.load({"AZURE_SEARCH_API_KEY": "key", "AZURE_OPENAI_API_KEY": "key"})
+    assert list(idle(alone)) == [
+        "AZURE_SEARCH_API_KEY has no effect: AZURE_SEARCH_ENDPOINT is not set",
+        "AZURE_OPENAI_API_KEY has no effect: AZURE_OPENAI_ENDPOINT is not set",
+    ]
+    assert list(idle(settings.load(ALL))) == []
+
+
+@pytest.mark.parametrize(
+    ("environment", "chat", "embedding", "dimensions", "where"),
+    [
+        ({"OPENAI_API_KEY": "k"}, "gpt-4o-mini", "text-embedding-3-small", 1536, "https://api.openai.com/v1"),
+        (
+            {"OPENAI_API_KEY": "k", "RAG_LLM_PROVIDER": "openai-large"},
+            "gpt-5-mini",
+            "text-embedding-3-large",
+            1536,
+            "https://api.openai.com/v1",
+        ),
+        (
+            {"OPENAI_API_KEY": "k", "OPENAI_CHAT_MODEL": "gpt-4o", "OPENAI_BASE_URL": "https://proxy.example/v1"},
+            "gpt-4o",
+            "text-embedding-3-small",
+            1536,
+            "https://proxy.example/v1",
+        ),
+        (
+            {"AZURE_OPENAI_ENDPOINT": "https://o.example", "AZURE_OPENAI_CHAT_DEPLOYMENT": "chat"},
+            "chat",
+            "text-embedding-3-small",
+            1536,
+            "https://o.example",
+        ),
+        (
+            {"GEMINI_API_KEY": "k"},
+            "gemini-1.5-flash",
+            "text-embedding-004",
+            768,
+            "https://generativelanguage.googleapis.com/v1beta/openai/",
+        ),
+        (
+            {"OLLAMA_HOST": "box:11434", "OLLAMA_MODEL": "qwen3:4b"},
+            "qwen3:4b",
+            "nomic-embed-text",
+            768,
+            "http://box:11434/v1",
+        ),
+        (
+            {"OPENAI_API_KEY": "k", "RAG_EMBEDDING_DIMENSIONS": "512"},
+            "gpt-4o-mini",
+            "text-embedding-3-small",
+            512,
+            None,
+        ),
+    ],
+)
+def test_settings_become_the_profile_of_the_provider(
+    environment: dict[str, str], chat: str, embedding: str, dimensions: int, where: str | None
+) -> None:
+    """S3-10..12, S2-46, S2-47, S4-20, C05, C06: models, widths and addresses."""
+    profile, _ = assembly.profile(settings.load(environment))
+    assert (profile.chat_model, profile.embedding_model, profile.dimensions) == (chat, embedding, dimensions)
+    assert where is None or profile.base_url == where
+
+
+def test_the_models_are_those_of_the_profile() -> None:
+    kit = assembly.build(settings.load({"OPENAI_API_KEY": "k", "RAG_DATA_DIR": ":memory:"}))
+    assert kit.llm.name.endswith("gpt-4o-mini")
+    assert kit.index.embedder.space.startswith("text-embedding-3-small")
+    assert kit.index.embedder.dimensions == 1536
+
+
+def test_a_width_that_is_asked_for_is_sent() -> None:
+    """C06: text-embedding-3-large is 3072 wide unless asked to be less."""
+    large = settings.load({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-large"})
+    profile, _ = assembly.profile(large)
+    assert (profile.dimensions, profile.send_dimensions) == (1536, True)
+
+
+def test_ollama_is_given_the_time_that_it_was_promised() -> None:
+    """S4-23."""
+    profile, _ = assembly.profile(settings.load({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"}))
+    assert profile.try_s == 150
+
+
+def test_the_database_is_the_store_when_its_address_is_set_and_shown_without_its_password() -> None:
+    """S2-49, S3-01."""
+    read = settings.load({"POSTGRES_URL": "postgresql://rag:secret@db:5432/rag?password=secret"})
+    store = next(choice for choice in choices(read) if choice.slot == "store")
+    assert (store.adapter, store.where) == ("PostgreSQL", "db:5432/rag")
+    assert "secret" not in repr(read)
+    both = settings.load(
+        {"POSTGRES_URL": "postgresql://db/rag", "AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net"}
+    )
+    assert "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set" in idle(both)

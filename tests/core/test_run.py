@@ -1,0 +1,90 @@
+import asyncio
+
+import pytest
+
+from rag_core.core.errors import Conflict, DeadlineExceeded, Unavailable
+from rag_core.core.run import Degradation, Run
+
+
+async def give(value: str) -> str:
+    return value
+
+
+async def fail(error: Exception) -> str:
+    raise error
+
+
+async def never() -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+async def test_a_step_gives_its_value_and_its_time() -> None:
+    run = Run()
+    assert await run.step("search", give("found")) == "found"
+    assert run.timings["search"] >= 0
+
+
+async def test_a_failed_step_is_timed_too() -> None:
+    run = Run()
+    with pytest.raises(Conflict):
+        await run.step("search", fail(Conflict("other space")))
+    assert "search" in run.timings
+
+
+async def test_a_step_of_two_parts_has_one_sum() -> None:
+    run = Run()
+    await run.step("search", give("one"))
+    before = run.timings["search"]
+    await run.step("search", give("two"))
+    assert list(run.timings) == ["search"]
+    assert run.timings["search"] >= before
+
+
+async def test_a_step_ends_when_its_time_is_over() -> None:
+    """C22: a stage has its own time or what is left of the request's, whichever is less."""
+    with pytest.raises(DeadlineExceeded, match="search did not finish"):
+        await Run().step("search", never(), within_s=0)
+    with pytest.raises(DeadlineExceeded):
+        await Run(within_s=0).step("search", never(), within_s=60)
+
+
+async def test_an_attempt_gives_the_lesser_answer_and_says_so() -> None:
+    run = Run()
+    down = fail(Unavailable("no answer in three tries", code="llm_unavailable"))
+    assert await run.attempt("rerank", down, otherwise="as found", fallback="the order of the search") == "as found"
+    assert run.degraded == [
+        Degradation("rerank", "llm_unavailable", "no answer in three tries", "the order of the search")
+    ]
+
+
+async def test_an_attempt_out_of_time_is_a_lesser_answer_too() -> None:
+    """C22: when the request's time is over, what was found so far is given."""
+    run = Run(within_s=0)
+    assert await run.attempt("rerank", never(), otherwise="as found", fallback="as found") == "as found"
+    assert [d.code for d in run.degraded] == ["deadline_exceeded"]
+
+
+async def test_an_attempt_hides_no_other_error() -> None:
+    with pytest.raises(Conflict):
+        await Run().attempt("embed", fail(Conflict("other space")), otherwise="", fallback="")
+
+
+def test_the_same_failure_of_a_step_is_named_once() -> None:
+    run = Run()
+    for reason in ("down", "down", "slow"):
+        run.degrade("embed", "embedding_unavailable", reason, "words only")
+    assert [d.reason for d in run.degraded] == ["down", "slow"]
+
+
+def test_each_run_has_its_own_id() -> None:
+    assert Run().id != Run().id
+
+
+def test_a_request_may_be_told_to_end_sooner_but_never_later() -> None:
+    """S2-45, C22."""
+    run = Run(within_s=100)
+    run.end_within(30)
+    assert 29 < run.remaining_s <= 30
+    run.end_within(60)
+    assert run.remaining_s <= 30

@@ -1,0 +1,493 @@
+"""The classical pipeline from the question to the account of it: what each step adds, and what stands in for it."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rag_core import replies
+from rag_core.core.errors import DeadlineExceeded, InvalidRequest, Unavailable
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit, NoRedactor
+from rag_core.core.model import Answer, Chunk, Ranking, Scope
+from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, Web, WebResult
+from rag_core.core.presets import choose, resolve
+from rag_core.core.run import Run
+from rag_core.core.settings import load
+from rag_core.guard.classical import NOTHING, WEB_WORTH, WRITING
+from rag_core.guard.redaction import Rules
+from rag_core.providers.absent import NoReranker
+from rag_core.providers.cache import EmbeddedCache
+from rag_core.providers.local_text import LocalText
+from rag_core.service import ask, consult
+from rag_core.stores.archive import Database, QueriesLog
+from rag_core.text.abbreviations import shipped
+from tests.fakes import (
+    SCOPE,
+    Asleep,
+    ConceptEmbedder,
+    Down,
+    OverlapReranker,
+    ScriptedLLM,
+    chunk,
+    filled,
+    query,
+)
+
+QUESTION = "At what temperature does the gearbox overheat?"
+FACT = "The gearbox overheats at a temperature of 140 degrees."
+MANUAL = (
+    chunk("a", f"This is the manual. {FACT} A lamp is lit then.", "P0700", heading_path=("Care", "Gearbox")),
+    chunk("b", "A caliper holds the brake. It never overheats.", ordinal=1),
+    chunk("c", "The engine misfires when a cylinder is wet.", ordinal=2),
+)
+
+
+class Spying:
+    """The store of an index, with one leg down if so wished, and what it was asked."""
+
+    def __init__(self, store: ChunkStore, down: str = "") -> None:
+        self._store, self._down = store, down
+        self.asked: list[tuple[Probe, int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def search(self, probes: Sequence[Probe], scope: Scope, *, limit: int, **how: Any) -> Sequence[Ranking]:
+        self.asked += [(probe, limit) for probe in probes]
+        if self._down and any(probe.words if self._down == "words" else probe.vector for probe in probes):
+            raise Unavailable(f"{self._down} are down", code=f"{self._down}_down")
+        return await self._store.search(probes, scope, limit=limit, **how)
+
+
+class Listed:
+    """A search engine that lists one page."""
+
+    name = "listed"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def search(self, text: str, limit: int) -> Sequence[WebResult]:
+        self.asked.append(text)
+        return [WebResult("Saxophones", "https://sax.example/1840", "Adolphe Sax invented the saxophone in 1840.")]
+
+    async def close(self) -> None: ...
+
+
+def said(*sentences: tuple[str, list[str]]) -> str:
+    return json.dumps({"answerable": True, "sentences": [{"text": t, "evidence": e} for t, e in sentences]})
+
+
+async def parts(
+    *chunks: Chunk,
+    llm: LLM | None = None,
+    reranker: Reranker | None = None,
+    embedder: Embedder | None = None,
+    down: str = "",
+    web: Web | None = None,
+) -> Kit:
+    """Real parts over these chunks: a cache, a log and a redactor; without a model, quotes."""
+    index = await filled(*(chunks or MANUAL))
+    ranker = reranker or OverlapReranker()
+    store: Any = Spying(index.store, down)
+    kit = Kit(
+        Index(store, embedder or index.embedder),
+        llm or LocalText(ranker, lambda *_: []),
+        ranker,
+        redactor=Rules(),
+        cache=EmbeddedCache(None, b"secret"),
+        audit=QueriesLog(Database(None)),
+        glossary=shipped(),
+    )
+    return replace(kit, web=web) if web else kit
+
+
+async def asked(kit: Kit, text: str = QUESTION, run: Run | None = None, **numbers: object) -> Answer:
+    return await ask(query(text, "classical", **numbers), kit, run or Run(), pipeline="classical")
+
+
+def spied(kit: Kit) -> Spying:
+    store: Any = kit.index.store
+    return store
+
+
+def chunks_of(answer: Answer) -> list[dict[str, Any]]:
+    preset = resolve("classical")
+    found: list[dict[str, Any]] = replies.answered(answer, preset.query("?", SCOPE), preset, Run())["chunks"]
+    return found
+
+
+# from the question to the legs
+
+
+async def test_what_tells_of_a_person_goes_nowhere() -> None:
+    """S4-01, S4-31, C30: not the store, embedder, model or log; and the caller is told where it stood."""
+    llm, embedder, run = ScriptedLLM(answer=said((FACT, ["e1"]))), ConceptEmbedder(), Run()
+    kit = await parts(llm=llm, embedder=embedder)
+    await asked(kit, f"{QUESTION} Tell jane.doe@example.com", run)
+    (entry,) = await kit.audit.last(5)
+    seen = [*embedder.asked, *(p.words for p, _ in spied(kit).asked), *(p.user for p in llm.prompts), entry["query"]]
+    assert not any("jane" in text for text in seen)
+    assert "[EMAIL]" in entry["query"]
+    told = run.warnings[0]
+    assert (told.code, told.message) == ("personal_data_redacted", "taken out of the question: EMAIL at 52 to 72")
+
+
+async def test_without_a_redactor_nothing_is_asked_of_anyone() -> None:
+    """S4-01: fails closed."""
+    kit = replace(await parts(), redactor=NoRedactor())
+    with pytest.raises(Unavailable) as failure:
+        await asked(kit)
+    assert failure.value.code == "redaction_failed"
+    assert spied(kit).asked == []
+
+
+async def test_a_question_of_the_shape_of_an_attack_is_refused_and_put_on_record() -> None:
+    """S4-02, S4-31: before anything is looked up."""
+    kit = await parts()
+    with pytest.raises(InvalidRequest) as refused:
+        await asked(kit, "'; DROP TABLE documents; --")
+    (entry,) = await kit.audit.last(5)
+    assert (refused.value.code, entry["status"], spied(kit).asked) == ("suspicious_input", "suspicious_input", [])
+    with pytest.raises(InvalidRequest):
+        await consult(query("'; DROP TABLE documents; --", "classical"), kit, Run(), pipeline="classical")
+
+
+async def test_abbreviations_are_searched_for_by_their_meaning_too_and_the_question_stays() -> None:
+    """S4-03, C28: folded for the words, expanded for both legs; codes and the original as they were."""
+    llm, embedder = ScriptedLLM(answer=said((FACT, ["e1"]))), ConceptEmbedder()
+    kit = await parts(chunk("h", "A myocardial infarction damages the heart."), llm=llm, embedder=embedder)
+    await asked(kit, "Is MI damage P0700?")
+    assert embedder.asked[-1] == "Is MI (myocardial infarction) damage P0700?"
+    assert [p.words for p, _ in spied(kit).asked if p.words] == ["is mi (myocardial infarction) damage P0700?"]
+    assert llm.prompts[0].inputs["question"] == "Is MI damage P0700?"
+
+
+async def test_each_leg_is_asked_for_ten() -> None:
+    """S4-10, S4-12, S4-13: words by BM25, meaning by cosine."""
+    kit = await parts()
+    await asked(kit)
+    assert sorted((bool(p.words), p.vector is not None, n) for p, n in spied(kit).asked) == [
+        (False, True, 10),
+        (True, False, 10),
+    ]
+
+
+async def test_the_fused_score_is_the_documents_sum_and_each_chunk_stands_once() -> None:
+    """S4-11, S4-14, S4-15, S4-51: by hand from the two legs; who found it is told."""
+    kit = await parts()
+    found = (await consult(query("gearbox brake", "classical"), kit, Run(), pipeline="classical")).hits
+    by_id = {hit.chunk.id: hit for hit in found}
+    best = max(hit.signals.get("words", 0.0) for hit in found)
+    assert len(by_id) == len(found)
+    for hit in found:
+        expected = 0.4 * hit.signals.get("words", 0.0) / best + 0.6 * hit.signals.get("meaning", 0.0)
+        assert hit.score == pytest.approx(expected, abs=1e-6)
+
+
+async def test_the_fused_list_goes_to_the_ranker_in_one_batch_by_excerpts_and_three_come_back() -> None:
+    """S4-16, S4-17, S4-19: what two legs of ten find, 3 of it or `max_results` (top_k: C01); the ranker is named."""
+    ranker, run = OverlapReranker(), Run()
+    many = [chunk(f"g{n}", f"The gearbox overheats, says page {n}. {'Noise. ' * 100}", ordinal=n) for n in range(30)]
+    kit = await parts(*many, reranker=ranker)
+    three = await consult(query(QUESTION, "classical"), kit, run, pipeline="classical")
+    five = await consult(query(QUESTION, "classical", top_k=5), kit, Run(), pipeline="classical")
+    assert (len(three.hits), len(five.hits)) == (3, 5)
+    assert run.techniques["ranker"] == "overlap"
+    assert 10 <= len(ranker.calls[0]) <= 20
+    assert all(len(text) <= 400 + len("The manual: ") for text in ranker.calls[0])
+
+
+async def test_the_boost_decides_where_there_is_no_ranker() -> None:
+    """S4-40: of two passages of the same meaning, the one that names what the question names comes first."""
+    twins = [chunk("x", "The brake is heavy."), chunk("y", "The brake is held by the ECU.", ordinal=1)]
+    kit = await parts(*twins, reranker=NoReranker("none"))
+    named = query("Does the ECU hold the brake?", "classical", how="vector")
+    hits = (await consult(named, kit, Run(), pipeline="classical")).hits
+    assert hits[0].signals["meaning"] == hits[1].signals["meaning"]
+    assert [hit.chunk.id for hit in hits] == ["y", "x"]
+
+
+async def test_other_wordings_are_asked_only_where_they_are_switched_on() -> None:
+    """S4-39: MULTI_QUERY_ENABLED=1; off by default."""
+    llm = ScriptedLLM(query_expansion='{"queries": ["When is the transmission too hot?"]}', answer=said((FACT, ["e1"])))
+    kit = await parts(llm=llm)
+    off, _ = choose(preset="classical", house=load({}).house)
+    on, _ = choose(preset="classical", house=load({"MULTI_QUERY_ENABLED": "1"}).house)
+    await consult(off.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    assert len(spied(kit).asked) == 2
+    await consult(on.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    assert [p.words for p, _ in spied(kit).asked if p.words][-1] == "when is the transmission too hot?"
+
+
+async def test_the_passages_beside_are_read_only_where_that_is_switched_on() -> None:
+    """S4-41: SKIP_CONTEXT_EXPANSION=0; 1 is the default."""
+    kit = await parts()
+    off, _ = choose(preset="classical", top_k=1, house=load({}).house)
+    on, _ = choose(preset="classical", top_k=1, house=load({"SKIP_CONTEXT_EXPANSION": "0"}).house)
+    alone = await ask(off.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    beside = await ask(on.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    assert [p.hit.chunk.id for p in alone.evidence] == ["a"]
+    assert [p.hit.chunk.id for p in beside.evidence] == ["a", "b"]
+
+
+# from the passages to the answer
+
+
+async def test_a_model_is_given_the_relevant_excerpts_without_tables_and_no_more() -> None:
+    """S4-21, S4-28, S4-45: at most 400 characters each; what is below MIN_CHUNK_RELEVANCE is kept from it."""
+    llm = ScriptedLLM(answer=said((FACT, ["e1"])))
+    long = chunk("long", f"{FACT}\n| gearbox | 999 |\n{'The gearbox is heavy. ' * 60}")
+    kit = await parts(long, chunk("other", "The gearbox is blue.", ordinal=1), llm=llm)
+    answer = await asked(kit)
+    given: Any = llm.prompts[0].inputs["evidence"]
+    assert [(g["id"], g["text"]) for g in given] == [("e1", FACT)]
+    assert [p.hit.chunk.id for p in answer.evidence] == ["long"]
+    llm.prompts.clear()
+    lenient, _ = choose(preset="classical", house=load({"MIN_CHUNK_RELEVANCE": "0.1"}).house)
+    await ask(lenient.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    given = llm.prompts[0].inputs["evidence"]
+    assert len(given) == 2
+    assert all(len(g["text"]) <= 400 for g in given)
+
+
+async def test_the_model_is_asked_with_the_documents_numbers() -> None:
+    """S4-24, S4-23: temperature 0, 200 tokens, top_p 0.9, two minutes."""
+    llm = ScriptedLLM(answer=said((FACT, ["e1"])))
+    await asked(await parts(llm=llm))
+    prompt: Prompt = llm.prompts[0]
+    assert (prompt.temperature, prompt.max_tokens, prompt.top_p, WRITING.within_s) == (0.0, 200, 0.9, 120.0)
+
+
+async def test_an_answer_of_enough_confidence_is_the_models_and_cited_in_line() -> None:
+    """S4-22, S4-25, S4-26, S4-32: answer, citations and chunks; [Document Name, Section X]."""
+    answer = await asked(await parts(llm=ScriptedLLM(answer=said((FACT, ["e1"])))), "gearbox temperature overheats")
+    preset = resolve("classical")
+    body = replies.answered(answer, preset.query(QUESTION, SCOPE), preset, Run())
+    assert (body["origin"], body["answer"]) == ("model", FACT)
+    assert body["confidence"]["value"] >= 0.7
+    assert set(body["confidence"]["inputs"]) == {"certainty", "verified", "relevance", "coverage"}
+    assert body["cited_answer"] == f"{FACT} [The manual, Section Gearbox]"
+    assert [c["chunk_id"] for c in body["citations"]] == [c["chunk_id"] for c in body["chunks"]][:1] == ["a"]
+
+
+async def test_below_the_threshold_the_documents_speak_and_it_is_said() -> None:
+    """S4-26, S4-42: a hedged answer has no certainty; key sentences stand in, and no model's word is left."""
+    run = Run()
+    hedged = "The gearbox probably overheats at a temperature of 140 degrees."
+    answer = await asked(await parts(llm=ScriptedLLM(answer=said((hedged, ["e1"])))), "gearbox temperature", run)
+    assert (answer.origin, answer.text) == ("extractive", FACT)
+    assert [w.code for w in run.warnings] == ["low_confidence"]
+
+
+async def test_where_two_documents_differ_both_are_shown() -> None:
+    """S4-42: key sentences of the documents, of each that is as relevant as the best."""
+    said_of = "threshold of votes by which the large house may pass a new constitutional proposal"
+    guide = chunk("old", f"The {said_of} quickly is 4.5 percent.", document="guide")
+    law = chunk("new", f"The {said_of} is half of the votes.", document="law")  # a little less relevant: 0.9
+    answer = await asked(await parts(guide, law), f"Which is the {said_of} quickly?")
+    assert {c.document_id for claim in answer.claims for c in claim.citations} == {"guide", "law"}
+    assert "4.5 percent" in answer.text
+    assert "half of the votes" in answer.text
+    assert all(answer.text[claim.start : claim.end] == claim.text for claim in answer.claims)
+
+
+async def test_a_citation_that_does_not_exist_is_found_out() -> None:
+    """S4-27."""
+    run = Run()
+    answer = await asked(await parts(llm=ScriptedLLM(answer=said((FACT, ["e9"])))), "gearbox temperature", run)
+    assert "citation_unverified" in [d.code for d in run.degraded]
+    assert {c.chunk_id for claim in answer.claims for c in claim.citations} == {"a"}
+
+
+async def test_the_answer_and_what_it_cites_are_looked_through_again() -> None:
+    """S4-29, C30: what a document tells of a person is not passed on; the place of the quote stays."""
+    run, line = Run(), "The gearbox expert is reached at jane.doe@example.com today."
+    kit = await parts(chunk("p", f"First.\n{line}\nLast.", summary="jane.doe@example.com", content_hash="1"))
+    answer = await asked(kit, "How is the gearbox expert reached?", run)
+    assert answer.text == "The gearbox expert is reached at [EMAIL] today."
+    assert answer.text == answer.text[answer.claims[0].start : answer.claims[0].end]
+    assert "jane" not in repr(answer)
+    place = answer.claims[0].citations[0].place
+    assert place
+    assert (place.line_start, place.line_end) == (2, 2)
+    assert "taken out of the answer: EMAIL at 33 to 53" in [w.message for w in run.warnings]
+
+
+# what is remembered
+
+
+async def test_the_same_question_is_answered_from_memory() -> None:
+    """S4-04, S4-05, S4-30, C24: case and blanks do not count; who answered is still told, and the log has both."""
+    llm, run = ScriptedLLM(answer=said((FACT, ["e1"]))), Run()
+    kit = await parts(llm=llm)
+    first = await asked(kit)
+    again = await asked(kit, f"  {QUESTION.upper()} ", run)
+    assert (again, len(llm.prompts)) == (first, 1)
+    assert set(run.timings) == {"redact", "cache", "audit"}
+    assert run.techniques["cache"] == "answered before, kept by embedded"
+    assert run.techniques["answer"] == "scripted-1"
+    assert [entry["metrics"]["cached"] for entry in await kit.audit.last(5)] == [True, False]
+
+
+async def test_every_repeated_question_is_a_hit() -> None:
+    """S4-06: a target of 70 % is met by any traffic that repeats itself as often, as the log tells."""
+    kit = await parts()
+    for spelling in (str, str.upper, str.lower, "  {} ".format):
+        for text in ("gearbox temperature", "brake caliper", "engine misfire"):
+            await asked(kit, spelling(text))
+    hits = [entry["metrics"]["cached"] for entry in await kit.audit.last(100)]
+    assert (sum(hits), len(hits)) == (9, 12)
+
+
+async def test_a_changed_document_or_another_scope_or_number_is_asked_anew() -> None:
+    """S4-05, C23: the key holds the scope, the numbers and the version of the documents."""
+    llm = ScriptedLLM(answer=said((FACT, ["e1"])))
+    kit = await parts(llm=llm)
+    await asked(kit)
+    await asked(kit, top_k=2)
+    await ask(resolve("classical").query(QUESTION, Scope("garage", "ann")), kit, Run(), pipeline="classical")
+    assert len(llm.prompts) == 3
+    await kit.index.store.delete("manual", SCOPE)
+    assert (await asked(kit)).status == "unknown"
+
+
+async def test_what_leaned_on_a_fallback_is_not_remembered() -> None:
+    """S4-30: nor is what another model said."""
+    kit = await parts(llm=ScriptedLLM(answer=Unavailable("down", code="llm_unavailable")))
+    await asked(kit)
+    better = ScriptedLLM(answer=said((FACT, ["e1"])))
+    assert (await asked(replace(kit, llm=better))).text == FACT
+    assert len(better.prompts) == 1
+
+
+async def test_every_answer_is_put_on_record() -> None:
+    """S4-31: with its status, confidence, timings and passages; a log that is down spoils no answer."""
+    kit = await parts()
+    answer = await asked(kit, "gearbox temperature", run := Run())
+    (entry,) = await kit.audit.last(5)
+    assert (entry["preset"], entry["status"], entry["workflow_id"]) == ("classical", "answered", "garage")
+    assert entry["confidence"] == answer.confidence.value
+    assert entry["metrics"]["chunks"] == ["a"]
+    assert {"embed", "words", "meaning", "rerank"} <= set(entry["timings"])
+    assert entry["metrics"]["run_id"] == run.id
+
+    class Full(QueriesLog):
+        async def record(self, entry: object) -> None:
+            raise Unavailable("the disk is full", code="audit_deferred")
+
+    late = Run()
+    assert (await asked(replace(kit, audit=Full(Database(None))), "gearbox temperature", late)).text == answer.text
+    assert [d.code for d in late.degraded] == ["audit_deferred"]
+
+
+# what can fail
+
+
+async def test_without_vectors_in_the_store_words_alone_answer() -> None:
+    """S4-46, S4-51: and count whole."""
+    run = Run()
+    answer = await asked(await parts(down="meaning"), "gearbox temperature", run)
+    assert [(d.step, d.fallback) for d in run.degraded] == [("meaning", "what the other leg finds")]
+    assert answer.status == "answered"
+    assert answer.evidence[0].hit.score == 1.0
+    assert {c["source"] for c in chunks_of(answer)} == {"bm25"}
+
+
+async def test_without_words_meaning_alone_answers_and_without_both_there_is_no_answer() -> None:
+    run = Run()
+    answer = await asked(await parts(down="words"), "gearbox temperature", run)
+    assert {c["source"] for c in chunks_of(answer)} == {"vector"}
+    kit = await parts(down="words")
+    with pytest.raises(Unavailable) as failure:
+        await asked(kit, "gearbox temperature", how="keyword")
+    assert failure.value.code == "retrieval_unavailable"
+
+
+async def test_a_model_that_is_down_leaves_snippets() -> None:
+    """S4-47."""
+    run = Run()
+    answer = await asked(await parts(llm=Down()), "gearbox temperature", run)  # type: ignore[arg-type]
+    assert (answer.origin, answer.text) == ("extractive", FACT)
+    assert [(d.step, d.fallback) for d in run.degraded] == [("answer", "the documents' own sentences")]
+
+
+async def test_a_model_that_is_late_leaves_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4-49: partial results, and why."""
+    module = sys.modules["rag_core.guard.classical"]  # the package's attribute of that name is the pipeline
+    monkeypatch.setattr(module, "WRITING", replace(WRITING, within_s=0.01))
+    run = Run()
+    answer = await asked(await parts(llm=Asleep()), "gearbox temperature", run)  # type: ignore[arg-type]
+    assert answer.text == FACT
+    assert [(d.step, d.code) for d in run.degraded] == [("answer", DeadlineExceeded.code)]
+
+
+async def test_a_question_that_cannot_be_embedded_is_an_error_with_no_confidence() -> None:
+    """S4-50, C25: unlike in other pipelines, where words would stand in."""
+    kit = await parts(embedder=Down())  # type: ignore[arg-type]
+    with pytest.raises(Unavailable) as failure:
+        await asked(kit)
+    assert failure.value.details == {"confidence": 0.0}
+    assert "could not be embedded" in failure.value.message
+    (entry,) = await kit.audit.last(5)
+    assert (entry["status"], entry["confidence"]) == (failure.value.code, 0.0)
+
+
+async def test_nothing_found_is_said_and_the_web_is_not_asked_unless_it_is_switched_on() -> None:
+    """S4-48."""
+    llm = ScriptedLLM()
+    answer = await asked(await parts(llm=llm), "Who invented the saxophone in 1840?")
+    assert (answer.text, answer.status, answer.confidence.value) == (NOTHING, "unknown", 0)
+    assert answer.text.startswith("No relevant results")
+    assert llm.prompts == []
+
+
+async def test_the_web_answers_by_quotes_at_half_the_confidence_and_is_not_remembered() -> None:
+    """S4-43, S4-48, S4-51, C26: marked as a fallback, with the factor among the inputs, asked without personal data."""
+    web, run = Listed(), Run()
+    kit = await parts(web=web)
+    answer = await asked(kit, "Who invented the saxophone in 1840? jane.doe@example.com", run)
+    assert answer.text == "Adolphe Sax invented the saxophone in 1840."
+    assert answer.confidence.inputs["web"] == WEB_WORTH
+    assert 0 < answer.confidence.value <= WEB_WORTH
+    assert [(c["source"], c["document_name"]) for c in chunks_of(answer)] == [("fallback", "Saxophones")]
+    assert [c.source for claim in answer.claims for c in claim.citations] == ["https://sax.example/1840"]
+    assert [d.fallback for d in run.degraded] == ["results of a web search"]
+    assert web.asked == ["Who invented the saxophone in 1840? [EMAIL]"]
+    await asked(kit, "Who invented the saxophone in 1840? jane.doe@example.com")
+    assert len(web.asked) == 2
+
+
+async def test_a_search_engine_that_is_down_leaves_the_message() -> None:
+    """S4-48."""
+    run = Run()
+    web: Any = Down()
+    answer = await asked(await parts(web=web), "Who invented the saxophone in 1840?", run)
+    assert answer.text == NOTHING
+    assert [d.step for d in run.degraded] == ["web_search"]
+
+
+async def test_a_chunk_names_its_file_and_what_found_it() -> None:
+    """S4-44, S4-51, S4-52: the name is the document's own, not its id."""
+    answer = await asked(await parts(), "gearbox temperature")
+    (found,) = chunks_of(answer)
+    assert (found["document_id"], found["document_name"], found["source"]) == ("manual", "manual.txt", "hybrid")
+
+
+async def test_a_keyword_search_asks_no_embedder() -> None:
+    embedder = ConceptEmbedder()
+    kit = await parts(embedder=embedder)
+    before = len(embedder.asked)
+    answer = await asked(kit, "gearbox temperature", how="keyword")
+    assert (answer.status, len(embedder.asked)) == ("answered", before)
+
+
+async def test_twenty_at_once_are_answered_alike() -> None:
+    kit = await parts()
+    answers = await asyncio.gather(*(asked(kit) for _ in range(20)))
+    assert len({answer.text for answer in answers}) == 1

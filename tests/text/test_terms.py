@@ -1,0 +1,40 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_core.text.terms import shared, terms
+
+SPOKEN = st.lists(st.sampled_from(["Misfires", "misfire", "these", "thesed", "P0700", "p0700", "İs", "gas-pump", "ß"]))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "codes Code CODE",
+        "misfire misfires misfiring Misfired",
+        "category categories",
+        "seal seals sealed sealing",
+        "bus",
+    ],
+)
+def test_the_forms_of_a_word_are_one_term(forms: str) -> None:
+    assert len(terms(forms)) == 1
+
+
+@pytest.mark.parametrize("words", ["P0700 P0701", "engine misfire", "gas gate", "set seal"])
+def test_different_words_are_different_terms(words: str) -> None:
+    """C28: codes are compared whole, but for their case."""
+    assert len(terms(words)) == 2
+
+
+@pytest.mark.parametrize("text", ["", "how many of the", "?!", "😀"])
+def test_small_words_and_signs_are_no_terms(text: str) -> None:
+    assert terms(text) <= {"many"}
+
+
+@given(SPOKEN, st.lists(SPOKEN))
+def test_the_terms_that_texts_share_with_a_question_are_counted_as_if_one_by_one(
+    asked: list[str], said: list[list[str]]
+) -> None:
+    wanted, texts = terms(" ".join(asked)), [" ".join(words) for words in said]
+    assert shared(wanted, texts) == [len(terms(text) & wanted) for text in texts]

@@ -1,4 +1,4 @@
-"""What the Functions host imports: settings and parts, read and built at the first request, and the routes."""
+"""The Azure Functions app that the host imports: its routes now, its settings and its kit at the first request."""
 
 from collections.abc import Callable
 from functools import cache
@@ -20,27 +20,33 @@ def build(
     *,
     public_query: bool = False,
 ) -> func.FunctionApp:
-    """An app over the parts that these settings choose, unless others are given. A public query wants no key."""
+    """Return an app over the kit that the settings choose, unless `get_kit` gives another.
+
+    With `public_query` the operation rag_query needs no function key.
+    """
     operations = opened(OPERATIONS, RAG_QUERY) if public_query else OPERATIONS
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
-    parts = get_kit or parts_for(get_settings)
-    http.mount(application, operations, get_settings, parts)
-    mcp.mount(application, operations, get_settings, parts)
+    get_kit = get_kit or parts_for(get_settings)
+    http.mount(application, operations, get_settings, get_kit)
+    mcp.mount(application, operations, get_settings, get_kit)
     pages.mount(application)
-    triggers.mount(application, get_settings, parts)
+    triggers.mount(application, get_settings, get_kit)
     return application
 
 
 def parts_for(get_settings: Callable[[], settings.Settings]) -> "Callable[[], Kit]":
-    """The parts that these settings choose; what makes them is loaded by the first request, not by the host."""
+    """Return a function that gives the kit chosen by the settings.
+
+    The composition is imported by its first call and not before: the host waits for the import of this module.
+    """
 
     @cache
-    def parts() -> "Callable[[], Kit]":
+    def load_parts() -> "Callable[[], Kit]":
         from rag_core.composition import assembly
 
         return assembly.Parts(get_settings)
 
-    return lambda: parts()()
+    return lambda: load_parts()()
 
 
 app = build(cache(settings.load), public_query=settings.public_query())

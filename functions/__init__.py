@@ -1,1 +1,1 @@
-"""HTTP: reads strictly, replies strictly, knows azure.functions and rag_core's public names."""
+"""The HTTP interface: strict reading of requests, strict JSON replies, and the mapping of errors to statuses."""

@@ -1,4 +1,4 @@
-"""Answers whose sentences are held against the documents, and the same for any text (S1-59)."""
+"""Handlers that answer a question with checked citations, and that check the sentences of any text (S1-59)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,24 +12,25 @@ if TYPE_CHECKING:
 
 
 async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
-    """An answer with its citations; that nobody knows is one too."""
+    """Answer a question with citations. A reply that the documents do not say it (status `unknown`) is a 200 too."""
     from functions import wire
 
     preset = chosen(_numbered(asked), call)
     scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
     query = preset.query(asked.query, scope, filters=wire.filters(asked))
     answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
-    told = await runs.keep_answer(query, answer, preset, "ask", call.kit, call.run)
-    return replies.answered(answer, query, preset, call.run, asked.style) | told
+    archived = await runs.keep_answer(query, answer, preset, "ask", call.kit, call.run)
+    return replies.answered(answer, query, preset, call.run, asked.style) | archived
 
 
 def _numbered(asked: "AskRequest") -> "AskRequest":
-    """With `max_results` under the names that it has here (C01)."""
-    most = asked.max_results
-    return asked.model_copy(update={"top_k": asked.top_k or most, "top_n": asked.top_n or most})
+    """Return the request with `max_results` as `top_k` and `top_n` where these are not given."""
+    limit = asked.max_results
+    return asked.model_copy(update={"top_k": asked.top_k or limit, "top_n": asked.top_n or limit})
 
 
 async def extract_citations(asked: "CitationsRequest", call: Call) -> dict[str, Any]:
+    """Check each sentence of a text against the documents."""
     scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
     claims = await service.cite(asked.text, scope, call.kit, call.run)
     return {

@@ -1,4 +1,4 @@
-"""Documents come in (S1-57), their summaries go out (S1-58), and they go and come back (S3-16)."""
+"""Handlers that index (S1-57), summarize (S1-58), delete and restore documents (S3-16)."""
 
 from base64 import b64decode
 from collections.abc import Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
+    """Index a document, or accept it as a job when it is long or the caller prefers an asynchronous reply."""
     indexer = Indexer(call.kit, call.run, jobs.terms(call.settings))
     upload, chunking, scope = _upload(asked), _chunking(asked.chunking), call.scope(asked.workflow_id)
     later, key = asked.later or _prefers_later(call), asked.idempotency_key or _key(call)
@@ -37,6 +38,7 @@ async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
 
 
 async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str, Any]:
+    """Return a document's stored summary, or write one when there is none or `refresh` is set."""
     scope = call.scope(asked.workflow_id)
     summary = await service.summarize(asked.document_id, scope, call.kit, call.run, refresh=asked.refresh)
     return {
@@ -54,6 +56,7 @@ async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str,
 
 
 async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
+    """Hide a document from every search; with `purge`, erase it for good."""
     scope = call.scope(asked.workflow_id)
     await lifecycle.delete(asked.document_id, scope, call.kit, call.run, purge=asked.purge)
     return {
@@ -67,6 +70,7 @@ async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
 
 
 async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any]:
+    """Make a deleted document searchable again."""
     await lifecycle.restore(asked.document_id, call.scope(asked.workflow_id), call.kit.index, call.run)
     return {
         "success": True,
@@ -78,20 +82,20 @@ async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any
 
 
 def _prefers_later(call: Call) -> bool:
-    """RFC 7240, section 4.1."""
-    wishes = call.headers.get("prefer", "").split(",")
-    return "respond-async" in [wish.partition(";")[0].strip().lower() for wish in wishes]
+    """Return whether the header Prefer has `respond-async` (RFC 7240, section 4.1)."""
+    preferences = call.headers.get("prefer", "").split(",")
+    return "respond-async" in [preference.partition(";")[0].strip().lower() for preference in preferences]
 
 
 def _key(call: Call) -> str | None:
-    given = call.headers.get("idempotency-key", "").strip('"')
-    if len(given) > 128 or not given.isprintable():
+    key = call.headers.get("idempotency-key", "").strip('"')
+    if len(key) > 128 or not key.isprintable():
         raise InvalidRequest("Idempotency-Key", "must have at most 128 printable characters")
-    return given or None
+    return key or None
 
 
 def _chunking(asked: "ChunkingOptions") -> Chunking:
-    """With a size but no overlap, the overlap keeps to its usual share, a quarter."""
+    """Return the chunking that a request asks for; a chunk size without an overlap gets an overlap of a quarter."""
     options = asked.model_dump(exclude_none=True)
     if asked.chunk_size:
         options.setdefault("overlap", min(Chunking().overlap, asked.chunk_size // 4))
@@ -114,11 +118,12 @@ def _upload(asked: "IndexRequest") -> Upload:
 def _decoded(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
-    except ValueError:  # also a character that is not ASCII
+    except ValueError:  # binascii.Error, and what is not ASCII
         raise InvalidRequest("content_base64", "must be base64 without line breaks") from None
 
 
 def _blocks(uploaded: Sequence["UploadedBlock"]) -> tuple[Block, ...]:
+    """Return the blocks of a request; one without `line_start` begins on the line after the block before it."""
     blocks: list[Block] = []
     for block in uploaded:
         line_start = block.line_start or (blocks[-1].line_end + 1 if blocks else 1)

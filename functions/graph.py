@@ -1,4 +1,4 @@
-"""Questions to the entity graph (S1-60)."""
+"""The handler of graph_query, which queries the entity graph (S1-60)."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 async def graph_query(asked: "GraphRequest", call: Call) -> dict[str, Any]:
-    found = graph.explore(
+    """Reply with the part of the entity graph that the request asks for."""
+    exploration = graph.explore(
         asked.operation,
         call.scope(asked.workflow_id),
         call.kit.index,
@@ -21,5 +22,5 @@ async def graph_query(asked: "GraphRequest", call: Call) -> dict[str, Any]:
         depth=asked.depth,
         limit=asked.limit,
     )
-    part = await call.run.step("graph", found)
-    return {"success": True, **asdict(part), "workflow_id": asked.workflow_id, **replies.diary(call.run)}
+    subgraph = await call.run.step("graph", exploration)
+    return {"success": True, **asdict(subgraph), "workflow_id": asked.workflow_id, **replies.diary(call.run)}

@@ -1,4 +1,4 @@
-"""Between Azure Functions and the domain: read strictly, reply strictly, map errors, mount the operations."""
+"""The codec between Azure Functions and the domain: mounts the operations, parses requests, maps errors to statuses."""
 
 import asyncio
 import base64
@@ -44,14 +44,14 @@ STATUS: Mapping[type[RagError], int] = {
     errors.StorageFull: 507,
 }
 RETRY_AFTER_S = 5
-# kept by no cache between, which knows nothing of keys and users; taken for nothing but JSON
+# no-store: a shared cache knows nothing of keys and users; nosniff: a browser must take it for nothing but JSON
 HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 MAX_BODY = 1024 * 1024
-MAX_DEPTH = 32  # the deepest request of ours has 4
+MAX_DEPTH = 32  # the deepest request that we accept has 4
 
 PRINCIPAL = "x-ms-client-principal"
 ROLE_CLAIMS = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
-USER_CLAIMS = (  # the object id first: it is the same in every application of a tenant
+USER_CLAIMS = (  # in order of preference; the object id is the same in every application of a tenant
     "http://schemas.microsoft.com/identity/claims/objectidentifier",
     "oid",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
@@ -64,7 +64,7 @@ def mount(
     get_settings: Callable[[], Settings],
     get_kit: Callable[[], "Kit"],
 ) -> None:
-    """Make each operation a function of the app. Settings and kit are asked for by requests, not before."""
+    """Add each operation to the app as a function. Settings and kit are first built by a request, not before."""
     for operation in operations:
         level = func.AuthLevel.ANONYMOUS if operation.anonymous else func.AuthLevel.FUNCTION
         routed = app.route(operation.route, methods=operation.methods, auth_level=level)
@@ -74,44 +74,47 @@ def mount(
 def handler(
     operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]
 ) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
-    """An operation as the worker calls it: every refusal and every fault of ours is a reply."""
+    """Return the function that the worker calls for an operation; it turns every exception into an error reply."""
 
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
         run_id = uuid.uuid4().hex
         try:
             settings = get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
-            vouched = req.headers if settings.trust_principal else {}
-            who = principal(vouched, settings.workflow_claim)
-            _admit(who, operation)
+            trusted_headers = req.headers if settings.trust_principal else {}
+            caller = principal(trusted_headers, settings.workflow_claim)
+            _admit(caller, operation)
             request = await asyncio.to_thread(read, req, operation, settings)
-            call = Call(settings, get_kit(), run, who, req.headers)
+            call = Call(settings, get_kit(), run, caller, req.headers)
             reply = await resolve_name(operation.handler)(request, call)
             return written(_status(reply, operation), reply)
         except RagError as error:
             return refused(error, run_id)
         except Exception:
             logger.exception("%s failed in run %s", operation.name, run_id)
-            return refused(RagError("failed by a fault of ours, logged under this run_id", code="internal"), run_id)
+            return refused(RagError("the server failed; its log has this run_id", code="internal"), run_id)
 
     return handle
 
 
 def _status(reply: Mapping[str, Any], operation: Operation) -> int:
+    """Return 202 for a job that was accepted, 207 for a reply with failed parts, else 200."""
     if operation.accepted and "status_url" in reply:
         return 202
     return 207 if reply.get("failed") else 200
 
 
 def _admit(who: Principal, operation: Operation) -> None:
+    """Raise Forbidden when the operation needs a role that the caller does not have."""
     if operation.role and operation.role not in who.roles:
-        raise Forbidden(f"this wants the role {operation.role} in the credential of the platform's authentication")
+        raise Forbidden(f"the role {operation.role} is required in the credential of the platform's authentication")
 
 
 def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
-    """The request of an operation: its address, and the query string of a GET, else the JSON body.
+    """Return the parsed request of an operation, None when it has no request model.
 
-    A DELETE, whose body some clients cannot send, may have either.
+    The fields come from the route, and from the query string of a GET or the JSON body of another method. A DELETE
+    without a body is read from its query string, because some clients cannot send a body with it.
     """
     if operation.request is None:
         return None
@@ -125,30 +128,31 @@ def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any
 
 
 def _body(req: func.HttpRequest, operation: Operation, settings: Settings) -> dict[str, Any]:
+    """Return the JSON object of the body, {} where an operation may be called without one."""
     if operation.bodiless and not req.get_body():
         return {}
     if not says_json(req):
         raise UnsupportedDocument("the body must be application/json", code="unsupported_media_type")
-    upload = settings.max_upload_bytes * 4 // 3 if operation.uploads else 0  # base64 makes three bytes four
-    return parsed(req.get_body(), limit=MAX_BODY + upload)
+    upload_bytes = settings.max_upload_bytes * 4 // 3 if operation.uploads else 0  # base64 makes three bytes four
+    return parsed(req.get_body(), limit=MAX_BODY + upload_bytes)
 
 
 def _addressed(given: dict[str, Any], req: func.HttpRequest) -> dict[str, Any]:
-    """With the fields that are in the address: there alone, so that the two cannot differ."""
-    twice = next((name for name in given if name in req.route_params), None)
-    if twice:
-        raise InvalidRequest(twice, "is in the address: leave it out elsewhere")
+    """Return the fields with those of the route. Raises InvalidRequest for one that is given in both places."""
+    duplicate = next((name for name in given if name in req.route_params), None)
+    if duplicate:
+        raise InvalidRequest(duplicate, "is in the address: leave it out elsewhere")
     return given | _printable(dict(req.route_params))
 
 
 def says_json(req: func.HttpRequest) -> bool:
-    """Whether the body is said to be JSON: a page of another site cannot say so without asking the browser first."""
-    kind: str = req.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == "application/json"
+    """Return whether the content type is JSON, which a page of another site cannot send without a CORS preflight."""
+    content_type: str = req.headers.get("content-type", "")
+    return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
 def is_here(address: str) -> bool:
-    """Whether the address is this machine's."""
+    """Return whether the URL names this machine."""
     try:
         return urlsplit(address).hostname in LOOPBACK
     except ValueError:
@@ -156,7 +160,7 @@ def is_here(address: str) -> bool:
 
 
 def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
-    """The JSON object in `body`. Raises TooLarge and InvalidRequest: as `read_json`, or it is not an object."""
+    """Return the JSON object in `body`. Raises as the strict parser does, and InvalidRequest for another JSON value."""
     data = read_json(body, limit=limit)
     if not isinstance(data, dict):
         raise InvalidRequest("body", "must be a JSON object", code="invalid_json")
@@ -164,12 +168,12 @@ def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
 
 
 def read_json(body: bytes, *, limit: int = MAX_BODY) -> Any:
-    """The JSON in `body`, read strictly: nothing is guessed, nothing is dropped.
+    """Parse `body` as JSON strictly, guessing and dropping nothing.
 
     Raises:
-        TooLarge: over `limit` bytes.
-        InvalidRequest: nested deeper than 32, not UTF-8, not JSON, NaN or Infinity, a name twice, NUL or half
-            a surrogate pair in a text. Depth is checked before the parser, which recurses.
+        TooLarge: the body is over the limit of bytes.
+        InvalidRequest: the body is nested deeper than 32 (checked first, because the parser recurses), not UTF-8 or
+            not JSON; it has NaN, Infinity or a duplicate name; or a text has NUL or half a surrogate pair.
     """
     if len(body) > limit:
         raise TooLarge(f"the body is over {limit} bytes", field="body", details={"limit_bytes": limit})
@@ -180,7 +184,7 @@ def read_json(body: bytes, *, limit: int = MAX_BODY) -> Any:
         data = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
     except UnicodeDecodeError:
         raise InvalidRequest("body", "must be UTF-8", code="invalid_json") from None
-    except ValueError:  # also an integer of more digits than Python reads
+    except ValueError:  # also for an integer of more digits than Python parses
         raise InvalidRequest("body", "must be JSON", code="invalid_json") from None
     return _printable(data)
 
@@ -191,7 +195,10 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def _check_depth(body: bytes) -> None:
-    """Takes the innermost brackets away, level by level: what is then left is too deep or was never closed."""
+    """Raise InvalidRequest when the brackets are nested too deep or not closed.
+
+    The innermost pairs are removed once per allowed level; any bracket left is too deep or has no partner.
+    """
     brackets = STRING.sub(b"", body).translate(ONE_KIND, NO_BRACKETS)
     for _ in range(MAX_DEPTH):
         brackets = brackets.replace(b"[]", b"")
@@ -201,17 +208,19 @@ def _check_depth(body: bytes) -> None:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of these pairs. Raises InvalidRequest for a duplicate name."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise InvalidRequest(name[:100], "must stand once", code="invalid_json")
+        raise InvalidRequest(name[:100], "must be given only once", code="invalid_json")
     return fields
 
 
 def _number(text: str) -> float:
+    """Return the float. Raises InvalidRequest when it is not finite."""
     number = float(text)
     if not math.isfinite(number):  # NaN, Infinity, 1e999
-        raise InvalidRequest("body", "must not hold NaN, Infinity or numbers beyond them", code="invalid_json")
+        raise InvalidRequest("body", "must not have NaN, Infinity or a number beyond a float", code="invalid_json")
     return number
 
 
@@ -219,24 +228,25 @@ UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def _printable(data: T) -> T:
-    """`data`, none of whose texts holds what UTF-8 or a database cannot keep."""
-    todo: list[tuple[str, Any]] = [("", data)]
-    while todo:
-        path, value = todo.pop()
+    """Return `data` unchanged. Raises InvalidRequest for a text that UTF-8 or a database cannot store."""
+    pending: list[tuple[str, Any]] = [("", data)]
+    while pending:
+        path, value = pending.pop()
         if isinstance(value, str) and UNPRINTABLE.search(value):
-            raise InvalidRequest(path or "body", "must not hold NUL or half a surrogate pair", code="invalid_text")
+            raise InvalidRequest(path or "body", "must not have NUL or half a surrogate pair", code="invalid_text")
         if isinstance(value, dict):
-            todo += [(path or "body", name) for name in value]
-            todo += [(f"{path}.{name[:100]}".lstrip("."), item) for name, item in value.items()]
+            pending += [(path or "body", name) for name in value]
+            pending += [(f"{path}.{name[:100]}".lstrip("."), item) for name, item in value.items()]
         if isinstance(value, list):
-            todo += [(f"{path}.{place}", item) for place, item in enumerate(value)]
+            pending += [(f"{path}.{place}", item) for place, item in enumerate(value)]
     return data
 
 
 def principal(headers: Mapping[str, str], workflow_claim: str | None = None) -> Principal:
-    """Who asks, as the platform's authentication vouches for it; nobody when it names none.
+    """Return the caller named by the platform's authentication, an anonymous one when the header is missing.
 
-    With a `workflow_claim` its values are the only workflows that may be named: none for who has no such claim.
+    With a `workflow_claim`, the values of that claim are the only workflows the caller may name; without such a claim
+    in the credential, there are none. Raises InvalidRequest for a header that names no user.
     """
     header = headers.get(PRINCIPAL)
     claims = _claims(header) if header else []
@@ -249,6 +259,7 @@ def principal(headers: Mapping[str, str], workflow_claim: str | None = None) -> 
 
 
 def _claims(header: str) -> list[tuple[str, str]]:
+    """Return the claims of the header as pairs of type and value. Raises InvalidRequest when it cannot be decoded."""
     try:
         return [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
     except (binascii.Error, ValueError, KeyError, TypeError):
@@ -266,16 +277,16 @@ def _invalid_principal() -> InvalidRequest:
 def written(
     status: int, body: Mapping[str, Any] | list[Any], headers: Mapping[str, str] | None = None
 ) -> func.HttpResponse:
-    """A strict JSON reply. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
+    """Return a JSON response. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
     data = json.dumps(body, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
-    said = {**HEADERS, **(headers or {})}
-    return func.HttpResponse(data, status_code=status, mimetype="application/json", headers=said)
+    all_headers = {**HEADERS, **(headers or {})}
+    return func.HttpResponse(data, status_code=status, mimetype="application/json", headers=all_headers)
 
 
 def refused(error: RagError, run_id: str) -> func.HttpResponse:
-    """The error contract: the same shape for every refusal."""
+    """Return the response for an error: one JSON shape for all of them, with the status of its class."""
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
-    told = {
+    error_fields = {
         "code": error.code,
         "message": error.message,
         "field": error.field,
@@ -283,4 +294,4 @@ def refused(error: RagError, run_id: str) -> func.HttpResponse:
         "details": error.details,
     }
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 and error.retryable else {}
-    return written(status, {"success": False, "error": told, "run_id": run_id}, headers)
+    return written(status, {"success": False, "error": error_fields, "run_id": run_id}, headers)

@@ -1,4 +1,4 @@
-"""Long work, as its owner sees it and as it is done: what becomes of a document that was answered with 202."""
+"""Indexing jobs: the handler that shows one to its owner, the 202 reply, and the run that works through them."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 async def index_job(asked: "JobRequest", call: Call) -> dict[str, Any]:
-    """A job, to who asked for it; for anybody else there is none."""
+    """Reply with a job to the caller who started it. Raises NotFound for everybody else."""
     job = await call.kit.jobs.get(asked.job_id, call.who.user_id)
-    allowed = call.who.workflows
-    if job is None or (allowed is not None and job.scope.workflow_id not in allowed):
+    workflows = call.who.workflows
+    if job is None or (workflows is not None and job.scope.workflow_id not in workflows):
         raise NotFound("there is no such job", code="job_not_found", field="job_id")
     return {"success": True, **_told(job), **replies.diary(call.run), **job.told}
 
 
 def accepted(job: Job, call: Call) -> dict[str, Any]:
-    """The reply to a document that is taken on; `status_url` is what makes it a 202."""
+    """Return the reply for a document that is indexed as a job; its `status_url` makes the status 202."""
     return {
         "success": True,
         "job_id": job.id,
@@ -41,11 +41,13 @@ def accepted(job: Job, call: Call) -> dict[str, Any]:
 
 
 def terms(settings: Settings) -> Terms:
+    """Return the limits for indexing that the settings give."""
     limits = Limits(settings.max_upload_bytes, settings.parse_timeout_s)
     return Terms(limits, settings.inline_max_bytes, settings.inline_max_chunks, settings.require_vectors)
 
 
 async def drain(settings: Settings, kit: Kit, *, within_s: float) -> None:
+    """Work through the pending jobs for at most `within_s` seconds."""
     await long_work.drain(kit, terms(settings), within_s=within_s)
 
 

@@ -1,4 +1,4 @@
-"""What operators and clients' tools ask: is it well, and what can it do."""
+"""The handler of health, and the OpenAPI description of the operations."""
 
 from functools import cache
 from typing import Any
@@ -7,15 +7,15 @@ from functions.routes import OPERATIONS, VERSION, Call, Operation
 from rag_core import replies
 
 STATUSES = {
-    400: "The request is wrong; `field` says where.",
-    403: "Not with this credential.",
-    404: "Not there, or not the caller's.",
-    409: "An earlier step is missing, or the index holds another model's vectors.",
-    413: "Over a stated limit.",
-    415: "Not JSON, or a kind of document that is not read.",
+    400: "The request is invalid; `field` names the wrong field.",
+    403: "The credential lacks the required role.",
+    404: "It does not exist, or the caller may not see it.",
+    409: "An earlier step is missing, or the index holds vectors of another embedding model.",
+    413: "A size is over its limit.",
+    415: "The body is not JSON, or the document is of an unsupported type.",
     422: "The document cannot be read.",
-    503: "A part is missing or does not answer.",
-    504: "No time was left.",
+    503: "A component is not configured or does not answer.",
+    504: "The time limit of the request is over.",
     507: "The disk is full.",
 }
 REFUSAL = "Refusal"
@@ -23,7 +23,10 @@ IN_QUERY = frozenset(["GET", "DELETE"])
 
 
 async def health(_: None, call: Call) -> dict[str, Any]:
-    """Which parts are in use. Asks the store, so that a damaged one shows; gives no counts, as anyone may ask."""
+    """Reply with the components in use.
+
+    The store is queried, so that a damaged one is noticed. There are no counts in the reply: anyone may call this.
+    """
     store = await call.run.step("store", call.kit.index.store.describe())
     parts = {
         "store": store.kind,
@@ -37,12 +40,13 @@ async def health(_: None, call: Call) -> dict[str, Any]:
 
 
 async def openapi(_: None, call: Call) -> dict[str, Any]:
+    """Reply with the OpenAPI description."""
     return description()
 
 
 @cache
 def description() -> dict[str, Any]:
-    """The operations as OpenAPI 3.1."""
+    """Return the operations as an OpenAPI 3.1 document."""
     from functions import wire
 
     requests = [operation.request for operation in OPERATIONS if operation.request]
@@ -63,39 +67,39 @@ def description() -> dict[str, Any]:
 def _paths(schemas: dict[str, Any]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for operation in OPERATIONS:
-        told = {method.lower(): _operation(operation, method, schemas) for method in operation.methods}
-        paths.setdefault(f"/{operation.route}", {}).update(told)
+        described = {method.lower(): _operation(operation, method, schemas) for method in operation.methods}
+        paths.setdefault(f"/{operation.route}", {}).update(described)
     return paths
 
 
 def _operation(operation: Operation, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
-    first = method == operation.methods[-1]
+    is_main_method = method == operation.methods[-1]  # the others get the method as a suffix of their id
     refusals = {str(status): _content(STATUSES[status], REFUSAL) for status in operation.refusals}
     return {
-        "operationId": operation.name if first else f"{operation.name}_{method.lower()}",
+        "operationId": operation.name if is_main_method else f"{operation.name}_{method.lower()}",
         "summary": operation.summary,
         "security": [] if operation.anonymous else [{"key": []}],
         **(_asked(operation, method, schemas) if operation.request else {}),
-        "responses": {"200": _content("Done.", operation.reply), **_unfinished(operation), **refusals},
+        "responses": {"200": _content("Success.", operation.reply), **_unfinished(operation), **refusals},
     }
 
 
 def _unfinished(operation: Operation) -> dict[str, Any]:
-    """The good answers of which something is still to come."""
-    told = {
-        "202": ("Taken on; `status_url` says how far it is.", operation.accepted),
-        "207": ("Done in part: `failed` names what is not.", operation.reply if operation.partial else None),
+    """Return the responses 202 and 207, for work that goes on or was done in part."""
+    responses = {
+        "202": ("The work goes on; `status_url` has its progress.", operation.accepted),
+        "207": ("Partial success; `failed` names what is missing.", operation.reply if operation.partial else None),
     }
-    return {status: _content(words, model) for status, (words, model) in told.items() if model}
+    return {status: _content(text, model) for status, (text, model) in responses.items() if model}
 
 
 def _asked(operation: Operation, method: str, schemas: dict[str, Any]) -> dict[str, Any]:
-    """What stands in the address and the query string, and the body of a method that has one."""
+    """Return the parameters of a method, and its request body when it has one."""
     parameters = _parameters(operation, schemas)
     if method in IN_QUERY:
         return {"parameters": parameters}
-    addressed = [parameter for parameter in parameters if parameter["in"] == "path"]
-    return {**({"parameters": addressed} if addressed else {}), "requestBody": _body(operation)}
+    in_route = [parameter for parameter in parameters if parameter["in"] == "path"]
+    return {**({"parameters": in_route} if in_route else {}), "requestBody": _body(operation)}
 
 
 def _parameters(operation: Operation, schemas: dict[str, Any]) -> list[dict[str, Any]]:
@@ -119,11 +123,11 @@ def _body(operation: Operation) -> dict[str, Any]:
 
 
 def _bodily(model: dict[str, Any], operation: Operation) -> dict[str, Any]:
-    """A request's schema without the fields that stand in the address."""
-    named = {name: schema for name, schema in model["properties"].items() if f"{{{name}}}" not in operation.route}
-    required = [name for name in model.get("required", ()) if name in named]
-    bare = {name: value for name, value in model.items() if name != "required"}
-    return {**bare, "properties": named, **({"required": required} if required else {})}
+    """Return the schema of a request without the fields that are in its route."""
+    properties = {name: schema for name, schema in model["properties"].items() if f"{{{name}}}" not in operation.route}
+    required = [name for name in model.get("required", ()) if name in properties]
+    others = {name: value for name, value in model.items() if name != "required"}
+    return {**others, "properties": properties, **({"required": required} if required else {})}
 
 
 def _content(description: str, model: str) -> dict[str, Any]:

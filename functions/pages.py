@@ -1,6 +1,7 @@
-"""The pages: one HTML at each of their addresses, and the files of web/ that it is made of.
+"""The web pages: one HTML file served at the address of every page, and the static files of web/.
 
-They are as public as their source: what they show comes by the JSON routes, with the key that the reader gives.
+They need no function key: they are public source, and their data come from the JSON routes with the key that the
+reader enters.
 """
 
 import hashlib
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import azure.functions as func
 
-WEB = Path(__file__).parents[1] / "web"  # in a checkout, in a deployed app and beside the installed package
-PAGES: Mapping[str, str] = {  # the function's name -> its route
+WEB = Path(__file__).parents[1] / "web"  # alike in a checkout, a deployed app and an installed package
+PAGES: Mapping[str, str] = {  # by the name of the function
     "page_queries": "rag",
     "page_new": "rag/new",
     "page_query": "rag/{id:int}",
@@ -26,7 +27,7 @@ PAGES: Mapping[str, str] = {  # the function's name -> its route
     "page_api": "rag/api",
 }
 FILES = {"page_file": "rag/static/{*path}"}
-TYPES: Mapping[str, str] = {  # nothing else of web/ is served
+TYPES: Mapping[str, str] = {  # by suffix; no other file of web/ is served
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -36,7 +37,7 @@ TYPES: Mapping[str, str] = {  # nothing else of web/ is served
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'"  # a text can never become markup, whatever we write
+    "require-trusted-types-for 'script'; trusted-types 'none'"  # text can never become markup, whatever our scripts do
 )
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": CONTENT_POLICY,
@@ -50,7 +51,7 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file as it is served; `tag` is its ETag, quotes included."""
+    """A file as it is served, with its ETag (quotes included)."""
 
     data: bytes
     media_type: str
@@ -58,7 +59,7 @@ class File:
 
 
 def mount(app: func.FunctionApp) -> None:
-    """Make each page, and the files, functions of the app that want no key."""
+    """Add the pages and the static files to the app as functions without a key."""
     for handler, routes in ((page, PAGES), (file, FILES)):
         for name, route in routes.items():
             routed = app.route(route, methods=("GET",), auth_level=func.AuthLevel.ANONYMOUS)
@@ -66,36 +67,39 @@ def mount(app: func.FunctionApp) -> None:
 
 
 async def page(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
-    """The one HTML of all pages."""
+    """Serve the HTML file that all pages share."""
     return _served("index.html", req)
 
 
 async def file(req: func.HttpRequest) -> func.HttpResponse:
-    """The file that the route names, where one is named."""
+    """Serve the file that the route names."""
     return _served(req.route_params.get("path", ""), req)
 
 
 def _served(path: str, req: func.HttpRequest) -> func.HttpResponse:
-    """304 to who has it, 404 for what is not ours."""
-    found = files().get(path)
-    if found is None:
+    """Return the file, 304 when the ETag shows that the client has it, or 404 for a path that is not served."""
+    static_file = files().get(path)
+    if static_file is None:
         return func.HttpResponse(status_code=404, headers=dict(HEADERS))
     headers = {
         **HEADERS,
-        "Content-Type": found.media_type,  # of a 304 too, whose headers a cache takes over
-        "ETag": found.tag,
-        "Cache-Control": "no-cache",  # asked again each time: releases never mix
+        "Content-Type": static_file.media_type,  # in a 304 too: a cache takes over its headers
+        "ETag": static_file.tag,
+        "Cache-Control": "no-cache",  # revalidated each time, so that files of two releases never mix
     }
-    if found.tag in req.headers.get("if-none-match", ""):
+    if static_file.tag in req.headers.get("if-none-match", ""):
         return func.HttpResponse(status_code=304, headers=headers)
-    return func.HttpResponse(found.data, headers=headers)
+    return func.HttpResponse(static_file.data, headers=headers)
 
 
 @cache
 def files() -> Mapping[str, File]:
-    """What is served, by its path below web/, read once: what is asked for is looked up here, and no path is opened."""
-    found = (path for path in sorted(WEB.rglob("*")) if path.suffix in TYPES and path.is_file())
-    return {path.relative_to(WEB).as_posix(): _file(path) for path in found}
+    """Return the files served, by their path below web/, read once.
+
+    A requested path is only looked up here and never opened, so that it cannot lead out of web/.
+    """
+    paths = (path for path in sorted(WEB.rglob("*")) if path.suffix in TYPES and path.is_file())
+    return {path.relative_to(WEB).as_posix(): _file(path) for path in paths}
 
 
 def _file(path: Path) -> File:

@@ -1,4 +1,4 @@
-"""The corpus of proposals: ingested by administrators (S2-51), asked in its document's wire format (S2-33, S2-34)."""
+"""Handlers of the corpus of proposals: questions in its own wire format (S2-33, S2-34), ingestion by admins (S2-51)."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -18,42 +18,43 @@ if TYPE_CHECKING:
 
 
 async def query(asked: "ProposalQuery", call: Call) -> dict[str, Any]:
+    """Answer a question from the proposals, citing each proposal and stage once."""
     call.run.end_within(call.settings.proposals_timeout_s)
     top_k = asked.top_k or call.settings.proposals_top_k
     scope = call.scope(call.settings.collection)
     allowed = asked.filters.model_dump()
-    answer, cited = await answering.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
-    question, preset = answering.meant(asked.query, scope, top_k=top_k, allowed=allowed)
-    told = await runs.keep_answer(question, answer, preset, "rag_query", call.kit, call.run)
+    answer, citations = await answering.ask(asked.query, scope, call.kit, call.run, top_k=top_k, allowed=allowed)
+    scoped_query, preset = answering.meant(asked.query, scope, top_k=top_k, allowed=allowed)
+    archived = await runs.keep_answer(scoped_query, answer, preset, "rag_query", call.kit, call.run)
     return {
         "success": True,
         "answer": answer.text,
         "status": answer.status,
         "origin": answer.origin,
-        "citations": [_citation(citation, number) for number, citation in enumerate(cited, start=1)],
+        "citations": [_citation(citation, number) for number, citation in enumerate(citations, start=1)],
         "confidence": asdict(answer.confidence),
         "topK": min(top_k, answering.MOST),
-        **told,
+        **archived,
         **replies.diary(call.run),
     }
 
 
 async def ingest(asked: "IngestRequest", call: Call) -> dict[str, Any]:
-    """The source is the operator's to name: a caller could read any file by one of their own."""
+    """Index the configured source. The operator names it, because a caller who could would read any file."""
     source = call.settings.proposals_source
     if source is None:
         raise Misconfigured("RAG_PROPOSALS_SOURCE is not set: it names what is ingested", field="RAG_PROPOSALS_SOURCE")
     records = await call.run.step("read", asyncio.to_thread(lambda: list(sources.records(source))))
-    scope = replace(call.scope(call.settings.collection), user_id=None, groups=())  # everyone's, not its ingester's
-    work = ingested(records, scope, call.kit, call.run, bodies=asked.include_bodies, clear=asked.clear)
-    return {"success": True, **asdict(await work), **replies.diary(call.run)}
+    scope = replace(call.scope(call.settings.collection), user_id=None, groups=())  # everyone may see them
+    ingestion = ingested(records, scope, call.kit, call.run, bodies=asked.include_bodies, clear=asked.clear)
+    return {"success": True, **asdict(await ingestion), **replies.diary(call.run)}
 
 
 def _citation(citation: Citation, number: int) -> dict[str, Any]:
-    told = citation.metadata
+    metadata = citation.metadata
     return {
         "label": citation_styles.label(citation, "badges", number),
-        **{name: told.get(name) for name in ("proposal_id", "stage", "status", "url", "source_id")},
+        **{name: metadata.get(name) for name in ("proposal_id", "stage", "status", "url", "source_id")},
         "title": citation.title,
         "snippet": citation.quote,
         "score": citation.score,

@@ -1,4 +1,4 @@
-"""The whole HTTP surface as one list: routes, OpenAPI and the tests are read off it."""
+"""The table of HTTP operations, from which routes, OpenAPI, MCP tools and tests are derived."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who asks, by the platform's credential and never by the request. `workflows` None is any."""
+    """The caller as named by the platform's credential, never by the request; `workflows` None allows all of them."""
 
     user_id: str | None = None
     groups: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a handler is given besides the request: the parts, the diary, and who asks."""
+    """The context of one request: settings, kit, run record, caller and HTTP headers."""
 
     settings: Settings
     kit: "Kit"
@@ -34,8 +34,8 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> "Scope":
-        """Whose documents the request is about. Raises NotFound for a workflow that is not the caller's to name."""
-        from rag_core.core.model import Scope  # which no host waits for that only asks what functions there are
+        """Return the scope of the request. Raises NotFound for a workflow that the caller must not name."""
+        from rag_core.core.model import Scope  # imported late: the host waits for this module to learn the routes
 
         if self.who.workflows is not None and workflow_id not in self.who.workflows:
             raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")
@@ -44,14 +44,24 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One function: an async `handler(request, call)`, named "module:function", that gives the body of its reply.
+    """One HTTP operation: its route, its models, and its handler as "module:function".
 
-    `request` and `reply` name models of `functions.wire`; an operation without a request model reads nothing.
-    `refusals` are the statuses it can answer besides 200. `uploads` carry a document and may be as large as
-    one; `anonymous` needs no function key, and a `role` is wanted of the caller's credential besides it. A `partial`
-    operation answers 207 when its reply names what `failed`, one with a model of an `accepted` reply 202 for work that
-    goes on. A `bodiless` one may be called without a body. `{name}` in a route is a field of the request.
-    With hints for models' clients (MCP's annotations) it is a `tool` that they may call.
+    The handler is an async function of request and call that returns the JSON body of the reply. It is named and not
+    imported, so that the host learns the routes without waiting for the domain.
+
+    Attributes:
+        route: relative to the host; `{name}` in it is a field of the request.
+        request: the name of a model of `functions.wire`; None for an operation that reads nothing.
+        reply: the name of the model of its 200.
+        refusals: the error statuses that it can answer with.
+        uploads: the body carries a document and may be as large as one.
+        partial: it answers 207 when `failed` of its reply is not empty.
+        accepted: the name of the model of its 202, for work that goes on after the reply.
+        anonymous: it needs no function key.
+        role: the role that the caller's credential must have besides the key.
+        tool: MCP's annotations; with them the operation is offered as a tool.
+        bodiless: a POST, PATCH or PUT may come without a body.
+        example: a request that its model accepts.
     """
 
     name: str
@@ -74,7 +84,7 @@ class Operation:
 
 VERSION = "0.1"  # of the HTTP surface
 RAG_QUERY = "rag_query"
-READING = (400, 404, 503, 504)  # what the routes of the workbench may refuse with
+READING = (400, 404, 503, 504)  # the error statuses of workbench operations, by what they do
 STEPPING = (400, 404, 409, 503, 504)
 CHANGING = (400, 404, 409, 413, 415, 503, 504, 507)
 ADMINISTERING = (400, 403, 404, 413, 415, 503, 504, 507)
@@ -98,7 +108,7 @@ OPERATIONS = (
         route="api/rag/ask",
         methods=("POST",),
         handler="functions.answers:ask",
-        summary="Answer a question from the documents, each sentence with its checked citations.",
+        summary="Answer a question from the documents; each sentence has citations checked against their sources.",
         request="AskRequest",
         reply="AskReply",
         refusals=(400, 404, 409, 413, 415, 503, 504),
@@ -109,7 +119,7 @@ OPERATIONS = (
         route="api/rag/query",
         methods=("POST",),
         handler="functions.proposals:query",
-        summary="Answer a question from the proposals, with each proposal and stage cited once.",
+        summary="Answer a question from the proposals; each proposal and stage is cited once.",
         request="ProposalQuery",
         reply="ProposalReply",
         refusals=(400, 404, 409, 413, 415, 503, 504),
@@ -120,7 +130,7 @@ OPERATIONS = (
         route="api/rag/ingest",
         methods=("POST",),
         handler="functions.proposals:ingest",
-        summary="Index the proposals of the configured source; for administrators.",
+        summary="Index the proposals of the configured source (administrators only).",
         request="IngestRequest",
         reply="IngestReply",
         refusals=(400, 403, 404, 409, 413, 415, 503, 504, 507),
@@ -133,7 +143,7 @@ OPERATIONS = (
         route="api/index_document",
         methods=("POST",),
         handler="functions.documents:index_document",
-        summary="Make a document searchable, in place of its earlier version.",
+        summary="Index a document, replacing its earlier version.",
         request="IndexRequest",
         reply="IndexReply",
         refusals=(400, 404, 409, 413, 415, 422, 503, 504, 507),
@@ -152,7 +162,7 @@ OPERATIONS = (
         route="api/index_jobs/{job_id}",
         methods=("GET",),
         handler="functions.jobs:index_job",
-        summary="Say how far a document is that was taken on with 202; to who sent it.",
+        summary="Get the progress of an indexing job, for the caller who started it.",
         request="JobRequest",
         reply="JobReply",
         refusals=(400, 404, 503, 504),
@@ -163,7 +173,7 @@ OPERATIONS = (
         route="api/get_document_summary",
         methods=("GET", "POST"),
         handler="functions.documents:get_document_summary",
-        summary="Get a document's summary, made when there is none.",
+        summary="Get a document's summary; it is written and stored when there is none.",
         request="SummaryRequest",
         reply="SummaryReply",
         refusals=(400, 404, 413, 415, 503, 504),
@@ -175,7 +185,7 @@ OPERATIONS = (
         route="api/delete_document",
         methods=("POST",),
         handler="functions.documents:delete_document",
-        summary="Take a document out of everything at once; until it is purged it can be restored.",
+        summary="Delete a document from every search at once; until it is purged it can be restored.",
         request="DeleteRequest",
         reply="DeleteReply",
         refusals=(400, 404, 413, 415, 503, 504, 507),
@@ -186,7 +196,7 @@ OPERATIONS = (
         route="api/restore_document",
         methods=("POST",),
         handler="functions.documents:restore_document",
-        summary="Bring a deleted document back as it was, with nothing embedded anew.",
+        summary="Restore a deleted document as it was, without embedding it again.",
         request="RestoreRequest",
         reply="RestoreReply",
         refusals=(400, 404, 409, 413, 415, 503, 504, 507),
@@ -197,7 +207,7 @@ OPERATIONS = (
         route="api/documents",
         methods=("GET", "POST"),
         handler="functions.sources:documents",
-        summary="List the documents, and those that can be restored.",
+        summary="List the documents, and the deleted ones that can be restored.",
         request="DocumentsRequest",
         reply="DocumentsReply",
         refusals=(400, 404, 413, 415, 503, 504),
@@ -208,7 +218,7 @@ OPERATIONS = (
         route="api/document",
         methods=("GET", "POST"),
         handler="functions.sources:document",
-        summary="Show a document: its passages with their places, and the lines of a text as it came.",
+        summary="Show a document: its chunks with their positions, and the lines of a text file as uploaded.",
         request="DocumentRequest",
         reply="DocumentReply",
         refusals=(400, 404, 413, 415, 503, 504),
@@ -219,7 +229,7 @@ OPERATIONS = (
         route="api/document_page",
         methods=("GET", "POST"),
         handler="functions.sources:document_page",
-        summary="Draw a page of a PDF as it came, to show where a citation stands.",
+        summary="Render a page of an uploaded PDF as an image, to show where a citation is.",
         request="PageRequest",
         reply="PageReply",
         refusals=(400, 404, 413, 415, 422, 503, 504),
@@ -230,7 +240,7 @@ OPERATIONS = (
         route="api/extract_citations",
         methods=("POST",),
         handler="functions.answers:extract_citations",
-        summary="Say for each sentence of a text what the indexed documents say to it, and where.",
+        summary="Check each sentence of a text against the indexed documents, with the passages that support it.",
         request="CitationsRequest",
         reply="CitationsReply",
         refusals=(400, 404, 409, 413, 415, 503, 504),
@@ -242,7 +252,7 @@ OPERATIONS = (
         route="api/graph_query",
         methods=("GET", "POST"),
         handler="functions.graph:graph_query",
-        summary="Query the graph of entities that stand in the same passages.",
+        summary="Query the graph of entities that occur in the same chunks.",
         request="GraphRequest",
         reply="GraphReply",
         refusals=(400, 404, 413, 415, 503, 504),
@@ -254,7 +264,7 @@ OPERATIONS = (
         route="rag/queries",
         methods=("GET",),
         handler="functions.workbench:queries",
-        summary="List the kept questions with their status, newest first.",
+        summary="List the saved queries with their status, newest first.",
         request="QueriesRequest",
         reply="QueriesReply",
         refusals=READING,
@@ -265,7 +275,7 @@ OPERATIONS = (
         route="rag/queries/{id}",
         methods=("GET",),
         handler="functions.workbench:query",
-        summary="Get a kept question with what each step made of it.",
+        summary="Get a saved query with the output of each step.",
         request="QueryRequest",
         reply="QueryReply",
         refusals=READING,
@@ -276,7 +286,7 @@ OPERATIONS = (
         route="rag/queries/{id}",
         methods=("PATCH",),
         handler="functions.workbench:edit",
-        summary="Change a kept question; what was made of the changed part is taken back.",
+        summary="Change a saved query; the outputs of steps that used the changed fields are discarded.",
         request="QueryEdit",
         reply="QueryReply",
         refusals=CHANGING,
@@ -287,7 +297,7 @@ OPERATIONS = (
         route="rag/queries/{id}/embed",
         methods=("POST",),
         handler="functions.workbench:embed",
-        summary="Embed the question, its other wordings and the imagined answer.",
+        summary="Embed the query, its expanded queries and its hypothetical answer.",
         request="QueryRequest",
         reply="EmbedReply",
         refusals=CHANGING,
@@ -299,7 +309,7 @@ OPERATIONS = (
         route="rag/queries/{id}/retrieve",
         methods=("POST",),
         handler="functions.workbench:retrieve",
-        summary="Retrieve the passages that bear on an embedded question.",
+        summary="Retrieve the passages that match an embedded query.",
         request="QueryRequest",
         reply="RetrieveReply",
         refusals=CHANGING,
@@ -311,7 +321,7 @@ OPERATIONS = (
         route="rag/queries/{id}/consolidate",
         methods=("POST",),
         handler="functions.workbench:consolidate",
-        summary="Group and merge the passages that were retrieved.",
+        summary="Group and merge the retrieved passages.",
         request="QueryRequest",
         reply="ConsolidateReply",
         refusals=CHANGING,
@@ -323,7 +333,7 @@ OPERATIONS = (
         route="rag/queries/{id}/augment/prompt",
         methods=("GET",),
         handler="functions.workbench:augment_prompt",
-        summary="Show the prompt with the best contexts, as it would be sent.",
+        summary="Show the prompt with the best contexts as it would be sent to a model.",
         request="AugmentRequest",
         reply="AugmentPrompt",
         refusals=STEPPING,
@@ -334,7 +344,7 @@ OPERATIONS = (
         route="rag/queries/{id}/augment/run",
         methods=("POST",),
         handler="functions.workbench:augment_run",
-        summary="Have the prompt answered, and keep the response.",
+        summary="Answer the prompt with a model, and save the response.",
         request="AugmentRun",
         reply="AugmentReply",
         refusals=CHANGING,
@@ -346,7 +356,7 @@ OPERATIONS = (
         route="rag/queries/{id}/augment/manual",
         methods=("POST",),
         handler="functions.workbench:augment_paste",
-        summary="Keep a response that was had elsewhere.",
+        summary="Save a response that was written elsewhere.",
         request="AugmentPaste",
         reply="AugmentPasted",
         refusals=CHANGING,
@@ -357,7 +367,7 @@ OPERATIONS = (
         route="rag/queries/{id}/results",
         methods=("GET",),
         handler="functions.workbench:results",
-        summary="List the responses to a kept question, newest first.",
+        summary="List the saved results of a query, newest first.",
         request="QueryRequest",
         reply="ResultsReply",
         refusals=READING,
@@ -368,7 +378,7 @@ OPERATIONS = (
         route="rag/queries/{id}/results/{result_id}",
         methods=("GET",),
         handler="functions.workbench:result",
-        summary="Get a response with what it was made with.",
+        summary="Get a saved result with the inputs that it was made from.",
         request="ResultRequest",
         reply="ResultReply",
         refusals=READING,
@@ -379,7 +389,7 @@ OPERATIONS = (
         route="rag/queries/{id}/replay",
         methods=("POST",),
         handler="functions.workbench:replay",
-        summary="Ask a kept question again by another preset, and compare the rankings.",
+        summary="Run a saved query again with another preset, and compare the rankings.",
         request="ReplayRequest",
         reply="ReplayReply",
         refusals=CHANGING,
@@ -390,7 +400,7 @@ OPERATIONS = (
         route="rag/queries/{id}",
         methods=("DELETE",),
         handler="functions.workbench:remove",
-        summary="Remove a kept question with its results.",
+        summary="Delete a saved query with its results.",
         request="QueryRequest",
         reply="QueryDeleted",
         refusals=CHANGING,
@@ -401,7 +411,7 @@ OPERATIONS = (
         route="rag/expansion/prompt",
         methods=("POST",),
         handler="functions.workbench:expansion_prompt",
-        summary="Show the expansion prompt of a question; no model is asked.",
+        summary="Show the query expansion prompt for a question, without calling a model.",
         request="ExpansionRequest",
         reply="ExpansionPromptReply",
         refusals=CHANGING,
@@ -412,7 +422,7 @@ OPERATIONS = (
         route="rag/expansion/run",
         methods=("POST",),
         handler="functions.workbench:expansion_run",
-        summary="Expand a question, and keep it.",
+        summary="Expand a question with a model, and save it as a query.",
         request="ExpansionRun",
         reply="ExpansionReply",
         refusals=CHANGING,
@@ -423,7 +433,7 @@ OPERATIONS = (
         route="rag/expansion/manual",
         methods=("POST",),
         handler="functions.workbench:expansion_paste",
-        summary="Keep a question with an expansion that was had elsewhere.",
+        summary="Save a question with an expansion that was written elsewhere.",
         request="ExpansionPaste",
         reply="ExpansionPasted",
         refusals=CHANGING,
@@ -437,7 +447,7 @@ OPERATIONS = (
         route="rag/presets",
         methods=("GET",),
         handler="functions.edits:presets",
-        summary="List the presets, as they are shipped and as they are edited.",
+        summary="List the presets as shipped and as edited.",
         request=None,
         reply="PresetsReply",
         refusals=(503, 504),
@@ -447,7 +457,7 @@ OPERATIONS = (
         route="rag/presets/{name}",
         methods=("PUT",),
         handler="functions.edits:edit_preset",
-        summary="Give a preset other numbers in the workbench and in replays; for administrators.",
+        summary="Change the numbers of a preset for the workbench and for replays (administrators only).",
         request="PresetEdit",
         reply="PresetSaved",
         refusals=ADMINISTERING,
@@ -459,7 +469,7 @@ OPERATIONS = (
         route="rag/presets/{name}",
         methods=("DELETE",),
         handler="functions.edits:reset_preset",
-        summary="Take the edit of a preset back; for administrators.",
+        summary="Reset a preset to its shipped numbers (administrators only).",
         request="PresetRequest",
         reply="PresetSaved",
         refusals=ADMINISTERING,
@@ -471,7 +481,7 @@ OPERATIONS = (
         route="rag/prompts",
         methods=("GET",),
         handler="functions.edits:prompts",
-        summary="List the wordings of the workbench's prompts, as shipped and as edited.",
+        summary="List the workbench's prompts as shipped and as edited.",
         request=None,
         reply="PromptsReply",
         refusals=(503, 504),
@@ -481,7 +491,7 @@ OPERATIONS = (
         route="rag/prompts/{tag}",
         methods=("PUT",),
         handler="functions.edits:edit_prompt",
-        summary="Word a prompt of the workbench otherwise; for administrators.",
+        summary="Change the wording of a workbench prompt (administrators only).",
         request="PromptEdit",
         reply="PromptSaved",
         refusals=ADMINISTERING,
@@ -493,7 +503,7 @@ OPERATIONS = (
         route="rag/prompts/{tag}",
         methods=("DELETE",),
         handler="functions.edits:reset_prompt",
-        summary="Take the edit of a prompt back; for administrators.",
+        summary="Reset a prompt to its shipped wording (administrators only).",
         request="PromptRequest",
         reply="PromptSaved",
         refusals=ADMINISTERING,
@@ -505,7 +515,7 @@ OPERATIONS = (
         route="api/health",
         methods=("GET",),
         handler="functions.ops:health",
-        summary="Say which parts are in use, and whether the store answers.",
+        summary="List the components in use, and check that the store answers.",
         request=None,
         reply="HealthReply",
         refusals=(503, 504),
@@ -516,7 +526,7 @@ OPERATIONS = (
         route="api/openapi.json",
         methods=("GET",),
         handler="functions.ops:openapi",
-        summary="This description of the HTTP surface; it says nothing that the public source does not.",
+        summary="Get this OpenAPI description; it has nothing that the public source does not have.",
         request=None,
         reply="OpenApiReply",
         refusals=(),
@@ -526,5 +536,5 @@ OPERATIONS = (
 
 
 def opened(operations: Iterable[Operation], name: str) -> tuple[Operation, ...]:
-    """The operations, of which the one of this name wants no key."""
+    """Return the operations, the one of this name without a function key."""
     return tuple(replace(o, anonymous=True) if o.name == name else o for o in operations)

@@ -1,4 +1,4 @@
-"""Documents are listed and opened where they are cited (additive: the pages /rag/documents are made of these)."""
+"""Handlers that list documents and show one at the place where it is cited, for the pages /rag/documents."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 
 async def documents(asked: "DocumentsRequest", call: Call) -> dict[str, Any]:
-    listed = await source_view.listed(call.scope(asked.workflow_id), call.kit, call.run)
+    """List the documents of a workflow, and the deleted ones that can be restored."""
+    listing = await source_view.listed(call.scope(asked.workflow_id), call.kit, call.run)
     return {
         "success": True,
-        "documents": [_document(document, document.id in listed.kept) for document in listed.documents],
-        "deleted": [_document(document, False) for document in listed.deleted],
+        "documents": [_document(document, document.id in listing.kept) for document in listing.documents],
+        "deleted": [_document(document, False) for document in listing.deleted],
         "workflow_id": asked.workflow_id,
         **replies.diary(call.run),
     }
 
 
 async def document(asked: "DocumentRequest", call: Call) -> dict[str, Any]:
+    """Show a document: its chunks with their places, and the lines of a text original."""
     scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
     view = await source_view.view(asked.document_id, scope, call.kit, call.run, limits, first_line=asked.first_line)
     return {
@@ -43,17 +45,18 @@ async def document(asked: "DocumentRequest", call: Call) -> dict[str, Any]:
 
 
 async def document_page(asked: "PageRequest", call: Call) -> dict[str, Any]:
+    """Render a page of a PDF original as PNG."""
     scope, limits = call.scope(asked.workflow_id), jobs.terms(call.settings).limits
-    drawn = await source_view.page(asked.document_id, asked.page, scope, call.kit, call.run, limits)
+    picture = await source_view.page(asked.document_id, asked.page, scope, call.kit, call.run, limits)
     return {
         "success": True,
         "document_id": asked.document_id,
-        "page": drawn.page,
-        "pages": drawn.pages,
-        "width": drawn.width,
-        "height": drawn.height,
+        "page": picture.page,
+        "pages": picture.pages,
+        "width": picture.width,
+        "height": picture.height,
         "media_type": "image/png",
-        "image_base64": b64encode(drawn.png).decode(),
+        "image_base64": b64encode(picture.png).decode(),
         "workflow_id": asked.workflow_id,
         **replies.diary(call.run),
     }

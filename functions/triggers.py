@@ -1,6 +1,6 @@
-"""What wakes the worker on Azure: a message in a Storage queue, and a timer for the message that was lost.
+"""The triggers that start the worker on Azure: a message in a Storage queue, and a timer in case one was lost.
 
-The message is the id of a job and not believed: the table of jobs says what there is to do.
+A message holds the id of a job, which is not read: the table of jobs says what there is to do.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
 QUEUE = "index-jobs"
-STORAGE = "AzureWebJobsStorage"  # the host's own account
+STORAGE = "AzureWebJobsStorage"  # the app setting of the host's own account
 EVERY_FIVE_MINUTES = "0 */5 * * * *"
 WITHIN_S = 240.0  # host.json ends a function after 300
 
 
 def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]) -> None:
-    """Make the two functions. What they raise is the host's to log and to repeat; no job's failure is."""
+    """Add the two functions to the app. The host logs and repeats what they raise; a failed job raises nothing."""
 
     async def drain() -> None:
         from functions import jobs  # loads the ingestion

@@ -1,4 +1,4 @@
-"""Requests and replies in the documents' field names. Loads pydantic: imported when a request first needs it."""
+"""Models of all requests and replies. The module imports pydantic, so it is itself first imported by a request."""
 
 import re
 from collections.abc import Iterable
@@ -26,45 +26,48 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def _said(text: str) -> str:
+    """Return the text. Raises ValueError when it is blank."""
     if not text.strip():
         raise ValueError("the text should hold more than spaces")
     return text
 
 
 def _counted(digits: object) -> int:
-    """An id that counts from 1, as it stands in an address: no sign, space or other writing of the same number."""
+    """Return the record id written in an address: digits from 1 on, without sign, space or leading zeros."""
     if not re.fullmatch(r"[1-9][0-9]{0,15}", str(digits)):
         raise ValueError("the number should be a whole number from 1 on, in digits")
     return int(str(digits))
 
 
-EXACT = 2**53  # whole numbers up to here survive a JSON reader that makes every number a float
+EXACT = 2**53  # integers up to here survive a JSON parser that turns every number into a float
 Whole = Annotated[int, Field(ge=-EXACT, le=EXACT)]
 Said = Annotated[str, AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,128}$")]
 FieldName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
-Asked = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")]  # "metadata." and any column of a table
+Asked = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")]  # "metadata." and a field name
 Value = Annotated[str, StringConstraints(max_length=2000)] | bool | Whole | float
 Box = Annotated[tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)]  # JSON has no tuples
 Detail = Annotated[str, StringConstraints(max_length=256)] | bool | Whole | float
-Number = Annotated[int, Field(ge=1, le=EXACT), BeforeValidator(_counted)]  # of an address, in digits
+Number = Annotated[int, Field(ge=1, le=EXACT), BeforeValidator(_counted)]
 Values = Annotated[list[Value], Field(min_length=1, max_length=1000)]
 NO_OTHERS: dict[str, Any] = {"json_schema_extra": {"additionalProperties": False}}  # than names of the pattern
 
 
 class Request(BaseModel):
-    """Unknown fields are refused and nothing is coerced: "5" is not 5, and 1 is not true."""
+    """The base of all requests: unknown fields are refused and nothing is coerced ("5" is not 5, 1 is not true)."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Reply(BaseModel):
+    """The base of all replies."""
+
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Conditions(Request):
-    """All of these, at least one, must hold of a field."""
+    """Conditions on one field, at least one; all of them must hold."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -78,6 +81,7 @@ class Conditions(Request):
 
 
 def _stated(conditions: Conditions) -> Conditions:
+    """Return the conditions. Raises ValueError when there are none."""
     if not conditions.model_fields_set:
         raise ValueError("must name a condition, such as eq or ge")
     return conditions
@@ -87,11 +91,11 @@ Stated = Annotated[Conditions, AfterValidator(_stated)]
 
 
 class Question(Request):
-    """What is asked of the index. A value stands for equality in `filters`, a list for any of its values."""
+    """A query with its filters: a value in `filters` must be equal to the field, a list must contain it."""
 
     query: Annotated[Said, StringConstraints(max_length=8000)]
     workflow_id: Id = "default"
-    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="the preset's when not given")
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="default: that of the preset")
     search_type: Literal["vector", "keyword", "hybrid", "semantic"] | None = None
     enable_rerank: bool | None = None
     enable_query_expansion: bool | None = None
@@ -100,10 +104,10 @@ class Question(Request):
 
 
 class ConsultRequest(Question):
-    """A question that wants passages."""
+    """A query for passages."""
 
     pipeline: Literal["standard", "rerank", "advanced", "facets", "classical"] | None = Field(
-        default=None, description="advanced when neither this nor `preset` is given"
+        default=None, description="default: advanced, unless `preset` is given"
     )
     preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
     facets: Annotated[list[Asked], Field(max_length=20)] = []
@@ -113,51 +117,54 @@ ANSWERING = [name for name, preset in PRESETS.items() if preset.pipeline != "fac
 
 
 class AskRequest(Question):
-    """A question that wants an answer. `document_ids` are the only ones looked in; none given are all."""
+    """A question to be answered. `document_ids` restricts it to these documents; an empty list means all of them."""
 
     pipeline: (
         Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced", "classical"]})] | None
-    ) = Field(default=None, description="advanced when neither this nor `preset` is given")
+    ) = Field(default=None, description="default: advanced, unless `preset` is given")
     preset: Annotated[str, Field(json_schema_extra={"enum": ANSWERING})] | None = None
     document_ids: Annotated[list[Id], Field(max_length=100)] = []
-    top_n: Annotated[int, Field(ge=1, le=20)] | None = Field(default=None, description="passages answered from")
+    top_n: Annotated[int, Field(ge=1, le=20)] | None = Field(default=None, description="passages to answer from")
     max_results: Annotated[int, Field(ge=1, le=20)] | None = Field(
-        default=None, description="the classical pipeline's name for top_k and top_n where these are not given"
+        default=None, description="sets top_k and top_n where these are not given"
     )
-    style: Style | None = Field(default=None, description="sections for classical, numbers for the others")
+    style: Style | None = Field(default=None, description="default: sections for classical, numbers for the others")
 
 
 class ProposalFilters(Request):
-    """Any of these values; an empty list is as none."""
+    """Filters of the proposals: any of these values; an empty list does not filter."""
 
     stage: Annotated[list[Literal[*STAGES]], Field(max_length=len(STAGES))] = []  # type: ignore[valid-type]
     status: Annotated[list[Literal[*STATUSES]], Field(max_length=len(STATUSES))] = []  # type: ignore[valid-type]
 
 
 class ProposalQuery(Request):
-    """A question to the proposals, in their document's spelling."""
+    """A question to be answered from the proposals."""
 
-    query: Annotated[  # the length first: after a validator of ours it would be told as one of items
+    query: Annotated[  # the length first: pydantic words it as a count of items after a validator of ours
         str, StringConstraints(max_length=1000), AfterValidator(_said), Field(json_schema_extra={"pattern": r"\S"})
     ]
     filters: ProposalFilters = ProposalFilters()
     top_k: Annotated[int, Field(ge=1, le=EXACT)] | None = Field(
-        default=None, alias="topK", description="5 when not given; more than 20 are 20, and a warning says so"
+        default=None, alias="topK", description="default: 5; a number above 20 becomes 20, with a warning"
     )
 
 
 class IngestRequest(Request):
-    """Index the configured source. `clear` removes its proposals before; without bodies, only what describes them."""
+    """An order to index the configured source.
+
+    `clear` first removes the indexed proposals; `includeBodies` false indexes their metadata only.
+    """
 
     clear: bool = False
     include_bodies: bool = Field(default=True, alias="includeBodies")
 
 
 class UploadedBlock(Request):
-    """A piece of a document whose place is known. Without `line_start` it follows the block before.
+    """A piece of a document with its position. Without `line_start` it follows the block before it.
 
-    Boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1, in points from the top left of the page as it is shown;
-    `boxes` has one for each line of the text. `line_end` is needed where the text has not a line for each of its lines.
+    Boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1, in points from the top left of the page as displayed; `boxes`
+    has one for each line of the text. `line_end` is needed where the line breaks of the text are not the document's.
     """
 
     text: Annotated[str, StringConstraints(min_length=1)]
@@ -172,7 +179,7 @@ class UploadedBlock(Request):
 
 
 class ChunkingOptions(Request):
-    """How the text is cut; sizes in tokens. `overlap` is at most half of `chunk_size`, a quarter when not given."""
+    """Options for chunking, sizes in tokens. `overlap` is at most half of `chunk_size` and by default a quarter."""
 
     strategy: Literal["tokens", "semantic", "headings", "rows", "blocks"] | None = None
     chunk_size: Annotated[int, Field(ge=32, le=8000)] | None = None
@@ -184,7 +191,7 @@ UPLOADS = ("content",), ("content_base64", "filename"), ("blocks",)
 
 
 class IndexRequest(Request):
-    """A document as text, as a file in base64 with its name, or as blocks: exactly one of the three."""
+    """A document to be indexed, given as exactly one of text, file in base64 with its name, or blocks."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(way)} for way in UPLOADS]})
 
@@ -199,17 +206,17 @@ class IndexRequest(Request):
     metadata: Annotated[dict[FieldName, Detail], Field(max_length=64, **NO_OTHERS)] = {}
     chunking: ChunkingOptions = ChunkingOptions()
     later: bool = Field(default=False, alias="async", description="answer 202 at once, also for a short document")
-    idempotency_key: Id | None = Field(default=None, description="the same key again gives the first call's result")
+    idempotency_key: Id | None = Field(default=None, description="a repeated key returns the result of its first call")
 
 
 class JobRequest(Request):
-    """Work that was taken on."""
+    """The id of an indexing job."""
 
     job_id: Id
 
 
 class SummaryRequest(Request):
-    """A document whose summary is wanted; `refresh` makes it anew."""
+    """A document to be summarized; `refresh` replaces its stored summary."""
 
     document_id: Id
     workflow_id: Id = "default"
@@ -217,7 +224,7 @@ class SummaryRequest(Request):
 
 
 class DeleteRequest(Request):
-    """A document that is to be found no more. It can be restored; with `purge` it cannot, and its text is erased."""
+    """A document to be deleted. With `purge` its text is erased and it cannot be restored."""
 
     document_id: Id
     workflow_id: Id = "default"
@@ -225,20 +232,20 @@ class DeleteRequest(Request):
 
 
 class RestoreRequest(Request):
-    """A deleted document that is to be found again."""
+    """A deleted document to be restored."""
 
     document_id: Id
     workflow_id: Id = "default"
 
 
 class DocumentsRequest(Request):
-    """The documents of a workflow."""
+    """A request for the list of a workflow's documents."""
 
     workflow_id: Id = "default"
 
 
 class DocumentRequest(Request):
-    """A document to be shown; of a text as it came, the lines from `first_line` on."""
+    """A document to be shown; of a text original, the lines from `first_line` on."""
 
     document_id: Id
     first_line: Annotated[int, Field(ge=1, le=EXACT)] = 1
@@ -246,7 +253,7 @@ class DocumentRequest(Request):
 
 
 class PageRequest(Request):
-    """A page of a document, counted from 1."""
+    """A page of a document, numbered from 1."""
 
     document_id: Id
     page: Annotated[int, Field(ge=1, le=EXACT)]
@@ -254,7 +261,7 @@ class PageRequest(Request):
 
 
 class CitationsRequest(Request):
-    """A text whose sentences are to be held against the documents. `run_id` is echoed in `about_run`."""
+    """A text whose sentences are checked against the documents. `run_id` is returned in `about_run`."""
 
     text: Annotated[Said, StringConstraints(max_length=20_000)]
     workflow_id: Id = "default"
@@ -264,7 +271,7 @@ class CitationsRequest(Request):
 
 
 class GraphRequest(Request):
-    """A part of the entity graph: `path` leads from `entity` to `target`, `top` needs neither."""
+    """A query to the entity graph: `path` leads from `entity` to `target`; `top` needs neither."""
 
     operation: Literal["entity", "neighbors", "path", "top"]
     entity: Line | None = None
@@ -280,7 +287,7 @@ TopN = Annotated[int, Field(ge=1, le=20)]
 
 
 class QueriesRequest(Request):
-    """The kept questions of a workflow, newest first: at most `limit`, with ids below `before`."""
+    """A page of a workflow's saved queries, newest first: at most `limit`, with ids below `before`."""
 
     workflow_id: Id = "default"
     limit: Annotated[int, Field(ge=1, le=1000)] = 100
@@ -288,14 +295,14 @@ class QueriesRequest(Request):
 
 
 class QueryRequest(Request):
-    """A kept question."""
+    """The id of a saved query."""
 
     id: Number
     workflow_id: Id = "default"
 
 
 class QueryEdit(QueryRequest):
-    """A kept question and what of it is to be another. What was made of that is taken back, to be made again."""
+    """New values for fields of a saved query; outputs of steps that used a changed field are discarded."""
 
     original_query: QuestionText | None = None
     expanded_queries: Annotated[list[QuestionText], Field(max_length=20)] | None = None
@@ -305,7 +312,7 @@ class QueryEdit(QueryRequest):
 
 
 class AugmentRequest(QueryRequest):
-    """A kept question whose best `top_n` contexts are put before a model."""
+    """A saved query whose `top_n` best contexts go into the prompt."""
 
     top_n: TopN = 5
 
@@ -319,19 +326,19 @@ class AugmentPaste(AugmentRequest):
 
 
 class ResultRequest(QueryRequest):
-    """A response to a kept question."""
+    """The id of a saved result."""
 
     result_id: Number
 
 
 class ReplayRequest(QueryRequest):
-    """A kept question that is to be asked again by another preset, one that ranks."""
+    """A saved query to be run again with another preset, one that ranks."""
 
     preset: Annotated[str, Field(json_schema_extra={"enum": ANSWERING})]
 
 
 class ExpansionRequest(Request):
-    """A new question."""
+    """A new question to be expanded."""
 
     original_query: QuestionText
     workflow_id: Id = "default"
@@ -342,7 +349,7 @@ class ExpansionRun(ExpansionRequest):
 
 
 class ExpansionPaste(ExpansionRequest):
-    """A new question with what a model said to its expansion prompt."""
+    """A new question with a model's response to its expansion prompt."""
 
     llm_response: Pasted
 
@@ -352,7 +359,7 @@ class PresetRequest(Request):
 
 
 class PresetEdit(PresetRequest):
-    """The numbers of a preset that are to be others than the packaged ones."""
+    """New values for numbers of a preset."""
 
     config: Annotated[dict[FieldName, Whole | float | str], Field(max_length=50, **NO_OTHERS)]
     description: Annotated[str, StringConstraints(max_length=500)] = ""
@@ -379,7 +386,7 @@ class Advice(Reply):
 
 
 class Usage(Reply):
-    """Tokens of hosted models, embeddings included; `cost_usd` is null when a model's price is not known."""
+    """Tokens used by hosted models, embeddings included; `cost_usd` is null when the price of a model is unknown."""
 
     input_tokens: int
     output_tokens: int
@@ -387,7 +394,7 @@ class Usage(Reply):
 
 
 class Done(Reply):
-    """What every reply has: `degraded` names the steps that gave a lesser answer, `timings` are milliseconds."""
+    """The fields of every reply: `degraded` has the steps that fell back, `timings` are milliseconds by step."""
 
     success: Literal[True]
     run_id: str
@@ -404,7 +411,7 @@ class CaptionReply(Reply):
 
 
 class PassageMetadata(Reply):
-    """Where the passage stands; the document's own metadata stand beside these."""
+    """The position of a passage, together with the metadata of its document."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -421,7 +428,7 @@ class Passage(Reply):
     title: str
     content: str
     doc_type: Literal["chunk"]
-    score: float = Field(description="the search's, by reciprocal rank; the order is that of the list, best first")
+    score: float = Field(description="of the search; the list is in the final order of the pipeline, best first")
     reranker_score: float | None
     rerank_score: float | None
     metadata: PassageMetadata
@@ -455,11 +462,11 @@ class ConsultReply(Done):
     facet_totals: dict[str, int]
     preset: dict[str, str | int | float]
     workflow_id: str
-    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
+    kept: int | None = Field(default=None, description="the id of the saved query, where calls are archived")
 
 
 class AcceptedReply(Done):
-    """A document that was taken on. `document_id` is null where only the text will tell it."""
+    """A document accepted for indexing. `document_id` is null when it is derived from text not yet extracted."""
 
     job_id: str
     document_id: str | None
@@ -470,14 +477,14 @@ class AcceptedReply(Done):
 
 
 class ProgressReply(Reply):
-    """Chunks that have their vectors, of all; 0 of 0 before they are counted."""
+    """Chunks that have their vectors, and all chunks; both are 0 before the document is chunked."""
 
     chunks_done: int
     chunks: int
 
 
 class IndexedReply(Reply):
-    """What became of a document."""
+    """The result of indexing a document."""
 
     document_id: str
     chunks: int
@@ -514,7 +521,7 @@ LinesReply = Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 class DeleteReply(Done):
-    """`purged` is whether it is gone for good."""
+    """A deleted document; `purged` says whether its text was erased for good."""
 
     document_id: str
     deleted: Literal[True]
@@ -529,7 +536,7 @@ class RestoreReply(Done):
 
 
 class DocumentFacts(Reply):
-    """`kept` is whether the document can be shown as it came; `deleted_at` is null for one that is there."""
+    """A document; `kept` says whether its original is stored, `deleted_at` is null unless it is deleted."""
 
     document_id: str
     title: str
@@ -543,7 +550,7 @@ class DocumentFacts(Reply):
 
 
 class DocumentsReply(Done):
-    """`deleted` are those that can be restored."""
+    """The documents of a workflow; those in `deleted` can be restored."""
 
     documents: list[DocumentFacts]
     deleted: list[DocumentFacts]
@@ -551,7 +558,7 @@ class DocumentsReply(Done):
 
 
 class PieceReply(Reply):
-    """A chunk as it was read. The boxes, one a line, are on its page, in points from the top left."""
+    """A chunk with its position. The boxes, one for each line, are in points from the top left of its page."""
 
     id: str
     ordinal: int
@@ -565,9 +572,9 @@ class PieceReply(Reply):
 
 
 class DocumentReply(Done, DocumentFacts):
-    """A document and its first 1,000 chunks. `kind` is of the original, null when none is kept.
+    """A document with its first 1,000 chunks. `kind` is that of the original, null when none is stored.
 
-    `lines` are some of a text original, from `first_line` on; null when it is no text.
+    `lines` has lines of a text original from `first_line` on, null when the original is not a text.
     """
 
     kind: str | None
@@ -579,7 +586,7 @@ class DocumentReply(Done, DocumentFacts):
 
 
 class PageReply(Done):
-    """A page drawn as PNG; its `width` and `height` are in points, as the boxes count."""
+    """A page rendered as PNG; `width` and `height` are in points, the unit of the boxes."""
 
     document_id: str
     page: int
@@ -592,7 +599,7 @@ class PageReply(Done):
 
 
 class CitationReply(Reply):
-    """`label` is written in the style asked for; `boxes` has a box a line, on the page where the quote begins."""
+    """A citation, its `label` in the requested style; `boxes` has one for each line on the quote's first page."""
 
     number: int
     label: str
@@ -612,7 +619,7 @@ class CitationReply(Reply):
 
 
 class ClaimReply(Reply):
-    """`reasons` say why it is not verified, as "kind: word"."""
+    """A sentence with its verdict; `reasons` say why it is not verified, as "kind: word"."""
 
     text: str
     start: int
@@ -635,7 +642,7 @@ class ConfidenceReply(Reply):
 
 
 class ContextReply(Reply):
-    """A passage that the answer was made from; the nearest ones where there was none to be made."""
+    """A passage that the answer was written from; of an unknown answer, one of the nearest passages."""
 
     id: str
     chunk_id: str
@@ -650,7 +657,7 @@ class ContextReply(Reply):
 
 
 class ChunkReply(Reply):
-    """A passage in the words of the classical pipeline: `source` is what found it."""
+    """A passage in the field names of the classical pipeline; `source` is the leg that found it."""
 
     chunk_id: str
     document_id: str
@@ -664,7 +671,7 @@ class ChunkReply(Reply):
 
 
 class AskReply(Done):
-    """An `unknown` answer says so in its text, has no claims, and its contexts are the nearest passages."""
+    """An answer; one that is `unknown` says so in its text, has no claims, and has the nearest passages as contexts."""
 
     answer: str
     cited_answer: str
@@ -674,16 +681,16 @@ class AskReply(Done):
     citations: list[CitationReply]
     confidence: ConfidenceReply
     contexts: list[ContextReply]
-    chunks: list[ChunkReply] = Field(description="of the classical pipeline")
+    chunks: list[ChunkReply] = Field(description="of the classical pipeline only")
     style: Style
     pipeline: str
     preset: dict[str, str | int | float]
     workflow_id: str
-    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
+    kept: int | None = Field(default=None, description="the id of the saved query, where calls are archived")
 
 
 class ProposalCitation(Reply):
-    """A proposal at one of its stages; null where something else is indexed in the collection."""
+    """A citation of a proposal at a stage; fields are null for other documents of the collection."""
 
     label: str
     proposal_id: str | None
@@ -697,7 +704,7 @@ class ProposalCitation(Reply):
 
 
 class ProposalReply(Done):
-    """`citations` has each proposal and stage once; `topK` is how many passages were asked for."""
+    """An answer from the proposals; `citations` has each proposal and stage once, `topK` is the number of passages."""
 
     answer: str
     status: Literal["answered", "unknown"]
@@ -705,12 +712,12 @@ class ProposalReply(Done):
     citations: list[ProposalCitation]
     confidence: ConfidenceReply
     top_k: int = Field(alias="topK")
-    kept: int | None = Field(default=None, description="the id under which the call was kept, where calls are")
+    kept: int | None = Field(default=None, description="the id of the saved query, where calls are archived")
 
 
 class IngestReply(Done):
-    """Counts; `skipped` are proposals without a stage, `failed` says what is not searchable, and why, and `stopped` why
-    the rest was not begun, "" when all was.
+    """Counts of an ingestion. `skipped` are proposals without a stage, `failed` names what is not searchable and why,
+    and `stopped` says why the rest was not begun, "" when all of it was.
     """
 
     proposals: int
@@ -766,7 +773,7 @@ class ErrorDetail(Reply):
 
 
 class JobReply(Done):
-    """A job. `words_only`: searchable by words, the vectors are not made yet. `error`: why it failed, or waits."""
+    """An indexing job. `words_only`: only lexical search finds it yet. `error`: why the job failed, or why it waits."""
 
     job_id: str
     document_id: str | None
@@ -782,7 +789,7 @@ class JobReply(Done):
 
 
 class SpanReply(Reply):
-    """Where characters `start` to `end` of a content stand in the document."""
+    """The position in the document of characters `start` to `end` of a content."""
 
     start: int
     end: int
@@ -794,7 +801,7 @@ class SpanReply(Reply):
 
 
 class FoundReply(Reply):
-    """A retrieved passage. `scores` and `ranks` (from 1) are by who gave them; "final" is what it was ordered by."""
+    """A retrieved passage. `scores` and `ranks` (from 1) are by the stage that gave them; "final" is the last."""
 
     id: str
     content: str
@@ -822,9 +829,7 @@ class PartReply(Reply):
 
 
 class GroupReply(Reply):
-    """Passages that were consolidated. `coverage` is the share of their section that they are, 0 to 1; `parts` says on
-    which lines each of them stands.
-    """
+    """Consolidated passages. `coverage` is their share of the section, 0 to 1; `parts` has the lines of each."""
 
     chunk_ids: list[str]
     parent_id: str | None
@@ -845,7 +850,7 @@ class GroupReply(Reply):
 
 
 class StepReply(Reply):
-    """An account of a step that was taken."""
+    """The record of a completed step, with its input and output."""
 
     ms: float
     timings: dict[str, float]
@@ -864,7 +869,7 @@ NextStep = Literal["embed", "retrieve", "consolidate", "augment"]
 
 
 class QueryItem(Reply):
-    """A kept question in the list. `origin` is "workbench", or the operation that it was kept of."""
+    """A saved query in a list. `origin` is "workbench" or the operation that saved it."""
 
     id: int
     original_query: str
@@ -879,7 +884,7 @@ class QueryItem(Reply):
 
 
 class QueriesReply(Done):
-    """`total` is of all that the caller may see."""
+    """A page of saved queries; `total` counts all that the caller may see."""
 
     queries: list[QueryItem]
     total: int
@@ -887,7 +892,7 @@ class QueriesReply(Done):
 
 
 class QueryReply(Done):
-    """A kept question with what each step made of it; a context that was not made yet is empty."""
+    """A saved query with the output of each step; a context is empty until its step is done."""
 
     id: int
     original_query: str
@@ -940,7 +945,7 @@ class AugmentPrompt(Done):
 
 
 class AugmentReply(Done):
-    """`model` is who wrote it: a model, or a local technique."""
+    """A saved response; `model` names the model or local technique that wrote it."""
 
     result_id: int
     response_text: str
@@ -953,7 +958,7 @@ class AugmentPasted(Done):
 
 
 class ResultItem(Reply):
-    """`model` is "" of one that was pasted."""
+    """A saved result in a list; `model` is "" for a pasted response."""
 
     id: int
     response_text: str
@@ -968,7 +973,7 @@ class ResultsReply(Done):
 
 
 class ResultReply(Done):
-    """`details` has what it was made with, and what it cost."""
+    """A saved result; `details` has the inputs that it was made from, and its cost."""
 
     id: int
     query_id: int
@@ -991,14 +996,14 @@ class PlacedReply(Reply):
 
 
 class RankedReply(Reply):
-    """A ranking, and the numbers of the preset that made it."""
+    """A ranking with the numbers of its preset."""
 
     preset: dict[str, Any]
     ranking: list[PlacedReply]
 
 
 class MovedReply(Reply):
-    """Its ranks; null where it is not found."""
+    """The ranks of a passage before and after; null where it was not found."""
 
     chunk_id: str
     before: int | None
@@ -1006,7 +1011,7 @@ class MovedReply(Reply):
 
 
 class ReplayReply(Done):
-    """The kept ranking and the new one. `overlap_at_10` is the share of the first ten that they have in common."""
+    """The saved ranking and the new one. `overlap_at_10` is the share of the first ten that both have."""
 
     before: RankedReply
     after: RankedReply
@@ -1034,7 +1039,7 @@ class ExpansionPasted(Done):
 
 
 class PresetReply(Reply):
-    """`numbers` are those in force, `packaged` those that we ship, `edited` where the two differ."""
+    """A preset: `numbers` are in force, `packaged` are the shipped ones, `edited` those that were changed."""
 
     name: str
     pipeline: str
@@ -1053,7 +1058,7 @@ class PresetSaved(Done):
 
 
 class PromptReply(Reply):
-    """`wording` is the one in force, `packaged` ours."""
+    """A prompt: `wording` is in force, `packaged` is the shipped one."""
 
     tag: str
     wording: str
@@ -1070,7 +1075,7 @@ class PromptSaved(Done):
 
 
 class Refusal(Reply):
-    """Every answer that is not 200."""
+    """The reply with every error status."""
 
     success: Literal[False]
     error: ErrorDetail
@@ -1078,7 +1083,7 @@ class Refusal(Reply):
 
 
 class _Requests(GenerateJsonSchema):
-    """Null is taken for a field that was left out, but not advertised."""
+    """A generator that leaves null out of the schemas: null is accepted for an omitted field but not documented."""
 
     def nullable_schema(self, schema: Any) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
@@ -1088,13 +1093,13 @@ class _Requests(GenerateJsonSchema):
 
 
 def schema(request: str) -> dict[str, Any]:
-    """The JSON schema of the request model of this name, with those it is made of inside."""
+    """Return the JSON schema of a request model, with the models it refers to in `$defs`."""
     model: type[BaseModel] = globals()[request]
     return model.model_json_schema(schema_generator=_Requests)
 
 
 def schemas(requests: Iterable[str], replies: Iterable[str]) -> dict[str, Any]:
-    """The JSON schemas of the models of these names and of those they are made of."""
+    """Return the JSON schemas, by name, of these models and of the models they refer to."""
     return _schemas(requests, _Requests) | _schemas(replies, GenerateJsonSchema)
 
 
@@ -1105,7 +1110,7 @@ def _schemas(names: Iterable[str], generator: type[GenerateJsonSchema]) -> dict[
 
 
 def filters(asked: Question) -> tuple[Filter, ...]:
-    """The filters of a request as conditions on fields."""
+    """Return the filters of a request."""
     return tuple(condition for field, value in asked.filters.items() for condition in _conditions(field, value))
 
 
@@ -1113,42 +1118,43 @@ def _conditions(field: str, value: Any) -> list[Filter]:
     if isinstance(value, list):
         return [Filter(field, "in", tuple(value))]
     if isinstance(value, Conditions):
-        said: dict[Any, Any] = value.model_dump(by_alias=True, exclude_none=True)
-        return [Filter(field, op, tuple(v) if isinstance(v, list) else v) for op, v in said.items()]
+        operands: dict[Any, Any] = value.model_dump(by_alias=True, exclude_none=True)
+        return [Filter(field, op, tuple(v) if isinstance(v, list) else v) for op, v in operands.items()]
     return [Filter(field, "eq", value)]
 
 
 def parse(model: type[M], data: dict[str, Any], *, texts: bool = False) -> M:
-    """The request in `data`; with `texts` every value is a string, as in a query string.
+    """Validate `data` as a request; with `texts` every value is a string, as in a query string.
 
     Raises:
-        InvalidRequest: names the first wrong field by its path; the details have up to ten of them.
+        InvalidRequest: its field is the path of the first invalid one; its details have the first ten.
     """
     try:
         return model.model_validate_strings(data) if texts else model.model_validate(data)
-    except ValidationError as invalid:
-        wrong: dict[str, str] = {}
-        for error in invalid.errors(include_url=False, include_context=False, include_input=False):
-            wrong.setdefault(*_told(error["loc"], error["type"], error["msg"]))
-        first, message = next(iter(wrong.items()))
-        raise InvalidRequest(first, message, fields=dict(list(wrong.items())[:10])) from None
+    except ValidationError as failure:
+        invalid_fields: dict[str, str] = {}
+        for error in failure.errors(include_url=False, include_context=False, include_input=False):
+            invalid_fields.setdefault(*_told(error["loc"], error["type"], error["msg"]))
+        first, message = next(iter(invalid_fields.items()))
+        raise InvalidRequest(first, message, fields=dict(list(invalid_fields.items())[:10])) from None
 
 
-KINDS = {  # fields whose values may be of several kinds: an error names the kind after the value, one error a kind
+KINDS = {  # by field of mixed types: pydantic reports one error for each type, with the type at the end of the path
     "filters": "must be a text, a number, true or false, a list of these, or conditions (eq, ne, in, gt, ge, lt, le)",
     "metadata": "must be a text, a number, true or false",
 }
 
 
 def _told(location: tuple[int | str, ...], kind: str, message: str) -> tuple[str, str]:
-    """The path of the field that an error is about, and what is wrong with it in the words of the error contract."""
+    """Return the path of the invalid field, and the message of the error contract."""
     names = [str(part)[:100] for part in location]
     if names[0] in KINDS and len(names) > 2 and kind != "literal_error":
-        words = KINDS[names[0]] if names[2] != "[key]" else _must(message)
-        return ".".join(names[:2]), words
-    known = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
-    return ".".join(names), known.get(kind) or _must(message)
+        text = KINDS[names[0]] if names[2] != "[key]" else _must(message)
+        return ".".join(names[:2]), text
+    fixed_messages = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
+    return ".".join(names), fixed_messages.get(kind) or _must(message)
 
 
 def _must(message: str) -> str:
+    """Return pydantic's "Input should …" as "must …"."""
     return "must " + message.partition(" should ")[2]

@@ -1,4 +1,4 @@
-"""A question run step by step (S0-10 to S0-39): each step's reply in the words of its document, beside the diary."""
+"""Handlers of the workbench (S0-10 to S0-39): saved queries, their steps one at a time, and their results."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,44 +16,51 @@ if TYPE_CHECKING:
 
 
 async def queries(asked: "wire.QueriesRequest", call: Call) -> dict[str, Any]:
+    """List the saved queries of a workflow, newest first."""
     scope, archive = call.scope(asked.workflow_id), call.kit.archive
-    kept = await call.run.step("queries", archive.queries(scope, limit=asked.limit, before=asked.before))
+    saved = await call.run.step("queries", archive.queries(scope, limit=asked.limit, before=asked.before))
     total = await call.run.step("count", archive.count(scope))
-    return {**_replied(call, asked), "queries": [_item(query) for query in kept], "total": total}
+    return {**_replied(call, asked), "queries": [_item(query) for query in saved], "total": total}
 
 
 async def query(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
-    found = await steps.found(asked.id, _bench(asked, call))
-    return {**_replied(call, asked), **_query(found)}
+    """Reply with a saved query and what each step made of it."""
+    saved = await steps.found(asked.id, _bench(asked, call))
+    return {**_replied(call, asked), **_query(saved)}
 
 
 async def edit(asked: "wire.QueryEdit", call: Call) -> dict[str, Any]:
+    """Change fields of a saved query; what was derived from them is discarded."""
     changes = asked.model_dump(include=set(steps.FIELDS), exclude_none=True)
-    changed = await steps.edit(asked.id, changes, _bench(asked, call))
-    return {**_replied(call, asked), **_query(changed)}
+    saved = await steps.edit(asked.id, changes, _bench(asked, call))
+    return {**_replied(call, asked), **_query(saved)}
 
 
 async def remove(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
-    removing = call.kit.archive.remove(asked.id, call.scope(asked.workflow_id))
-    if not await call.run.step("remove", removing):
+    """Delete a saved query with its results."""
+    removal = call.kit.archive.remove(asked.id, call.scope(asked.workflow_id))
+    if not await call.run.step("remove", removal):
         raise no_question()
     return {**_replied(call, asked), "id": asked.id, "deleted": True}
 
 
 async def embed(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
-    done = await steps.embed(asked.id, _bench(asked, call))
-    return {**_done(call), "message": "Query vectorized successfully", "vector_status": done.vector_status}
+    """Embed a saved query, its expanded queries and its hypothetical answer."""
+    saved = await steps.embed(asked.id, _bench(asked, call))
+    return {**_done(call), "message": "Query vectorized successfully", "vector_status": saved.vector_status}
 
 
 async def retrieve(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
-    done = await steps.retrieve(asked.id, _bench(asked, call))
-    count = len(done.retrieved_context or ())
+    """Retrieve the passages for an embedded query."""
+    saved = await steps.retrieve(asked.id, _bench(asked, call))
+    count = len(saved.retrieved_context or ())
     return {**_done(call), "message": f"Retrieved {count} chunks", "chunks_retrieved": count}
 
 
 async def consolidate(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
-    done = await steps.consolidate(asked.id, _bench(asked, call))
-    chunks, groups = len(done.retrieved_context or ()), len(done.clean_retrieval_context or ())
+    """Merge the retrieved chunks into groups."""
+    saved = await steps.consolidate(asked.id, _bench(asked, call))
+    chunks, groups = len(saved.retrieved_context or ()), len(saved.clean_retrieval_context or ())
     return {
         **_done(call),
         "message": f"Consolidated {chunks} chunks into {groups} groups",
@@ -63,64 +70,73 @@ async def consolidate(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
 
 
 async def augment_prompt(asked: "wire.AugmentRequest", call: Call) -> dict[str, Any]:
-    made = await steps.augmented(asked.id, asked.top_n, _bench(asked, call))
-    return {**_done(call), "prompt": made.text, "context_count": made.context_count}
+    """Reply with the prompt that holds the best contexts, without calling a model."""
+    augmented = await steps.augmented(asked.id, asked.top_n, _bench(asked, call))
+    return {**_done(call), "prompt": augmented.text, "context_count": augmented.context_count}
 
 
 async def augment_run(asked: "wire.AugmentRun", call: Call) -> dict[str, Any]:
+    """Answer the prompt with a model, and save the response."""
     bench = _bench(asked, call)
     result = await steps.answer(asked.id, asked.top_n, bench, full_model=asked.use_full_model)
     return {**_done(call), "result_id": result.id, "response_text": result.response_text, "model": result.model}
 
 
 async def augment_paste(asked: "wire.AugmentPaste", call: Call) -> dict[str, Any]:
+    """Save a response that was written elsewhere."""
     result = await steps.paste_answer(asked.id, asked.response_text, asked.top_n, _bench(asked, call))
     return {**_done(call), "result_id": result.id, "message": "Response saved successfully"}
 
 
 async def results(asked: "wire.QueryRequest", call: Call) -> dict[str, Any]:
+    """List the saved results of a query, newest first."""
     bench = _bench(asked, call)
     await steps.found(asked.id, bench)
-    kept = await call.run.step("results", call.kit.archive.results(asked.id, bench.scope))
-    return {**_replied(call, asked), "results": [_result_item(result) for result in kept], "total": len(kept)}
+    saved = await call.run.step("results", call.kit.archive.results(asked.id, bench.scope))
+    return {**_replied(call, asked), "results": [_result_item(result) for result in saved], "total": len(saved)}
 
 
 async def result(asked: "wire.ResultRequest", call: Call) -> dict[str, Any]:
+    """Reply with a saved result and the inputs that it was made from."""
     bench = _bench(asked, call)
     await steps.found(asked.id, bench)
-    kept = await call.run.step("result", call.kit.archive.result(asked.id, asked.result_id, bench.scope))
-    if kept is None:
-        raise NotFound("there is no such result of this question", code="result_not_found", field="result_id")
-    told = {"query_id": kept.query_id, "details": dict(kept.details), "updated_at": _time(kept.updated_at)}
-    return {**_replied(call, asked), **_result_item(kept), **told}
+    saved = await call.run.step("result", call.kit.archive.result(asked.id, asked.result_id, bench.scope))
+    if saved is None:
+        raise NotFound("this query has no such result", code="result_not_found", field="result_id")
+    details = {"query_id": saved.query_id, "details": dict(saved.details), "updated_at": _time(saved.updated_at)}
+    return {**_replied(call, asked), **_result_item(saved), **details}
 
 
 async def replay(asked: "wire.ReplayRequest", call: Call) -> dict[str, Any]:
+    """Run a saved query again with another preset, and compare the two rankings."""
     bench = _bench(asked, call)
-    compared = await runs.replay(asked.id, asked.preset, bench, house=call.settings.house)
-    return {**_replied(call, asked), **asdict(compared)}
+    comparison = await runs.replay(asked.id, asked.preset, bench, house=call.settings.house)
+    return {**_replied(call, asked), **asdict(comparison)}
 
 
 async def expansion_prompt(asked: "wire.ExpansionRequest", call: Call) -> dict[str, Any]:
+    """Reply with the expansion prompt of a question, without calling a model."""
     prompt = await steps.expansion_prompt(asked.original_query, _bench(asked, call))
     return {**_done(call), "prompt": prompt.text, "query": asked.original_query}
 
 
 async def expansion_run(asked: "wire.ExpansionRun", call: Call) -> dict[str, Any]:
-    made = await steps.expand(asked.original_query, _bench(asked, call), full_model=asked.use_full_model)
+    """Expand a question with a model, and save it as a query."""
+    saved = await steps.expand(asked.original_query, _bench(asked, call), full_model=asked.use_full_model)
     return {
         **_done(call),
-        "query_id": made.id,
-        "expanded_queries": list(made.expanded_queries),
-        "hyde_answer": made.hyde_answer,
-        "intent": made.intent,
-        "entities": list(made.entities),
+        "query_id": saved.id,
+        "expanded_queries": list(saved.expanded_queries),
+        "hyde_answer": saved.hyde_answer,
+        "intent": saved.intent,
+        "entities": list(saved.entities),
     }
 
 
 async def expansion_paste(asked: "wire.ExpansionPaste", call: Call) -> dict[str, Any]:
-    made = await steps.paste_expansion(asked.original_query, asked.llm_response, _bench(asked, call))
-    return {**_done(call), "query_id": made.id, "message": "Query created successfully"}
+    """Save a question with an expansion that was written elsewhere."""
+    saved = await steps.paste_expansion(asked.original_query, asked.llm_response, _bench(asked, call))
+    return {**_done(call), "query_id": saved.id, "message": "Query created successfully"}
 
 
 def _bench(asked: "wire.QueryRequest | wire.ExpansionRequest", call: Call) -> steps.Bench:
@@ -136,7 +152,7 @@ def _replied(call: Call, asked: "wire.QueriesRequest | wire.QueryRequest") -> di
 
 
 def _item(query: SavedQuery) -> dict[str, Any]:
-    """What of a question stands in the list (S0-11), and in the question itself."""
+    """Return the fields of a saved query that a list of queries has (S0-11)."""
     return {
         "id": query.id,
         "original_query": query.original_query,
@@ -152,7 +168,7 @@ def _item(query: SavedQuery) -> dict[str, Any]:
 
 
 def _query(query: SavedQuery) -> dict[str, Any]:
-    """A question as S0-16 has it, and more; its embeddings are nobody's to read."""
+    """Return all fields of a saved query (S0-16 and more) except its embeddings, which no reply has."""
     return {
         **_item(query),
         "expanded_queries": list(query.expanded_queries),
@@ -182,5 +198,5 @@ def _result_item(result: SavedResult) -> dict[str, Any]:
 
 
 def _time(kept: str) -> str:
-    """ISO 8601 in UTC with a Z, to the second, as S0-34 has it."""
+    """Return the time as ISO 8601 in UTC with a Z, to the second (S0-34); "" for none."""
     return datetime.fromisoformat(kept).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if kept else ""

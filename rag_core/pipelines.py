@@ -1,4 +1,4 @@
-"""The pipelines by name: each an async function of a query, the kit and the run."""
+"""The pipelines by name; each is an async function of a query, the kit and the run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -114,7 +114,7 @@ async def cite(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim, ...]
         return ()
     asked = citing.labelled(claims)
     embedding = embed(asked, kit.index, how="hybrid")
-    vectors = await run.attempt("embed", embedding, otherwise={}, fallback="search by words only")
+    vectors = await run.attempt("embed", embedding, otherwise={}, fallback="lexical search only")
     look = partial(citing.look_up, asked, vectors, scope, kit.index)
     found = await on_any_leg(lambda how: look(how=how), "hybrid" if vectors else "keyword", run)
     evidence = [citing.as_evidence(hits) for hits in found]

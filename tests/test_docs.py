@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_every_setting_that_is_read_has_its_row() -> None:
-    read = set(re.findall(r'"([A-Z]+_[A-Z_]+)"', (ROOT / "rag_core" / "settings.py").read_text()))
+    read = set(re.findall(r'"([A-Z]+_[A-Z_]+)"', (ROOT / "rag_core" / "core" / "settings.py").read_text()))
     assert {name for name, _, _ in SETTINGS} == read
 
 

@@ -75,7 +75,7 @@ def resources() -> list[Any]:
 
 
 def settings_read() -> set[str]:
-    return set(re.findall(r'"([A-Z]+_[A-Z_]+)"', (ROOT / "rag_core" / "settings.py").read_text("utf-8")))
+    return set(re.findall(r'"([A-Z]+_[A-Z_]+)"', (ROOT / "rag_core" / "core" / "settings.py").read_text("utf-8")))
 
 
 def under(value: Any) -> Iterator[Any]:

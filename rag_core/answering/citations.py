@@ -1,8 +1,9 @@
-"""Citations: what the index says to each sentence of a text, and whether that is enough to rely on it.
+"""Verification of claims: each sentence of a text is compared with passages of the index and gets a verdict.
 
-A sentence is verified only when a passage says it in its own words (`agree`) *and* the ranker finds that passage
-relevant; a sentence of two statements may have a passage for each. One that a passage contradicts is unsupported, with
-the reason and the passage. Anything else that is near is partial: the reader is shown the quote. See docs/citations.md.
+A claim is verified only when a passage entails it word by word (`check_entailment`) and the cross-encoder finds that
+passage relevant; a claim of two statements may have a passage for each. A claim that the nearest passage contradicts is
+unsupported, with the reason and the passage. Any other claim with a related passage is partial, and the reader is shown
+the quote. See docs/citations.md.
 """
 
 import asyncio
@@ -19,23 +20,23 @@ from rag_core.retrieval.search import Vectors
 from rag_core.text.sentences import sentences
 from rag_core.text.terms import terms
 
-HITS = 5  # chunks looked at for a claim
-PASSAGES = 8  # of one or two sentences, judged for a claim
+HITS = 5
+PASSAGES = 8  # of one or two sentences each
 CITATIONS = 3
-UNSURE = ("relevance: low",)  # the words agree, and the ranker does not
-PAGE_LABEL = "page_label"  # where chunking keeps it
-RELEVANT = 0.5  # the ranker's even odds
-SAID = 0.6  # share of the claim's terms from which a passage is partial evidence by its words alone
-TOUCHED = 0.3  # and from which, when the ranker finds it relevant
+UNSURE = ("relevance: low",)  # the passage entails the claim, and the cross-encoder finds it not relevant
+PAGE_LABEL = "page_label"  # of a chunk's metadata, set by chunking
+RELEVANT = 0.5  # even odds by the cross-encoder
+SAID = 0.6  # share of the claim's terms from which a passage is partial evidence whatever its relevance
+TOUCHED = 0.3  # share from which it is when the cross-encoder finds it relevant
 
-# between two statements of one sentence, of which the second names what it speaks of
+# the boundary between two statements of one sentence, of which the second has a subject of its own
 JOINT = re.compile(r"(?:;|,\s+(?:and|but|while|whereas))\s+(?=(?:the|an?|each|every|all|no|some)\s|[A-Z])")
-STATEMENT = 4  # words, at least, of a half that stands by itself
+STATEMENT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Characters of a chunk that may bear on a claim; `said` is the share of the claim's terms in them."""
+    """A passage of a chunk, compared with a claim; `term_share` is the share of the claim's terms that it has."""
 
     chunk: Chunk
     start: int
@@ -48,129 +49,144 @@ class Passage:
 
 
 def claims(text: str) -> list[Claim]:
-    """The sentences of a text, nothing known of them yet."""
+    """Split a text into claims, one per sentence, all "unsupported" yet."""
     return [Claim(text[start:end], start, end, "unsupported") for start, end in sentences(text)]
 
 
 def labelled(made: Sequence[Claim]) -> list[Asked]:
-    """The claims as wordings to embed, labelled by their number."""
+    """Return the claims as query variants, labelled by their index from 0."""
     return [Asked(str(number), claim.text) for number, claim in enumerate(made)]
 
 
 async def look_up(
     asked: Sequence[Asked], vectors: Vectors, scope: Scope, index: Index, *, how: SearchType
 ) -> list[Ranking]:
-    """The chunks nearest to each claim by these legs. Raises Unavailable when the store does not answer."""
-    given: Vectors = {} if how == "keyword" else vectors
-    probes = [Probe(c.label, "" if how == "vector" else c.text, given.get(c.label)) for c in asked]
+    """Search for each claim by the legs of the search type, and return a ranking per claim, in order.
+
+    Raises:
+        Unavailable: the store did not answer.
+    """
+    used_vectors: Vectors = {} if how == "keyword" else vectors
+    probes = [Probe(v.label, "" if how == "vector" else v.text, used_vectors.get(v.label)) for v in asked]
     return await index.find(probes, scope, limit=HITS)
 
 
 def as_evidence(hits: Ranking) -> tuple[Evidence, ...]:
-    """Whole chunks as evidence, in order."""
+    """Return the hits' whole chunks as evidence, in order, with the ids "e1", "e2", …"""
     return tuple(Evidence(f"e{n}", hit, 0, len(hit.chunk.content)) for n, hit in enumerate(hits, 1))
 
 
 async def judge(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], reranker: Reranker) -> list[Claim]:
-    """The claims with verdicts and citations, each from its own evidence. Raises Unavailable without a ranker."""
-    return [await _judged(claim, own, reranker) for claim, own in zip(claims, evidence, strict=True)]
+    """Return the claims with verdicts and citations, each compared with its own evidence (as many as claims).
+
+    Raises:
+        Unavailable: there is no cross-encoder, or it did not answer.
+    """
+    return [await _judged(claim, passages, reranker) for claim, passages in zip(claims, evidence, strict=True)]
 
 
 def judge_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Claim]:
-    """The same without a ranker: words alone never verify, so at most partial."""
-    return [_ruled(claim, own) for claim, own in zip(claims, evidence, strict=True)]
+    """Return the claims with verdicts and citations by shared terms alone, at most "partial".
+
+    Sharing terms is no entailment, so no claim is verified without a cross-encoder.
+    """
+    return [_ruled(claim, passages) for claim, passages in zip(claims, evidence, strict=True)]
 
 
 async def _judged(claim: Claim, evidence: Sequence[Evidence], reranker: Reranker) -> Claim:
     passages = await asyncio.to_thread(_closest, claim.text, evidence)
-    whole = await _verified(claim.text, passages, reranker)
-    if whole:
-        return _concluded(claim, "verified", whole)
-    if parts := await _each_verified(_parts(claim.text), evidence, reranker):
-        return replace(claim, verdict="verified", citations=parts)
+    citations = await _verified(claim.text, passages, reranker)
+    if citations:
+        return _concluded(claim, "verified", citations)
+    if part_citations := await _each_verified(_parts(claim.text), evidence, reranker):
+        return replace(claim, verdict="verified", citations=part_citations)
     return await _doubted(claim, passages, reranker)
 
 
 async def _each_verified(
-    parts: Sequence[str], evidence: Sequence[Evidence], reranker: Reranker
+    statements: Sequence[str], evidence: Sequence[Evidence], reranker: Reranker
 ) -> tuple[Citation, ...]:
-    """A citation for each part, also two of one chunk, each passage once; none unless every part has one."""
-    found = [await _verified(part, await asyncio.to_thread(_closest, part, evidence), reranker) for part in parts]
-    cited = [citations[0] for citations in found if citations]
-    return tuple({(c.chunk_id, c.quote): c for c in cited}.values()) if len(cited) == len(parts) else ()
+    """Return a citation for each statement, each passage once; none unless every statement has one."""
+    found = [await _verified(s, await asyncio.to_thread(_closest, s, evidence), reranker) for s in statements]
+    best = [citations[0] for citations in found if citations]
+    return tuple({(c.chunk_id, c.quote): c for c in best}.values()) if len(best) == len(statements) else ()
 
 
-async def _verified(said: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
-    """Citations of the passages that say it word by word, and that the ranker finds relevant: the shortest that do."""
-    compared = await asyncio.to_thread(_compared, said, passages)
-    cited = await _cited(said, [passage for found, passage in compared if found.agrees], reranker)
-    return [one for one in cited if not any(_within(other, one) for other in cited)]
+async def _verified(statement: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
+    """Cite the passages that entail the statement and are relevant to it, without those that contain another."""
+    compared = await asyncio.to_thread(_compared, statement, passages)
+    entailing = [passage for result, passage in compared if result.agrees]
+    citations = await _cited(statement, entailing, reranker)
+    return [outer for outer in citations if not any(_within(inner, outer) for inner in citations)]
 
 
 def _within(inner: Citation, outer: Citation) -> bool:
-    """Whether one quote is a part of the other, in the same chunk."""
+    """Return whether one quote is a proper part of the other, in the same chunk."""
     return inner.chunk_id == outer.chunk_id and inner.quote != outer.quote and inner.quote in outer.quote
 
 
-async def _cited(said: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
-    scores = await reranker.scores(said, [passage.text for passage in passages]) if passages else []
+async def _cited(statement: str, passages: Sequence[Passage], reranker: Reranker) -> list[Citation]:
+    scores = await reranker.scores(statement, [passage.text for passage in passages]) if passages else []
     return [_citation(p, score) for p, score in zip(passages, scores, strict=True) if score >= RELEVANT]
 
 
 async def _doubted(claim: Claim, passages: Sequence[Passage], reranker: Reranker) -> Claim:
-    """Partial where a passage is near, unless the nearest says the same with another number, name or negation."""
-    near = [passage for passage in passages if passage.said >= TOUCHED]
-    if not near:
+    """Return the claim as "unsupported" if the nearest passage contradicts it, "partial" if a related one can be cited.
+
+    A claim without related passage stays as it is.
+    """
+    related = [passage for passage in passages if passage.said >= TOUCHED]
+    if not related:
         return claim
-    compared = await asyncio.to_thread(_compared, claim.text, near)
-    found, closest = max(compared, key=lambda one: (one[0].shared, one[1].start - one[1].end))
-    if found.contradicts:
-        return _concluded(claim, "unsupported", [_citation(closest, closest.said)], found.reasons)
-    cited = await _cited(claim.text, near, reranker)
-    cited = cited or [_citation(passage, passage.said) for passage in near if passage.said >= SAID]
-    return _concluded(claim, "partial", cited, found.reasons or UNSURE) if cited else claim
+    compared = await asyncio.to_thread(_compared, claim.text, related)
+    result, closest = max(compared, key=lambda pair: (pair[0].shared, pair[1].start - pair[1].end))
+    if result.contradicts:
+        return _concluded(claim, "unsupported", [_citation(closest, closest.said)], result.reasons)
+    citations = await _cited(claim.text, related, reranker)
+    citations = citations or [_citation(passage, passage.said) for passage in related if passage.said >= SAID]
+    return _concluded(claim, "partial", citations, result.reasons or UNSURE) if citations else claim
 
 
-def _compared(said: str, passages: Sequence[Passage]) -> list[tuple[Agreement, Passage]]:
-    return [(agreement(said, passage.text), passage) for passage in passages]
+def _compared(statement: str, passages: Sequence[Passage]) -> list[tuple[Agreement, Passage]]:
+    return [(agreement(statement, passage.text), passage) for passage in passages]
 
 
 def _ruled(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
-    cited = [_citation(passage, passage.said) for passage in _closest(claim.text, evidence) if passage.said >= SAID]
-    return _concluded(claim, "partial", cited) if cited else claim
+    citations = [_citation(passage, passage.said) for passage in _closest(claim.text, evidence) if passage.said >= SAID]
+    return _concluded(claim, "partial", citations) if citations else claim
 
 
-def _parts(said: str) -> list[str]:
-    """The halves of a sentence of two statements; none of one that is whole or too short to be two."""
-    for joint in JOINT.finditer(said):
-        halves = [said[: joint.start()], said[joint.end() :]]
+def _parts(sentence: str) -> list[str]:
+    """Split a sentence of two statements into its halves; return none when either half is too short for a statement."""
+    for boundary in JOINT.finditer(sentence):
+        halves = [sentence[: boundary.start()], sentence[boundary.end() :]]
         if all(len(half.split()) >= STATEMENT for half in halves):
             return halves
     return []
 
 
 def _concluded(claim: Claim, verdict: Verdict, citations: Sequence[Citation], reasons: tuple[str, ...] = ()) -> Claim:
-    """With the citations that bear it out, one a chunk, best first."""
+    """Return the claim with a verdict and its best citations, one per chunk, best first."""
     best = sorted(citations, key=lambda citation: -citation.score)
     first = {citation.chunk_id: citation for citation in reversed(best)}
-    cited = tuple(citation for citation in best if first[citation.chunk_id] is citation)[:CITATIONS]
-    return replace(claim, verdict=verdict, citations=cited, reasons=reasons)
+    one_per_chunk = tuple(citation for citation in best if first[citation.chunk_id] is citation)
+    return replace(claim, verdict=verdict, citations=one_per_chunk[:CITATIONS], reasons=reasons)
 
 
-def _closest(said: str, evidence: Sequence[Evidence]) -> list[Passage]:
-    """The passages that share most terms with what is said, shorter ones first among equals."""
-    found = [passage for one in evidence for passage in _passages(one, terms(said))]
-    return sorted(found, key=lambda passage: (-passage.said, passage.end - passage.start))[:PASSAGES]
+def _closest(statement: str, evidence: Sequence[Evidence]) -> list[Passage]:
+    """Return the passages that share most terms with the statement, shorter ones first among equals."""
+    passages = [passage for item in evidence for passage in _passages(item, terms(statement))]
+    return sorted(passages, key=lambda passage: (-passage.said, passage.end - passage.start))[:PASSAGES]
 
 
-def _passages(evidence: Evidence, wanted: frozenset[str]) -> Iterator[Passage]:
-    """Each sentence, and each with the one after it."""
+def _passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[Passage]:
+    """Yield each sentence of the evidence, then each two consecutive ones."""
     chunk = evidence.hit.chunk
     ranges = [(evidence.start + start, evidence.start + end) for start, end in sentences(evidence.text)]
     pairs = [(start, end) for (start, _), (_, end) in pairwise(ranges)]
     for start, end in (*ranges, *pairs):
-        shared = terms(chunk.content[start:end]) & wanted
-        yield Passage(chunk, start, end, len(shared) / max(1, len(wanted)))
+        common = terms(chunk.content[start:end]) & claim_terms
+        yield Passage(chunk, start, end, len(common) / max(1, len(claim_terms)))
 
 
 def _citation(passage: Passage, score: float) -> Citation:

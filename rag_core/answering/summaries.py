@@ -1,4 +1,4 @@
-"""A document in a few sentences: a chat model's, or its own best ones."""
+"""Summaries of a document in a few sentences: written by a chat model, or its own key sentences."""
 
 from collections.abc import Sequence
 
@@ -13,10 +13,12 @@ SENTENCES = 5
 
 
 async def summarize(title: str, passages: Sequence[str], llm: LLM) -> tuple[str, bool]:
-    """A summary, without links that the document does not have, and whether it is a local technique's.
+    """Summarize a document by chat model; return the summary and whether a local technique wrote it.
+
+    Links that the passages do not contain are removed.
 
     Raises:
-        Unavailable: the model did not answer, or with nothing (llm_output_invalid).
+        Unavailable: the model did not answer, or its reply is empty (llm_output_invalid).
     """
     reply = await llm.complete(prompts.summary(title, passages))
     summary, _ = screen(reply.text.strip()[:SUMMARY_CHARS], passages)
@@ -26,5 +28,5 @@ async def summarize(title: str, passages: Sequence[str], llm: LLM) -> tuple[str,
 
 
 def extract(passages: Sequence[str]) -> str:
-    """The document's own key sentences."""
+    """Return the document's own key sentences, in place of a model's summary."""
     return " ".join(key_sentences("\n\n".join(passages), SENTENCES))[:SUMMARY_CHARS]

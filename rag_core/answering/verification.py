@@ -1,9 +1,9 @@
-"""Whether a passage says what a claim says, by its words alone.
+"""Lexical entailment: a check, by words alone, that a passage states what a claim states.
 
-It does when the claim can be had from the passage by leaving out what can be left out (a parenthesis, a part set off by
-commas, a part that begins with a preposition) and by moving whole parts: then every number, unit, date, code, name,
-negation, quantifier and modal verb of the claim stands in the passage and in the same company. Nothing else agrees,
-however many words are shared: sharing words is not saying so.
+A passage entails a claim when the claim results from it by omitting optional parts (a parenthesis, a part set off by
+commas, a part that begins with a preposition) and by moving whole parts. Every number, unit, date, code, name,
+negation, quantifier and modal verb of the claim is then in the passage, in the same context. Nothing else is entailed,
+however many words are shared.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +12,14 @@ from difflib import SequenceMatcher
 
 from rag_core.text.normalization import MONTHS, Word, words
 
-CLOSE = 0.75  # share of the claim's words a passage must have for a wrong number in it to be a contradiction
-ASIDE = 6  # words of a part inside a sentence that may be left out without a comma
-MOST = 40_000  # words of the claim times words of the passage: text made for it takes the square of that and more
+CLOSE = 0.75  # share of the claim's words that a passage must have for another number to be a contradiction
+ASIDE = 6  # words of a part inside a sentence that may be omitted without a comma
+MOST = 40_000  # words of the claim times words of the passage: alignment of adversarial text takes the square of it
 CRITICAL = frozenset(["number", "unit", "date", "code", "name", "negation", "quantity", "modality"])
 
 
 def _set(text: str) -> frozenset[str]:
-    """Words as the forms they are compared by."""
+    """Return the words of a text in the forms by which they are compared."""
     return frozenset(word.form for word in words(text))
 
 
@@ -29,7 +29,7 @@ _PREPOSITIONS = _set(
 ) | {"forexampl", "thatis"}
 _JOINING = _set("and but while whereas which who whom whose where when because although though")
 _CLAUSE = _JOINING | _set("or is are was were be been has have had can may must will should would do does did")
-_CONDITION = _set(  # left out with one of these, a claim says more than the passage
+_CONDITION = _set(  # when a part with one of these is omitted, the claim says more than the passage
     """if unless except only until assuming according allegedly supposedly reportedly apparently possibly perhaps
     probably argue argues believe believes say says said deny denies denied think thought suggest suggests"""
 )
@@ -49,10 +49,11 @@ _ENDS = ".!?;"
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`reasons` are "kind: word", one a part of the claim that is not so in the passage; none means it agrees.
+    """The result of comparing a claim with a passage.
 
-    `shared` is the share of the claim's words, 0..1, that stand in the passage in the same order or as moved parts.
-    `contradicts` when nearly all do, and what does not is another number, name, negation or the like.
+    `reasons` against entailment are "kind: word"; none means that the claim is entailed. `overlap` is the share of the
+    claim's words, 0..1, that the passage has in the same order or as moved parts. `contradicts` is set when it has
+    nearly all of them and another number, name, negation or the like in place of the rest.
     """
 
     reasons: tuple[str, ...]
@@ -65,59 +66,65 @@ class Agreement:
 
 
 def agreement(claim: str, passage: str) -> Agreement:
-    """How far a passage of one or a few sentences bears out a claim of one."""
-    said, given = words(claim), words(passage)
-    if not said:
+    """Compare a claim of one sentence with a passage of one or a few.
+
+    A pair of more than MAX_WORD_PAIRS is not compared and entails nothing, unless the two texts are equal.
+    """
+    claim_words, passage_words = words(claim), words(passage)
+    if not claim_words:
         return Agreement(("word: none",), 0.0, contradicts=False)
-    if len(said) * len(given) > MOST and [w.form for w in said] != [w.form for w in given]:
-        return Agreement((f"length: {len(said)} words",), 0.0, contradicts=False)
-    taken, missing = _aligned(said, given)
-    free = [word for n, word in enumerate(given) if n not in taken]
-    wrong = [(_kind(said, n, free), said[n].raw) for n in missing]
-    gaps = list(_gaps(given, taken))
-    wrong = wrong or [reason for gap in gaps if (reason := _left_out(given, gap))]
-    shared = 1 - len(missing) / len(said)
-    reasons = tuple(dict.fromkeys(f"{kind}: {word}" for kind, word in wrong))
-    instead = [given[n] for gap in gaps if len(gap) <= ASIDE for n in gap]
-    return Agreement(reasons, shared, shared >= CLOSE and _opposed({kind for kind, _ in wrong}, instead))
+    too_long = len(claim_words) * len(passage_words) > MOST
+    if too_long and [w.form for w in claim_words] != [w.form for w in passage_words]:
+        return Agreement((f"length: {len(claim_words)} words",), 0.0, contradicts=False)
+    aligned, missing = _aligned(claim_words, passage_words)
+    unaligned = [word for n, word in enumerate(passage_words) if n not in aligned]
+    faults = [(_kind(claim_words, n, unaligned), claim_words[n].raw) for n in missing]
+    gaps = list(_gaps(passage_words, aligned))
+    faults = faults or [fault for gap in gaps if (fault := _left_out(passage_words, gap))]
+    share = 1 - len(missing) / len(claim_words)
+    reasons = tuple(dict.fromkeys(f"{kind}: {word}" for kind, word in faults))
+    replacements = [passage_words[n] for gap in gaps if len(gap) <= ASIDE for n in gap]
+    return Agreement(reasons, share, share >= CLOSE and _opposed({kind for kind, _ in faults}, replacements))
 
 
-def _opposed(kinds: set[str], instead: Sequence[Word]) -> bool:
-    """Whether the passage has another number or name where the claim's is missing, or the like."""
-    figures = any(_figure(word) for word in instead) or not kinds & {"number", "code"}
-    names = any(_named(word) for word in instead) or "name" not in kinds
-    return bool(kinds) and kinds <= CRITICAL and figures and names
+def _opposed(kinds: set[str], replacements: Sequence[Word]) -> bool:
+    """Return whether only critical words are missing, and the passage has another figure or name in place of those."""
+    has_other_figure = any(_figure(word) for word in replacements) or not kinds & {"number", "code"}
+    has_other_name = any(_named(word) for word in replacements) or "name" not in kinds
+    return bool(kinds) and kinds <= CRITICAL and has_other_figure and has_other_name
 
 
-def _aligned(said: Sequence[Word], given: Sequence[Word]) -> tuple[frozenset[int], list[int]]:
-    """Which words of the passage are the claim's, and which of the claim's are left without."""
-    ours, theirs = [word.form for word in said], [word.form for word in given]
-    blocks = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
+def _aligned(claim_words: Sequence[Word], passage_words: Sequence[Word]) -> tuple[frozenset[int], list[int]]:
+    """Align a claim with a passage; return the indices of the aligned passage words and of the missing claim words."""
+    claim_forms, passage_forms = [word.form for word in claim_words], [word.form for word in passage_words]
+    blocks = SequenceMatcher(None, claim_forms, passage_forms, autojunk=False).get_matching_blocks()
     places = {block.a + n: block.b + n for block in blocks for n in range(block.size)}
-    runs = _runs([n for n in range(len(said)) if n not in places])
+    runs = _runs([n for n in range(len(claim_words)) if n not in places])
     for run in runs:
-        began = run[0] - (run[0] > 0 and said[run[0] - 1].form in _PREPOSITIONS)  # it moves with its part
-        for part in (range(start, run[-1] + 1) for start in (run[0], began)):
-            if said[part[0]].form in _PREPOSITIONS | _JOINING or len(runs) == 1:  # two others may have changed places
-                places.update(_moved(said, part, given, frozenset(places.values())))
-    return frozenset(places.values()), [n for n in range(len(said)) if n not in places]
+        # a preposition moves with its part
+        with_preposition = run[0] - (run[0] > 0 and claim_words[run[0] - 1].form in _PREPOSITIONS)
+        for part in (range(start, run[-1] + 1) for start in (run[0], with_preposition)):
+            # of several other parts, two may have changed places, which changes the meaning
+            if claim_words[part[0]].form in _PREPOSITIONS | _JOINING or len(runs) == 1:
+                places.update(_moved(claim_words, part, passage_words, frozenset(places.values())))
+    return frozenset(places.values()), [n for n in range(len(claim_words)) if n not in places]
 
 
 def _moved(
-    said: Sequence[Word], part: range, given: Sequence[Word], taken: frozenset[int]
+    claim_words: Sequence[Word], part: range, passage_words: Sequence[Word], aligned: frozenset[int]
 ) -> Iterable[tuple[int, int]]:
-    """Where the words of a part of the claim stand in the passage as a whole; none for a part that is too short."""
-    forms = [said[n].form for n in part]
+    """Pair the words of a part of the claim with an unaligned equal part of the passage; none if it is too short."""
+    forms = [claim_words[n].form for n in part]
     if len(part) > 2 or (forms[0] in _PREPOSITIONS and len(part) > 1):
-        for start in range(len(given) - len(part) + 1):
+        for start in range(len(passage_words) - len(part) + 1):
             place = range(start, start + len(part))
-            if [given[n].form for n in place] == forms and not taken & set(place):
+            if [passage_words[n].form for n in place] == forms and not aligned & set(place):
                 return zip(part, place, strict=True)
     return ()
 
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
-    """Numbers in order, as runs of consecutive ones."""
+    """Group ascending numbers into runs of consecutive ones."""
     runs: list[list[int]] = []
     for n in numbers:
         if runs and runs[-1][-1] == n - 1:
@@ -127,63 +134,64 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _gaps(given: Sequence[Word], taken: frozenset[int]) -> Iterator[range]:
-    for run in _runs([n for n in range(len(given)) if n not in taken]):
+def _gaps(passage_words: Sequence[Word], aligned: frozenset[int]) -> Iterator[range]:
+    for run in _runs([n for n in range(len(passage_words)) if n not in aligned]):
         yield range(run[0], run[-1] + 1)
 
 
-def _left_out(given: Sequence[Word], gap: range) -> tuple[str, str] | None:
-    """Why these words of the passage cannot be left out of the claim; None when they can."""
-    inside = [given[n] for n in gap]
-    forms = {word.form for word in inside}
+def _left_out(passage_words: Sequence[Word], gap: range) -> tuple[str, str] | None:
+    """Return the kind and word for which this part of the passage cannot be omitted from a claim; None when it can."""
+    omitted = [passage_words[n] for n in gap]
+    forms = {word.form for word in omitted}
     if forms & _CONDITION:
-        return "condition", next(word.raw for word in inside if word.form in _CONDITION)
-    if _apart(given, gap):
+        return "condition", next(word.raw for word in omitted if word.form in _CONDITION)
+    if _apart(passage_words, gap):
         return None
-    for kind, known in (("negation", _NEGATION), ("modality", _MODALITY), ("quantity", _QUANTITY)):
-        if forms & known and len(gap) <= ASIDE:
-            return kind, next(word.raw for word in inside if word.form in known)
-    return "left out", inside[0].raw
+    for kind, kind_forms in (("negation", _NEGATION), ("modality", _MODALITY), ("quantity", _QUANTITY)):
+        if forms & kind_forms and len(gap) <= ASIDE:
+            return kind, next(word.raw for word in omitted if word.form in kind_forms)
+    return "left out", omitted[0].raw
 
 
-def _apart(given: Sequence[Word], gap: range) -> bool:
-    """Whether the words stand apart: before the claim's part of the passage, after it, or as an aside in it."""
-    inside = [given[n] for n in gap]
-    forms = {word.form for word in inside}
-    after = given[gap.stop].before if gap.stop < len(given) else "."
-    if "(" in inside[0].before and (")" in after or gap.stop == len(given)):
+def _apart(passage_words: Sequence[Word], gap: range) -> bool:
+    """Return whether the omitted words are set apart: before or after the claim's part of the passage, or an aside."""
+    omitted = [passage_words[n] for n in gap]
+    forms = {word.form for word in omitted}
+    after = passage_words[gap.stop].before if gap.stop < len(passage_words) else "."
+    if "(" in omitted[0].before and (")" in after or gap.stop == len(passage_words)):
         return True
-    if "or" in (inside[0].form, inside[-1].form) or (
-        gap.start and _figure(given[gap.start - 1]) and inside[0].form in _RANGE
+    if "or" in (omitted[0].form, omitted[-1].form) or (
+        gap.start and _figure(passage_words[gap.start - 1]) and omitted[0].form in _RANGE
     ):
         return False
     if gap.start == 0:
-        return inside[-1].form in _JOINING or (not forms & _NEGATION and _marked(after.replace(":", "")))
-    if gap.stop == len(given):
-        return not forms & _NEGATION and (_marked(inside[0].before) or inside[0].form in _PREPOSITIONS | _JOINING)
-    return _aside(inside, given[gap.stop])
+        return omitted[-1].form in _JOINING or (not forms & _NEGATION and _marked(after.replace(":", "")))
+    if gap.stop == len(passage_words):
+        return not forms & _NEGATION and (_marked(omitted[0].before) or omitted[0].form in _PREPOSITIONS | _JOINING)
+    return _aside(omitted, passage_words[gap.stop])
 
 
-def _aside(inside: Sequence[Word], after: Word) -> bool:
-    """Whether words between two parts of one clause are set off by commas, or a short part with a preposition."""
-    signs = "".join([*(word.before for word in inside), after.before])
-    joined = any("," in word.before and word.form in _JOINING for word in inside[1:])
-    if joined or any(sign in signs for sign in _ENDS):
+def _aside(omitted: Sequence[Word], after: Word) -> bool:
+    """Return whether words between two parts of a clause are set off by commas, or short and with a preposition."""
+    separators = "".join([*(word.before for word in omitted), after.before])
+    has_conjunction = any("," in word.before and word.form in _JOINING for word in omitted[1:])
+    if has_conjunction or any(sign in separators for sign in _ENDS):
         return False
-    if _marked(inside[0].before) and _marked(after.before):
+    if _marked(omitted[0].before) and _marked(after.before):
         return True
-    short = len(inside) <= ASIDE and not {word.form for word in inside} & (_CLAUSE | _NEGATION)
-    return short and inside[0].form in _PREPOSITIONS and not _figure(after) and not _named(after)
+    is_short = len(omitted) <= ASIDE and not {word.form for word in omitted} & (_CLAUSE | _NEGATION)
+    return is_short and omitted[0].form in _PREPOSITIONS and not _figure(after) and not _named(after)
 
 
-def _marked(signs: str) -> bool:
-    return any(sign in signs for sign in ",;:.!?()[]—–") or " - " in signs or "\n\n" in signs
+def _marked(separator: str) -> bool:
+    return any(sign in separator for sign in ",;:.!?()[]—–") or " - " in separator or "\n\n" in separator
 
 
-def _kind(said: Sequence[Word], n: int, free: Sequence[Word]) -> str:
-    word = said[n]
-    for kind, known in (("negation", _NEGATION), ("modality", _MODALITY), ("quantity", _QUANTITY)):
-        if word.form in known:
+def _kind(claim_words: Sequence[Word], n: int, unaligned: Sequence[Word]) -> str:
+    """Return the kind of a claim word that the passage lacks; "order" when the passage has it elsewhere."""
+    word = claim_words[n]
+    for kind, kind_forms in (("negation", _NEGATION), ("modality", _MODALITY), ("quantity", _QUANTITY)):
+        if word.form in kind_forms:
             return kind
     if _figure(word):
         return "number" if word.form.lstrip("-").replace(".", "").isdigit() else "code"
@@ -193,7 +201,7 @@ def _kind(said: Sequence[Word], n: int, free: Sequence[Word]) -> str:
         return "unit"
     if n and _named(word):
         return "name"
-    return "order" if any(word.form == other.form for other in free) else "word"
+    return "order" if any(word.form == other.form for other in unaligned) else "word"
 
 
 def _figure(word: Word) -> bool:

@@ -1,4 +1,4 @@
-"""The `rag` command: the same service as over HTTP, in this process and over the same settings."""
+"""The `rag` command line: the service of the HTTP API in this process, with the same settings."""
 
 import argparse
 import os
@@ -17,61 +17,63 @@ from rag_core.core.errors import RagError
 from rag_core.core.settings import PROVIDERS
 
 LAYOUTS = """\
-DIR has its documents, questions and judgements in one of three layouts:
-  corpus.jsonl (or .gz), queries.jsonl and qrels.tsv (or qrels/test.tsv), as BEIR has them;
-  pdfs/, queries.jsonl and qrels.tsv that names pages as FILE.pdf#page=3: the PDFs are indexed as they
-    are, and a corpus.jsonl beside them is not; a hit stands for the pages it is on;
-  questions.jsonl beside .md and .txt files, a line {"_id", "text", "spans": [{"start", "end"}], "document"}:
-    scored by the characters that the best 5 passages cover.
+DIR holds documents, questions and judgements in one of three layouts:
+  corpus.jsonl (or .gz), queries.jsonl and qrels.tsv (or qrels/test.tsv), as in BEIR;
+  pdfs/, queries.jsonl and a qrels.tsv that names pages as FILE.pdf#page=3: the PDFs are indexed, a
+    corpus.jsonl beside them is ignored, and a hit counts for each page that it covers;
+  questions.jsonl beside .md and .txt files, one line {"_id", "text", "spans": [{"start", "end"}], "document"} per
+    question: the score is the share of characters that the best 5 passages cover.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line says.
+    """Run the command line and return the exit code.
 
-    0: done; 1: done in part; 2: refused, with one line on stderr that says why; 3: done until the budget was spent.
+    0: done; 1: done in part; 2: refused, with the reason in one line on stderr; 3: stopped at the budget.
     """
     chosen = parser().parse_args(arguments)
     try:
         code: int = chosen.command(chosen)
         sys.stdout.flush()
-    except RagError as failure:
-        print(f"rag: {failure.message}", file=sys.stderr)
+    except RagError as error:
+        print(f"rag: {error.message}", file=sys.stderr)
         return 2
-    except ModuleNotFoundError as lacking:
+    except ModuleNotFoundError as error:
         print(
-            f"rag: {str(lacking.name).partition('.')[0]} is not installed: pip install 'azure-rag[local]'",
+            f"rag: {str(error.name).partition('.')[0]} is not installed: pip install 'azure-rag[local]'",
             file=sys.stderr,
         )
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader at the other end, `head` say, has had enough
+    except BrokenPipeError:  # the reader of the pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line. Every command has its own --help."""
+    """Build the parser of the command line; every command has its own --help."""
     top = argparse.ArgumentParser(
         "rag",
-        description="Index documents and consult them.",
-        epilog="Settings come from the environment: docs/settings.md.",
+        description="Index documents, search them and answer questions from them.",
+        epilog="Settings are environment variables: docs/settings.md.",
     )
     verbs = top.add_subparsers(required=True, metavar="COMMAND")
 
     serve = verbs.add_parser("serve", parents=[_data()], help="run the local emulator until Ctrl-C")
-    serve.add_argument("--port", type=_whole(0, 65535), default=7071, help="0 takes a free one (default: 7071)")
-    serve.add_argument("--azure", action="store_true", help="over emulated Azure services, with the real clients")
-    serve.add_argument("--admin", action="store_true", help="let everybody do what wants the role admin")
+    serve.add_argument(
+        "--port", type=_whole(0, 65535), default=7071, help="TCP port; 0 selects a free one (default: 7071)"
+    )
+    serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
+    serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
     serve.set_defaults(command=commands.serve)
 
-    setup = verbs.add_parser("setup", parents=[_data()], help="create the index that the settings name, or upgrade it")
+    setup = verbs.add_parser("setup", parents=[_data()], help="create or upgrade the configured index")
     setup.set_defaults(command=commands.setup)
 
     index = verbs.add_parser("index", parents=[_data(), _workflow(), _paid()], help="index files, folders and globs")
-    index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder with all below it, or a quoted glob")
+    index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
     index.set_defaults(command=commands.index)
 
     ingest = verbs.add_parser(
@@ -83,64 +85,86 @@ def parser() -> argparse.ArgumentParser:
         metavar="SOURCE",
         help="a .json, .jsonl or SQLite file, or a postgresql:// address (default: $RAG_PROPOSALS_SOURCE)",
     )
-    ingest.add_argument("--clear", action="store_true", help="remove the proposals that are there, then ingest")
-    ingest.add_argument("--no-bodies", action="store_true", help="only what describes a proposal and its stages")
-    ingest.add_argument("--workflow", type=_id, metavar="ID", help="the collection (default: $RAG_COLLECTION)")
+    ingest.add_argument("--clear", action="store_true", help="remove all proposals of the workflow before ingesting")
+    ingest.add_argument(
+        "--no-bodies", action="store_true", help="index only titles, dates, links, statuses and options"
+    )
+    ingest.add_argument("--workflow", type=_id, metavar="ID", help="workflow to index into (default: $RAG_COLLECTION)")
     ingest.set_defaults(command=commands.ingest)
 
     again = verbs.add_parser(
-        "reindex", parents=[_data(), _workflow(), _paid()], help="change the embedding model, or change it back"
+        "reindex", parents=[_data(), _workflow(), _paid()], help="change the embedding model, or roll the change back"
     )
-    again.add_argument("--profile", choices=PROVIDERS[1:], help="whose model embeds from now on")
-    again.add_argument("--model", metavar="NAME", help="the profile's model or deployment (default: its usual one)")
-    again.add_argument("--dimensions", type=_whole(1, 4096), metavar="N", help="of its vectors (default: the model's)")
+    again.add_argument("--profile", choices=PROVIDERS[1:], help="provider of the new embedding model")
     again.add_argument(
-        "--evaluate", type=Path, metavar="DIR", help="ask both indexes the questions of queries.jsonl and qrels.tsv"
+        "--model", metavar="NAME", help="model or deployment of the provider (default: the configured one)"
     )
-    again.add_argument("--build-only", action="store_true", help="do not switch yet; done again, that is all it does")
-    again.add_argument("--rollback", action="store_true", help="go back to the index before the last switch")
-    again.add_argument("--drop-others", action="store_true", help="remove every index but the current one, for good")
+    again.add_argument(
+        "--dimensions", type=_whole(1, 4096), metavar="N", help="dimensions of its vectors (default: the model's)"
+    )
+    again.add_argument(
+        "--evaluate", type=Path, metavar="DIR", help="compare both indexes on queries.jsonl and qrels.tsv"
+    )
+    again.add_argument("--build-only", action="store_true", help="build the new index without switching to it")
+    again.add_argument("--rollback", action="store_true", help="switch back to the previous index")
+    again.add_argument(
+        "--drop-others", action="store_true", help="delete every index except the current one permanently"
+    )
     again.set_defaults(command=reindex.reindex)
 
-    query = verbs.add_parser("query", parents=[_data(), _workflow()], help="find the passages that bear on a question")
+    query = verbs.add_parser("query", parents=[_data(), _workflow()], help="find the passages relevant to a question")
     query.add_argument("text", metavar="QUESTION")
     query.add_argument("--pipeline", help=f"{', '.join(presets.PRESETS)} (default: advanced)")
-    query.add_argument("--top-k", type=int, default=5, metavar="N", help="how many passages (default: 5)")
-    query.add_argument("--json", action="store_true", help="print what api/consult_rag would reply")
+    query.add_argument("--top-k", type=int, default=5, metavar="N", help="number of passages (default: 5)")
+    query.add_argument("--json", action="store_true", help="print the reply of api/consult_rag")
     query.set_defaults(command=commands.query)
 
     ask = verbs.add_parser("ask", parents=[_data(), _workflow()], help="answer a question, with checked citations")
     ask.add_argument("text", metavar="QUESTION")
     ask.add_argument(
-        "--document", action="append", default=[], metavar="DOC", help="look only here (id, path or title); repeatable"
+        "--document",
+        action="append",
+        default=[],
+        metavar="DOC",
+        help="limit the search to this document (id, path or title); repeatable",
     )
-    ask.add_argument("--preset", help=f"one of {', '.join(presets.PRESETS)} that answers (default: advanced)")
+    ask.add_argument("--preset", help=f"preset that answers: {', '.join(presets.PRESETS)} (default: advanced)")
     ask.add_argument(
-        "--style", choices=get_args(Style), help="of citations (default: sections for classical, else numbers)"
+        "--style", choices=get_args(Style), help="citation style (default: sections for classical, else numbers)"
     )
-    ask.add_argument("--json", action="store_true", help="print what api/rag/ask would reply")
+    ask.add_argument("--json", action="store_true", help="print the reply of api/rag/ask")
     ask.set_defaults(command=commands.ask)
 
     replay = verbs.add_parser(
-        "replay", parents=[_data(), _workflow()], help="ask a kept question again by another preset, and compare"
+        "replay", parents=[_data(), _workflow()], help="run a saved query with another preset and compare the rankings"
     )
-    replay.add_argument("id", nargs="?", type=_whole(1), metavar="ID", help="of the question; without it, list them")
     replay.add_argument(
-        "--preset", default="advanced", help=f"one of {', '.join(presets.PRESETS)} that ranks (default: advanced)"
+        "id", nargs="?", type=_whole(1), metavar="ID", help="id of the saved query; without it, list the saved queries"
+    )
+    replay.add_argument(
+        "--preset",
+        default="advanced",
+        help=f"preset that ranks: {', '.join(presets.PRESETS)} (default: advanced)",
     )
     replay.set_defaults(command=commands.replay)
 
     facets = verbs.add_parser("facets", parents=[_data(), _workflow()], help="count the values of a field")
     facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
     facets.add_argument(
-        "--limit", type=_whole(1), default=20, metavar="N", help="values shown; the total is exact (default: 20)"
+        "--limit",
+        type=_whole(1),
+        default=20,
+        metavar="N",
+        help="number of values shown; the total is always exact (default: 20)",
     )
     facets.set_defaults(command=commands.facets)
 
-    graph = verbs.add_parser("graph", parents=[_data(), _workflow()], help="show what an entity stands together with")
+    graph = verbs.add_parser(
+        "graph", parents=[_data(), _workflow()], help="show the entities that occur together with an entity"
+    )
     graph.add_argument("entity", metavar="ENTITY")
-    graph.add_argument("--to", metavar="OTHER", help="show the shortest ways to this entity instead")
-    graph.add_argument("--limit", type=int, default=20, metavar="N", help="entities shown (default: 20)")
+    graph.add_argument("--to", metavar="OTHER", help="show the shortest paths to this entity instead")
+    graph.add_argument("--limit", type=int, default=20, metavar="N", help="number of entities shown (default: 20)")
     graph.set_defaults(command=commands.graph)
 
     summary = verbs.add_parser("summary", parents=[_data(), _workflow()], help="summarize a document")
@@ -148,104 +172,122 @@ def parser() -> argparse.ArgumentParser:
     summary.set_defaults(command=commands.summary)
 
     documents = verbs.add_parser("documents", parents=[_data(), _workflow()], help="list the documents")
-    documents.add_argument("--deleted", action="store_true", help="those that can be restored instead")
+    documents.add_argument(
+        "--deleted", action="store_true", help="list the deleted documents that can be restored instead"
+    )
     documents.set_defaults(command=commands.documents)
 
-    delete = verbs.add_parser("delete", parents=[_data(), _workflow()], help="take a document out of everything")
+    delete = verbs.add_parser("delete", parents=[_data(), _workflow()], help="delete a document; it can be restored")
     delete.add_argument("document", metavar="DOC", help="its id, path or title")
-    delete.add_argument("--purge", action="store_true", help="for good, also one that was deleted: nothing is left")
+    delete.add_argument("--purge", action="store_true", help="remove it permanently, also after a delete")
     delete.set_defaults(command=commands.delete)
 
-    restore = verbs.add_parser("restore", parents=[_data(), _workflow()], help="bring a deleted document back")
+    restore = verbs.add_parser("restore", parents=[_data(), _workflow()], help="restore a deleted document")
     restore.add_argument("document", metavar="DOC", help="its id, path or title")
     restore.set_defaults(command=commands.restore)
 
     cite = verbs.add_parser("cite", parents=[_data(), _workflow()], help="find the support for each sentence of a text")
-    cite.add_argument("text", metavar="TEXT", help="the text, or - to read it from standard input")
+    cite.add_argument("text", metavar="TEXT", help="the text, or - for standard input")
     cite.set_defaults(command=commands.cite)
 
-    log = verbs.add_parser("log", parents=[_data()], help="show what was asked, and how it went")
-    log.add_argument("-n", dest="number", type=_whole(1), default=20, metavar="N", help="entries (default: 20)")
-    log.add_argument("--json", action="store_true", help="print all that is kept of each")
+    log = verbs.add_parser("log", parents=[_data()], help="show the query log")
+    log.add_argument(
+        "-n", dest="number", type=_whole(1), default=20, metavar="N", help="number of entries (default: 20)"
+    )
+    log.add_argument("--json", action="store_true", help="print all fields of each entry")
     log.set_defaults(command=commands.log)
 
-    score = verbs.add_parser("eval", help="score the pipelines on labelled questions")
+    score = verbs.add_parser("eval", help="evaluate the pipelines on labelled questions")
     scores = score.add_subparsers(required=True, metavar="COMMAND")
     on_folder = partial(
         scores.add_parser, parents=[_labelled()], epilog=LAYOUTS, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    run = on_folder("run", help="score a labelled folder, by leg and by pipeline")
+    run = on_folder("run", help="evaluate each leg and pipeline on a labelled folder")
     run.set_defaults(command=evals.run)
 
-    compare = on_folder("compare", help="one preset against another, question by question")
+    compare = on_folder("compare", help="compare presets, paired by question")
     compare.add_argument(
-        "presets", nargs="+", metavar="PRESET", help="as advanced or advanced:rewordings=0,imaginings=0"
+        "presets",
+        nargs="+",
+        metavar="PRESET",
+        help="a preset with optional overrides, as advanced or advanced:rewordings=0,imaginings=0",
     )
     compare.set_defaults(command=evals.compare)
 
-    ablate = on_folder("ablate", help="what each stage of advanced is worth, and takes")
+    ablate = on_folder("ablate", help="measure the gain and cost of each stage of the pipeline advanced")
     ablate.set_defaults(command=evals.ablate)
 
     for command in (compare, ablate):
         command.add_argument(
             "--hosted",
             action="store_true",
-            help="ask the models and search service of the settings: it costs money, about what is printed without it",
+            help="use the configured models and search service; this costs about the amount printed without it",
         )
 
-    gate = scores.add_parser("gate", help="has a change made the rankings of the small fixed sets worse?")
-    gate.add_argument("--update", action="store_true", help="agree to the rankings as they are now")
+    gate = scores.add_parser("gate", help="test the rankings of the small fixed sets for regressions")
+    gate.add_argument("--update", action="store_true", help="accept the current rankings as the baseline")
     gate.set_defaults(command=evals.gate)
 
-    audit = verbs.add_parser("audit", help="try what must not be possible")
+    audit = verbs.add_parser("audit", help="test security properties of the configured services")
     isolation = audit.add_subparsers(required=True, metavar="COMMAND").add_parser(
-        "isolation", parents=[_data()], help="plant canaries in scopes of their own and look for them from others"
+        "isolation", parents=[_data()], help="plant canaries in several scopes and try to read them from others"
     )
     isolation.set_defaults(command=commands.audit_isolation)
 
-    look = verbs.add_parser("doctor", parents=[_data()], help="say what is configured, in use, missing, and why")
-    look.add_argument("--live", action="store_true", help="also ask each hosted service whether it answers")
+    look = verbs.add_parser("doctor", parents=[_data()], help="show what is configured, in use or missing, and why")
+    look.add_argument("--live", action="store_true", help="also call each hosted service")
     look.set_defaults(command=doctor.doctor)
     return top
 
 
 def _labelled() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="labelled documents and questions, see below")
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="folder with labelled documents and questions, see below"
+    )
     parser.add_argument("--queries", type=_whole(1), metavar="N", help="only the first N questions")
     parser.add_argument(
         "--half",
         choices=("first", "second"),
         default="",
-        help="every second question only: tune on one half, report the other",
+        help="only every second question: tune on one half, report the other",
     )
     parser.add_argument(
-        "--workflow-field", metavar="NAME", help="ask each question among the records with its own metadata.NAME only"
+        "--workflow-field", metavar="NAME", help="search each question only among records with the same metadata.NAME"
     )
-    parser.add_argument("--json", action="store_true", help="print numbers instead of a table")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
 
 
 def _data() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
-    option.add_argument("--data", type=Path, metavar="FOLDER", help="the index (default: $RAG_DATA_DIR, else .rag)")
+    option.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="folder of the index (default: $RAG_DATA_DIR, else .rag)"
+    )
     return option
 
 
 def _workflow() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
     option.add_argument(
-        "--workflow", type=_id, default="default", metavar="ID", help="whose documents (default: default)"
+        "--workflow",
+        type=_id,
+        default="default",
+        metavar="ID",
+        help="workflow whose documents are used (default: default)",
     )
     return option
 
 
 def _paid() -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(add_help=False)
+    options.add_argument("--plan", action="store_true", help="print what would be done and its cost, without doing it")
     options.add_argument(
-        "--plan", action="store_true", help="say what it would do and cost; nothing is written or paid"
+        "--budget-usd",
+        type=_money,
+        metavar="N",
+        help="stop before embedding costs more than N; the exit code is then 3",
     )
-    options.add_argument("--budget-usd", type=_money, metavar="N", help="stop, with 3, before embedding costs more")
     return options
 
 
@@ -255,12 +297,12 @@ def _money(text: str) -> float:
     except ArithmeticError:
         amount = Decimal(-1)
     if not amount.is_finite() or amount < 0:
-        raise argparse.ArgumentTypeError("must be an amount, as 0.50")
+        raise argparse.ArgumentTypeError("must be an amount, such as 0.50")
     return float(amount)
 
 
 def _whole(low: int, high: int = 1_000_000) -> Callable[[str], int]:
-    """A reader of whole numbers from `low` to `high`."""
+    """Return an argparse type for whole numbers from `low` to `high`."""
 
     def read(text: str) -> int:
         if not text.isdecimal() or not low <= int(text) <= high:
@@ -271,7 +313,7 @@ def _whole(low: int, high: int = 1_000_000) -> Callable[[str], int]:
 
 
 def _id(text: str) -> str:
-    """An id that is one over HTTP too."""
+    """Parse an id by the rules of the HTTP API."""
     if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", text):
         raise argparse.ArgumentTypeError("must be 1 to 128 of A-Z a-z 0-9 . _ : -")
     return text

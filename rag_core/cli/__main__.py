@@ -1,4 +1,4 @@
-"""`python -m rag_core.cli`: the command where its script is not on the PATH."""
+"""Entry point of `python -m rag_core.cli`, for use where the script `rag` is not on the PATH."""
 
 import sys
 

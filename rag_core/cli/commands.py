@@ -1,4 +1,4 @@
-"""What each command does. Everything heavy is imported by the command that needs it."""
+"""The commands of `rag`; each imports its heavy modules itself, so that the others start fast."""
 
 import asyncio
 import json
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from rag_core.ingestion.plan import Rehearsal
 
 Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
-LISTED = 50  # kept questions
-BUDGET_SPENT = 3  # the exit code of what stopped for that
+LISTED = 50  # saved queries shown by `rag replay`
+BUDGET_SPENT = 3  # exit code
 
 
 def configured(chosen: Namespace) -> settings.Settings:
-    """The settings, with the folder that the command line names."""
-    read = settings.load()
-    return replace(read, data_dir=chosen.data) if chosen.data else read
+    """Load the settings, with the data folder of the command line if one is given."""
+    loaded = settings.load()
+    return replace(loaded, data_dir=chosen.data) if chosen.data else loaded
 
 
 def with_kit(work: Work) -> Callable[[Namespace], int]:
-    """A command over the parts, which are made before it and closed after it."""
+    """Turn a coroutine on a kit into a command that builds the kit before and closes it after."""
 
     async def run(chosen: Namespace) -> int:
         from rag_core.composition import assembly
 
-        read = configured(chosen)
-        kit = assembly.build(read)
+        loaded = configured(chosen)
+        kit = assembly.build(loaded)
         try:
-            return await work(chosen, kit, Run(within_s=read.request_timeout_s))
+            return await work(chosen, kit, Run(within_s=loaded.request_timeout_s))
         finally:
             await kit.close()
 
@@ -48,7 +48,7 @@ def with_kit(work: Work) -> Callable[[Namespace], int]:
 
 
 def serve(chosen: Namespace) -> int:
-    """Run the local emulator until it is stopped; with --azure, its neighbours too."""
+    """Run the local emulator until it is stopped; with --azure, the emulated Azure services too."""
     from local_emulator import host
 
     if not chosen.azure:
@@ -56,14 +56,14 @@ def serve(chosen: Namespace) -> int:
         return 0
     from local_emulator import azure
 
-    with azure.neighbours(configured(chosen)) as pointed:
-        print(azure.addresses(pointed), flush=True)
-        host.serve(pointed, port=chosen.port, admin=chosen.admin)
+    with azure.neighbours(configured(chosen)) as emulated:
+        print(azure.addresses(emulated), flush=True)
+        host.serve(emulated, port=chosen.port, admin=chosen.admin)
     return 0
 
 
 def setup(chosen: Namespace) -> int:
-    """Create the index or the folder that the settings name, or upgrade it."""
+    """Create or upgrade the configured index or data folder."""
     from rag_core.composition import assembly
 
     print(asyncio.run(assembly.setup(configured(chosen))))
@@ -72,77 +72,79 @@ def setup(chosen: Namespace) -> int:
 
 @with_kit
 async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Index files with a progress bar or, where nobody watches, a line each. 1 when a file was refused."""
+    """Index files, with a progress bar on a terminal, else a line per file. Return 1 when a file was refused."""
     from rag_core.cli import files, show
     from rag_core.ingestion.indexing import Limits
     from rag_core.ingestion.plan import BudgetSpent
 
-    read = configured(chosen)
-    limits, patient, stopped = Limits(read.max_upload_bytes, read.parse_timeout_s), Run(files.PATIENCE_S), ""
-    kit, rehearsal = _priced(chosen, kit, read)
+    loaded = configured(chosen)
+    limits, indexing_run, stopped = Limits(loaded.max_upload_bytes, loaded.parse_timeout_s), Run(files.PATIENCE_S), ""
+    kit, rehearsal = _priced(chosen, kit, loaded)
     counts: Counter[str] = Counter()
-    meant = files.meant(chosen.paths)
+    files_by_path = files.meant(chosen.paths)
     try:
         with show.progress(sys.stdout) as bar:
-            for path, named in bar.track(meant.items(), description="indexing"):
-                outcome = await files.index_file(path, named, Scope(chosen.workflow), kit, limits, patient)
+            for path, is_named in bar.track(files_by_path.items(), description="indexing"):
+                outcome = await files.index_file(path, is_named, Scope(chosen.workflow), kit, limits, indexing_run)
                 counts[outcome.verdict] += 1
                 show.outcome(outcome, bar, planned=rehearsal is not None)
-    except BudgetSpent as spent:
-        stopped = f"{spent.message}; {show.many(len(meant) - counts.total(), 'file')} left"
+    except BudgetSpent as error:
+        stopped = f"{error.message}; {show.many(len(files_by_path) - counts.total(), 'file')} left"
     if rehearsal:
         show.plan(rehearsal.plan())
     else:
         print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    show.diary(replace(patient, warnings=[]))  # they do not name the file that they are of
+    show.diary(replace(indexing_run, warnings=[]))  # the warnings do not name their file
     return _ended(stopped, counts["refused"])
 
 
 @with_kit
 async def ingest(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Index proposals, with a progress bar where somebody watches. 1 when some of it is not searchable."""
+    """Index proposals, with a progress bar on a terminal. Return 1 when a record or chunk was not indexed."""
     from rag_core.cli import files, show
     from rag_core.proposals import sources
-    from rag_core.proposals.ingest import ingest as ingested
+    from rag_core.proposals.ingest import ingest as ingest_records
 
-    read = configured(chosen)
-    source = chosen.source or read.proposals_source
+    loaded = configured(chosen)
+    source = chosen.source or loaded.proposals_source
     if source is None:
         raise Misconfigured("name a SOURCE, or set RAG_PROPOSALS_SOURCE", field="RAG_PROPOSALS_SOURCE")
-    records, patient = list(sources.records(source)), Run(files.PATIENCE_S)
-    scope, bodies = Scope(chosen.workflow or read.collection), not chosen.no_bodies
-    kit, rehearsal = _priced(chosen, kit, read)
+    records, indexing_run = list(sources.records(source)), Run(files.PATIENCE_S)
+    scope, bodies = Scope(chosen.workflow or loaded.collection), not chosen.no_bodies
+    kit, rehearsal = _priced(chosen, kit, loaded)
     with show.progress(sys.stdout) as bar:
         tracked = bar.track(records, description="ingesting")
-        done = await ingested(tracked, scope, kit, patient, bodies=bodies, clear=chosen.clear)
-    show.ingested(done, rehearsal.plan() if rehearsal else None)
-    show.diary(patient)
-    return _ended(done.stopped, len(done.failed))
+        ingested_proposals = await ingest_records(tracked, scope, kit, indexing_run, bodies=bodies, clear=chosen.clear)
+    show.ingested(ingested_proposals, rehearsal.plan() if rehearsal else None)
+    show.diary(indexing_run)
+    return _ended(ingested_proposals.stopped, len(ingested_proposals.failed))
 
 
 @with_kit
 async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the passages that bear on a question, and how they were found."""
+    """Print the passages relevant to a question, and how they were found."""
     from rag_core import service
     from rag_core.cli import show
     from rag_core.workbench import runs
 
     preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k, house=settings.load().house)
-    asked = preset.query(_said(chosen.text), Scope(chosen.workflow))
-    result = await service.consult(asked, kit, run, pipeline=preset.pipeline)
-    told = await runs.keep(asked, result, preset, "consult_rag", kit, run)
+    scoped_query = preset.query(_said(chosen.text), Scope(chosen.workflow))
+    result = await service.consult(scoped_query, kit, run, pipeline=preset.pipeline)
+    saved_ids = await runs.keep(scoped_query, result, preset, "consult_rag", kit, run)
     if chosen.json:
-        print(json.dumps(replies.consulted(result, asked, preset, run) | told, ensure_ascii=False, indent=2))
+        print(
+            json.dumps(replies.consulted(result, scoped_query, preset, run) | saved_ids, ensure_ascii=False, indent=2)
+        )
         return 0
     show.result(result, preset.pipeline, run)
     show.diary(run)
-    show.kept(told)
+    show.kept(saved_ids)
     return 0
 
 
 @with_kit
 async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the answer to a question, with what bears it out."""
+    """Print the answer to a question, with its sources and their verdicts."""
     from rag_core import replies, service
     from rag_core.answering import citation_styles
     from rag_core.cli import show
@@ -151,20 +153,20 @@ async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
     preset, _ = presets.choose(preset=chosen.preset, house=settings.load().house)
     query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
     answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
-    told = await runs.keep_answer(query, answer, preset, "ask", kit, run)
+    saved_ids = await runs.keep_answer(query, answer, preset, "ask", kit, run)
     if chosen.json:
-        replied = replies.answered(answer, query, preset, run, chosen.style) | told
-        print(json.dumps(replied, ensure_ascii=False, indent=2))
+        reply = replies.answered(answer, query, preset, run, chosen.style) | saved_ids
+        print(json.dumps(reply, ensure_ascii=False, indent=2))
         return 0
     show.answer(answer, chosen.style or citation_styles.usual(preset.pipeline))
     show.diary(run)
-    show.kept(told)
+    show.kept(saved_ids)
     return 0
 
 
 @with_kit
 async def replay(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the ranking of a kept question beside that of another preset; without a question, those that are kept."""
+    """Print the ranking of a saved query beside that of another preset; without an id, list the saved queries."""
     from rag_core.cli import show
     from rag_core.workbench import runs
     from rag_core.workbench.steps import Bench
@@ -181,7 +183,7 @@ async def replay(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 @with_kit
 async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the values of a field, most frequent first, and how many there are."""
+    """Print the values of a field, most frequent first, and their number."""
     from rag_core.cli import show
 
     fields = await kit.index.store.facet_fields(Scope(chosen.workflow))
@@ -194,11 +196,11 @@ async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 @with_kit
 async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print what an entity stands together with, or the shortest ways from it to another."""
+    """Print the entities that occur together with an entity, or the shortest paths to another."""
     from rag_core.cli import show
     from rag_core.retrieval.graph import explore
 
-    drawn = await explore(
+    entity_graph = await explore(
         "path" if chosen.to else "neighbors",
         Scope(chosen.workflow),
         kit.index,
@@ -206,7 +208,10 @@ async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
         target=chosen.to,
         limit=chosen.limit,
     )
-    show.paths(drawn, f"{chosen.entity} to {chosen.to}") if chosen.to else show.neighbours(chosen.entity, drawn)
+    if chosen.to:
+        show.paths(entity_graph, f"{chosen.entity} to {chosen.to}")
+    else:
+        show.neighbours(chosen.entity, entity_graph)
     return 0
 
 
@@ -235,20 +240,20 @@ async def documents(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 @with_kit
 async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Take a document out of everything, to be restored or for good."""
+    """Delete a document, or with --purge remove it permanently."""
     from rag_core.ingestion import lifecycle
 
     store, scope = kit.index.store, Scope(chosen.workflow)
-    known = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
-    document_id = _named(chosen.document, known)
+    candidates = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
+    document_id = _named(chosen.document, candidates)
     await lifecycle.delete(document_id, scope, kit, run, purge=chosen.purge)
-    print(f"{document_id}: {'purged' if chosen.purge else 'deleted; rag restore brings it back'}")
+    print(f"{document_id}: {'purged' if chosen.purge else 'deleted; rag restore restores it'}")
     return 0
 
 
 @with_kit
 async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Bring a deleted document back as it was."""
+    """Restore a deleted document."""
     from rag_core.ingestion import lifecycle
 
     scope = Scope(chosen.workflow)
@@ -260,20 +265,20 @@ async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 @with_kit
 async def audit_isolation(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print what each read path gave away to others. 1 when that is anything."""
+    """Print the number of leaks of each audited path, and the leaks. Return 1 when there is a leak."""
     from rag_core.cli import show
     from rag_core.evaluation.audit import isolation
 
-    found = await isolation(kit)
-    show.table(("path", "tries", "leaks"), [(path.name, path.tries, len(path.leaks)) for path in found])
-    leaks = [leak for path in found for leak in path.leaks]
-    print("\n".join(leaks) or "No canary was seen from outside of its scope.")
+    audited_paths = await isolation(kit)
+    show.table(("path", "attempts", "leaks"), [(path.name, path.tries, len(path.leaks)) for path in audited_paths])
+    leaks = [leak for path in audited_paths for leak in path.leaks]
+    print("\n".join(leaks) or "No scope received data of another scope.")
     return 1 if leaks else 0
 
 
 @with_kit
 async def log(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the newest entries of the log of queries, the newest last."""
+    """Print the newest entries of the query log, the newest last."""
     from rag_core.cli import show
 
     entries = await kit.audit.last(chosen.number)
@@ -298,7 +303,7 @@ async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
 
 
 def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit, Rehearsal | None]":
-    """The parts, which keep to the budget; with --plan those of a rehearsal."""
+    """Limit the kit to the budget; with --plan, return the kit of a rehearsal."""
     from rag_core.composition import assembly
     from rag_core.ingestion.plan import Rehearsal, metered
 
@@ -310,21 +315,22 @@ def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit,
 
 
 def _ended(stopped: str, refused: int) -> int:
-    """How an indexing command ends: when the budget stopped it, it says so."""
+    """Return the exit code of an indexing command; print why the budget stopped it, if it did."""
     if stopped:
-        print(f"Stopped: {stopped}. The same command again goes on from here.")
+        print(f"Stopped: {stopped}. Run the same command again to continue from here.")
         return BUDGET_SPENT
     return 1 if refused else 0
 
 
 def _said(text: str) -> str:
+    """Return the text. Raises InvalidRequest when it is blank."""
     if not text.strip():
         raise InvalidRequest("the text", "must not be empty")
     return text
 
 
 async def _only(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:
-    """The scope, kept to the documents of these names when there are any."""
+    """Limit the scope to the named documents; without names, return it unchanged."""
     if not names:
         return scope
     documents = await kit.index.store.documents(scope)
@@ -332,12 +338,23 @@ async def _only(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:
 
 
 def _named(name: str, documents: Sequence[Document]) -> str:
-    """The id of the one document with this id, source, path or title."""
+    """Return the id of the single document with this id, source, path or title.
+
+    Raises:
+        NotFound: there is no such document.
+        InvalidRequest: several documents match.
+    """
     path = str(Path(name).resolve())
-    ids = [d.id for d in documents if name in (d.id, d.source, d.title, Path(d.source).name) or path == d.source]
+    ids = [
+        document.id
+        for document in documents
+        if name in (document.id, document.source, document.title, Path(document.source).name) or path == document.source
+    ]
     if len(ids) == 1:
         return ids[0]
     if ids:
-        raise InvalidRequest("DOC", f"is the name of {len(ids)} documents: give one of the ids {', '.join(ids)}")
-    titles = ", ".join(d.title for d in documents[:10]) or "none: nothing is indexed here"
-    raise NotFound(f"no document of that id, path or title; there are {titles}{' …' if documents[10:] else ''}")
+        raise InvalidRequest("DOC", f"matches {len(ids)} documents: give one of the ids {', '.join(ids)}")
+    titles = ", ".join(document.title for document in documents[:10]) or "none: nothing is indexed here"
+    raise NotFound(
+        f"no document has this id, path or title; the documents are {titles}{' …' if documents[10:] else ''}"
+    )

@@ -1,4 +1,4 @@
-"""`rag eval`: what the rankings are worth, on labelled questions."""
+"""`rag eval`: evaluation of the pipelines on labelled questions."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from rag_core.core import settings
 
 
 def run(chosen: Namespace) -> int:
-    """Score the legs and pipelines on a labelled collection, and print a row for each."""
+    """Score each leg and pipeline on a labelled collection and print a row for each."""
     from rag_core.cli import show
     from rag_core.evaluation import retrieval
 
@@ -20,32 +20,32 @@ def run(chosen: Namespace) -> int:
 
 
 def compare(chosen: Namespace) -> int:
-    """Every preset against the first, paired over the questions; then the same for each half of them."""
-    return _tried(chosen, {said: said for said in chosen.presets}, chosen.presets[0])
+    """Compare every preset with the first, paired by question; then again on each half of the questions."""
+    return _tried(chosen, {spec: spec for spec in chosen.presets}, chosen.presets[0])
 
 
 def ablate(chosen: Namespace) -> int:
-    """The table of S1-61 to S1-65 on a corpus of one's own."""
+    """Print the ablation table (S1-61 to S1-65) for a labelled folder."""
     from rag_core.evaluation.ablation import ABLATED, BASE
 
-    presets = {name: said for name, (said, _) in ABLATED.items()}
-    return _tried(chosen, presets, BASE, expected={name: promise for name, (_, promise) in ABLATED.items()})
+    presets = {name: spec for name, (spec, _) in ABLATED.items()}
+    return _tried(chosen, presets, BASE, expected={name: expectation for name, (_, expectation) in ABLATED.items()})
 
 
 def gate(chosen: Namespace) -> int:
-    """Score the fixed sets; status 1 when one ranks worse than was agreed, beyond chance."""
+    """Score the fixed sets; return 1 when a ranking is significantly worse than the baseline."""
     from rag_core.evaluation import gate as gates
     from rag_core.evaluation.cache import CACHE
 
-    found, agreed = gates.measure(CACHE), gates.agreed()
-    print(gates.report(found, agreed))
+    scores, baseline = gates.measure(CACHE), gates.agreed()
+    print(gates.report(scores, baseline))
     if chosen.update:
-        gates.agree(found)
+        gates.agree(scores)
         return 0
-    drops = gates.drops(found, agreed)
-    for drop in drops:
-        print(f"worse: {drop}", file=sys.stderr)
-    return 1 if drops else 0
+    regressions = gates.drops(scores, baseline)
+    for regression in regressions:
+        print(f"worse: {regression}", file=sys.stderr)
+    return 1 if regressions else 0
 
 
 def _tried(chosen: Namespace, presets: dict[str, str], base: str, **beside: Any) -> int:
@@ -53,15 +53,15 @@ def _tried(chosen: Namespace, presets: dict[str, str], base: str, **beside: Any)
     from rag_core.evaluation import ablation
 
     with show.progress(sys.stderr) as bar:
-        counting = show.counting(bar)
-        found = ablation.tried(
-            chosen.folder, presets, base, **beside, **_said(chosen), hosted=chosen.hosted, progress=counting
+        progress = show.counting(bar)
+        comparison = ablation.tried(
+            chosen.folder, presets, base, **beside, **_said(chosen), hosted=chosen.hosted, progress=progress
         )
-    print(json.dumps(found.json(), indent=2) if chosen.json else found.report())
+    print(json.dumps(comparison.json(), indent=2) if chosen.json else comparison.report())
     return 0
 
 
 def _said(chosen: Namespace) -> dict[str, Any]:
-    """What the commands on a labelled folder have in common."""
-    said = ("queries", "half", "workflow_field")
-    return {name: getattr(chosen, name) for name in said} | {"settings": settings.load()}
+    """Return the options that the commands on a labelled folder share."""
+    names = ("queries", "half", "workflow_field")
+    return {name: getattr(chosen, name) for name in names} | {"settings": settings.load()}

@@ -1,4 +1,4 @@
-"""Which files a command line means, and what became of each."""
+"""Lookup of the files named on the command line, and the outcome of indexing each."""
 
 import asyncio
 import glob
@@ -14,14 +14,14 @@ from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 
-PATIENCE_S = 30 * 24 * 3600.0  # no front end hangs up here, and a large folder takes hours to embed
+PATIENCE_S = 30 * 24 * 3600.0  # there is no HTTP timeout here, and a large folder takes hours to embed
 
 Verdict = Literal["indexed", "unchanged", "skipped", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a file; `note` says how much is in it, or why not."""
+    """The outcome for one file; `note` has its size in passages, or the reason why it was not indexed."""
 
     path: Path
     verdict: Verdict
@@ -29,31 +29,31 @@ class Outcome:
 
 
 def meant(patterns: Sequence[str]) -> Mapping[Path, bool]:
-    """The files to index, each once and in order; True for those that were named one by one.
+    """Return the files to index, each once and in order; True marks a file that was named itself.
 
-    Hidden files below a folder are left out. Raises NotFound for a pattern that no file answers to.
+    Hidden files below a folder are skipped. Raises NotFound for a pattern that matches no file.
     """
     files: dict[Path, bool] = {}
     for pattern in patterns:
-        found = _found(pattern)
-        if not found:
-            raise NotFound(f"{pattern}: no such file or folder, or no file in it")
-        for path in found:
+        paths = _found(pattern)
+        if not paths:
+            raise NotFound(f"{pattern}: no such file or folder, or no file in the folder")
+        for path in paths:
             files[path] = files.get(path, False) or path == Path(pattern)
     return files
 
 
 async def index_file(path: Path, named: bool, scope: Scope, kit: Kit, limits: Limits, run: Run) -> Outcome:
-    """Index one file. Of the kinds that cannot be read, one named is refused and one met on the way is skipped."""
+    """Index one file. A file of an unsupported format is refused when it was named itself, else skipped."""
     try:
         upload = await asyncio.to_thread(_upload, path)
         return _indexed(path, await index_document(upload, scope, kit, run, chunking=Chunking(), limits=limits))
-    except UnsupportedDocument as failure:
-        return Outcome(path, "refused" if named else "skipped", failure.message)
-    except (InvalidRequest, TooLarge, UnreadableDocument) as failure:
-        return Outcome(path, "refused", failure.message)
-    except OSError as failure:
-        return Outcome(path, "refused", failure.strerror or type(failure).__name__)
+    except UnsupportedDocument as error:
+        return Outcome(path, "refused" if named else "skipped", error.message)
+    except (InvalidRequest, TooLarge, UnreadableDocument) as error:
+        return Outcome(path, "refused", error.message)
+    except OSError as error:
+        return Outcome(path, "refused", error.strerror or type(error).__name__)
 
 
 def _upload(path: Path) -> Upload:

@@ -1,4 +1,4 @@
-"""`rag reindex`: another embedding model for the index, and back."""
+"""`rag reindex`: change of the index's embedding model, and rollback."""
 
 import asyncio
 import sys
@@ -16,19 +16,21 @@ from rag_core.stores.embedded.current_index import Place, Places
 
 
 def reindex(chosen: Namespace) -> int:
-    """Build beside, compare, switch; or go back. 3 when the budget ended first: what was paid for is kept."""
+    """Build a new index, compare it, switch to it; or roll back. The exit code 3 means: stopped at the budget."""
     from rag_core.composition import assembly
 
-    read = configured(chosen)
+    loaded = configured(chosen)
     if chosen.rollback:
-        print(_said(current_index.roll_back(assembly.data_dir(read))))
+        print(_said(current_index.roll_back(assembly.data_dir(loaded))))
         return 0
     if chosen.drop_others:
-        print(f"Current, and the only one left: {current_index.drop_others(assembly.data_dir(read)).current}")
+        print(f"Deleted the other indexes. Current: {current_index.drop_others(assembly.data_dir(loaded)).current}")
         return 0
     if chosen.profile is None:
-        raise InvalidRequest("--profile", "is required: whose model embeds from now on; --rollback goes back")
-    return asyncio.run(_reindex(chosen, read))
+        raise InvalidRequest(
+            "--profile", "is required: the provider of the new embedding model; --rollback switches back"
+        )
+    return asyncio.run(_reindex(chosen, loaded))
 
 
 async def _reindex(chosen: Namespace, read: Settings) -> int:
@@ -39,16 +41,16 @@ async def _reindex(chosen: Namespace, read: Settings) -> int:
     tariff = assembly.tariff(read, place)
     meter = Meter(assembly.embedder_at(place, read), tariff, chosen.budget_usd)
     if not meter.dimensions:
-        raise Misconfigured("there is no embedding model of that profile here: rag doctor says what is missing")
+        raise Misconfigured("no embedding model of this profile is available here: rag doctor shows what is missing")
     if await _space(read) == meter.space:
-        print(f"{meter.space}: the current index is of this model already")
+        print(f"{meter.space}: the current index already uses this model")
         return 0
     rebuild = assembly.rebuild(read, place, meter)
     try:
         await _plan(rebuild, tariff, meter.space)
         return 0 if chosen.plan else await _build(chosen, read, place, rebuild, meter)
-    except BudgetSpent as spent:
-        print(f"Stopped: {spent.message}; done again, it goes on from here")
+    except BudgetSpent as error:
+        print(f"Stopped: {error.message}; run the command again to continue from here")
         return BUDGET_SPENT
     finally:
         show.used(meter.tokens, tariff)
@@ -56,7 +58,7 @@ async def _reindex(chosen: Namespace, read: Settings) -> int:
 
 
 async def _space(read: Settings) -> str:
-    """Whose vectors the current index holds."""
+    """Return the embedding space of the current index."""
     from rag_core.composition import assembly
 
     index = assembly.index_at(read, current_index.read(assembly.data_dir(read)).current)
@@ -85,14 +87,14 @@ async def _build(chosen: Namespace, read: Settings, place: Place, rebuild: Rebui
         await _compare(chosen, read, place)
     if chosen.build_only:
         return 0
-    data = assembly.data_dir(read)
-    await building.settle(rebuild, meter, partial(current_index.switch, data, place))
-    print(_said(current_index.read(data)))
+    data_dir = assembly.data_dir(read)
+    await building.settle(rebuild, meter, partial(current_index.switch, data_dir, place))
+    print(_said(current_index.read(data_dir)))
     return 0
 
 
 async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
-    """Ask both indexes the same questions."""
+    """Print the scores of both indexes on the same questions."""
     from evals import side_by_side
     from rag_core.composition import assembly
 
@@ -106,5 +108,5 @@ async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
 
 
 def _said(places: Places) -> str:
-    """Where things stand after a switch."""
-    return f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback goes back to it"
+    """Format the current and the previous index, for the output after a switch."""
+    return f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback switches back to it"

@@ -1,4 +1,4 @@
-"""The only file that knows which adapter fills which slot. Adapters are imported when first chosen."""
+"""Construction of the kit: the only module that knows all adapters, each imported only where it is chosen."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,21 +38,21 @@ if TYPE_CHECKING:
     from rag_core.stores.postgres import PostgresStore
 
 CACHE, ARCHIVE = "cache.sqlite3", "archive.sqlite3"
-JOBS = "jobs.sqlite3"  # of long work
-OUTBOX = "outbox.sqlite3"  # of the chunks that Azure AI Search has not taken yet
-NAMES = {  # the setting that names a provider's embedding model, where it is not `embedding_model`
+JOBS = "jobs.sqlite3"
+OUTBOX = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
+NAMES = {  # by provider: the setting with its embedding model, where it is not `embedding_model`
     "azure": "embedding_deployment",
     "gemini": "gemini_embedding_model",
     "ollama": "ollama_embedding_model",
 }
-CUT = ("text-embedding-3-large",)  # wider than the profiles' 1536 unless asked to be less (C06)
+CUT = ("text-embedding-3-large",)  # longer than the 1536 of the profiles unless shortened by request
 
 
 def build(settings: Settings) -> Kit:
-    """The parts for these settings. Nothing heavy is loaded before it is used, and nobody is contacted.
+    """Build the kit for these settings, without network access and without loading models.
 
     Raises:
-        Misconfigured: a part is chosen that lacks what it requires; the variable is named.
+        Misconfigured: a chosen part lacks a setting or package that it requires; the variable is named.
     """
     reranker = local_reranker(settings)
     embedder = _embedder(settings)
@@ -78,15 +78,15 @@ def build(settings: Settings) -> Kit:
 
 
 def in_memory(settings: Settings = DEFAULTS) -> Kit:
-    """The local parts over a store that ends with the process (the InMemoryVectorStore of S1-36)."""
+    """Build a kit of local parts with a store in memory (the InMemoryVectorStore of S1-36)."""
     return build(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None, archive_url=None))
 
 
 class Parts:
-    """The parts for some settings, asked for before each request, and built by the first.
+    """The current kit, to be called before each request; the first call builds it.
 
-    When `rag reindex` has switched to another index, or back, the next request gets that one; those under way keep
-    theirs, which is closed when the last of them lets it go.
+    After `rag reindex` has switched to another index, or back, the next request gets that index. Running requests keep
+    theirs, which is closed when the last of them drops it.
     """
 
     def __init__(self, get_settings: Callable[[], Settings]) -> None:
@@ -94,6 +94,7 @@ class Parts:
         self._kit: Kit | None = None
 
     def __call__(self) -> Kit:
+        """Return the kit with the current index."""
         settings = self._get_settings()
         place = _place(settings)
         if self._kit is None:
@@ -104,24 +105,26 @@ class Parts:
         return self._kit
 
     async def close(self) -> None:
+        """Close the kit, if one was built."""
         if self._kit:
             await self._kit.close()
 
 
 async def setup(settings: Settings) -> str:
-    """Make store and archive ready to be written to, or upgrade them; says what was done. May be repeated."""
+    """Create or upgrade the chunk store and the archive and return in words what was done. May be repeated."""
     store = await _set_up(settings)
     if not settings.archive_url:
         return store
     archive, _ = _kept(settings)
     try:
-        await archive.configs()  # the tables are made when it is first used, by whoever may
+        await archive.configs()  # its first use creates the tables, by an account that may
     finally:
         await archive.close()
     return f"{store}; the archive in {archive.name} is ready"
 
 
 async def _set_up(settings: Settings) -> str:
+    """Create or upgrade the chunk store and return in words what was done."""
     if settings.azure_search_endpoint:
         search = _azure_search(settings.azure_search_endpoint, settings, _embedder(settings))
         try:
@@ -135,26 +138,26 @@ async def _set_up(settings: Settings) -> str:
         finally:
             await database.close()
     store = _embedded(settings)
-    held = await store.describe()
+    description = await store.describe()
     await store.close()
-    return f"{held.location} is ready: {held.documents} documents, {held.chunks} chunks"
+    return f"{description.location} is ready: {description.documents} documents, {description.chunks} chunks"
 
 
 def local_embedder(settings: Settings) -> Embedder:
-    """The offline embedder, or the null one that says which files are missing."""
+    """Return the offline embedder, or a null embedder whose error names the missing files."""
     from rag_core.providers import local_models
     from rag_core.providers.absent import NoEmbedder
 
     folder = local_models.find("embedder", settings.models_dir)
     if folder is None:
         return NoEmbedder(local_models.missing("embedder", settings.models_dir))
-    from rag_core.providers.local_embedder import LocalEmbedder  # wants the libraries that `find` has looked for
+    from rag_core.providers.local_embedder import LocalEmbedder  # needs the libraries that `find` has checked
 
     return LocalEmbedder(folder, threads=settings.model_threads)
 
 
 def local_reranker(settings: Settings) -> Reranker:
-    """The offline cross-encoder, or the null one that says which files are missing."""
+    """Return the offline cross-encoder, or a null reranker whose error names the missing files."""
     from rag_core.providers import local_models
     from rag_core.providers.absent import NoReranker
 
@@ -167,6 +170,7 @@ def local_reranker(settings: Settings) -> Reranker:
 
 
 def _store(settings: Settings, embedder: Embedder) -> ChunkStore:
+    """Build the chunk store: Azure AI Search, else PostgreSQL, else the embedded one."""
     if settings.azure_search_endpoint:
         return _azure_search(settings.azure_search_endpoint, settings, embedder)
     return _postgres(settings.postgres_url, embedder) if settings.postgres_url else _embedded(settings)
@@ -175,9 +179,9 @@ def _store(settings: Settings, embedder: Embedder) -> ChunkStore:
 def _postgres(url: str, embedder: Embedder) -> "PostgresStore":
     try:
         from rag_core.stores.postgres import PostgresStore
-    except ModuleNotFoundError as lacking:
-        what = "POSTGRES_URL requires: pip install 'psycopg[binary]'"
-        raise Misconfigured(what, field="POSTGRES_URL") from lacking
+    except ModuleNotFoundError as error:
+        message = "POSTGRES_URL requires: pip install 'psycopg[binary]'"
+        raise Misconfigured(message, field="POSTGRES_URL") from error
     return PostgresStore(url, dimensions=embedder.dimensions)
 
 
@@ -197,68 +201,69 @@ def _azure_search(endpoint: str, settings: Settings, embedder: Embedder) -> "Azu
 def _embedded(settings: Settings) -> ChunkStore:
     try:
         from rag_core.stores.embedded import EmbeddedStore
-    except ModuleNotFoundError as lacking:
+    except ModuleNotFoundError as error:
         raise Misconfigured(
-            f"no store: AZURE_SEARCH_ENDPOINT is not set, and the embedded store lacks {lacking.name}: "
-            "set the one, or pip install 'azure-rag[local]' for the other",
+            f"no store: AZURE_SEARCH_ENDPOINT is not set, and the embedded store lacks {error.name}: "
+            "set AZURE_SEARCH_ENDPOINT, or pip install 'azure-rag[local]' for the embedded store",
             field="AZURE_SEARCH_ENDPOINT",
-        ) from lacking
+        ) from error
     return EmbeddedStore() if settings.data_dir is None else _store_at(_place(settings), settings.data_dir)
 
 
 def _place(settings: Settings) -> Place:
-    """The index that the embedded store is in."""
+    """Return the place of the embedded store's current index; the default place for other stores."""
     elsewhere = settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url
     return Place() if elsewhere else current_index.read(data_dir(settings)).current
 
 
 def data_dir(settings: Settings) -> Path:
-    """Where the indexes are. Raises Misconfigured where there is no such place."""
+    """Return the folder of the indexes. Raises Misconfigured when they are only in memory."""
     if settings.data_dir is None:
-        raise Misconfigured("RAG_DATA_DIR is :memory:, where nothing outlives this process", field="RAG_DATA_DIR")
+        message = "RAG_DATA_DIR is :memory:, which ends with this process: it must be a folder"
+        raise Misconfigured(message, field="RAG_DATA_DIR")
     return settings.data_dir
 
 
 def _embedder(settings: Settings) -> Embedder:
-    """That of the model for which the current index was built."""
+    """Build the embedder of the current index."""
     return embedder_at(_place(settings), settings)
 
 
 def embedder_at(place: Place, settings: Settings) -> Embedder:
-    """The embedder for the index of this place."""
+    """Build the embedder for the index of a place."""
     settings = _for(place, settings)
     if provider(settings) == "local":
         return local_embedder(settings)
     from rag_core.providers.openai import OpenAIEmbedder
 
-    chosen, key = profile(settings)
-    return OpenAIEmbedder(chosen, key=key)
+    model_profile, key = profile(settings)
+    return OpenAIEmbedder(model_profile, key=key)
 
 
 def embeds(settings: Settings) -> str:
-    """Which provider embeds for the current index."""
+    """Return the provider of the embedding model of the current index."""
     return provider(_for(_place(settings), settings))
 
 
 def tariff(settings: Settings, place: Place | None = None) -> "Tariff":
-    """What the embedder costs: of the current index, or of another place."""
+    """Return the price of embedding for the current index, or for the index of a place."""
     from rag_core.ingestion.plan import Tariff
     from rag_core.providers.prices import cost_usd
 
     settings = _for(place or _place(settings), settings)
     if provider(settings) == "local":
         return Tariff("the local model", 0.0)
-    chosen, _ = profile(settings)
-    model = chosen.embedding_model
-    price = 0.0 if chosen.provider == "ollama" else cost_usd(model, input_tokens=1_000_000)
-    return Tariff(model, price, chosen.document_prefix, chosen.text_tokens)
+    model_profile, _ = profile(settings)
+    model = model_profile.embedding_model
+    price = 0.0 if model_profile.provider == "ollama" else cost_usd(model, input_tokens=1_000_000)
+    return Tariff(model, price, model_profile.document_prefix, model_profile.text_tokens)
 
 
 def beside(settings: Settings, *, profile_name: str, model: str | None, dimensions: int | None) -> Place:
-    """Where the index of a profile's model is built, or was begun.
+    """Return the place where an index with a profile's embedding model is built, or was begun.
 
     Raises:
-        Misconfigured: the store is not the embedded one, or the profile lacks what it requires.
+        Misconfigured: the store is not the embedded one, or a setting that the profile requires is not set.
     """
     if settings.azure_search_endpoint or settings.postgres_url:
         raise Misconfigured(
@@ -268,24 +273,25 @@ def beside(settings: Settings, *, profile_name: str, model: str | None, dimensio
         )
     from rag_core.stores.embedded.rebuild import folder_for
 
-    meant = _for(Place("", profile_name, model or _named(profile_name, settings), dimensions), settings)
-    named = None if provider(meant) == "local" else profile(meant)[0].embedding_model
-    place = Place("", profile_name, named, dimensions)
-    held = current_index.read(data_dir(settings))
-    used = {known.folder for known in (held.current, held.previous) if known}
+    requested = Place("", profile_name, model or _named(profile_name, settings), dimensions)
+    place_settings = _for(requested, settings)
+    model_name = None if provider(place_settings) == "local" else profile(place_settings)[0].embedding_model
+    place = Place("", profile_name, model_name, dimensions)
+    places = current_index.read(data_dir(settings))
+    used = {used_place.folder for used_place in (places.current, places.previous) if used_place}
     return replace(place, folder=folder_for(embedder_at(place, settings).space, data_dir(settings), used))
 
 
 def rebuild(settings: Settings, place: Place, embedder: Embedder) -> Rebuild:
-    """The index in the making at a place, of the current one."""
+    """Open the rebuild of the current index at a place, new or begun before."""
     from rag_core.stores.embedded.rebuild import Rebuild as EmbeddedRebuild
 
-    data = data_dir(settings)
-    return EmbeddedRebuild(data / _place(settings).folder, data / place.folder, embedder.space, embedder.dimensions)
+    folder = data_dir(settings)
+    return EmbeddedRebuild(folder / _place(settings).folder, folder / place.folder, embedder.space, embedder.dimensions)
 
 
 def index_at(settings: Settings, place: Place) -> Index:
-    """The index of a place, whether it is the current one or not."""
+    """Build the index of a place, whether it is the current one or not."""
     return Index(_store_at(place, data_dir(settings)), embedder_at(place, settings))
 
 
@@ -296,20 +302,21 @@ def _store_at(place: Place, data: Path) -> ChunkStore:
 
 
 def _named(profile_name: str, settings: Settings) -> str | None:
-    """The embedding model that the settings name for a provider."""
-    named: str | None = getattr(settings, NAMES.get(profile_name, "embedding_model"))
-    return named
+    """Return the embedding model that the settings name for a provider, None for its default."""
+    model_name: str | None = getattr(settings, NAMES.get(profile_name, "embedding_model"))
+    return model_name
 
 
 def _for(place: Place, settings: Settings) -> Settings:
-    """The settings with the embedding model of a place, where it has one of its own."""
+    """Return the settings with the embedding model of a place, where it has one of its own."""
     if place.profile is None:
         return settings
-    own = {NAMES.get(place.profile, "embedding_model"): place.model}
-    return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **own)  # type: ignore[arg-type]
+    model = {NAMES.get(place.profile, "embedding_model"): place.model}
+    return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **model)  # type: ignore[arg-type]
 
 
 def _llm(settings: Settings, reranker: Reranker) -> LLM:
+    """Build the chat model, or the local techniques in its place."""
     if provider(settings) == "local":
         from rag_core.ingestion.enrichment import key_sentences
         from rag_core.providers.local_text import LocalText
@@ -317,27 +324,27 @@ def _llm(settings: Settings, reranker: Reranker) -> LLM:
         return LocalText(reranker, key_sentences)
     from rag_core.providers.openai import OpenAIChat
 
-    chosen, key = profile(settings)
-    return OpenAIChat(chosen, key=key)
+    model_profile, key = profile(settings)
+    return OpenAIChat(model_profile, key=key)
 
 
 def _larger(settings: Settings) -> LLM | None:
-    """The full chat model, where one is named and models are asked at all."""
+    """Build the full chat model; None where none is named or the provider is local."""
     if settings.full_model is None or provider(settings) == "local":
         return None
     from rag_core.providers.openai import OpenAIChat
 
-    chosen, key = profile(settings)
-    return OpenAIChat(replace(chosen, chat_model=settings.full_model), key=key)
+    model_profile, key = profile(settings)
+    return OpenAIChat(replace(model_profile, chat_model=settings.full_model), key=key)
 
 
 def profile(settings: Settings) -> tuple["Profile", str | None]:
-    """The provider's profile with what the operator said of it, and the key."""
+    """Return the provider's profile with the operator's settings applied, and the key."""
     from rag_core.providers.openai import PROFILES
 
     name = provider(settings)
-    own = PROFILES[name]
-    where, chat, embedding, key = {
+    default = PROFILES[name]
+    base_url, chat_model, embedding_model, key = {
         "azure": (
             settings.azure_openai_endpoint,
             settings.chat_deployment,
@@ -347,21 +354,22 @@ def profile(settings: Settings) -> tuple["Profile", str | None]:
         "gemini": (None, settings.gemini_model, settings.gemini_embedding_model, settings.gemini_api_key),
         "ollama": (_v1(settings.ollama_host), settings.ollama_model, settings.ollama_embedding_model, None),
     }.get(name, (settings.openai_base_url, settings.chat_model, settings.embedding_model, settings.openai_api_key))
-    said = replace(
-        own,
-        base_url=where or own.base_url,
-        chat_model=chat or own.chat_model,
-        embedding_model=embedding or own.embedding_model,
-        dimensions=settings.embedding_dimensions or own.dimensions,
-        send_dimensions=own.send_dimensions or settings.embedding_dimensions is not None or embedding in CUT,
+    shortened = settings.embedding_dimensions is not None or embedding_model in CUT
+    adapted = replace(
+        default,
+        base_url=base_url or default.base_url,
+        chat_model=chat_model or default.chat_model,
+        embedding_model=embedding_model or default.embedding_model,
+        dimensions=settings.embedding_dimensions or default.dimensions,
+        send_dimensions=default.send_dimensions or shortened,
     )
     if name == "azure":
-        said = replace(said, api_version=settings.azure_openai_api_version)
-    return replace(said, try_s=settings.ollama_timeout_s) if name == "ollama" else said, key
+        adapted = replace(adapted, api_version=settings.azure_openai_api_version)
+    return replace(adapted, try_s=settings.ollama_timeout_s) if name == "ollama" else adapted, key
 
 
 def _cache(settings: Settings) -> Cache:
-    """Without a key to sign with, a process believes only what it wrote itself."""
+    """Build the cache; without a signing key, a process accepts only values that it wrote itself."""
     secret = (settings.cache_signing_key or token_hex()).encode()
     if settings.redis_url is None:
         from rag_core.providers.cache import EmbeddedCache
@@ -369,19 +377,19 @@ def _cache(settings: Settings) -> Cache:
         return EmbeddedCache(settings.data_dir and settings.data_dir / CACHE, secret)
     try:
         from rag_core.providers.redis_cache import RedisCache
-    except ModuleNotFoundError as lacking:
-        raise Misconfigured("REDIS_URL requires: pip install redis", field="REDIS_URL") from lacking
+    except ModuleNotFoundError as error:
+        raise Misconfigured("REDIS_URL requires: pip install redis", field="REDIS_URL") from error
     return RedisCache(settings.redis_url, secret)
 
 
 def _kept(settings: Settings) -> tuple[Archive, Audit]:
-    """The archive and the log of queries, in one database."""
+    """Build the archive and the query log, which share a database."""
     from rag_core.stores.archive import Database, QueriesLog, SqlArchive
 
     try:
         database = Database(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE))
-    except ModuleNotFoundError as lacking:
-        raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from lacking
+    except ModuleNotFoundError as error:
+        raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from error
     return SqlArchive(database), QueriesLog(database)
 
 
@@ -394,18 +402,19 @@ def _web(settings: Settings) -> Web:
 
 
 def _glossary(settings: Settings) -> Glossary:
+    """Return the operator's glossary, or the packaged one."""
     if settings.glossary is None:
         return shipped()
     try:
         with settings.glossary.open(encoding="utf-8") as lines:
             return read(lines)
-    except (OSError, ValueError) as unread:
-        what = "must name a file of lines abbreviation,meaning in UTF-8"
-        raise Misconfigured(f"RAG_GLOSSARY {what}", field="RAG_GLOSSARY") from unread
+    except (OSError, ValueError) as error:
+        message = "RAG_GLOSSARY must name a file of lines abbreviation,meaning in UTF-8"
+        raise Misconfigured(message, field="RAG_GLOSSARY") from error
 
 
 def _jobs(settings: Settings) -> Jobs:
-    """In the host's storage account, where there is one: all instances of the app share it."""
+    """Build the job queue: in the host's storage account, which all instances of the app share, else in SQLite."""
     if settings.jobs_storage:
         from rag_core.jobs.azure_jobs import AzureJobs
 
@@ -424,6 +433,7 @@ def _bell(settings: Settings) -> Bell:
 
 
 def _v1(host: str | None) -> str | None:
+    """Return the URL of the OpenAI-compatible API of an Ollama host."""
     return host and f"{host}/v1"
 
 
@@ -436,6 +446,7 @@ def _layout(settings: Settings) -> Layout:
 
 
 def _redactor(settings: Settings) -> Redactor:
+    """Build the redactor: by rules, or Presidio."""
     from rag_core.guard.redaction import ON_REQUEST, TYPES, Rules
 
     types = frozenset(settings.pii_types) or TYPES - ON_REQUEST
@@ -447,16 +458,17 @@ def _redactor(settings: Settings) -> Redactor:
         return Rules(types, _regions(settings)) if settings.pii_regions else Rules(types)
     try:
         from rag_core.providers.presidio import Presidio
-    except ModuleNotFoundError as lacking:
-        what = "RAG_PII_REDACTOR is presidio, which requires: pip install 'azure-rag[presidio]'"
-        raise Misconfigured(what, field="RAG_PII_REDACTOR") from lacking
+    except ModuleNotFoundError as error:
+        message = "RAG_PII_REDACTOR is presidio, which requires: pip install 'azure-rag[presidio]'"
+        raise Misconfigured(message, field="RAG_PII_REDACTOR") from error
     return Presidio(types)
 
 
 def _regions(settings: Settings) -> tuple[str, ...]:
+    """Return the regions of phone numbers. Raises Misconfigured for one that the library does not know."""
     from phonenumbers import SUPPORTED_REGIONS as KNOWN
 
     if unknown := set(settings.pii_regions) - KNOWN:
-        what = f"RAG_PII_REGIONS: no {', '.join(sorted(unknown))} among {', '.join(sorted(KNOWN))}"
-        raise Misconfigured(what, field="RAG_PII_REGIONS")
+        message = f"RAG_PII_REGIONS: no {', '.join(sorted(unknown))} among {', '.join(sorted(KNOWN))}"
+        raise Misconfigured(message, field="RAG_PII_REGIONS")
     return settings.pii_regions

@@ -1,4 +1,4 @@
-"""Which adapter fills each slot under these settings, and why: `bootstrap` makes them, `rag doctor` shows them."""
+"""The choice of adapters by the settings: `assembly` builds the adapters, `rag doctor` lists the choices."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import Settings
 
-# each provider with the variables of which one must be set, and their fields: the first that is set is chosen
+# by provider: the variables of which one must be set, with their fields; the first provider with one is chosen
 WANTS: Mapping[str, Mapping[str, str]] = {
     "azure": {"AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint"},
     "openai": {"OPENAI_API_KEY": "openai_api_key"},
@@ -15,7 +15,7 @@ WANTS: Mapping[str, Mapping[str, str]] = {
     "ollama": {"OLLAMA_HOST": "ollama_host", "OLLAMA_MODEL": "ollama_model"},
 }
 NAMED: Mapping[str, Mapping[str, str]] = {**WANTS, "openai-large": WANTS["openai"], "ollama": {}, "local": {}}
-IDLE = (  # a setting that has no effect without another: variable and field of both
+IDLE = (  # settings without effect unless another is set: variable and field of both
     ("AZURE_SEARCH_API_KEY", "azure_search_key", "AZURE_SEARCH_ENDPOINT", "azure_search_endpoint"),
     ("AZURE_OPENAI_API_KEY", "azure_openai_key", "AZURE_OPENAI_ENDPOINT", "azure_openai_endpoint"),
     ("OPENAI_BASE_URL", "openai_base_url", "OPENAI_API_KEY", "openai_api_key"),
@@ -31,7 +31,7 @@ IDLE = (  # a setting that has no effect without another: variable and field of 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What fills a slot, where it is, and which setting decided so."""
+    """The adapter of a slot, its location, and the setting that decided on it."""
 
     slot: str
     adapter: str
@@ -40,23 +40,25 @@ class Choice:
 
 
 def provider(settings: Settings) -> str:
-    """Who answers and embeds: the one named, else the first that is set, else "local".
+    """Return the provider of chat and embedding models: the one named, else the first that is set, else "local".
 
     Raises:
-        Misconfigured: the one named lacks what it requires.
+        Misconfigured: a variable that the named provider requires is not set.
     """
-    named = settings.llm_provider
-    if named == "auto":
-        return next((name for name, wanted in WANTS.items() if _any_set(settings, wanted)), "local")
-    wanted = NAMED[named]
-    if wanted and not _any_set(settings, wanted):
-        variable = " or ".join(wanted)
-        raise Misconfigured(f"RAG_LLM_PROVIDER is {named}, which requires {variable}: it is not set", field=variable)
-    return named
+    provider_name = settings.llm_provider
+    if provider_name == "auto":
+        return next((name for name, fields in WANTS.items() if _any_set(settings, fields)), "local")
+    fields = NAMED[provider_name]
+    if fields and not _any_set(settings, fields):
+        variable = " or ".join(fields)
+        raise Misconfigured(
+            f"RAG_LLM_PROVIDER is {provider_name}, which requires {variable}: it is not set", field=variable
+        )
+    return provider_name
 
 
 def choices(settings: Settings) -> Iterator[Choice]:
-    """Every slot's choice; nothing is contacted. Raises Misconfigured as `provider` does."""
+    """Yield the choice for every slot, without network access. Raises Misconfigured as `choose_provider` does."""
     yield _store(settings)
     yield _documents(settings)
     yield _consulted(settings)
@@ -64,15 +66,16 @@ def choices(settings: Settings) -> Iterator[Choice]:
 
 
 def idle(settings: Settings) -> Iterator[str]:
-    """What is set to no effect, each with the variable that is missing."""
-    for name, field, missing, other in IDLE:
-        if getattr(settings, field) and not getattr(settings, other):
+    """Yield a sentence for each setting without effect, with the variable that is missing."""
+    for name, field, missing, missing_field in IDLE:
+        if getattr(settings, field) and not getattr(settings, missing_field):
             yield f"{name} has no effect: {missing} is not set"
     if settings.azure_search_endpoint and settings.postgres_url:
         yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
 
 
 def _store(settings: Settings) -> Choice:
+    """Return the choice of the chunk store."""
     if settings.azure_search_endpoint:
         where = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}"
         return Choice("store", "Azure AI Search", where, _credential("AZURE_SEARCH_API_KEY", settings.azure_search_key))
@@ -83,31 +86,34 @@ def _store(settings: Settings) -> Choice:
 
 
 def _without_password(url: str) -> str:
-    """Host, port and database: passwords stand before the host, and may stand in the query."""
+    """Return host, port and database of a URL; user, password and query are left out."""
     parts = urlsplit(url)
     return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _models(settings: Settings, chosen: str) -> Choice:
-    said = "" if settings.llm_provider == "auto" else f"RAG_LLM_PROVIDER is {chosen}"
-    match chosen:
+def _models(settings: Settings, provider_name: str) -> Choice:
+    """Return the choice of the chat and embedding models."""
+    why_named = "" if settings.llm_provider == "auto" else f"RAG_LLM_PROVIDER is {provider_name}"
+    match provider_name:
         case "azure":
-            deployed = f"deployments {settings.chat_deployment} and {settings.embedding_deployment}"
+            deployments = f"deployments {settings.chat_deployment} and {settings.embedding_deployment}"
             credential = _credential("AZURE_OPENAI_API_KEY", settings.azure_openai_key)
-            return Choice("models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployed}", credential)
+            return Choice("models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployments}", credential)
         case "openai" | "openai-large":
             return Choice("models", "OpenAI", settings.openai_base_url or "api.openai.com", "OPENAI_API_KEY is set")
         case "gemini":
             return Choice("models", "Gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY is set")
         case "ollama":
-            set_ = next((f"{name} is set" for name, field in WANTS["ollama"].items() if getattr(settings, field)), said)
-            return Choice("models", "Ollama", settings.ollama_host or "this machine", set_)
+            variables = (name for name, field in WANTS["ollama"].items() if getattr(settings, field))
+            why = next((f"{name} is set" for name in variables), why_named)
+            return Choice("models", "Ollama", settings.ollama_host or "this machine", why)
         case _:
-            nothing = ", ".join(name for wanted in WANTS.values() for name in wanted)
-            return Choice("models", "local", "this process", said or f"none is set of {nothing}")
+            unset = ", ".join(name for fields in WANTS.values() for name in fields)
+            return Choice("models", "local", "this process", why_named or f"none is set of {unset}")
 
 
 def _documents(settings: Settings) -> Choice:
+    """Return the choice of the reader of documents."""
     if settings.doc_intelligence_endpoint is None:
         why = "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set, so scans and images are refused"
         return Choice("documents", "local parsers", "this machine", why)
@@ -117,6 +123,7 @@ def _documents(settings: Settings) -> Choice:
 
 
 def _consulted(settings: Settings) -> Choice:
+    """Return the choice of the client: a local agent or a deployed function."""
     if settings.functions_url is None:
         return Choice("client", "local agent", "the process that asks", "RAG_FUNCTIONS_URL is not set")
     why = f"RAG_FUNCTIONS_KEY is {'set' if settings.functions_key else 'not set: the app must want none'}"
@@ -124,8 +131,10 @@ def _consulted(settings: Settings) -> Choice:
 
 
 def _credential(name: str, key: str | None) -> str:
+    """Return in words how a service is authenticated with."""
     return f"with the key in {name}" if key else f"as this machine's identity, for {name} is not set"
 
 
-def _any_set(settings: Settings, wanted: Mapping[str, str]) -> bool:
-    return any(getattr(settings, field) for field in wanted.values())
+def _any_set(settings: Settings, fields: Mapping[str, str]) -> bool:
+    """Return whether one of the fields (by variable) has a value."""
+    return any(getattr(settings, field) for field in fields.values())

@@ -1,4 +1,4 @@
-"""Cutting what is sent into pieces that a service takes."""
+"""Splitting of items into batches that a service accepts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -7,15 +7,15 @@ T = TypeVar("T")
 
 
 def packed(items: Sequence[T], size: Callable[[T], int], *, items_each: int, size_each: int) -> Iterator[list[T]]:
-    """The items in order, in as few runs as keep both limits; one item over `size_each` goes alone."""
+    """Yield the items in order, batched within both limits; an item larger than `max_size` is a batch by itself."""
     batch: list[T] = []
-    held = 0
+    batch_size = 0
     for item in items:
-        more = size(item)
-        if batch and (len(batch) == items_each or held + more > size_each):
+        item_size = size(item)
+        if batch and (len(batch) == items_each or batch_size + item_size > size_each):
             yield batch
-            batch, held = [], 0
+            batch, batch_size = [], 0
         batch.append(item)
-        held += more
+        batch_size += item_size
     if batch:
         yield batch

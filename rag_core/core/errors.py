@@ -1,13 +1,13 @@
-"""What can go wrong, sorted by who can put it right."""
+"""The errors of the service, sorted by who can correct them."""
 
 from collections.abc import Mapping
 
 
 class RagError(Exception):
-    """A failure with a place in the error contract.
+    """The base of all errors that the service reports to its callers.
 
-    `code` is stable and machine-readable, `message` is plain words without users' text, `field` names the
-    part of the request that was wrong, `details` holds numbers and names that help to put it right.
+    `code` is stable and machine-readable, `message` is plain English without the users' text, `field` names the part
+    of the request that is wrong, `details` holds numbers and names that help to correct it.
     """
 
     code = "error"
@@ -29,7 +29,7 @@ class RagError(Exception):
 
 
 class InvalidRequest(RagError):
-    """The caller can put it right: `field` is named and the message says what would be right."""
+    """A request that the caller can correct: `field` is named and the message says which values are valid."""
 
     code = "invalid_request"
 
@@ -38,77 +38,79 @@ class InvalidRequest(RagError):
 
 
 class Forbidden(RagError):
-    """Whoever gives roles can put it right: the caller's credential does not allow this to anyone like them."""
+    """A refusal that only an administrator of roles can lift: the caller's credential does not allow the operation."""
 
     code = "forbidden"
 
 
 class NotFound(RagError):
-    """It is not there, or not the caller's: the two are not told apart."""
+    """An object that does not exist or that the caller may not see; the two cases are reported alike."""
 
     code = "not_found"
 
 
 def no_document() -> NotFound:
+    """Return the error for a document that does not exist in the workflow or is hidden from the caller."""
     return NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
 
 
 def no_question() -> NotFound:
+    """Return the error for a saved query that does not exist in the workflow or is hidden from the caller."""
     return NotFound("there is no such question in this workflow", code="query_not_found", field="id")
 
 
 class TooLarge(RagError):
-    """The request or document is over a stated limit."""
+    """A request or document that exceeds a stated limit."""
 
     code = "too_large"
 
 
 class UnsupportedDocument(RagError):
-    """No extractor reads this kind of file; the message lists those that can be read."""
+    """A file of a kind that no extractor reads; the message lists the kinds that can be read."""
 
     code = "unsupported_document"
 
 
 class UnreadableDocument(RagError):
-    """The kind is known but this file cannot be read: encrypted, empty, damaged, or not what it says."""
+    """A file of a supported kind that cannot be read: encrypted, empty, damaged, or of another kind than declared."""
 
     code = "document_unreadable"
 
 
 class Conflict(RagError):
-    """The caller can put it right by an earlier step, or by rebuilding the index for another model."""
+    """A conflict that the caller can resolve by an earlier step, or by rebuilding the index for another model."""
 
     code = "conflict"
 
 
 class Misconfigured(RagError):
-    """The operator can put it right: a setting is missing or wrong."""
+    """A missing or wrong setting, which the operator can correct."""
 
     code = "misconfigured"
 
 
 class Unavailable(RagError):
-    """Time can put it right: a neighbour did not answer, or answered nonsense."""
+    """A temporary failure: a dependency did not answer, or its answer could not be used."""
 
     code = "unavailable"
     retryable = True
 
 
 class DeadlineExceeded(Unavailable):
-    """The request, or one step of it, had no time left."""
+    """A request, or one step of it, that ran out of time."""
 
     code = "deadline_exceeded"
 
 
 class Unread(Unavailable):
-    """Another model can put it right: the one that is here does not read the script of the text."""
+    """A text in a script that the configured model does not read; another model may read it."""
 
     code = "script_unread"
     retryable = False
 
 
 class StorageFull(RagError):
-    """The disk refuses writes; what was acknowledged before can still be read."""
+    """A full disk that refuses writes; what was acknowledged before can still be read."""
 
     code = "storage_full"
     retryable = True

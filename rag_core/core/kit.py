@@ -1,4 +1,4 @@
-"""Every part a pipeline may reach for; every slot is filled, with a null object where nothing is configured."""
+"""The parts that a pipeline may use; a part that is not configured is a null object."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -26,21 +26,21 @@ from rag_core.core.ports import (
 
 @dataclass(frozen=True, slots=True)
 class NoLayout:
-    """Reads nothing by sight: everything is left to the local parsers."""
+    """A layout reader for no kind of file: all files are left to the local parsers."""
 
     name: str = "local parsers"
     kinds: frozenset[str] = frozenset()
 
     async def read(self, data: bytes, kind: str) -> Extraction:
-        raise Unavailable("no service reads documents by sight here")
+        raise Unavailable("no layout reader is configured here")
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoRedactor:
-    """Looks at nothing, and says so: a pipeline that asks for redaction does not get to see a text unredacted."""
+    """A redactor that always fails, so that a pipeline that requires redaction never uses an unredacted text."""
 
     name: str = "no redactor"
 
@@ -50,7 +50,7 @@ class NoRedactor:
 
 @dataclass(frozen=True, slots=True)
 class NoCache:
-    """Remembers nothing."""
+    """A cache that keeps nothing."""
 
     name: str = "none"
 
@@ -58,34 +58,34 @@ class NoCache:
         return None
 
     async def set(self, key: str, value: bytes, *, ttl_s: float) -> None:
-        """Nothing is kept."""
+        """Do nothing: no value is kept."""
 
     async def clear(self) -> None:
-        """There is nothing to forget."""
+        """Do nothing: no value is kept."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoAudit:
-    """Keeps no account."""
+    """A query log that keeps no entries."""
 
     name: str = "none"
 
     async def record(self, entry: Mapping[str, Any]) -> None:
-        """Nothing is kept."""
+        """Do nothing: no value is kept."""
 
     async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
         return ()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoArchive:
-    """Keeps nothing, and says so to who wants something kept."""
+    """An archive that holds nothing and refuses to save queries, presets and prompts."""
 
     name: str = "none"
 
@@ -138,25 +138,26 @@ class NoArchive:
         return {}
 
     async def save_work(self, work: Work) -> None:
-        """Nothing is kept."""
+        """Do nothing: no value is kept."""
 
     async def remove_work(self, document_id: str, workflow_id: str) -> None:
-        """There is nothing to remove."""
+        """Do nothing: no original was saved."""
 
     async def forget(self, document_id: str, workflow_id: str) -> None:
-        """There is nothing to forget."""
+        """Do nothing: no original was saved."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 def _no_archive() -> Unavailable:
+    """Return the error for a request that needs an archive."""
     return Unavailable("no archive is configured here", code="archive_unavailable")
 
 
 @dataclass(frozen=True, slots=True)
 class NoWeb:
-    """The web is not asked."""
+    """A web search that is switched off and returns no results."""
 
     name: str = "off"
 
@@ -164,17 +165,17 @@ class NoWeb:
         return ()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoJobs:
-    """Takes no long work on: what cannot be done within a request is refused."""
+    """A job queue that accepts nothing: a document too large for one request is refused."""
 
     async def add(
         self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, Lease | None]:
-        raise Unavailable("long work is not taken on here", code="jobs_unavailable")
+        raise Unavailable("no job queue is configured here", code="jobs_unavailable")
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
         return None
@@ -183,28 +184,31 @@ class NoJobs:
         return None
 
     def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
-        """Nothing is under way."""
+        """Do nothing: there are no jobs."""
         return nullcontext()
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoBell:
-    """Wakes nobody: the worker looks for work by itself."""
+    """A job notifier that notifies no one: the worker polls for jobs."""
 
     async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
-        """Nobody listens."""
+        """Do nothing."""
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """The parts. `llm` may be a local stand-in: its replies say so. `larger` is the full chat model, where it is
-    another than `llm` (S0-70)."""
+    """The configured parts of the service, shared by all requests.
+
+    `llm` may be a local technique, which its completions say. `full_llm_or_none` is the full chat model where it is
+    another one than `llm` (S0-70).
+    """
 
     index: Index
     llm: LLM
@@ -218,16 +222,18 @@ class Kit:
     web: Web = NoWeb()
     jobs: Jobs = NoJobs()
     bell: Bell = NoBell()
-    chat: bool = True  # `llm` is a chat model, no stand-in
-    keep_originals: bool = True  # documents as they came are kept in the archive
-    keep_runs: bool = False  # so are questions with what was found
-    glossary: Mapping[str, str] = field(default_factory=dict)  # what an abbreviation means, by its letters folded
+    chat: bool = True  # False where `llm` is a local technique
+    keep_originals: bool = True  # save uploaded documents in the archive
+    keep_runs: bool = False  # save queries with their hits in the archive
+    glossary: Mapping[str, str] = field(default_factory=dict)  # meanings by the case-folded abbreviation
 
     @property
     def full(self) -> LLM:
+        """The full chat model, or `llm` where there is no other."""
         return self.larger or self.llm
 
     async def close(self) -> None:
+        """Close every part that holds something open."""
         for part in (
             self.index.store,
             self.layout,

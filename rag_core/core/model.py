@@ -1,4 +1,4 @@
-"""The nouns: what a question, a piece of evidence and an answer are."""
+"""The records of the domain: documents, chunks, queries, rankings, answers, citations and what is saved of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any, Literal
 SearchType = Literal["vector", "keyword", "hybrid", "semantic"]
 Scalar = str | int | float | bool
 Vector = Sequence[float]
-Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left of the page as it is shown
+Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points from the top left of the page as displayed
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose documents may be seen. Required by every read and write of the index.
+    """The documents that a caller may see; every read and write of the index requires one.
 
-    A document with an owner is seen by that user and by the groups it names; one without is seen by its
-    whole workflow. Leaving out the user therefore shows less, never more. Empty `document_ids` means all
-    documents of the workflow.
+    A document with an owner is visible to that user and to the groups that it names, one without to its whole
+    workflow. A scope without a user therefore shows less, never more. Empty `document_ids` means all documents of
+    the workflow.
     """
 
     workflow_id: str
@@ -27,11 +27,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where characters `start` to `end` (end excluded) of a chunk's content stand in the document.
+    """The place in the document of characters `start` to `end` (end excluded) of a chunk's content.
 
-    `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document,
-    both ends included; `bbox` is None where the format gives no geometry. A format that gives it has a span a line.
-    `section` is the chain of headings above, outermost first, where that is another than its chunk's.
+    `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document, both
+    ends included; `bbox` is None where the format gives no geometry, otherwise there is one span per line.
+    `section` is the section path (headings, outermost first) where it differs from the chunk's.
     """
 
     start: int
@@ -45,7 +45,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A typed name that stands in a chunk: ("dtc", "P0700"), ("acronym", "TCM")."""
+    """A typed name that occurs in a chunk, such as ("dtc", "P0700") or ("acronym", "TCM")."""
 
     type: str
     value: str
@@ -53,12 +53,12 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document as its extractor found it, with its lines kept as they stood.
+    """A piece of a document as extracted, with its line breaks.
 
-    `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to
-    `line_end`, but for a row, which has a line a cell. `boxes` has a box for each line of the text, or is empty.
-    `headings` is the chain above it, outermost first. `fields` are a row's named values. `page_label` is the number
-    that is printed on the page, where that is another than `page`.
+    `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to `line_end`,
+    except that a row has one line per cell. `boxes` has one box per line of the text, or is empty. `headings` is the
+    section path, outermost first. `fields` are a row's named values. `page_label` is the page number printed on the
+    page where it differs from `page`.
     """
 
     text: str
@@ -75,9 +75,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """A document as text. `pages` is None for formats without pages; `notes` say what the reader should know.
+    """The text that an extractor has read from a document.
 
-    `title` is the one that the document gives itself, "" when it gives none.
+    `pages` is None for formats without pages; `notes` are warnings to the reader, in words. `title` is the one in
+    the document's own metadata, "" when it has none.
     """
 
     blocks: tuple[Block, ...]
@@ -89,9 +90,10 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of a document as a whole. `pages` is None for formats without pages.
+    """The record of an indexed document.
 
-    `deleted_at` is when it was deleted (ISO 8601, UTC), None of one that is there.
+    `pages` is None for formats without pages. `deleted_at` is when it was deleted (ISO 8601, UTC), None for a live
+    document.
     """
 
     id: str
@@ -110,10 +112,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stored passage with everything needed to cite it. It has no score: that belongs to a `Hit`.
+    """A stored passage with everything needed to cite it; its score in a search belongs to a `Hit`.
 
-    `spans` are in order of `start` and cover `content` but for the breaks between blocks, and between lines
-    that have a box each.
+    `spans` are in order of `start` and cover `content` except for the breaks between blocks, and between lines that
+    have a box each.
     """
 
     id: str
@@ -132,20 +134,20 @@ class Chunk:
 
     @property
     def page(self) -> int | None:
-        """The page on which the chunk begins."""
+        """The page on which the chunk begins, from 1; None for formats without pages."""
         return self.spans[0].page if self.spans else None
 
     def place(self, start: int, end: int) -> Span | None:
-        """The page, lines and box of characters `start` to `end` of the content; None when nothing is known.
+        """Return the page, lines and box of characters `start` to `end` of the content; None when no span has them.
 
-        A block's lines are kept in its text, so a line number is the span's first plus the line breaks before; where
-        they are not, as in a row, the lines are all of the span's. The page is the one on which the passage begins,
-        and the box holds all of its lines there.
+        The text of a block has its line breaks, so a line number is the span's first line plus the line breaks
+        before; in a row, which has a line per cell, all lines of the span are given. The page is the one on which
+        the passage begins, and the box encloses all of its lines there.
         """
-        touched = self._touched(start, end)
-        if not touched:
+        spans = self._touched(start, end)
+        if not spans:
             return None
-        first, last = touched[0], touched[-1]
+        first, last = spans[0], spans[-1]
         line_start, line_end = self._lines(first, start, end)[0], self._lines(last, start, end)[1]
         return Span(
             start,
@@ -158,23 +160,25 @@ class Chunk:
         )
 
     def boxes(self, start: int, end: int) -> tuple[Box, ...]:
-        """The boxes of the lines of characters `start` to `end`, on the page where they begin."""
-        touched = self._touched(start, end)
-        return tuple(dict.fromkeys(s.bbox for s in touched if s.bbox is not None and s.page == touched[0].page))
+        """Return the boxes of the lines of characters `start` to `end`, on the page where they begin."""
+        spans = self._touched(start, end)
+        return tuple(dict.fromkeys(s.bbox for s in spans if s.bbox is not None and s.page == spans[0].page))
 
     def _touched(self, start: int, end: int) -> list[Span]:
+        """Return the spans that overlap characters `start` to `end`."""
         return [s for s in self.spans if s.start < end and start < s.end]
 
     def _lines(self, span: Span, start: int, end: int) -> tuple[int, int]:
-        # a break belongs to the line that it ends
+        """Return the first and last line in the document of the part of `span` within `start` to `end`."""
+        # a line break belongs to the line that it ends
         breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end - 1, span.end)]
-        if span.line_start + breaks[2] != span.line_end:  # laid out anew: a row has a line a cell
+        if span.line_start + breaks[2] != span.line_end:  # a row, whose text has one line per cell
             return span.line_start, span.line_end
         return span.line_start + breaks[0], span.line_start + breaks[1]
 
 
 def _around(boxes: Sequence[Box]) -> Box | None:
-    """The smallest box that holds all of these."""
+    """Return the smallest box that encloses all boxes; None for an empty sequence."""
     if not boxes:
         return None
     x0, y0, x1, y1 = zip(*boxes, strict=True)
@@ -183,7 +187,7 @@ def _around(boxes: Sequence[Box]) -> Box | None:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """The sentence of a passage that speaks to the question; `highlights` marks the shared words with <em>."""
+    """The sentence of a passage that best matches the query; `highlights` marks shared words with <em>."""
 
     text: str
     highlights: str
@@ -191,10 +195,11 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk as found. `score` is the search's own and stays when a judge reorders; `signals` keeps each judge's.
+    """A chunk as found by a search.
 
-    Signals: "words" (BM25), "meaning" (cosine), "semantic" (ranker, 0..1), "grade" (0..10).
-    `found_by` holds the labels of the probes that found it.
+    `score` is the search's own and stays when a model reorders the hits; `signals` holds the score of each leg and
+    model: "words" (BM25), "meaning" (cosine similarity), "semantic" (cross-encoder, 0..1), "grade" (LLM grading,
+    0..10). `found_by` holds the labels of the probes that found it.
     """
 
     chunk: Chunk
@@ -207,16 +212,16 @@ class Hit:
 Ranking = Sequence[Hit]  # best first; each chunk once
 
 
-ANY_ENTITY = "entity_codes"  # the field that holds every entity of a chunk, whatever its type
-FIELDS = (ANY_ENTITY, "title", "source", "document_id", "page")  # of every chunk, besides its entity types and metadata
+ANY_ENTITY = "entity_codes"  # the field with the entities of all types of a chunk
+FIELDS = (ANY_ENTITY, "title", "source", "document_id", "page")  # besides entity types and metadata
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on a chunk's field, checked before ranking.
+    """A condition on a field of chunks, applied before ranking.
 
     Fields: "document_id", "title", "source", "page", "entity_codes" (any entity), an entity type such as
-    "dtc", or "metadata.NAME". A chunk with several values of a field passes when one of them does.
+    "dtc", or "metadata.NAME". A chunk with several values of a field matches when one of them does.
     """
 
     field: str
@@ -226,7 +231,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One value of a facet and in how many chunks it stands."""
+    """A value of a facet and the number of chunks that have it."""
 
     value: Scalar
     count: int
@@ -234,7 +239,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """The values of a field, most frequent first, ties by value. `total` counts all distinct ones, exactly."""
+    """The values of a field, most frequent first, ties by value; `total` is the exact number of distinct values."""
 
     field: str
     total: int
@@ -243,7 +248,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class SemanticAnswer:
-    """A sentence of the index that may answer the question by itself. `score` is 0..1."""
+    """A sentence of the index that may answer the query by itself; `score` is 0..1."""
 
     text: str
     score: float
@@ -252,19 +257,19 @@ class SemanticAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A validated question with every number resolved. A count of 0 switches its stage off.
+    """A validated query with every number resolved; a count of 0 switches its stage off.
 
-    `how` chooses the legs; `rewordings` paraphrases and `imaginings` hypothetical answers are asked besides the
-    text; the best `rerank` candidates are graded; `semantic` candidates go through the semantic ranker;
-    standing first in the search counts `prior` of log odds beside what the local cross-encoder says;
-    the best `captions` hits get captions by the ranker, and up to `answers` semantic answers are given;
+    `how` chooses the legs; `rewordings` expanded queries and `imaginings` hypothetical answers (HyDE) are searched
+    besides the text; a chat model grades the best `rerank` candidates; a cross-encoder scores the best `semantic`
+    candidates; the first hit of the search gets `prior` log odds on top of the local cross-encoder's score;
+    the best `captions` hits get captions, and up to `answers` semantic answers are given;
     a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
-    `rrf_k` is the constant of fusion by rank: of two legs where a store does not fuse by score, of several wordings;
-    an answer is made from the best `top_n` passages, of at most `context_tokens`.
-    Of the classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
-    `relevance_min`, and brings `neighbours` on each side; below `confidence_min` an answer is not written but quoted.
-    Of the workbench: a passage gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap`
-    lines apart become one, which has at least `coverage_min` of its lines and `context_min_chars`.
+    `rrf_k` is the constant of reciprocal rank fusion, used for several query variants and in stores that do not fuse
+    the legs by score; an answer is made from the best `top_n` passages, of at most `context_tokens` in all.
+    Classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
+    `relevance_min`, with `neighbours` chunks on each side; below `confidence_min` an answer is quoted, not written.
+    Workbench: a passage gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap` lines
+    apart are merged into one, which needs at least `coverage_min` of its lines and `context_min_chars`.
     """
 
     text: str
@@ -299,7 +304,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A wording put to the index. `label` is "original", "expanded1", … or "hyde"."""
+    """A text that is searched for a query; `label` is "original", "expanded1", … or "hyde"."""
 
     label: str
     text: str
@@ -307,7 +312,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a pipeline gives: evidence, and what was asked to find it."""
+    """The result of a pipeline: hits, and the query variants that were searched to find them."""
 
     hits: Ranking = ()
     asked: tuple[Asked, ...] = ()
@@ -318,9 +323,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The words of a document that bear on a claim, and where they stand. `score` is 0..1.
+    """A quote of a document as evidence on a claim, with its place; `score` is 0..1.
 
-    `boxes` has a box a line, to be drawn on the page; `page_label` is the number printed there, where it is another.
+    `boxes` has one box per line, to be drawn on the page; `page_label` is the printed page number where it differs
+    from the page.
     """
 
     chunk_id: str
@@ -341,9 +347,9 @@ Verdict = Literal["verified", "partial", "unsupported"]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a text (characters `start` to `end`), and what the index says to it.
+    """A sentence of a text (characters `start` to `end`) with the verdict of its verification against the index.
 
-    `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage near has the 45.
+    `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage has the 45.
     """
 
     text: str
@@ -356,7 +362,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage put before an answerer: characters `start` to `end` of a chunk, cited as `id` ("e1", "e2", …)."""
+    """A passage from which an answer is written: characters `start` to `end` of a chunk, cited as `id` ("e1", …)."""
 
     id: str
     hit: Hit
@@ -365,12 +371,13 @@ class Evidence:
 
     @property
     def text(self) -> str:
+        """The text of the passage."""
         return self.hit.chunk.content[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How far an answer can be relied on, 0..1, with the numbers it was made of and how, in words."""
+    """The confidence in an answer, 0..1, with its input numbers and its formula in words."""
 
     value: float
     inputs: Mapping[str, float]
@@ -379,10 +386,10 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and what it stands on; its `claims` are its sentences, each with a verdict and citations.
+    """An answer with its evidence; its `claims` are its sentences, each with a verdict and citations.
 
-    `status` "unknown" is a result, not a failure: the text then says so, there are no claims, and `evidence` has the
-    nearest passages. `origin` says who wrote it.
+    `status` "unknown" is a refusal to answer, not a failure: the text then says so, there are no claims, and
+    `evidence` has the nearest passages. `origin` says who wrote the text.
     """
 
     text: str
@@ -395,7 +402,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What became of a document: counts of chunks, and `failed` names each chunk that is not searchable."""
+    """The result of indexing a document: counts of chunks; `failed` has the ids of chunks that are not searchable."""
 
     document_id: str
     chunks: int
@@ -409,12 +416,12 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A document on its way into the index, acknowledged before it is there. `scope` is who asked for it.
+    """An indexing job: a document that was accepted before it is in the index. `scope` is that of the caller.
 
-    `document_id` is None until the text has been read, where only that tells it. Of its `chunks` (0 until they are
-    counted) `embedded` have their vectors; `attempts` counts since the last that gained some. `words_only` says that
-    its text is searchable while vectors are missing. `error` is the error contract: why it failed, or why it waits.
-    `told` is what its reader should know: the `degraded` and `warnings` of the work. Times are ISO 8601, UTC.
+    `document_id` is None until the text has been read, where it is derived from the text. `embedded` of its `chunks`
+    (0 until they are counted) have their vectors; `attempts` counts from the last attempt that added vectors.
+    `lexical_only` says that its text is searchable while vectors are missing. `error` is the reported error: why the
+    job failed, or why it waits. `run_notes` has the `degraded` and `warnings` of its run. Times are ISO 8601, UTC.
     """
 
     id: str
@@ -434,7 +441,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An entity of the graph; `count` is the number of chunks in which it stands."""
+    """An entity of the graph; `count` is the number of chunks in which it occurs."""
 
     id: str
     type: str
@@ -443,7 +450,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Two entities that stand in the same `count` chunks, some of which are named."""
+    """Two entities that occur together in `count` chunks; `chunk_ids` names some of them."""
 
     source: str
     target: str
@@ -453,7 +460,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A part of the entity graph. `paths` list node ids from the first entity to the target."""
+    """A part of the entity graph; `paths` list node ids from the first entity to the target."""
 
     nodes: tuple[Node, ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -462,7 +469,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class PiiSpan:
-    """Where a text tells of a person, and what: the value itself is never kept. `score` is 0..1, 1 by a checksum."""
+    """A range of a text with personal data of a type, without the value; `score` is 0..1, 1 for a valid checksum."""
 
     start: int
     end: int
@@ -472,7 +479,7 @@ class PiiSpan:
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """A text whose spans are replaced by `[TYPE]`. `spans` are places in the text as it was."""
+    """A text whose PII spans are replaced by `[TYPE]`; `spans` are ranges in the text before."""
 
     text: str
     spans: tuple[PiiSpan, ...] = ()
@@ -483,13 +490,13 @@ VectorStatus = Literal["no_vec", "to_vec", "vec", "vec_err"]  # S0-87; to_vec: e
 
 @dataclass(frozen=True, slots=True)
 class SavedQuery:
-    """A question that is kept, with what each step made of it (S0-86). `id` counts from 1; 0 is not kept yet.
+    """A query saved in the archive with the output of each workbench step (S0-86).
 
-    It belongs to its workflow and, where it names one, to its user alone. `origin` is "workbench" or the operation
-    that was kept. The contexts are None until their step was taken. `space` names the model of the embeddings,
-    `preset` has the numbers it is run with, and `steps` has an account of each step taken: "ms", "went_in", "came_out",
-    "techniques", "input_tokens", "output_tokens", "cost_usd", "degraded", "warnings". `version` counts its changes.
-    `results_count` is how many results it has. Times are ISO 8601, UTC.
+    `id` counts from 1 and is 0 before it is saved. It belongs to its workflow and, where it names one, to its user
+    alone. `origin` is "workbench" or the operation that saved it. The contexts are None until their step has run.
+    `space` is the embedding space, `preset` has the numbers it is run with, and `steps` has a record of each step:
+    "ms", "went_in", "came_out", "techniques", "input_tokens", "output_tokens", "cost_usd", "degraded", "warnings".
+    `version` counts its changes, `results_count` its results. Times are ISO 8601, UTC.
     """
 
     id: int
@@ -518,9 +525,9 @@ class SavedQuery:
 
 @dataclass(frozen=True, slots=True)
 class SavedResult:
-    """A response to a kept question (S0-88). `model` is who wrote it, "" when it was pasted.
+    """A response to a saved query (S0-88); `model` is the model that wrote it, "" when it was pasted.
 
-    `details` has what the response was made with and what it cost; times are ISO 8601, UTC.
+    `details` has the inputs and the cost of the response; times are ISO 8601, UTC.
     """
 
     id: int
@@ -534,10 +541,10 @@ class SavedResult:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A document as it came (S0-93): its bytes, to be shown and to be read again.
+    """The uploaded bytes of a document (S0-93), kept to be displayed and to be extracted again.
 
-    `content_hash` is its `Document`'s: of another version than the one that is indexed, nothing is shown. `kind` is
-    that of its extractor ("pdf", "markdown", …).
+    `content_hash` is that of the `Document`; an original whose hash differs from the indexed version's is not
+    displayed. `kind` is that of its extractor ("pdf", "markdown", …).
     """
 
     document_id: str
@@ -551,7 +558,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page (from 1) of so many, as PNG; `width` and `height` are the page's own, in points as a `Box` has them."""
+    """A rendered page as PNG: number `page` (from 1) of `pages`; `width` and `height` are in points, as in a `Box`."""
 
     page: int
     pages: int

@@ -1,4 +1,4 @@
-"""What the domain needs from outside, as protocols: stores and providers fill them, `bootstrap` chooses."""
+"""The ports of the domain as protocols; stores and providers implement them, `composition.assembly` chooses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -26,9 +26,9 @@ from rag_core.core.model import (
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing to look for: words, a vector, or both (the store then fuses the two legs by rank).
+    """A search request to a store: lexical, by a vector, or hybrid (the store then fuses the two legs).
 
-    `question` is what a store with a semantic ranker of its own may judge the hits against; "" is not at all.
+    `semantic_query` is the text by which a store with a reranker of its own may rerank the hits; "" for no reranking.
     """
 
     label: str
@@ -41,8 +41,8 @@ class Probe:
 class Prompt:
     """A request to a chat model.
 
-    `task` is the template's name ("query_expansion", "rerank", "summary"), `inputs` the values that
-    filled it: a local technique works from these. `schema` is the JSON schema of the reply, if it has one.
+    `task` is the template's name ("query_expansion", "rerank", "summary"), `inputs` the values that filled it, from
+    which a local technique works. `schema` is the JSON schema of the completion, None for plain text.
     """
 
     task: str
@@ -52,17 +52,17 @@ class Prompt:
     schema: Mapping[str, object] | None = None
     max_tokens: int = 512
     temperature: float = 0.0
-    top_p: float | None = None  # None: the provider's own
+    top_p: float | None = None  # None: the provider's default
 
     @property
     def text(self) -> str:
-        """All that is sent, as one text to be shown or pasted into a chat."""
+        """The system and user messages as one text, to be displayed or pasted into a chat."""
         return f"{self.system}\n\n{self.user}" if self.system else self.user
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a chat model said. `model` names who really said it: a deployment, or a local technique."""
+    """The completion of a prompt; `model` names what wrote it: a deployment, or a local technique."""
 
     text: str
     model: str
@@ -70,65 +70,84 @@ class Reply:
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. `space` names the model and everything that changes its vectors; `dimensions` 0 = none."""
+    """An embedding model with unit vectors.
+
+    `space` names the embedding space: the model and everything else that changes its vectors. `dimensions` is 0 where
+    there is no model.
+    """
 
     @property
     def space(self) -> str: ...
     @property
     def dimensions(self) -> int: ...
-    async def embed_query(self, text: str) -> Vector: ...
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query text. Raises Unavailable."""
+        ...
+
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector a text, in order. Raises Unavailable."""
+        """Return one vector per text, in order. Raises Unavailable."""
         ...
 
 
 class LLM(Protocol):
-    """A chat model, or what stands in for one. `name` is shown to the reader of a reply."""
+    """A chat model, or a local technique in its place; `name` is shown to the user."""
 
     @property
     def name(self) -> str: ...
     async def complete(self, prompt: Prompt) -> Reply:
-        """Raises Unavailable, also for a task that the stand-in has no technique for."""
+        """Return the model's completion of a prompt.
+
+        Raises Unavailable, also for a task for which there is no local technique.
+        """
         ...
 
 
 class Reranker(Protocol):
-    """Judges passages against a question. `name` is shown to the reader of a reply."""
+    """A cross-encoder that scores query-passage pairs; `name` is shown to the user."""
 
     @property
     def name(self) -> str: ...
     async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        """One relevance in 0..1 a passage, in order; comparable within one call only. Raises Unavailable."""
+        """Return the relevance of each passage to a text, 0..1, in order; comparable within one call only.
+
+        Raises Unavailable.
+        """
         ...
 
 
 class Layout(Protocol):
-    """Reads a document by sight. `kinds` are those it is asked for: "docx", "scan" (a PDF without text), "image"."""
+    """A service that extracts text from the layout of pages.
+
+    `kinds` are the kinds of document that it is used for: "docx", "scan" (a PDF without text), "image".
+    """
 
     @property
     def name(self) -> str: ...
     @property
     def kinds(self) -> frozenset[str]: ...
     async def read(self, data: bytes, kind: str) -> Extraction:
-        """Raises Unavailable, also for a document that it refuses."""
+        """Extract a document of one of `kinds`. Raises Unavailable, also for a document that the service refuses."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Redactor(Protocol):
-    """Finds what tells of a person. `name` is shown to the reader of a reply."""
+    """A detector of personal data (PII) in texts; `name` is shown to the user."""
 
     @property
     def name(self) -> str: ...
     def spans(self, text: str) -> Sequence[PiiSpan]:
-        """In any order; they may overlap. Raises Unavailable: a text that was not looked at is not passed on."""
+        """Return the spans with personal data, in any order; they may overlap.
+
+        Raises Unavailable; the caller must then not use the text.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WebResult:
-    """What a search engine lists: its own words on a page that nobody here has read."""
+    """A page listed by a web search; `snippet` is the search engine's excerpt, the page itself was not read."""
 
     title: str
     url: str
@@ -136,119 +155,147 @@ class WebResult:
 
 
 class Cache(Protocol):
-    """Values kept for a while. It never fails: what cannot be kept or read, or is not what was written, is a miss."""
+    """A cache of values with a time to live.
+
+    It never raises: a value that cannot be written, read or authenticated is a miss.
+    """
 
     @property
     def name(self) -> str: ...
-    async def get(self, key: str) -> bytes | None: ...
-    async def set(self, key: str, value: bytes, *, ttl_s: float) -> None: ...
+    async def get(self, key: str) -> bytes | None:
+        """Return the value of a key; None for a miss."""
+        ...
+
+    async def set(self, key: str, value: bytes, *, ttl_s: float) -> None:
+        """Keep a value for `ttl_s` seconds at most."""
+        ...
+
     async def clear(self) -> None:
-        """Forget everything, for what was purged may stand in it."""
+        """Remove all values, which may quote a purged document."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Audit(Protocol):
-    """Keeps what was asked, and how it went."""
+    """A log of queries and their outcomes."""
 
     @property
     def name(self) -> str: ...
     async def record(self, entry: Mapping[str, Any]) -> None:
-        """Keep an entry and when it was made. It has any of: "query" (redacted by the caller), "workflow_id",
-        "user_id", "preset", "status", "confidence", and "metrics" and "timings" as mappings.
+        """Append an entry with the time. It has any of: "query" (redacted by the caller), "workflow_id", "user_id",
+        "preset", "status", "confidence", and "metrics" and "timings" as mappings.
 
-        Raises Unavailable (code "audit_deferred") when it cannot be kept yet: it is, with the next one that can.
+        Raises Unavailable (code "audit_deferred") when it cannot be written yet; it is written with the next entry.
         """
         ...
 
     async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
-        """The newest entries, newest first, each with "created_at" (ISO 8601, UTC)."""
+        """Return at most `limit` entries, newest first, each with "created_at" (ISO 8601, UTC)."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Archive(Protocol):
-    """Kept questions with their results, the edited presets and prompts, and the documents as they came (S0-86 to 93).
+    """A database of saved queries with their results, edited presets and prompts, and originals (S0-86 to S0-93).
 
-    A question is seen by its workflow or, where it has a user, by that user alone. Every call raises Unavailable (code
-    "archive_unavailable") when the database does not answer, and StorageFull.
+    A saved query is visible to its workflow or, where it has a user, to that user alone. Every call raises Unavailable
+    (code "archive_unavailable") when the database does not answer, and StorageFull.
     """
 
     @property
     def name(self) -> str: ...
     async def queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
-        """By id, highest first, without contexts and embeddings but with `results_count`: one statement.
+        """Return at most `limit` saved queries with an id below `before`, highest id first.
 
-        Whether a context is there is told by () for one that is and None for one that is not.
+        They are without embeddings, and a context is () where there is one and None where there is none.
         """
         ...
 
-    async def count(self, scope: Scope) -> int: ...
-    async def query(self, id: int, scope: Scope) -> SavedQuery | None: ...
+    async def count(self, scope: Scope) -> int:
+        """Return the number of saved queries in the scope."""
+        ...
+
+    async def query(self, id: int, scope: Scope) -> SavedQuery | None:
+        """Return the saved query of an id; None when it does not exist or is out of scope."""
+        ...
+
     async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
-        """Keep a new one, owned by the scope; its id, version and times are given here."""
+        """Save a new query, owned by the scope, and return it with its id, version and times."""
         ...
 
     async def change(self, query: SavedQuery, scope: Scope) -> SavedQuery:
-        """Replace it by this, its version one higher.
+        """Replace the saved query of the same id and return it with the next version.
 
-        Raises NotFound ("query_not_found"), and Conflict ("query_changed") unless `version` is the kept one's.
+        Raises NotFound ("query_not_found"), and Conflict ("query_changed") unless `version` is the stored one.
         """
         ...
 
     async def remove(self, id: int, scope: Scope) -> bool:
-        """With its results."""
+        """Delete a saved query with its results; False when it does not exist or is out of scope."""
         ...
 
     async def results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
-        """Newest first."""
+        """Return the results of a saved query, newest first."""
         ...
 
-    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None: ...
+    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
+        """Return one result of a saved query; None when it does not exist or is out of scope."""
+        ...
+
     async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
-        """Raises NotFound ("query_not_found") for a question that is not there, or not the scope's."""
+        """Save a result of a saved query and return it with its id and times.
+
+        Raises NotFound ("query_not_found") for a query that does not exist or is out of scope, and Conflict
+        ("query_changed") when a document that the result quotes was purged meanwhile.
+        """
         ...
 
     async def configs(self) -> Mapping[str, Mapping[str, Any]]:
-        """The presets that were edited, by name: only the numbers that were (`rag_config`)."""
+        """Return the edited numbers of presets by the preset's name (table `rag_config`)."""
         ...
 
     async def descriptions(self) -> Mapping[str, str]:
-        """What was said of each edited preset, by name; "" where nothing was."""
+        """Return the descriptions of the edited presets by name; "" where there is none."""
         ...
 
     async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
-        """None takes the edit back."""
+        """Save the edited numbers of a preset; None removes the edit."""
         ...
 
     async def prompts(self) -> Mapping[str, str]:
-        """The wordings that were edited, by function tag (`prompt_meta`)."""
+        """Return the edited prompt templates by function tag (table `prompt_meta`)."""
         ...
 
     async def save_prompt(self, tag: str, wording: str | None) -> None:
-        """None takes the edit back."""
+        """Save an edited prompt template; None removes the edit."""
         ...
 
     async def work(self, document_id: str, workflow_id: str) -> Work | None:
-        """Not scoped to a user: ask the store first whether the document may be seen."""
+        """Return the original of a document, None when there is none.
+
+        It is not scoped to a user: check with the chunk store first that the caller may see the document.
+        """
         ...
 
     async def works(self, workflow_id: str) -> Mapping[str, str]:
-        """The content hashes of a workflow's works by document id, whoever may see them."""
+        """Return the content hashes of all originals of a workflow by document id, whoever may see them."""
         ...
 
     async def save_work(self, work: Work) -> None:
-        """In place of the document's earlier one."""
+        """Save the original of a document in place of an earlier one."""
         ...
 
-    async def remove_work(self, document_id: str, workflow_id: str) -> None: ...
-    async def forget(self, document_id: str, workflow_id: str) -> None:
-        """Remove the work of a document that is purged, and what questions of anyone in the workflow quote of it.
+    async def remove_work(self, document_id: str, workflow_id: str) -> None:
+        """Delete the original of a document, if there is one."""
+        ...
 
-        Of a question that ever named it, as a "document_id" or among "document_ids" in its contexts, its steps or the
-        details of its results, that is the contexts, the HyDE answer, the steps' accounts and the results.
+    async def forget(self, document_id: str, workflow_id: str) -> None:
+        """Delete the original of a purged document, and all that saved queries of the workflow quote of it.
+
+        A saved query that ever named it, as a "document_id" or among "document_ids" in its contexts, its steps or the
+        details of its results, loses its contexts, expansion, step records and results.
         """
         ...
 
@@ -256,12 +303,12 @@ class Archive(Protocol):
 
 
 class Web(Protocol):
-    """A search engine of the web, asked when the index knows nothing."""
+    """A web search engine, used when the index has no answer."""
 
     @property
     def name(self) -> str: ...
     async def search(self, text: str, limit: int) -> Sequence[WebResult]:
-        """At most `limit` results, best first; none where the web is switched off. Raises Unavailable."""
+        """Return at most `limit` results, best first; none where web search is off. Raises Unavailable."""
         ...
 
     async def close(self) -> None: ...
@@ -269,9 +316,9 @@ class Web(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a replacement did to a document's chunks, by content hash.
+    """The result of replacing a document's chunks: counts by content hash.
 
-    `failed` names the chunks that are not searchable, by id. Those that time can put right are kept and sent again.
+    `failed` has the ids of the chunks that are not searchable; the store retries those with a temporary failure.
     """
 
     added: int
@@ -281,79 +328,85 @@ class Replaced:
 
 
 class Lease(Protocol):
-    """A job in one worker's hands, for a while that each call here prolongs.
+    """The exclusive right of one worker to a job for a limited time, which every call here extends.
 
-    Every call raises Conflict when it is no longer so: the time ran out and another took the job up, or a later change
-    of the document took its place.
+    Every call raises Conflict when the lease was lost: it expired and another worker took the job, or a later change
+    of the document replaced the job.
     """
 
     @property
     def job(self) -> Job:
-        """As it was when it was taken."""
+        """The job as it was when the lease was granted."""
         ...
 
     @property
-    def work(self) -> bytes: ...
-    async def renew(self) -> None: ...
+    def work(self) -> bytes:
+        """The payload that the job was added with."""
+        ...
+
+    async def renew(self) -> None:
+        """Extend the lease."""
+        ...
+
     async def vectors(self, space: str) -> Mapping[str, Vector]:
-        """Those kept by earlier attempts, by content hash."""
+        """Return the vectors of an embedding space saved by earlier attempts, by content hash."""
         ...
 
     async def keep(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
-        """Keep vectors so that they are not made again, and say how many of the chunks now have theirs."""
+        """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs."""
         ...
 
     async def publish(self, document_id: str) -> None:
-        """Ask right before the document is written: what came for it earlier is then in no other worker's hands."""
+        """Take over the document right before it is written: earlier jobs for it lose their leases."""
         ...
 
     async def words_only(self) -> None:
-        """It is in the index by its words: what came for it earlier ends."""
+        """Record that the document is searchable without vectors, and end earlier jobs for it."""
         ...
 
     async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job:
-        """It is in the index: what came for it earlier ends too."""
+        """Record that the document is in the index, and end this job and earlier ones for it."""
         ...
 
     async def give_back(self) -> Job:
-        """Leave it to another, at once; this was no attempt."""
+        """Return the job to the queue at once, without counting an attempt."""
         ...
 
     async def put_off(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        """Give it back, to be tried again after a pause; failed after the last attempt."""
+        """Return the job to the queue for a retry after a pause; after the last attempt it has failed."""
         ...
 
     async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        """Time will not put it right. Of a job that ended, so or otherwise, only what is told of it is kept."""
+        """End the job as failed. Only the record of an ended job is kept, without its payload and vectors."""
         ...
 
 
 class Jobs(Protocol):
-    """Long work: what was acknowledged is kept until it is done, and any process may do it."""
+    """A durable job queue: an accepted job is kept until it is done, and any process may run it."""
 
     async def add(
         self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, Lease | None]:
-        """Take work on; the return is the acknowledgement. To `hold` it is to do it oneself, by the lease.
+        """Add a job; the return is the acknowledgement. With `hold` the caller gets the lease to run it itself.
 
-        A `key` stands for the work that it first came with: that job is given, and no lease. Raises Conflict when it
-        came with other work, StorageFull, Unavailable.
+        A `key` (idempotency key) that was used before returns its job, without a lease. Raises Conflict when it was
+        used with another payload, StorageFull, Unavailable.
         """
         ...
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
-        """A job that this user asked for; None is who asks without a name."""
+        """Return a job that this user added (None: a caller without a name); None when there is no such job."""
         ...
 
     async def claim(self) -> Lease | None:
-        """The next job that is due, also one whose worker was killed; None when there is nothing to do."""
+        """Lease the next job that is due, or whose worker was killed; None when there is none."""
         ...
 
     def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
-        """While the block changes or removes a document by other means, what is under way for it is in nobody's hands.
+        """Suspend the jobs for a document while the block changes or removes it by other means.
 
-        It ends with the block, and no byte of it is kept. When the block raises, it goes on as if nothing had been.
-        What is added meanwhile came later and is left alone.
+        They end with the block, and their payloads are deleted; when the block raises, they continue. Jobs added
+        meanwhile are not affected.
         """
         ...
 
@@ -361,10 +414,10 @@ class Jobs(Protocol):
 
 
 class Bell(Protocol):
-    """Wakes a worker. What it says is a hint: the jobs are the truth, and a call that is lost loses nothing."""
+    """A notifier that wakes a worker; a lost notification only delays the job, which stays in the queue."""
 
     async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
-        """Raises Unavailable."""
+        """Notify a worker of a job, to be run in `after_s` seconds at the earliest. Raises Unavailable."""
         ...
 
     async def close(self) -> None: ...
@@ -372,7 +425,7 @@ class Bell(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoreDescription:
-    """What a store is and holds. `space` is "" until the first vector is written."""
+    """The kind, place and size of a store; `space` is "" until the first vector is written."""
 
     kind: str
     location: str
@@ -384,116 +437,126 @@ class StoreDescription:
 
 
 class ChunkStore(Protocol):
-    """Chunks, their vectors and their documents. Every read and write is scoped; filters come before ranking."""
+    """A store of chunks, their vectors and their documents; every access is scoped, filters apply before ranking."""
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> Sequence[Ranking]:
-        """One ranking a probe, at most `limit` long; equal scores are ordered by chunk id.
+        """Return one ranking per probe, at most `limit` long; equal scores are ordered by chunk id.
 
-        Signals: "words" (BM25) and "meaning" (cosine), where that leg found the chunk. Words are plain text:
-        no character has a meaning of its own. Read-your-writes, also of other processes' writes.
+        Signals: "words" (BM25) and "meaning" (cosine similarity), where that leg found the chunk. A lexical query is
+        plain text without operators. Acknowledged writes are visible, also those of other processes.
         """
         ...
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
-        """Chunks that pass the filters, by document id and ordinal."""
+        """Return at most `limit` chunks that match the filters, ordered by document id and ordinal."""
         ...
 
     async def get(self, ids: Sequence[str], scope: Scope) -> Sequence[Chunk]:
-        """The chunks of these ids, in this order; those absent or out of scope are left out."""
+        """Return the chunks of these ids, in this order, without those absent or out of scope."""
         ...
 
     async def neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
-        """The chunks around one in its document, in order, itself not included."""
+        """Return up to `before` and `after` chunks around a chunk of its document, in order, without the chunk."""
         ...
 
     async def facets(
         self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
     ) -> Sequence[Facet]:
-        """One facet a field, in order; at most `limit` buckets (0: none), the total exact all the same."""
+        """Return one facet per field, in order, with at most `limit` buckets (0: none) and the exact total."""
         ...
 
     async def facet_fields(self, scope: Scope) -> Sequence[str]:
-        """The fields with values in this scope: "entity_codes", entity types, "title", "source", "metadata.NAME"."""
+        """Return the fields with values in the scope: "entity_codes", entity types, "title", …, "metadata.NAME"."""
         ...
 
-    async def document(self, document_id: str, scope: Scope) -> Document | None: ...
-    async def documents(self, scope: Scope) -> Sequence[Document]: ...
+    async def document(self, document_id: str, scope: Scope) -> Document | None:
+        """Return a live document; None when it does not exist or is out of scope."""
+        ...
+
+    async def documents(self, scope: Scope) -> Sequence[Document]:
+        """Return the live documents of the scope, ordered by id."""
+        ...
 
     async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
-        """The stored vectors of a document's chunks by content hash, so that what did not change is not embedded."""
+        """Return the stored vectors of a document's chunks by content hash, to embed only changed chunks."""
         ...
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> Replaced:
-        """Make these the document's only chunks, in one durable step: the return is the acknowledgement.
+        """Replace all chunks of the document in one durable step; the return is the acknowledgement.
 
-        `vectors` has one entry a chunk, None where there is none. Raises Conflict before any write when
-        `space` is not the space of the vectors already stored (code "reindex_required"), NotFound when the
-        document exists and is not the scope's to replace, StorageFull, Unavailable.
+        `vectors` has one entry per chunk, None where there is none. Raises Conflict before any write when `space` is
+        not the embedding space of the stored vectors (code "reindex_required"), NotFound when the document exists and
+        the scope may not replace it, StorageFull, Unavailable.
         """
         ...
 
-    async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None: ...
+    async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
+        """Save the summary of a document. Raises NotFound when it does not exist or is out of scope."""
+        ...
 
     async def delete(self, document_id: str, scope: Scope) -> bool:
-        """Take a document out of everything at once, to be restored until it is purged.
+        """Delete a document from search and lists; it can be restored until it is purged.
 
-        Until then its id stays its owner's: nobody else can index under it. False, here and below, when there is no
-        such document, or none that the scope may replace.
+        Until then only its owner can index under its id. False, here and below, when there is no such document, or
+        none that the scope may replace.
         """
         ...
 
     async def restore(self, document_id: str, scope: Scope) -> bool:
-        """Bring a deleted document back as it was: ids, vectors and summary.
+        """Restore a deleted document as it was: ids, vectors and summary.
 
-        Raises Conflict when a live one is there (code "document_exists"), or when the vectors stored meanwhile are
-        another model's (code "reindex_required").
+        Raises Conflict when there is a live document of the id (code "document_exists"), or when the vectors stored
+        meanwhile are another model's (code "reindex_required").
         """
         ...
 
     async def purge(self, document_id: str, scope: Scope) -> bool:
-        """Remove a document, live or deleted, for good: the store keeps no byte of its text."""
+        """Remove a document, live or deleted, permanently: the store keeps no byte of its text."""
         ...
 
     async def deleted(self, scope: Scope) -> Sequence[Document]:
-        """The documents that can be restored, by id. Indexing one anew leaves nothing to restore."""
+        """Return the documents that can be restored, ordered by id; a document that was indexed again cannot be."""
         ...
 
     async def space(self) -> str:
-        """That of the vectors that are stored; "" before the first. Asked before every search by meaning."""
+        """Return the embedding space of the stored vectors, "" before the first; read before every vector search."""
         ...
 
     async def version(self, scope: Scope) -> str:
-        """Another text after each change of the scope's workflow, by whatever process; "" when that cannot be known.
+        """Return a text that differs after each change of the scope's workflow by any process; "" when unknown.
 
-        What was made of the documents may be remembered under it, and not at all under "".
+        It may be part of the cache key of results; under "" nothing may be cached.
         """
         ...
 
-    async def describe(self) -> StoreDescription: ...
+    async def describe(self) -> StoreDescription:
+        """Return what the store is and how much it holds."""
+        ...
+
     async def close(self) -> None: ...
 
 
 class Rebuild(Protocol):
-    """An index in the making beside another, which it copies but for the vectors; the other stays as it is."""
+    """The rebuild of an index with vectors of another model, next to the old index, which stays unchanged."""
 
     async def missing(self) -> Mapping[str, str]:
-        """The texts that have no vector yet, each once, by content hash: all in memory, as vectors are in a search."""
+        """Return the texts without a vector, each once, by content hash; all of them are held in memory."""
         ...
 
     async def keep(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors by content hash: what is acknowledged is not missing again, also after a kill."""
+        """Save vectors by content hash durably: they are kept also when the process is killed."""
         ...
 
     async def copy(self) -> None:
-        """Make the new index of what the old one holds at this moment."""
+        """Fill the new index with the present content of the old one."""
         ...
 
     async def settle(self, switch: Callable[[], object]) -> bool:
-        """Call `switch`, unless the old index has changed since it was copied; nobody writes to it meanwhile."""
+        """Call `switch` with writers locked out; return False instead when the old index has changed since the copy."""
         ...
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Named numbers for the pipelines: data, not code. Every reply echoes those it was made with."""
+"""The presets: named sets of the numbers of a pipeline; every reply has those that it was made with."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from rag_core.core.model import Filter, Query, Scope, SearchType
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A pipeline with every number of a `Query` but the question."""
+    """A pipeline with every number of a `Query`, without the query text and scope."""
 
     name: str
     pipeline: str
@@ -24,11 +24,11 @@ class Preset:
     rerank: int = 0
     semantic: int = 0
     prior: int = 0
-    captions: int = 3  # each costs the ranker three sentences
-    answers: int = 3  # as many as Azure AI Search gives by default
-    candidates: int = 20  # the judges are given 20 (S1-14), however few are returned
+    captions: int = 3  # for each the cross-encoder scores three sentences
+    answers: int = 3  # the default of Azure AI Search
+    candidates: int = 20  # the rerankers get 20 (S1-14), however few hits are returned
     overretrieve: int = 1
-    rrf_k: int = 60  # Cormack, Clarke and Buettcher, SIGIR 2009; also Azure AI Search's
+    rrf_k: int = 60  # Cormack, Clarke and Buettcher, SIGIR 2009; Azure AI Search uses it too
     facet_limit: int = 100
     top_n: int = 5  # S0-27
     context_tokens: int = 4000
@@ -43,21 +43,22 @@ class Preset:
     context_min_chars: int = 350  # S0-60
 
     def query(self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()) -> Query:
-        """The question with these numbers."""
+        """Return the query with the numbers of this preset."""
         return Query(text=text, scope=scope, filters=tuple(filters), facets=tuple(facets), **self._shared())
 
     def numbers(self) -> dict[str, str | int | float]:
-        """What a reply echoes, in the documents' names; `hash` changes with any of them."""
+        """Return the numbers under their names in replies; `hash` changes with any of them."""
         numbers = {"name": self.name, "pipeline": self.pipeline, **self._shared()}
         numbers["search_type"] = numbers.pop("how")
         return numbers | {"hash": hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]}
 
     def _shared(self) -> dict[str, Any]:
+        """Return the fields that a `Query` has too, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("name", "pipeline")}
 
 
-SEMANTIC = 20  # hits for the ranker: Azure reads 50, the local one takes 80 ms of CPU for each 200 tokens
-FEW = 12  # as good as 20 for the local one, where the search counts beside it (docs/evaluation.md, Tuned on one half)
+SEMANTIC = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 80 ms of CPU per 200 tokens
+FEW = 12  # as good as 20 for the local one combined with the search (docs/evaluation.md, Tuned on one half)
 PRIOR = 4  # log odds, from the same table; 2 to 6 are level
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
@@ -77,7 +78,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             ),
             Preset("facets", "facets", captions=0, answers=0),
             Preset("pages", "standard", how="vector", top_k=5, captions=0, answers=0),  # S3-17
-            # S2-38, S2-40; the largest top_k of 20 different texts, each of which stands once for each of three stages
+            # S2-38, S2-40; candidates: the largest top_k of 20 different texts, each of which is there for three stages
             Preset("proposals", "standard", how="vector", top_k=5, candidates=60, captions=0, answers=0),
             Preset(
                 "workbench",
@@ -86,15 +87,15 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 rewordings=3,
                 imaginings=1,
                 semantic=SEMANTIC,
-                candidates=50,  # of each leg: what ten probes find is pooled
-                entity_boost=0.2,  # as the classical pipeline's, docs/workbench.md
+                candidates=50,  # of each leg: the hits of ten probes are pooled
+                entity_boost=0.2,  # as in the classical pipeline, docs/workbench.md
                 intent_boost=0.1,
             ),
             Preset(
                 "classical",
                 "classical",
                 top_k=3,  # S4-19
-                semantic=SEMANTIC,  # all that two legs of ten can find
+                semantic=SEMANTIC,  # all hits of two legs of ten
                 captions=0,
                 answers=0,
                 candidates=10,  # of each leg: S4-10, S4-13
@@ -129,7 +130,7 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "context_min_chars": (0, 4000),
     }
 )
-SHARES = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # from 0 to 1
+SHARES = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # 0..1
 
 FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
@@ -137,10 +138,10 @@ FLAGS = MappingProxyType(
 
 
 def resolve(name: str, **overrides: Any) -> Preset:
-    """The preset of this name with some of its numbers replaced, settled for its search type.
+    """Return a preset by name with some of its numbers replaced, adapted to its search type.
 
     Raises:
-        InvalidRequest: no preset of that name, or a number out of its range; the field is named.
+        InvalidRequest: there is no preset of that name, or a number is out of range; the field is named.
     """
     if name not in PRESETS:
         raise InvalidRequest("preset", f"must be one of {', '.join(PRESETS)}")
@@ -161,29 +162,30 @@ def choose(
     enable_hyde: bool | None = None,
     house: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> tuple[Preset, tuple[str, ...]]:
-    """The preset that a request asks for, and what in it has no effect, in words. None means not said.
+    """Return the preset for a request, with a warning for each flag of the request that has no effect.
 
-    `house` has the numbers that the operator sets for a preset, by its name; a request's own come before them.
-    The pipeline decides which stages there are: a flag can only switch one off (REQUIREMENTS 1.6 C10).
+    None is a value that the request does not give. `preset_overrides` has the operator's numbers by the preset's name;
+    the request's own take precedence. The pipeline decides which stages it has: a flag can only switch one off.
 
     Raises:
-        InvalidRequest: an unknown name, a number out of its range, or a preset of another pipeline.
+        InvalidRequest: a name is unknown, a number is out of range, or the preset is of another pipeline.
     """
     name = preset or pipeline or "advanced"  # S1-34
     if preset is None and name not in PRESETS:
         raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
-    enable = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
-    off = {stage: 0 for stage, said in enable.items() if said is False}
+    stage_flags = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
+    stages_off = {stage: 0 for stage, flag in stage_flags.items() if flag is False}
     numbers = {"top_k": top_k, "top_n": top_n, "how": search_type}
-    said = {field: value for field, value in numbers.items() if value is not None}
-    chosen = resolve(name, **{**house.get(name, {}), **off, **said})
+    given_numbers = {field: value for field, value in numbers.items() if value is not None}
+    chosen = resolve(name, **{**house.get(name, {}), **stages_off, **given_numbers})
     if pipeline not in (None, chosen.pipeline):
         raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")
-    lacking = [FLAGS[stage] for stage, said in enable.items() if said and not getattr(chosen, stage)]
-    return chosen, tuple(f"{flag} has no effect: {_described(chosen)} has no such stage" for flag in lacking)
+    ineffective = [FLAGS[stage] for stage, flag in stage_flags.items() if flag and not getattr(chosen, stage)]
+    return chosen, tuple(f"{flag} has no effect: {_described(chosen)} has no such stage" for flag in ineffective)
 
 
 def _check(field: str, value: object) -> None:
+    """Raise InvalidRequest when `field` is not a number of a preset, or `value` is out of its range."""
     if field == "how":
         if value not in get_args(SearchType):
             raise InvalidRequest("search_type", f"must be one of {', '.join(get_args(SearchType))}")
@@ -200,6 +202,7 @@ def _check(field: str, value: object) -> None:
 
 
 def _settled(preset: Preset) -> Preset:
+    """Return the preset with the stages switched on or off that its search type requires."""
     if preset.how == "keyword":
         return replace(preset, imaginings=0, semantic=0, captions=0, answers=0)
     if preset.how == "semantic" and preset.pipeline != "facets":
@@ -208,4 +211,5 @@ def _settled(preset: Preset) -> Preset:
 
 
 def _described(preset: Preset) -> str:
+    """Return the pipeline and search type in words."""
     return f"the pipeline {preset.pipeline} with search_type {preset.how}"

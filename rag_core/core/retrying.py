@@ -1,4 +1,4 @@
-"""The one retry layer of all calls that leave this process: few tries, jitter, a budget, a breaker, one deadline."""
+"""The only retry layer of calls over the network: jitter, a retry budget, a circuit breaker, one deadline."""
 
 import asyncio
 import time
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 TRIES = 3
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-WITHIN_S = 200.0  # of a call outside of any request: as long as a request may take
-GRACE_S = 0.05  # a call ends before its step does, so that the reply can say who was late
-RESERVE_S = 1.0  # what must be left of the deadline after a wait, for the try itself
+WITHIN_S = 200.0  # outside of any request: as long as a request may take
+GRACE_S = 0.05  # a call ends before its step does, so that the error names the dependency
+RESERVE_S = 1.0  # left of the deadline after a wait, for the try itself
 
 
 class Transient(Exception):
-    """Raised by the work of a call: this try failed as the next may not. It never leaves `Dependency.call`."""
+    """A failure of one try that a retry may correct; it never leaves `Dependency.call`."""
 
     def __init__(self, reason: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(reason)
@@ -32,9 +32,9 @@ class Transient(Exception):
 
 
 class Dependency:
-    """A neighbour over the network, with what must be remembered of it from call to call.
+    """A service over the network, with its circuit breaker and retry budget.
 
-    `code` is that of the `Unavailable` when it cannot be reached; one try may take `try_s`. Time is the event loop's.
+    `code` is the error code of the `Unavailable` when it cannot be reached; one try may take `try_s`.
     """
 
     def __init__(self, name: str, *, code: str, try_s: float) -> None:
@@ -45,59 +45,60 @@ class Dependency:
         self._budget = Budget()
 
     async def call(self, work: Callable[[float], Awaitable[T]], *, within_s: float = WITHIN_S) -> T:
-        """What `work` gives, asked at most `TRIES` times; it is told how many seconds it has.
+        """Return the result of `operation`, which is called at most `MAX_TRIES` times with its time limit in seconds.
 
-        Work must be idempotent, as it may have been done by a try whose reply was lost. It raises `Transient`
-        for what may pass; its other errors pass through.
+        The operation must be idempotent, as a try whose reply was lost may have been carried out. It raises
+        `TransientFailure` for a retry; its other errors are passed on.
 
         Raises:
             Unavailable: no try succeeded, or none was made (the breaker is open, there is no time left).
         """
         now = asyncio.get_running_loop().time
-        began = now()
-        ends = began + min(within_s, remaining_s()) - GRACE_S
+        started_at = now()
+        ends_at = started_at + min(within_s, remaining_s()) - GRACE_S
         tries = AsyncRetrying(
             retry=retry_if_exception_type(Transient),
             wait=_wait,
-            stop=lambda state: not self._try_again(state, ends - now()),
+            stop=lambda state: not self._try_again(state, ends_at - now()),
             sleep=asyncio.sleep,
             reraise=True,
         )
         try:
-            return await tries(self._try, work, ends)
+            return await tries(self._try, work, ends_at)
         except Transient as failure:
             raise self._unavailable(
                 f"did not answer: {failure.reason}",
                 attempts=tries.statistics["attempt_number"],
-                elapsed_s=round(now() - began, 3),
+                elapsed_s=round(now() - started_at, 3),
                 retry_after_s=failure.retry_after_s,
             ) from failure
 
     async def _try(self, work: Callable[[float], Awaitable[T]], ends: float) -> T:
+        """Call the operation once and record the outcome in the breaker and the budget."""
         now = asyncio.get_running_loop().time
         if not self._breaker.admits(now()):
-            raise self._unavailable("failed too often to be asked again yet", attempts=0)
-        allowed = min(self._try_s, ends - now())
-        if allowed <= 0:  # says nothing of the neighbour, which was not asked
-            raise self._unavailable("was not asked: no time is left within the deadline", attempts=0)
+            raise self._unavailable("failed too often to be called again yet", attempts=0)
+        timeout_s = min(self._try_s, ends - now())
+        if timeout_s <= 0:  # no failure of the dependency, which was not called
+            raise self._unavailable("was not called: no time is left within the deadline", attempts=0)
         try:
-            async with asyncio.timeout(allowed):
-                answer = await work(allowed)
-        except TimeoutError as late:
+            async with asyncio.timeout(timeout_s):
+                reply = await work(timeout_s)
+        except TimeoutError as error:
             self._breaker.failed(now())
-            raise Transient(f"nothing within {max(0.0, allowed):.1f} s") from late
+            raise Transient(f"no reply within {max(0.0, timeout_s):.1f} s") from error
         except Transient:
             self._breaker.failed(now())
             raise
         except RagError:
-            self._breaker.succeeded()  # it answered, if only to refuse
+            self._breaker.succeeded()  # a refusal is an answer too
             raise
         self._breaker.succeeded()
         self._budget.earn()
-        return answer
+        return reply
 
     def _try_again(self, state: RetryCallState, left_s: float) -> bool:
-        """Asked after a failed try, when the wait before the next one is known."""
+        """Return whether to retry after a failed try, given the wait before the next one."""
         return (
             state.attempt_number < TRIES
             and state.upcoming_sleep + RESERVE_S <= left_s + GRACE_S
@@ -105,12 +106,16 @@ class Dependency:
             and self._budget.spend()
         )
 
-    def _unavailable(self, what: str, **details: object) -> Unavailable:
-        return Unavailable(f"{self.name} {what}", code=self._code, details={"dependency": self.name, **details})
+    def _unavailable(self, message: str, **details: object) -> Unavailable:
+        """Return the error with the name of the dependency."""
+        return Unavailable(f"{self.name} {message}", code=self._code, details={"dependency": self.name, **details})
 
 
 class Breaker:
-    """Keeps calls from a neighbour that fails; after a pause lets one through to see whether it still does."""
+    """A circuit breaker: open after repeated failures; after a pause one call is let through as a probe.
+
+    Time is that of the event loop.
+    """
 
     CONSECUTIVE = 5
     WINDOW = 20
@@ -123,10 +128,11 @@ class Breaker:
 
     @property
     def closed(self) -> bool:
+        """Whether calls are allowed."""
         return self._opened is None
 
     def admits(self, now: float) -> bool:
-        """Whether to make a call now. One admitted while open is the probe: the next comes a pause later."""
+        """Return whether to make a call now. While open, one call per pause is allowed as a probe."""
         if self._opened is None:
             return True
         if now < self._opened + self.PAUSE_S:
@@ -135,22 +141,24 @@ class Breaker:
         return True
 
     def succeeded(self) -> None:
+        """Record a call that succeeded, which closes the breaker."""
         if not self.closed:
             self._last.clear()
             self._opened = None
         self._last.append(False)
 
     def failed(self, now: float) -> None:
+        """Record a call that failed, and open the breaker after too many failures."""
         self._last.append(True)
-        latest = list(self._last)
-        in_a_row = len(latest) >= self.CONSECUTIVE and all(latest[-self.CONSECUTIVE :])
-        too_many = len(latest) == self.WINDOW and sum(latest) >= self.SHARE * self.WINDOW
-        if in_a_row or too_many or not self.closed:
+        failures = list(self._last)
+        consecutive = len(failures) >= self.CONSECUTIVE and all(failures[-self.CONSECUTIVE :])
+        too_many = len(failures) == self.WINDOW and sum(failures) >= self.SHARE * self.WINDOW
+        if consecutive or too_many or not self.closed:
             self._opened = now
 
 
 class Budget:
-    """Retries are paid from what successes earn, so that an outage is not met by a multiple of the usual load."""
+    """A budget of retries that successful calls earn, so that retries do not multiply the load during an outage."""
 
     FULL = 10.0
     EARNED = 0.1
@@ -159,9 +167,11 @@ class Budget:
         self._left = self.FULL
 
     def earn(self) -> None:
+        """Add what a successful call earns."""
         self._left = min(self.FULL, self._left + self.EARNED)
 
     def spend(self) -> bool:
+        """Take one retry from the budget; return False when there is none left."""
         if self._left < 1:
             return False
         self._left -= 1
@@ -169,21 +179,22 @@ class Budget:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """What the headers of a reply ask to wait: in milliseconds, seconds, or until a date. None when they do not."""
+    """Return the seconds to wait that the headers of a reply ask for (milliseconds, seconds or a date), else None."""
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         with suppress(ValueError):
             return _finite(float(headers.get(name, "")) / 1000)
-    asked = headers.get("retry-after", "")
+    header = headers.get("retry-after", "")
     with suppress(ValueError):
-        return _finite(float(asked))
+        return _finite(float(header))
     with suppress(ValueError, OverflowError):
-        return max(0.0, parsedate_to_datetime(asked).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     return None
 
 
 def _finite(seconds: float) -> float:
+    """Return the seconds; raise ValueError for a negative or infinite number, or NaN."""
     if not 0 <= seconds < float("inf"):
-        raise ValueError("not a time to wait")
+        raise ValueError("the time to wait must be finite and not negative")
     return seconds
 
 
@@ -191,6 +202,7 @@ _jitter = wait_random_exponential(multiplier=0.25, max=4)  # full jitter: unifor
 
 
 def _wait(state: RetryCallState) -> float:
+    """Return the seconds to wait before the next try: as the dependency asked, else by full jitter."""
     failure = state.outcome.exception() if state.outcome else None
-    asked = failure.retry_after_s if isinstance(failure, Transient) else None
-    return float(_jitter(state)) if asked is None else asked
+    requested_s = failure.retry_after_s if isinstance(failure, Transient) else None
+    return float(_jitter(state)) if requested_s is None else requested_s

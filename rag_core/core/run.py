@@ -1,4 +1,4 @@
-"""The diary of one request: what was done, how long it took, what was stood in for, and how much time is left."""
+"""The record of one request: its steps and their times, degradations, warnings, model usage, and the time left."""
 
 import asyncio
 import math
@@ -15,17 +15,17 @@ from rag_core.core.telemetry import span
 
 T = TypeVar("T")
 
-_ends: ContextVar[float] = ContextVar("ends", default=math.inf)  # when the step at work here must; tasks inherit it
-_run: ContextVar["Run | None"] = ContextVar("run", default=None)  # whose step it is
+_ends: ContextVar[float] = ContextVar("ends", default=math.inf)  # monotonic time; tasks inherit it
+_run: ContextVar["Run | None"] = ContextVar("run", default=None)  # the run of the current step
 
 
 def remaining_s() -> float:
-    """Seconds the step at work here has left: `min(own, remaining_s())` bounds a call. inf outside of a request."""
+    """Return the seconds that the current step has left, at least 0; inf outside of a request."""
     return max(0.0, _ends.get() - time.monotonic())
 
 
 def spend(*, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
-    """Book a model's call, also one whose reply was of no use, to the run at work here; `cost_usd` None is unknown."""
+    """Add the usage of one model call, also of a useless one, to the current run; `cost_usd` None is unknown."""
     if run := _run.get():
         run.input_tokens += input_tokens
         run.output_tokens += output_tokens
@@ -34,7 +34,7 @@ def spend(*, input_tokens: int, output_tokens: int, cost_usd: float | None) -> N
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """A step that gave a lesser answer: `code` and `reason` say why, `fallback` what stands in its place."""
+    """A step that failed: `code` and `reason` say why, `fallback` says in words what was used instead."""
 
     step: str
     code: str
@@ -44,7 +44,7 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class Warning_:
-    """Advice on the request: something asked for that has no effect, or a limit that was applied."""
+    """A warning about the request: an option without effect, or a limit that was applied."""
 
     code: str
     message: str
@@ -52,17 +52,17 @@ class Warning_:
 
 @dataclass(slots=True)
 class Run:
-    """One request from beginning to end. `within_s` is the whole request's time."""
+    """The record of one request; `within_s` is the time limit of the whole request."""
 
     within_s: float = 200.0  # the Functions front end ends an HTTP request at 230 s
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds by step
     degraded: list[Degradation] = field(default_factory=list)
     warnings: list[Warning_] = field(default_factory=list)
-    techniques: dict[str, str] = field(default_factory=dict)  # who did a step: a model's name or a local technique
+    techniques: dict[str, str] = field(default_factory=dict)  # by step: a model's name or a local technique
     input_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = 0.0  # None once a model's price is not known
+    cost_usd: float | None = 0.0  # None once a model's price is unknown
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,54 +70,60 @@ class Run:
 
     @property
     def remaining_s(self) -> float:
+        """The seconds that the request has left, at least 0."""
         return max(0.0, self._deadline - time.monotonic())
 
     async def step(self, name: str, work: Awaitable[T], *, within_s: float | None = None) -> T:
-        """Do `work` and note how long it took, also when it fails.
+        """Await `awaitable` and record the time that it took, also when it fails.
 
         Raises:
-            DeadlineExceeded: the step's or the request's time ran out.
+            DeadlineExceeded: the step or the request ran out of time.
         """
-        allowed = self.remaining_s if within_s is None else min(within_s, self.remaining_s)
-        began = time.perf_counter()
+        timeout_s = self.remaining_s if within_s is None else min(within_s, self.remaining_s)
+        started_at = time.perf_counter()
         try:
-            with self._at_work(allowed), span(name, {"rag.run.id": self.id}):
-                return await asyncio.wait_for(work, allowed)
-        except TimeoutError as late:
-            raise DeadlineExceeded(f"{name} did not finish within {allowed:.1f} s") from late
+            with self._at_work(timeout_s), span(name, {"rag.run.id": self.id}):
+                return await asyncio.wait_for(work, timeout_s)
+        except TimeoutError as error:
+            raise DeadlineExceeded(f"{name} did not finish within {timeout_s:.1f} s") from error
         finally:
-            spent = (time.perf_counter() - began) * 1000
-            self.timings[name] = round(self.timings.get(name, 0.0) + spent, 3)
+            elapsed_ms = (time.perf_counter() - started_at) * 1000
+            self.timings[name] = round(self.timings.get(name, 0.0) + elapsed_ms, 3)
 
     @contextmanager
     def _at_work(self, within_s: float) -> Iterator[None]:
-        ends = _ends.set(min(_ends.get(), time.monotonic() + within_s))
-        run = _run.set(self)
+        """Make this run and the deadline of its step the current ones within the block."""
+        ends_token = _ends.set(min(_ends.get(), time.monotonic() + within_s))
+        run_token = _run.set(self)
         try:
             yield
         finally:
-            _run.reset(run)
-            _ends.reset(ends)
+            _run.reset(run_token)
+            _ends.reset(ends_token)
 
     async def attempt(
         self, name: str, work: Awaitable[T], *, otherwise: T, fallback: str, within_s: float | None = None
     ) -> T:
-        """Do `work`, or note that it was `Unavailable` and give `otherwise`; `fallback` says in words what that is."""
+        """Return the result of `awaitable`, or record that it was `Unavailable` and return `otherwise`.
+
+        `fallback` says in words what `otherwise` is.
+        """
         try:
             return await self.step(name, work, within_s=within_s)
-        except Unavailable as failure:
-            self.degrade(name, failure.code, failure.message, fallback)
+        except Unavailable as error:
+            self.degrade(name, error.code, error.message, fallback)
             return otherwise
 
     def end_within(self, within_s: float) -> None:
-        """Leave the request so many seconds from now, or what it has left when that is less."""
+        """Limit the rest of the request to `within_s` seconds from now."""
         self._deadline = min(self._deadline, time.monotonic() + within_s)
 
     def degrade(self, step: str, code: str, reason: str, fallback: str) -> None:
-        """Note a lesser answer; a step that failed twice in the same way is named once."""
-        noted = Degradation(step, code, reason, fallback)
-        if noted not in self.degraded:
-            self.degraded.append(noted)
+        """Record a degradation; a step that failed twice in the same way is recorded once."""
+        degradation = Degradation(step, code, reason, fallback)
+        if degradation not in self.degraded:
+            self.degraded.append(degradation)
 
     def warn(self, code: str, message: str) -> None:
+        """Record a warning to the caller."""
         self.warnings.append(Warning_(code, message))

@@ -1,4 +1,4 @@
-"""The only reader of the environment."""
+"""The settings of the service; the only module that reads the environment."""
 
 import os
 import re
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from rag_core.core.errors import Misconfigured
 
 PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
-REWORDINGS = 2  # of a question, as in advanced
-AZURITE = (  # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is everybody's
+REWORDINGS = 2  # as in the preset "advanced"
+AZURITE = (  # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is public
     "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
     "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
     "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;"
@@ -22,11 +22,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator chose. Each field names its variable in docs/settings.md; None and "" mean not said.
+    """The settings of the operator. docs/settings.md lists the variable of each field; None and "" mean not set.
 
-    `data_dir` is where the embedded store lives, None for memory only. `models_dir` holds `embedder/` and
+    `data_dir` is the folder of the embedded store, None for memory only. `models_dir` holds `embedder/` and
     `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package. A service without a key is
-    reached with the machine's own identity (`DefaultAzureCredential`). Keys are not shown by `repr`.
+    called with the machine's own identity (`DefaultAzureCredential`). Keys are not shown by `repr`.
     """
 
     data_dir: Path | None = Path(".rag")
@@ -48,12 +48,12 @@ class Settings:
     azure_openai_endpoint: str | None = None
     azure_openai_key: str | None = field(default=None, repr=False)
     azure_openai_api_version: str = "2024-10-21"
-    chat_deployment: str = "gpt-4o-mini"  # named as its model (S2-46) unless said otherwise
+    chat_deployment: str = "gpt-4o-mini"  # the default is the name of its model (S2-46)
     embedding_deployment: str = "text-embedding-3-small"
     openai_api_key: str | None = field(default=None, repr=False)
     openai_base_url: str | None = None
     chat_model: str | None = None
-    full_model: str | None = None  # of the same provider
+    full_model: str | None = None  # a model of the same provider
     embedding_model: str | None = None
     embedding_dimensions: int | None = None
     gemini_api_key: str | None = field(default=None, repr=False)
@@ -68,9 +68,9 @@ class Settings:
     doc_intelligence_key: str | None = field(default=None, repr=False)
 
     inline_max_bytes: int = 1024 * 1024
-    inline_max_chunks: int = 500  # some 30 s of the local embedder on two cores
+    inline_max_chunks: int = 500  # about 30 s of the local embedder on two cores
     require_vectors: bool = False
-    jobs_storage: str | None = field(default=None, repr=False)  # a connection string, or the address of its queues
+    jobs_storage: str | None = field(default=None, repr=False)  # a connection string, or the URL of the queue service
 
     redis_url: str | None = field(default=None, repr=False)  # may hold a password
     cache_signing_key: str | None = field(default=None, repr=False)
@@ -79,8 +79,8 @@ class Settings:
     web_endpoint: str = "https://html.duckduckgo.com/html"
 
     pii_redactor: str = "rules"
-    pii_types: tuple[str, ...] = ()  # none said: the redactor's own choice
-    pii_regions: tuple[str, ...] = ()  # likewise
+    pii_types: tuple[str, ...] = ()  # empty: the redactor's default
+    pii_regions: tuple[str, ...] = ()  # empty: the redactor's default
 
     multi_query: bool = False
     context_expansion: bool = False
@@ -101,7 +101,7 @@ class Settings:
 
     @property
     def house(self) -> Mapping[str, Mapping[str, float]]:
-        """The numbers of presets in which the operator has a say, by the preset's name."""
+        """The numbers of presets that settings override, by the preset's name."""
         return {
             "classical": {
                 "rewordings": REWORDINGS if self.multi_query else 0,
@@ -120,13 +120,13 @@ SECRETS = frozenset(
 
 
 def load(environment: Mapping[str, str] | None = None) -> Settings:
-    """Read the environment. Raises Misconfigured, naming the variable, for a value that cannot be used."""
-    values = {name: said for name, said in (os.environ if environment is None else environment).items() if said}
-    home = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
-    models = values.get("RAG_MODELS_DIR")
+    """Return the settings from the environment. Raises Misconfigured, naming the variable, for an invalid value."""
+    values = {name: raw for name, raw in (os.environ if environment is None else environment).items() if raw}
+    data_dir = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
+    models_dir = values.get("RAG_MODELS_DIR")
     return Settings(
-        data_dir=None if home == ":memory:" else Path(home),
-        models_dir=Path(models) if models else None,
+        data_dir=None if data_dir == ":memory:" else Path(data_dir),
+        models_dir=Path(models_dir) if models_dir else None,
         model_threads=int(_number(values, "RAG_MODEL_THREADS", DEFAULTS.model_threads, 1, 64)),
         request_timeout_s=_number(values, "RAG_TIMEOUT_S", DEFAULTS.request_timeout_s, 1, 230),
         max_upload_bytes=int(_number(values, "RAG_MAX_UPLOAD_BYTES", DEFAULTS.max_upload_bytes, 1, 100 * 1024**2)),
@@ -187,11 +187,12 @@ def load(environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def public_query() -> bool:
-    """Whether anyone may ask about proposals: read apart, for whether a function wants a key is said before `load`."""
+    """Return whether anyone may query proposals; needed before `load_settings`, when routes are registered."""
     return os.environ.get("RAG_PUBLIC_QUERY") == "1"
 
 
 def _number(values: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+    """Return a variable as a number from `low` to `high`, `default` when it is not set."""
     raw = values.get(name)
     if raw is None:
         return default
@@ -205,96 +206,104 @@ def _number(values: Mapping[str, str], name: str, default: float, low: float, hi
 
 
 def _dimensions(values: Mapping[str, str], name: str) -> int | None:
+    """Return a variable as a number of dimensions, None when it is not set."""
     return int(_number(values, name, 0, 1, 4096)) if name in values else None
 
 
-def _one_of(values: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
-    said = values.get(name, known[0]).lower()
-    if said not in known:
-        raise Misconfigured(f"{name} must be one of {', '.join(known)}", field=name)
-    return said
+def _one_of(values: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    """Return a variable in lower case as one of the choices, the first when it is not set."""
+    choice = values.get(name, choices[0]).lower()
+    if choice not in choices:
+        raise Misconfigured(f"{name} must be one of {', '.join(choices)}", field=name)
+    return choice
 
 
 def _index(values: Mapping[str, str], name: str, default: str) -> str:
-    said = values.get(name, default)
-    if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", said):  # the service's own rule
+    """Return a variable as the name of an Azure AI Search index."""
+    index_name = values.get(name, default)
+    if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", index_name):  # the rule of Azure AI Search
         raise Misconfigured(f"{name} must be 2 to 128 lower-case letters, digits and single dashes", field=name)
-    return said
+    return index_name
 
 
 def _collection(values: Mapping[str, str], name: str, default: str) -> str:
-    said = values.get(name, default)
-    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", said):
+    """Return a variable as the name of a collection of proposals."""
+    collection = values.get(name, default)
+    if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", collection):
         raise Misconfigured(f"{name} must be 1 to 128 of A-Z a-z 0-9 . _ : -", field=name)
-    return said
+    return collection
 
 
 def _url(values: Mapping[str, str], name: str) -> str | None:
-    """An address that a key may be sent to: https, or http to this machine."""
-    said = values.get(name)
-    if said is None:
+    """Return a variable as a URL to which a key may be sent: https, or http to this machine."""
+    url = values.get(name)
+    if url is None:
         return None
-    host, secure = _host(said)
+    host, secure = _host(url)
     if not host or not (secure or host in LOOPBACK):
         raise Misconfigured(f"{name} must be an https:// address (http:// only on this machine)", field=name)
-    return said.rstrip("/")
+    return url.rstrip("/")
 
 
 def _ollama(values: Mapping[str, str], name: str) -> str | None:
-    """Ollama's own form is host:port; it has no key, so http will do anywhere."""
-    said = values.get(name)
-    if said is None:
+    """Return a variable as the URL of an Ollama server, which may be given as host:port.
+
+    Ollama has no key, so http is allowed to any host.
+    """
+    address = values.get(name)
+    if address is None:
         return None
-    full = said if "://" in said else f"http://{said}"
-    if not _host(full)[0]:
+    url = address if "://" in address else f"http://{address}"
+    if not _host(url)[0]:
         raise Misconfigured(f"{name} must be host:port or an http:// address", field=name)
-    return full.rstrip("/")
+    return url.rstrip("/")
 
 
 def _queues(values: Mapping[str, str], name: str) -> str | None:
-    """The host's own storage account: the address of its queues, or its connection string."""
+    """Return the storage account of the Functions host: the URL of its queue service, or its connection string."""
     account = values.get(f"{name}__accountName")
-    address = account and f"https://{account}.queue.core.windows.net"
-    said = values.get(f"{name}__queueServiceUri") or address or values.get(name)
-    return AZURITE if said == "UseDevelopmentStorage=true" else said
+    account_url = account and f"https://{account}.queue.core.windows.net"
+    storage = values.get(f"{name}__queueServiceUri") or account_url or values.get(name)
+    return AZURITE if storage == "UseDevelopmentStorage=true" else storage
 
 
 def _redis(values: Mapping[str, str], name: str) -> str | None:
-    """A server that passwords and answers may be sent to: over TLS, on this machine, or at a socket of it."""
-    said = values.get(name)
-    if said is None:
+    """Return a variable as the URL of a Redis server to which secrets may be sent: by TLS, or on this machine."""
+    url = values.get(name)
+    if url is None:
         return None
     try:
-        parts = urlsplit(said)
+        parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise _no_redis(name) from None
     private = {"rediss": bool(host), "redis": host in LOOPBACK, "unix": parts.path.startswith("/") and not host}
     if not private.get(parts.scheme):
         raise _no_redis(name)
-    return said
+    return url
 
 
 def _postgres(values: Mapping[str, str], name: str) -> str | None:
-    """As libpq reads it, `sslmode` included."""
-    said = values.get(name)
-    if said is not None and not said.startswith(("postgresql://", "postgres://")):
+    """Return a variable as the URL of a PostgreSQL database, with the parameters of libpq, such as `sslmode`."""
+    url = values.get(name)
+    if url is not None and not url.startswith(("postgresql://", "postgres://")):
         raise Misconfigured(f"{name} must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE", field=name)
-    return said
+    return url
 
 
 def _no_redis(name: str) -> Misconfigured:
+    """Return the error for an invalid Redis URL."""
     return Misconfigured(
         f"{name} must be rediss://HOST:PORT, redis://HOST:PORT on this machine, or unix:///PATH", field=name
     )
 
 
 def _host(address: str) -> tuple[str, bool]:
-    """The host of an http(s) address, "" for anything else, and whether the way there is private."""
+    """Return the host of an http(s) URL, "" for anything else, and whether the URL is https."""
     try:
         parts = urlsplit(address)
         host, _ = parts.hostname, parts.port
     except ValueError:
         return "", False
-    plain = not (parts.username or parts.password or parts.query or parts.fragment)
-    return (host or "" if parts.scheme in ("http", "https") and plain else ""), parts.scheme == "https"
+    extras = parts.username or parts.password or parts.query or parts.fragment
+    return (host or "" if parts.scheme in ("http", "https") and not extras else ""), parts.scheme == "https"

@@ -1,4 +1,4 @@
-"""SQLite files beside the index (outbox, long work, remembered answers, log): how they are opened, how they fail."""
+"""SQLite files besides the index (outbox, jobs, cache): how they are opened and how their errors are translated."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from rag_core.core.errors import StorageFull, Unavailable
 def connect(
     path: Path | None, *, busy_s: float, isolation_level: Literal["DEFERRED"] | None = "DEFERRED"
 ) -> sqlite3.Connection:
-    """The database at `path`, which holds texts and so is its owner's alone; in memory when there is none.
+    """Open the database at `path`, readable by its owner alone; in memory when `path` is None.
 
-    Raises OSError and sqlite3.Error. The caller sees to it that one thread at a time uses it.
+    Raises OSError and sqlite3.Error. The caller must use the connection in one thread at a time.
     """
     if path:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -24,12 +24,12 @@ def connect(
 
 @contextmanager
 def told(name: str, *, code: str, full: str) -> Iterator[None]:
-    """What goes wrong with the file called `name`, as Unavailable of this code, or StorageFull, which says `full`."""
+    """Raise errors of the file called `name` as Unavailable with `code`, or as StorageFull with `disk_full_effect`."""
     try:
         yield
-    except sqlite3.Error as failure:
-        if failure.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StorageFull(f"the disk is full: {full}") from failure
-        raise Unavailable(f"{name}: {failure}", code=code) from failure
-    except OSError as failure:
-        raise Unavailable(f"{name}: {failure.strerror}", code=code) from failure
+    except sqlite3.Error as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+            raise StorageFull(f"the disk is full: {full}") from error
+        raise Unavailable(f"{name}: {error}", code=code) from error
+    except OSError as error:
+        raise Unavailable(f"{name}: {error.strerror}", code=code) from error

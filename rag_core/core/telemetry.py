@@ -1,4 +1,4 @@
-"""Spans by OpenTelemetry: recorded only where the operator installs a tracer provider, and never what was said."""
+"""OpenTelemetry spans without the users' text; recorded only where the operator installs a tracer provider."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,20 +14,21 @@ Attributes = Mapping[str, str | int | float | bool | Sequence[str]]
 
 @contextmanager
 def span(name: str, attributes: Attributes, *, kind: Literal["INTERNAL", "CLIENT"] = "INTERNAL") -> "Iterator[Span]":
-    """A span around the block. Of an error it keeps the code alone: a vendor's message may quote the prompt."""
-    from opentelemetry import trace  # 30 ms that importing the app need not take
+    """Trace the block as a span. Of an error only the code is recorded: a vendor's message may quote the prompt."""
+    from opentelemetry import trace  # here: the import takes 30 ms, which a cold start can do without
 
-    started = trace.get_tracer("azure-rag").start_as_current_span(
+    span_context = trace.get_tracer("azure-rag").start_as_current_span(
         name, kind=trace.SpanKind[kind], attributes=attributes, record_exception=False, set_status_on_exception=False
     )
-    with started as current, ExitStack() as ending:
-        ending.push(partial(_mark, current))
+    with span_context as current, ExitStack() as on_exit:
+        on_exit.push(partial(_mark, current))
         yield current
 
 
 def _mark(
     current: "Span", kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
 ) -> None:
+    """Record the code of the error on the span, if there was one."""
     if kind is not None:
         from opentelemetry.trace import StatusCode
 

@@ -1,18 +1,18 @@
-"""`rag eval compare` and `rag eval ablate`: what a stage is worth on labelled questions, and what it takes.
+"""`rag eval compare` and `rag eval ablate`: quality, latency and cost of each stage on labelled questions.
 
-With --json they print, measures being those of the collection (recall@10, precision@5 and ndcg@10 where documents or
-pages are judged, recall@5 and iou@5 where characters are):
+With --json they print the object below. The measures depend on the collection: recall@10, precision@5 and ndcg@10
+where documents or pages are judged, recall@5 and iou@5 where characters are judged.
 
     {"set": "contoso", "questions": 201, "base": "hybrid", "hosted": false,
      "measures": ["recall@10", "precision@5", "ndcg@10"],
      "rows": [{"name": "hybrid", "recall@10": 0.945, "precision@5": 0.2, "ndcg@10": 0.783,
                "differences": {"recall@10": {"mean": 0.01, "low": -0.01, "high": 0.03}, ...},  # {} for the base itself
-               "p50_ms": 12.1, "p95_ms": 14.0, "input_tokens": 0, "output_tokens": 0,  # of all questions together
-               "usd_per_1000": {"gpt-4o-mini": 0.0, "gpt-4o": 0.0},  # hosted: {its name: what was paid, or null}
-               "lesser": {"query_expansion: llm_unavailable": 3}}, ...],  # questions, by why something stood in
+               "p50_ms": 12.1, "p95_ms": 14.0, "input_tokens": 0, "output_tokens": 0,  # totals of all questions
+               "usd_per_1000": {"gpt-4o-mini": 0.0, "gpt-4o": 0.0},  # hosted: {its name: the cost, or null}
+               "lesser": {"query_expansion: llm_unavailable": 3}}, ...],  # number of questions by degradation
      "halves": {"first half": {"questions": 101, "rows": [...]}, "second half": {"questions": 100, "rows": [...]}}}
 
-Of these halves, times, tokens and money are those of all questions. With --half there are none.
+In the rows of the halves, times, tokens and costs are those of all questions. With --half, "halves" is {}.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from rag_core.evaluation.cache import CACHE
 from rag_core.evaluation.retrieval import Bench, Progress, Row, measured, preset
 
 BASE = "hybrid"
-ABLATED: Mapping[str, tuple[str, str]] = {  # what it is called: the preset, and what the specification expects of it
+ABLATED: Mapping[str, tuple[str, str]] = {  # by name: the preset, and what the specification expects
     "vector only": ("advanced:rewordings=0,imaginings=0,rerank=0,how=vector", "fast, medium recall and precision"),
     BASE: ("advanced:rewordings=0,imaginings=0,rerank=0", "medium, high recall"),
     "+ expansion": ("advanced:imaginings=0,rerank=0", "+200 ms, recall +20 %, precision 0"),
@@ -40,9 +40,9 @@ COMPARED = ("recall@10", "precision@5", "ndcg@10")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Ways of searching a collection by what they are called, each against `base`, question by question.
+    """A comparison of named searches with the baseline `base`, paired by question.
 
-    `expected` is what the specification says of each, if it is to stand beside; `halved`, these questions are a half.
+    `expected` has the effect that the specification expects of each row, or is {}. `halved`: it covers one half only.
     """
 
     name: str
@@ -61,57 +61,63 @@ class Comparison:
         return len(self.rows[self.base].scores)
 
     def halves(self) -> dict[str, "Comparison"]:
-        """The same for every second question, from the first and from the second: to tune on one, report the other.
+        """Return the comparison on each half of the questions, so that one can tune on one half and report the other.
 
-        Of a half, and of a single question, there is no other half.
+        The result is {} when the questions are already a half; a single question has only the first half.
         """
         halves = () if self.halved else labelled.HALVES[: self.questions]
         return {f"{half} half": replace(self, rows=_half(self.rows, half), expected={}) for half in halves}
 
     def report(self) -> str:
-        """What is printed: the table of all questions, then of each half."""
-        head = f"{self.name}, {self.questions} questions"
+        """Format the table of all questions, the degradations, and the table of each half."""
+        heading = f"{self.name}, {self.questions} questions"
         halves = (f"{name} (every second question)\n\n{half.table()}" for name, half in self.halves().items())
-        return "\n\n".join([head, self.table(), *self._lesser(), *halves])
+        return "\n\n".join([heading, self.table(), *self._lesser(), *halves])
 
     def table(self) -> str:
-        """Markdown; `*` where the 95 % interval of a difference, paired, leaves out 0."""
-        against = (f"{measure} against {self.base}" for measure in self.measures)
-        priced = next(iter(self.rows[self.base].usd))
-        columns = ["", *self.measures, *against, "p50 ms", "p95 ms", f"USD per 1,000, {priced}"]
+        """Format a Markdown table; `*` marks a difference whose paired 95 % interval excludes 0."""
+        difference_columns = (f"{measure} against {self.base}" for measure in self.measures)
+        model = next(iter(self.rows[self.base].usd))
+        columns = ["", *self.measures, *difference_columns, "p50 ms", "p95 ms", f"USD per 1,000, {model}"]
         if self.expected:
             columns.append("the specification expects")
         return markdown.table(columns, (self._cells(name) for name in self.rows))
 
     def json(self) -> dict[str, Any]:
-        """As this module says."""
+        """Return the object that the module's docstring describes."""
         halves = {name: {"questions": half.questions, "rows": half._numbers()} for name, half in self.halves().items()}
-        told = {"set": self.name, "questions": self.questions, "base": self.base, "hosted": self.hosted}
-        return {**told, "measures": self.measures, "rows": self._numbers(), "halves": halves}
+        header = {"set": self.name, "questions": self.questions, "base": self.base, "hosted": self.hosted}
+        return {**header, "measures": self.measures, "rows": self._numbers(), "halves": halves}
 
     def _cells(self, name: str) -> list[str]:
         row = self.rows[name]
-        means = (f"{metrics.mean(row.scores, measure):.3f}" for measure in self.measures)
+        mean_cells = (f"{metrics.mean(row.scores, measure):.3f}" for measure in self.measures)
         differences = self._differences(name)
-        gaps = (str(differences.get(measure, "")) for measure in self.measures)
-        return [name, *means, *gaps, *self._price(name), *([self.expected[name]] if self.expected else [])]
+        difference_cells = (str(differences.get(measure, "")) for measure in self.measures)
+        return [
+            name,
+            *mean_cells,
+            *difference_cells,
+            *self._price(name),
+            *([self.expected[name]] if self.expected else []),
+        ]
 
     def _price(self, name: str) -> list[str]:
         p50, p95 = self.rows[name].percentiles_ms
-        more = "" if name == self.base else f" ({p50 - self.rows[self.base].percentiles_ms[0]:+.0f})"
-        usd = next(iter(self.rows[name].usd.values()))
-        return [f"{p50:.0f}{more}", f"{p95:.0f}", "?" if usd is None else f"{usd:.2f}"]
+        p50_difference = "" if name == self.base else f" ({p50 - self.rows[self.base].percentiles_ms[0]:+.0f})"
+        cost_usd = next(iter(self.rows[name].usd.values()))
+        return [f"{p50:.0f}{p50_difference}", f"{p95:.0f}", "?" if cost_usd is None else f"{cost_usd:.2f}"]
 
     def _differences(self, name: str) -> dict[str, metrics.Difference]:
         if name == self.base:
             return {}
-        ours, base = self.rows[name].scores, self.rows[self.base].scores
-        return {measure: metrics.compare(ours, base, measure) for measure in self.measures}
+        scores, baseline_scores = self.rows[name].scores, self.rows[self.base].scores
+        return {measure: metrics.compare(scores, baseline_scores, measure) for measure in self.measures}
 
     def _lesser(self) -> list[str]:
-        """Where something stood in, for then a row is not that of what it is called."""
+        """List the degradations, because a degraded row does not measure the named configuration."""
         return [
-            f"{name}: of {self.questions} questions {count} with {reason}"
+            f"{name}: {count} of {self.questions} questions degraded: {reason}"
             for name, row in self.rows.items()
             for reason, count in row.bill.lesser.items()
         ]
@@ -125,7 +131,7 @@ class Comparison:
         return {
             "name": name,
             **{measure: metrics.mean(row.scores, measure) for measure in self.measures},
-            "differences": {measure: asdict(gap) for measure, gap in self._differences(name).items()},
+            "differences": {measure: asdict(difference) for measure, difference in self._differences(name).items()},
             "p50_ms": p50,
             "p95_ms": p95,
             "input_tokens": row.bill.input_tokens,
@@ -149,21 +155,25 @@ def tried(
     cache: Path = CACHE,
     progress: Progress = lambda *_: None,
 ) -> Comparison:
-    """Ask a labelled folder's questions by each of these presets ("advanced:rewordings=0"), by what it is called.
+    """Score named presets, written as "advanced:rewordings=0", on the questions of a labelled folder.
 
     Raises:
-        Misconfigured: the folder is in no layout that is known, or `hosted` and the settings name nothing hosted.
-        InvalidRequest: there is no such preset or number.
+        Misconfigured: the folder's layout is unknown, or `hosted` is set and the settings name no hosted service.
+        InvalidRequest: a preset or a number of it is invalid.
     """
-    found = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
-    presets = {name: preset(written) for name, written in said.items()}
+    collection = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
+    presets = {name: preset(preset_text) for name, preset_text in said.items()}
 
-    async def every(bench: Bench) -> Comparison:
-        rows = {name: await bench.row(name, bench.pipeline(chosen)) for name, chosen in presets.items()}
-        return Comparison(found.title, base, hosted, rows, expected or {}, halved=bool(half))
+    async def compare(indexed_collection: Bench) -> Comparison:
+        rows = {
+            name: await indexed_collection.row(name, indexed_collection.pipeline(row_preset))
+            for name, row_preset in presets.items()
+        }
+        return Comparison(collection.title, base, hosted, rows, expected or {}, halved=bool(half))
 
-    return measured(found, every, hosted=hosted, settings=settings, cache=cache, progress=progress)
+    return measured(collection, compare, hosted=hosted, settings=settings, cache=cache, progress=progress)
 
 
 def _half(rows: Mapping[str, Row], half: str) -> dict[str, Row]:
+    """Limit the scores of every row to one half of the questions."""
     return {name: replace(row, scores=labelled.every_second(row.scores, half)) for name, row in rows.items()}

@@ -1,4 +1,4 @@
-"""Tries, on the store in use, everything that must not be possible: seeing what another scope has planted."""
+"""The isolation audit: plants canaries in several scopes and tries to read and change them from other scopes."""
 
 import string
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -33,15 +33,15 @@ from rag_core.ingestion.indexing import Limits
 from rag_core.retrieval.graph import Operation, explore
 
 LIMIT = 100
-TYPE = "canary"  # of the planted entities
+TYPE = "canary"  # the type of the planted entities
 FIELDS = (ANY_ENTITY, TYPE, "title", "source", "document_id", "page")
-REFUSALS = (NotFound, InvalidRequest, Conflict)  # answers too: what they say is searched
-LIMITS = Limits(max_upload_bytes=1024, parse_timeout_s=10.0)  # of what is planted
+REFUSALS = (NotFound, InvalidRequest, Conflict)  # valid replies, whose texts are searched for leaks too
+LIMITS = Limits(max_upload_bytes=1024, parse_timeout_s=10.0)  # of the planted documents
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way to read or write: how often others tried it, and what they were given that is not theirs, in words."""
+    """An audited read or write path: the number of attempts, and a message for each leak."""
 
     name: str
     tries: int
@@ -50,9 +50,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """What one scope plants. Others ask with `known`; `hidden` must not come back to them, `lost` to nobody.
+    """The data planted in one scope, marked by three random words.
 
-    One document is there, one bears the hidden word in its very id, and one was deleted.
+    Others query with `known`; `hidden` must not be returned to them, and `lost`, of a deleted document, to nobody.
+    There are three documents: a live one, one with the hidden word in its id, and a deleted one.
     """
 
     scope: Scope
@@ -67,7 +68,10 @@ class Canary:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who tries, knowing words and ids of all others; `secrets` are what must not come back, with whose they are."""
+    """A scope that attempts every path and knows all others' known words and ids.
+
+    `secrets` maps the words that must not be returned to their owners.
+    """
 
     scope: Scope
     others: tuple[Canary, ...]
@@ -86,31 +90,42 @@ Way = Callable[[Reader, Kit], Iterator[Awaitable[object]]]
 
 
 async def isolation(kit: Kit, *, only: Sequence[str] = ()) -> tuple[Path, ...]:
-    """Plant canaries in scopes of their own and try every path from each of the others, or `only` those of these names.
+    """Plant canaries in four scopes and attempt every path, or `only` those named, from each other scope.
 
-    What was planted is removed, also when this fails. Two scopes are workflows, two are users in a third. Others ask
-    without a user, and with groups of a user's name. Everything is asked twice, in both orders of who asks, so that
-    what is remembered for one is offered to the next. Chat and embedding models that are configured are asked too.
+    All planted data is removed, also when the audit fails. Two scopes are workflows; two are users of a third workflow.
+    More intruders have no user, or groups with the name of a user. Every attempt is made twice, in both orders of the
+    intruders, so that values cached for one are offered to the next. Configured chat and embedding models are called.
 
     Raises:
-        Unavailable: a part did not answer.
+        Unavailable: a service did not answer.
     """
     canaries = _canaries()
-    shared = canaries[-1].scope.workflow_id
-    strangers = [Scope(shared), Scope(canaries[1].scope.workflow_id), Scope(shared, "eve", ("ann", "user:ann", "*"))]
-    readers = [*(_reader(canary.scope, canaries) for canary in canaries), *(_reader(s, canaries) for s in strangers)]
+    shared_workflow_id = canaries[-1].scope.workflow_id
+    extra_scopes = [
+        Scope(shared_workflow_id),
+        Scope(canaries[1].scope.workflow_id),
+        Scope(shared_workflow_id, "eve", ("ann", "user:ann", "*")),
+    ]
+    intruders = [
+        *(_reader(canary.scope, canaries) for canary in canaries),
+        *(_reader(scope, canaries) for scope in extra_scopes),
+    ]
     try:
-        moved = await _side_channel(canaries, kit)
-        order = [*readers, *reversed(readers)]
-        tried = [await _tried(name, way, order, kit) for name, way in WAYS.items() if not only or name in only]
-        return *tried, moved, await _kept(canaries, kit.index.store)
+        side_channel = await _side_channel(canaries, kit)
+        order = [*intruders, *reversed(intruders)]
+        audited_paths = [
+            await _tried(name, build_attempts, order, kit)
+            for name, build_attempts in WAYS.items()
+            if not only or name in only
+        ]
+        return *audited_paths, side_channel, await _kept(canaries, kit.index.store)
     finally:
-        await _removed(canaries, readers, kit)
+        await _removed(canaries, intruders, kit)
 
 
 def _canaries() -> list[Canary]:
-    first, second, shared = (f"audit-{_word()}" for _ in range(3))
-    scopes = [Scope(first), Scope(second, "ann"), Scope(shared, "ann"), Scope(shared, "bob")]
+    first, second, third = (f"audit-{_word()}" for _ in range(3))
+    scopes = [Scope(first), Scope(second, "ann"), Scope(third, "ann"), Scope(third, "bob")]
     return [Canary(scope, _word(), _word(), _word()) for scope in scopes]
 
 
@@ -119,20 +134,20 @@ def _word() -> str:
 
 
 def _reader(scope: Scope, canaries: Sequence[Canary]) -> Reader:
-    others = tuple(canary for canary in canaries if canary.scope != scope)
-    secrets = {word: _named(canary.scope) for canary in others for word in (canary.hidden, canary.lost)}
-    own = next((canary for canary in canaries if canary.scope == scope), None)
-    gone = {own.lost: "a deleted document"} if own else {}
-    return Reader(scope, others, {**secrets, **gone})
+    other_canaries = tuple(canary for canary in canaries if canary.scope != scope)
+    secrets = {word: _named(canary.scope) for canary in other_canaries for word in (canary.hidden, canary.lost)}
+    own_canary = next((canary for canary in canaries if canary.scope == scope), None)
+    own_deleted = {own_canary.lost: "a deleted document"} if own_canary else {}
+    return Reader(scope, other_canaries, {**secrets, **own_deleted})
 
 
 async def _tried(name: str, way: Way, readers: Sequence[Reader], kit: Kit) -> Path:
-    found, tries = dict[str, None](), 0
+    leaks, attempts = dict[str, None](), 0
     for reader in readers:
-        for asked in way(reader, kit):
-            tries += 1
-            found |= dict.fromkeys(_leaks(name, reader, await _answer(asked)))
-    return Path(name, tries, tuple(found))
+        for attempt in way(reader, kit):
+            attempts += 1
+            leaks |= dict.fromkeys(_leaks(name, reader, await _answer(attempt)))
+    return Path(name, attempts, tuple(leaks))
 
 
 async def _answer(asked: Awaitable[object]) -> str:
@@ -143,8 +158,8 @@ async def _answer(asked: Awaitable[object]) -> str:
 
 
 def _leaks(name: str, reader: Reader, answer: str) -> list[str]:
-    given = [whose for word, whose in reader.secrets.items() if word in answer]
-    return [f"{name}: {_named(reader.scope)} was given what is of {whose}" for whose in given]
+    owners = [owner for word, owner in reader.secrets.items() if word in answer]
+    return [f"{name}: {_named(reader.scope)} received data of {owner}" for owner in owners]
 
 
 def _named(scope: Scope) -> str:
@@ -152,18 +167,19 @@ def _named(scope: Scope) -> str:
 
 
 async def _side_channel(canaries: Sequence[Canary], kit: Kit) -> Path:
-    """Plant the first, then the others: nothing that the first is told may move with what they write."""
+    """Plant the first canary, then the others; the replies to the first scope must not change."""
     first, *others = canaries
     await _plant(first, kit)
-    ways = [_search, _select, _facets, _facet_fields]
-    reader = Reader(first.scope, (first,), {})
-    before = [await _answer(asked) for way in ways for asked in way(reader, kit)]
+    builders = [_search, _select, _facets, _facet_fields]
+    first_reader = Reader(first.scope, (first,), {})
+    before = [await _answer(attempt) for build_attempts in builders for attempt in build_attempts(first_reader, kit)]
     for canary in others:
         await _plant(canary, kit)
-    after = [await _answer(asked) for way in ways for asked in way(reader, kit)]
-    moved = sum(a != b for a, b in zip(before, after, strict=True))
-    told = f"scores: {moved} of {len(before)} replies moved with what others wrote: give each tenant its own index"
-    return Path("scores", len(before), (told,) if moved else ())
+    after = [await _answer(attempt) for build_attempts in builders for attempt in build_attempts(first_reader, kit)]
+    changed = sum(old != new for old, new in zip(before, after, strict=True))
+    counts = f"{changed} of {len(before)} replies changed with documents of other scopes"
+    message = f"scores: {counts}: give each tenant its own index"
+    return Path("scores", len(before), (message,) if changed else ())
 
 
 async def _plant(canary: Canary, kit: Kit) -> None:
@@ -184,9 +200,9 @@ def _document(id: str, canary: Canary) -> Document:
 
 
 def _chunk(id: str, canary: Canary) -> Chunk:
-    """Every field that a reply may show bears the hidden word; the known one is what it can be asked by."""
-    hidden = canary.lost if id == canary.ids[2] else canary.hidden
-    content = f"The {canary.known} valve of {hidden} opens at 7 bar. The pressure is set by {hidden}."
+    """Create a chunk with the hidden word in every field that a reply may show, and the known word to query by."""
+    secret_word = canary.lost if id == canary.ids[2] else canary.hidden
+    content = f"The {canary.known} valve of {secret_word} opens at 7 bar. The pressure is set by {secret_word}."
     return Chunk(
         id=f"{id}:0",
         document_id=id,
@@ -194,19 +210,19 @@ def _chunk(id: str, canary: Canary) -> Chunk:
         content=content,
         title=_title(canary),
         source=f"{canary.hidden}.txt",
-        content_hash=f"{id}{hidden}",
+        content_hash=f"{id}{secret_word}",
         spans=(Span(0, len(content), 1, 1, 1),),
-        heading_path=(hidden,),
-        summary=f"On {hidden}.",
-        entities=(Entity(TYPE, canary.known), Entity(TYPE, hidden)),
-        metadata={"known": canary.known, hidden: hidden},
+        heading_path=(secret_word,),
+        summary=f"On {secret_word}.",
+        entities=(Entity(TYPE, canary.known), Entity(TYPE, secret_word)),
+        metadata={"known": canary.known, secret_word: secret_word},
     )
 
 
 def _work(document: Document, chunk: Chunk) -> Work:
     data = chunk.content.encode()
-    known = document.title, document.source, "text", document.content_hash
-    return Work(document.id, document.workflow_id, *known, data)
+    metadata = document.title, document.source, "text", document.content_hash
+    return Work(document.id, document.workflow_id, *metadata, data)
 
 
 def _title(canary: Canary) -> str:
@@ -214,35 +230,35 @@ def _title(canary: Canary) -> str:
 
 
 async def _kept(canaries: Sequence[Canary], store: ChunkStore) -> Path:
-    """Each has its own as it was planted: nobody is blind, and nobody has changed what is another's."""
-    wrong = []
+    """Check that every scope still reads its own documents as planted, so that no intruder changed them."""
+    problems = []
     for canary in canaries:
         contents = {chunk.document_id: chunk.content for chunk in await store.select(canary.scope, limit=LIMIT)}
         planted = {id: _chunk(id, canary).content for id in canary.ids[:2]}
-        gone = [document.id for document in await store.deleted(canary.scope)]
-        if contents != planted or gone != [canary.ids[2]]:
-            wrong.append(f"own documents: those of {_named(canary.scope)} are not as they were planted")
-    return Path("own documents", len(canaries), tuple(wrong))
+        deleted_ids = [document.id for document in await store.deleted(canary.scope)]
+        if contents != planted or deleted_ids != [canary.ids[2]]:
+            problems.append(f"own documents: those of {_named(canary.scope)} differ from what was planted")
+    return Path("own documents", len(canaries), tuple(problems))
 
 
 async def _keep_question(canary: Canary, kit: Kit) -> None:
-    """With a result."""
+    """Save a query with a result in the canary's scope."""
     text = f"Which {canary.known} valve is {canary.hidden}?"
-    question = SavedQuery(0, "", text, retrieved_context=({"document_id": canary.ids[0], "content": text},))
-    kept = await kit.archive.add(question, canary.scope)
-    await kit.archive.add_result(SavedResult(0, kept.id, text, canary.hidden), canary.scope)
+    saved_query = SavedQuery(0, "", text, retrieved_context=({"document_id": canary.ids[0], "content": text},))
+    stored = await kit.archive.add(saved_query, canary.scope)
+    await kit.archive.add_result(SavedResult(0, stored.id, text, canary.hidden), canary.scope)
 
 
 async def _questions_removed(scope: Scope, kit: Kit) -> None:
-    for question in await kit.archive.queries(scope, limit=LIMIT):
-        await kit.archive.remove(question.id, scope)
+    for saved_query in await kit.archive.queries(scope, limit=LIMIT):
+        await kit.archive.remove(saved_query.id, scope)
 
 
 async def _removed(canaries: Sequence[Canary], readers: Sequence[Reader], kit: Kit) -> None:
-    """Also what a reader has put under another's id."""
+    """Remove all planted data, also documents that an intruder added under another scope's id."""
     for canary in canaries:
         await _questions_removed(canary.scope, kit)
-    for scope, canary in product((reader.scope for reader in readers), canaries):
+    for scope, canary in product((intruder.scope for intruder in readers), canaries):
         for id in canary.ids:
             await kit.index.store.purge(id, scope)
             await kit.archive.remove_work(id, scope.workflow_id)
@@ -260,7 +276,10 @@ async def _found(text: str, scope: Scope, index: Index) -> object:
 
 def _select(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
     store = kit.index.store
-    return (store.select(s, filters=f, limit=LIMIT) for s, f in product(_scopes(reader), _filters(reader)))
+    return (
+        store.select(scope, filters=filters, limit=LIMIT)
+        for scope, filters in product(_scopes(reader), _filters(reader))
+    )
 
 
 def _get(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
@@ -268,13 +287,16 @@ def _get(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
 
 
 def _neighbours(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    beside = [replace(_chunk(id, canary), id="", ordinal=1) for canary in reader.others for id in canary.ids]
-    return (kit.index.store.neighbours(chunk, reader.scope, before=2, after=2) for chunk in beside)
+    chunks = [replace(_chunk(id, canary), id="", ordinal=1) for canary in reader.others for id in canary.ids]
+    return (kit.index.store.neighbours(chunk, reader.scope, before=2, after=2) for chunk in chunks)
 
 
 def _facets(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
     store, fields = kit.index.store, (*FIELDS, "metadata.known")
-    return (store.facets(fields, s, filters=f, limit=LIMIT) for s, f in product(_scopes(reader), _filters(reader)))
+    return (
+        store.facets(fields, scope, filters=filters, limit=LIMIT)
+        for scope, filters in product(_scopes(reader), _filters(reader))
+    )
 
 
 def _facet_fields(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
@@ -298,9 +320,12 @@ def _vectors(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
 
 
 def _consult(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    hows: tuple[SearchType, ...] = get_args(SearchType) if kit.index.embedder.dimensions else ("keyword",)
-    ways = product(presets.PRESETS, hows, _filters(reader)[:2])
-    return (_consulted(*_query(reader, name, how, filters), kit) for name, how, filters in ways)
+    search_types: tuple[SearchType, ...] = get_args(SearchType) if kit.index.embedder.dimensions else ("keyword",)
+    combinations = product(presets.PRESETS, search_types, _filters(reader)[:2])
+    return (
+        _consulted(*_query(reader, preset_name, search_type, filters), kit)
+        for preset_name, search_type, filters in combinations
+    )
 
 
 async def _consulted(query: Query, pipeline: str, kit: Kit) -> object:
@@ -332,13 +357,13 @@ def _listed(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
 
 
 def _source(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    """What was read, and the lines as they came."""
-    tried = product(reader.ids, _scopes(reader))
-    return (source_view.view(id, scope, kit, Run(), LIMITS) for id, scope in tried)
+    """Attempt the source view: the extracted text and the original's lines."""
+    combinations = product(reader.ids, _scopes(reader))
+    return (source_view.view(id, scope, kit, Run(), LIMITS) for id, scope in combinations)
 
 
 def _page(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    """A text has none, which only who sees the document is told."""
+    """Attempt page images; a text has none, but only a reader of the document may learn that."""
     return (_drawn(id, canary, reader.scope, kit) for canary in reader.others for id in canary.ids)
 
 
@@ -355,31 +380,36 @@ def _citations(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
 
 
 def _graph(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    names = [canary.known for canary in reader.others]
-    asked = product(get_args(Operation), zip(names, [*names[1:], *names[:1]], strict=True))
-    return (explore(o, reader.scope, kit.index, entity=e, target=t, depth=2) for o, (e, t) in asked)
+    known_words = [canary.known for canary in reader.others]
+    combinations = product(get_args(Operation), zip(known_words, [*known_words[1:], *known_words[:1]], strict=True))
+    return (
+        explore(operation, reader.scope, kit.index, entity=entity, target=target, depth=2)
+        for operation, (entity, target) in combinations
+    )
 
 
 def _save_summary(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
     store = kit.index.store
-    return (_given(c, store.save_summary(c.ids[0], "changed", reader.scope)) for c in reader.others)
+    return (_given(canary, store.save_summary(canary.ids[0], "changed", reader.scope)) for canary in reader.others)
 
 
 def _delete(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    return (_given(c, kit.index.store.delete(c.ids[0], reader.scope)) for c in reader.others)
+    return (_given(canary, kit.index.store.delete(canary.ids[0], reader.scope)) for canary in reader.others)
 
 
 def _restore(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    return (_given(c, kit.index.store.restore(c.ids[2], reader.scope)) for c in reader.others)
+    return (_given(canary, kit.index.store.restore(canary.ids[2], reader.scope)) for canary in reader.others)
 
 
 def _purge(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    tried = product(reader.others, (0, 2))
-    return (_given(c, kit.index.store.purge(c.ids[place], reader.scope)) for c, place in tried)
+    combinations = product(reader.others, (0, 2))
+    return (
+        _given(canary, kit.index.store.purge(canary.ids[position], reader.scope)) for canary, position in combinations
+    )
 
 
 def _replace(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    """Under the ids of others of the same workflow: in another workflow they are one's own to take."""
+    """Attempt to replace documents of the same workflow; in another workflow an id is free to use."""
     return (
         _given(canary, kit.index.add(_renamed(id, reader), [], reader.scope))
         for canary in reader.others
@@ -393,22 +423,22 @@ def _renamed(id: str, reader: Reader) -> Document:
 
 
 async def _given(canary: Canary, change: Awaitable[object]) -> object:
-    """The hidden word, when a change of another's document was made."""
+    """Return the hidden word, which counts as a leak, when a change of another scope's data succeeded."""
     return await change is not False and canary.hidden
 
 
 def _questions(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
-    """All that are listed, and each of another's by its id, with its results."""
+    """Attempt to list saved queries, and to read those of others, with their results, by id."""
     yield kit.archive.queries(reader.scope, limit=LIMIT)
     for canary in reader.others:
         yield _question(canary, reader.scope, kit)
 
 
 async def _question(canary: Canary, scope: Scope, kit: Kit) -> object:
-    kept, archive = await _kept_of(canary, kit), kit.archive
-    given = [await archive.query(kept.id, scope), await archive.results(kept.id, scope)]
-    results = await archive.results(kept.id, canary.scope)
-    return given, [await archive.result(kept.id, result.id, scope) for result in results]
+    saved_query, archive = await _kept_of(canary, kit), kit.archive
+    replies = [await archive.query(saved_query.id, scope), await archive.results(saved_query.id, scope)]
+    results = await archive.results(saved_query.id, canary.scope)
+    return replies, [await archive.result(saved_query.id, result.id, scope) for result in results]
 
 
 def _change_question(reader: Reader, kit: Kit) -> Iterator[Awaitable[object]]:
@@ -436,11 +466,11 @@ async def _taken(canary: Canary, scope: Scope, kit: Kit) -> bool:
 
 
 async def _kept_of(canary: Canary, kit: Kit) -> SavedQuery:
-    """Its question, whose id anyone can guess. Raises NotFound once it is gone."""
-    kept = await kit.archive.queries(canary.scope, limit=1)
-    if not kept:
-        raise NotFound("the planted question is gone", code="query_not_found")
-    return kept[0]
+    """Return the canary's saved query, whose id anyone can guess. Raises NotFound once it was removed."""
+    saved_queries = await kit.archive.queries(canary.scope, limit=1)
+    if not saved_queries:
+        raise NotFound("the planted query was removed", code="query_not_found")
+    return saved_queries[0]
 
 
 def _scopes(reader: Reader) -> list[Scope]:
@@ -448,12 +478,12 @@ def _scopes(reader: Reader) -> list[Scope]:
 
 
 def _filters(reader: Reader) -> list[tuple[Filter, ...]]:
-    known = tuple(canary.known for canary in reader.others)
+    known_words = tuple(canary.known for canary in reader.others)
     return [
         (),
         (Filter("document_id", "in", reader.ids),),
-        (Filter(ANY_ENTITY, "in", known),),
-        (Filter("metadata.known", "in", known),),
+        (Filter(ANY_ENTITY, "in", known_words),),
+        (Filter("metadata.known", "in", known_words),),
         (Filter("title", "ne", ""),),
     ]
 

@@ -1,4 +1,4 @@
-"""A labelled collection in the layout of BEIR: corpus.jsonl (or .gz), queries.jsonl, qrels.tsv or qrels/test.tsv."""
+"""Reader of BEIR folders: corpus.jsonl (or .gz), queries.jsonl, and qrels.tsv or qrels/test.tsv."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ QUERIES = "queries.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A document of the corpus, and the workflow that it belongs to."""
+    """A document of the corpus, with its workflow."""
 
     id: str
     title: str
@@ -24,9 +24,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """`judgements` grade documents by query; `queries` are those with at least one relevant document.
+    """A labelled collection: texts of queries, and relevance grades of documents, by query id.
 
-    `workflows` has the workflow in which each of them is asked.
+    It has only queries with at least one relevant document. `workflows` has the workflow of each query.
     """
 
     name: str
@@ -39,46 +39,57 @@ class Collection:
 def load(directory: Path, *, queries: int | None = None, workflow_field: str | None = None) -> Collection:
     """Read a folder, with its first `queries` answerable queries.
 
-    A record's workflow is in `workflow_field` of its metadata; without one all are of a workflow called as the folder.
+    A record's workflow is in `workflow_field` of its metadata; without this field all records belong to a workflow
+    named like the folder.
 
     Raises:
-        Misconfigured: a file is missing or in another layout; it is named.
+        Misconfigured: a file is missing or malformed; the message names it.
     """
 
-    def workflow(record: Mapping[str, Any]) -> str:
+    def get_workflow(record: Mapping[str, Any]) -> str:
         return str(record["metadata"][workflow_field]) if workflow_field else directory.name
 
-    asked, judgements = questions(directory, queries=queries)
+    query_texts, judgements = questions(directory, queries=queries)
     try:
         passages = tuple(
-            Passage(str(r["_id"]), r.get("title") or "", r["text"], workflow(r)) for r in records(corpus(directory))
+            Passage(str(record["_id"]), record.get("title") or "", record["text"], get_workflow(record))
+            for record in records(corpus(directory))
         )
-        workflows = {id: workflow(r) for r in records(directory / QUERIES) if (id := str(r["_id"])) in asked}
+        workflows = {
+            query_id: get_workflow(record)
+            for record in records(directory / QUERIES)
+            if (query_id := str(record["_id"])) in query_texts
+        }
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None
-    except (OSError, KeyError, ValueError) as failure:
-        raise _unlike(directory, failure) from failure
-    return Collection(directory.name, passages, asked, judgements, workflows)
+    except (OSError, KeyError, ValueError) as error:
+        raise _unlike(directory, error) from error
+    return Collection(directory.name, passages, query_texts, judgements, workflows)
 
 
 def questions(directory: Path, *, queries: int | None = None) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
-    """The first `queries` answerable queries and their judgements, without the corpus. Raises as `load` does."""
+    """Read the first `queries` answerable queries and their judgements, by query id. Raises like `load`."""
     try:
-        split = directory / "qrels" / "test.tsv"
-        judgements = _judgements(split if split.is_file() else directory / "qrels.tsv")
-        asked = {str(r["_id"]): r["text"] for r in records(directory / QUERIES) if str(r["_id"]) in judgements}
-    except (OSError, KeyError, ValueError) as failure:
-        raise _unlike(directory, failure) from failure
-    chosen = dict(list(asked.items())[:queries])
-    return chosen, {id: judgements[id] for id in chosen}
+        test_split = directory / "qrels" / "test.tsv"
+        judgements = _judgements(test_split if test_split.is_file() else directory / "qrels.tsv")
+        query_texts = {
+            str(record["_id"]): record["text"]
+            for record in records(directory / QUERIES)
+            if str(record["_id"]) in judgements
+        }
+    except (OSError, KeyError, ValueError) as error:
+        raise _unlike(directory, error) from error
+    selected = dict(list(query_texts.items())[:queries])
+    return selected, {query_id: judgements[query_id] for query_id in selected}
 
 
 def corpus(directory: Path) -> Path:
-    """The file of its documents. Raises StopIteration when there is none."""
+    """Return the path of the corpus file. Raises StopIteration when there is none."""
     return next(path for name in ("corpus.jsonl", "corpus.jsonl.gz") if (path := directory / name).is_file())
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the records of a JSON Lines file, which may be gzipped."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 
@@ -88,9 +99,11 @@ def _unlike(directory: Path, failure: Exception) -> Misconfigured:
 
 
 def _judgements(path: Path) -> dict[str, dict[str, int]]:
-    """By query; the first line is a heading. A query of which nothing is relevant cannot be scored and is left out."""
-    grades: dict[str, dict[str, int]] = {}
+    """Read the grades by query id, skipping the header line and the queries without a relevant document."""
+    grades_by_query: dict[str, dict[str, int]] = {}
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:
-        query, document, grade = line.split("\t")
-        grades.setdefault(query, {})[document] = int(grade)
-    return {query: judged for query, judged in grades.items() if any(grade > 0 for grade in judged.values())}
+        query_id, document_id, grade = line.split("\t")
+        grades_by_query.setdefault(query_id, {})[document_id] = int(grade)
+    return {
+        query_id: grades for query_id, grades in grades_by_query.items() if any(grade > 0 for grade in grades.values())
+    }

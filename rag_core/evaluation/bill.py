@@ -1,4 +1,4 @@
-"""What was paid to a hosted model, or would have been: the tokens of real prompts on their way to a stand-in."""
+"""Token usage and cost of hosted models in an evaluation: measured, or estimated from the prompts of a local run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from rag_core.text.sentences import count_tokens
 
 MODELS = ("gpt-4o-mini", "gpt-4o")
 EMBEDDER = "text-embedding-3-small"
-IMAGINED_TOKENS = 100  # the prompt asks for 3 to 5 sentences; one of contoso's handbooks has 25 tokens on average
+IMAGINED_TOKENS = 100  # 3 to 5 sentences as the prompt asks, of 25 tokens each as in the contoso handbooks
 NOT_IMAGINED = "query_expansion: no answer is imagined without a chat model"
 
 
 @dataclass(slots=True)
 class Bill:
-    """Chat calls by task, and tokens.
+    """The chat calls, as names of their tasks, and tokens of an evaluation.
 
-    `paid_usd` is what a hosted model's calls, embeddings included, really cost: None when a price is not known.
-    `lesser` counts the questions for which something stood in, or was left out, by step and why.
+    `paid_usd` is the real cost of a hosted model's calls, embeddings included; None when a price is unknown.
+    `lesser` counts the questions whose result was degraded, by step and reason.
     """
 
     calls: list[str] = field(default_factory=list)
@@ -32,28 +32,29 @@ class Bill:
     lesser: Counter[str] = field(default_factory=Counter)
 
     def book(self, run: Run, query: Query) -> None:
-        """Add a question's own account: its tokens are those of hosted models, for no other reports any."""
+        """Add the usage and degradations of one question's run; only hosted models report tokens."""
         self.input_tokens += run.input_tokens
         self.output_tokens += run.output_tokens
         self.paid_usd = None if self.paid_usd is None or run.cost_usd is None else self.paid_usd + run.cost_usd
-        self.lesser.update({f"{one.step}: {one.code}" for one in run.degraded})
+        self.lesser.update({f"{degradation.step}: {degradation.code}" for degradation in run.degraded})
         if query.imaginings and run.techniques.get("query_expansion", "").startswith("local:"):
             self.lesser[NOT_IMAGINED] += 1
 
     def usd(self, model: str) -> float:
-        chat = cost_usd(model, input_tokens=self.input_tokens, output_tokens=self.output_tokens)
-        vectors = cost_usd(EMBEDDER, input_tokens=self.embedded_tokens)
-        if chat is None or vectors is None:
-            raise KeyError(f"no price of {model} or {EMBEDDER}")
-        return chat + vectors
+        """Estimate the cost of all tokens with this chat model. Raises KeyError for a model without a listed price."""
+        chat_usd = cost_usd(model, input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+        embedding_usd = cost_usd(EMBEDDER, input_tokens=self.embedded_tokens)
+        if chat_usd is None or embedding_usd is None:
+            raise KeyError(f"no price is listed for {model} or {EMBEDDER}")
+        return chat_usd + embedding_usd
 
 
 @dataclass(frozen=True, slots=True)
 class CountedLLM:
-    """Counts what a hosted one would be sent, and what stands in for its replies.
+    """A chat model that counts the tokens which a hosted model would read and write.
 
-    Nothing stands in for an imagined answer: where one is asked for, IMAGINED_TOKENS are counted as written, and as
-    embedded, for it would be searched with.
+    Local techniques generate no HyDE answer: where one is requested, IMAGINED_TOKENS are counted as output and as
+    embedded, because the answer would be used in the search.
     """
 
     inner: LLM
@@ -64,18 +65,18 @@ class CountedLLM:
         return self.inner.name
 
     async def complete(self, prompt: Prompt) -> Reply:
-        reply = await self.inner.complete(prompt)
+        completion = await self.inner.complete(prompt)
         self.bill.calls.append(prompt.task)
         self.bill.input_tokens += count_tokens(prompt.system) + count_tokens(prompt.user)
-        imagined = IMAGINED_TOKENS if reply.local and prompt.inputs.get("imagine") else 0
-        self.bill.output_tokens += count_tokens(reply.text) + imagined
-        self.bill.embedded_tokens += imagined
-        return reply
+        hyde_tokens = IMAGINED_TOKENS if completion.local and prompt.inputs.get("imagine") else 0
+        self.bill.output_tokens += count_tokens(completion.text) + hyde_tokens
+        self.bill.embedded_tokens += hyde_tokens
+        return completion
 
 
 @dataclass(frozen=True, slots=True)
 class CountedEmbedder:
-    """Counts what a hosted one would be sent."""
+    """An embedder that counts the tokens which a hosted model would read."""
 
     inner: Embedder
     bill: Bill

@@ -1,4 +1,4 @@
-"""Vectors and pair scores kept between evaluations, by model and content: a second run costs no model time."""
+"""A cache of vectors and pair scores between evaluations, by model and content: a second run calls no model."""
 
 import hashlib
 import sqlite3
@@ -14,7 +14,7 @@ CACHE = Path(".cache/evals.sqlite3")
 
 
 class Cache:
-    """Lists of numbers by key, in one file. For measurements only: nothing here may be lost with regret."""
+    """A file of number lists by key, for evaluations only; it can be deleted at any time."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class CachedEmbedder:
-    """Remembers the vectors of documents. Those of questions are made anew: they belong to a question's time."""
+    """An embedder that caches the vectors of documents; queries are embedded each time, as part of their latency."""
 
     inner: Embedder
     cache: Cache
@@ -53,17 +53,17 @@ class CachedEmbedder:
         return await self.inner.embed_query(text)
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        known: dict[str, Vector] = {t: v for t in texts if (v := self.cache.get(self.space, t))}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        vector_by_text: dict[str, Vector] = {t: cached for t in texts if (cached := self.cache.get(self.space, t))}
+        missing = [text for text in dict.fromkeys(texts) if text not in vector_by_text]
         for text, vector in zip(missing, await self.inner.embed_documents(missing), strict=True):
             self.cache.put(vector, self.space, text)
-            known[text] = vector
-        return [known[text] for text in texts]
+            vector_by_text[text] = vector
+        return [vector_by_text[text] for text in texts]
 
 
 @dataclass(frozen=True, slots=True)
 class CachedReranker:
-    """Remembers the score of each pair; `afresh` computes all the same, so that the time is a real one."""
+    """A reranker that caches the score of each pair; `afresh` ignores cached scores, so that the latency is real."""
 
     inner: Reranker
     cache: Cache
@@ -74,14 +74,16 @@ class CachedReranker:
         return self.inner.name
 
     async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        known: dict[str, float] = {}
+        score_by_passage: dict[str, float] = {}
         if not self.afresh:
-            known = {p: s[0] for p in passages if (s := self.cache.get(self.name, text, p))}
-        missing = [passage for passage in dict.fromkeys(passages) if passage not in known]
+            score_by_passage = {
+                passage: cached[0] for passage in passages if (cached := self.cache.get(self.name, text, passage))
+            }
+        missing = [passage for passage in dict.fromkeys(passages) if passage not in score_by_passage]
         for passage, score in zip(missing, await self.inner.scores(text, missing), strict=True):
             self.cache.put([score], self.name, text, passage)
-            known[passage] = score
-        return [known[passage] for passage in passages]
+            score_by_passage[passage] = score
+        return [score_by_passage[passage] for passage in passages]
 
 
 def _digest(key: Sequence[str]) -> bytes:

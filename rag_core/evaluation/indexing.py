@@ -1,4 +1,4 @@
-"""Documents into a store for a measurement, as any upload goes."""
+"""Bulk indexing for an evaluation, through the same function as every upload."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from rag_core.core.settings import DEFAULTS
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import Limits, Upload, index_document
 
-PATIENCE_S = 3600.0  # a measurement waits for the slowest answer
-CHUNKING = Chunking()  # an upload's that asks for no other
+PATIENCE_S = 3600.0  # an evaluation waits for the slowest step
+CHUNKING = Chunking()  # the default of an upload
 LIMITS = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)
 TOGETHER = 4  # documents indexed at once: enough to keep two model threads busy
 
@@ -25,22 +25,22 @@ async def index(
     limits: Limits = LIMITS,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> int:
-    """Index them all; how many chunks came of it. A record without text, as some collections hold, has none.
+    """Index the uploads and return the number of chunks. A record without text, as some collections have, yields none.
 
     Raises:
-        RagError: the first failure, a file that cannot be read among them; by then nothing is written any more.
+        RagError: the first failure, also for a file that cannot be read; the other uploads are cancelled first.
     """
-    turns = asyncio.Semaphore(TOGETHER)
+    semaphore = asyncio.Semaphore(TOGETHER)
     done = 0
 
     async def add(scope: Scope, upload: Upload) -> int:
         nonlocal done
-        async with turns:
-            work = index_document(upload, scope, kit, Run(PATIENCE_S), chunking=chunking, limits=limits)
+        async with semaphore:
+            indexing = index_document(upload, scope, kit, Run(PATIENCE_S), chunking=chunking, limits=limits)
             try:
-                chunks = (await work).chunks
-            except UnreadableDocument as unreadable:
-                if upload.data is not None or unreadable.code != "document_empty":
+                chunks = (await indexing).chunks
+            except UnreadableDocument as error:
+                if upload.data is not None or error.code != "document_empty":
                     raise
                 chunks = 0
         done += 1
@@ -48,8 +48,8 @@ async def index(
         return chunks
 
     try:
-        async with asyncio.TaskGroup() as group:  # the first failure ends the others, which a caller may pay for
-            added = [group.create_task(add(scope, upload)) for scope, upload in uploads]
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from None
-    return sum(task.result() for task in added)
+        async with asyncio.TaskGroup() as group:  # the first failure cancels the others, which may cost money
+            tasks = [group.create_task(add(scope, upload)) for scope, upload in uploads]
+    except ExceptionGroup as group_error:
+        raise group_error.exceptions[0] from None
+    return sum(task.result() for task in tasks)

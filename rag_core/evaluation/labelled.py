@@ -1,9 +1,9 @@
-"""A labelled collection, in whichever of three layouts its folder has.
+"""Reader of labelled collections in three layouts, which differ in what is judged.
 
-- Documents are judged: corpus.jsonl (or .gz), queries.jsonl and qrels.tsv, as BEIR has them.
-- Pages are: pdfs/, queries.jsonl and qrels.tsv, whose documents are called FILE#page=N. The PDFs are then indexed as
-  they are, and a corpus.jsonl beside them, which only some other program has read from them, is not.
-- Characters are: questions.jsonl beside documents (.md, .txt), each question with the ranges that answer it.
+- Documents: corpus.jsonl (or .gz), queries.jsonl and qrels.tsv, as in BEIR.
+- Pages: pdfs/, queries.jsonl and qrels.tsv, whose document ids are FILE#page=N. The PDFs themselves are indexed; a
+  corpus.jsonl beside them, extracted by another program, is ignored.
+- Characters: questions.jsonl beside documents (.md, .txt), each question with the character ranges that answer it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,12 +21,12 @@ T = TypeVar("T")
 
 HALVES = ("first", "second")  # every second question: tune on one half, report the other
 
-Score = Callable[[Mapping[str, Ranking]], metrics.Scores]  # of each question's hits, best first
+Score = Callable[[Mapping[str, Ranking]], metrics.Scores]  # from each question's hits, best first
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, and the workflow in which it is."""
+    """A labelled question, with the workflow in which it is asked."""
 
     text: str
     workflow: str
@@ -34,9 +34,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """Documents with their workflow, questions by id, and how good the hits of the questions are.
+    """A labelled collection: uploads with their workflow, questions by id, and the function that scores rankings.
 
-    `half` says of which of HALVES the questions are; "" of both.
+    `half` names the half of HALVES to which the questions are limited; "" is no limit.
     """
 
     name: str
@@ -53,34 +53,34 @@ class Labelled:
 def load(folder: Path, *, queries: int | None = None, half: str = "", workflow_field: str | None = None) -> Labelled:
     """Read a folder, with its first `queries` answerable questions, of one `half` or of both.
 
-    Where `workflow_field` is given, each record of corpus.jsonl and queries.jsonl belongs to the workflow in this
-    field of its metadata; else everything is one workflow.
+    With `workflow_field`, each record of corpus.jsonl and queries.jsonl belongs to the workflow in this field of its
+    metadata; otherwise all records belong to one workflow.
 
     Raises:
-        Misconfigured: the folder is in no such layout, and the file at fault is named; or no question can be answered.
+        Misconfigured: the folder has none of the layouts (the message names the file), or no answerable question.
     """
-    wanted = queries * len(HALVES) if queries and half else queries
-    found = _read(folder, wanted, workflow_field)
+    max_loaded = queries * len(HALVES) if queries and half else queries
+    collection = _read(folder, max_loaded, workflow_field)
     if half:
-        found = replace(found, half=half, questions=every_second(found.questions, half))
-    if not found.questions:
-        raise Misconfigured(f"{folder} has no question of which anything is judged relevant")
-    return found
+        collection = replace(collection, half=half, questions=every_second(collection.questions, half))
+    if not collection.questions:
+        raise Misconfigured(f"{folder} has no question with a relevant document")
+    return collection
 
 
 def every_second(of_questions: Mapping[str, T], half: str) -> dict[str, T]:
-    """What belongs to the questions of this half, by question."""
+    """Return the entries of one half: every second question, from the first or from the second."""
     return dict(list(of_questions.items())[HALVES.index(half) :: len(HALVES)])
 
 
 def pdfs(folder: Path) -> list[Upload]:
-    """The PDFs of a folder, each known by its file name."""
+    """Read the PDFs of a folder as uploads named by their file names."""
     paths = sorted((folder / "pdfs").glob("*.pdf"))
     return [Upload(data=path.read_bytes(), filename=path.name) for path in paths]
 
 
 def pages(chunk: Chunk) -> list[str]:
-    """What the judgements call the pages that a chunk stands on, in their order."""
+    """Return the ids, as in the judgements, of the pages of a chunk, in order."""
     return [f"{chunk.source}#page={page}" for page in dict.fromkeys(span.page for span in chunk.spans)]
 
 
@@ -93,37 +93,40 @@ def _read(folder: Path, queries: int | None, workflow_field: str | None) -> Labe
 
 
 def _documents(folder: Path, queries: int | None, workflow_field: str | None) -> Labelled:
-    found = beir.load(folder, queries=queries, workflow_field=workflow_field)
-    uploads = [(passage.workflow, _upload(place, passage)) for place, passage in enumerate(found.passages)]
-    score = _judged(found.judgements, lambda chunk: [found.passages[int(chunk.document_id)].id])
-    asked = {id: Question(text, found.workflows[id]) for id, text in found.queries.items()}
-    return Labelled(found.name, uploads, asked, score)
+    collection = beir.load(folder, queries=queries, workflow_field=workflow_field)
+    uploads = [(passage.workflow, _upload(position, passage)) for position, passage in enumerate(collection.passages)]
+    score = _judged(collection.judgements, lambda chunk: [collection.passages[int(chunk.document_id)].id])
+    labelled_questions = {
+        query_id: Question(text, collection.workflows[query_id]) for query_id, text in collection.queries.items()
+    }
+    return Labelled(collection.name, uploads, labelled_questions, score)
 
 
 def _upload(place: int, passage: beir.Passage) -> Upload:
     content = f"{passage.title}\n\n{passage.text}".strip()
-    return Upload(content=content, document_id=str(place), title=passage.title)  # its own id may be any string
+    # the position is the id, because an id of the collection may not be a valid document id
+    return Upload(content=content, document_id=str(place), title=passage.title)
 
 
 def _judges_pages(folder: Path) -> bool:
-    """Whether a judgement is of a page of one of the PDFs that are there."""
-    there = {path.name for path in (folder / "pdfs").glob("*.pdf")}
-    return bool(there) and not there.isdisjoint(_files(beir.questions(folder)[1].values()))
+    """Tell whether a judgement refers to a page of one of the folder's PDFs."""
+    pdf_names = {path.name for path in (folder / "pdfs").glob("*.pdf")}
+    return bool(pdf_names) and not pdf_names.isdisjoint(_files(beir.questions(folder)[1].values()))
 
 
 def _files(judgements: Iterable[Mapping[str, int]]) -> set[str]:
-    return {id.partition("#page=")[0] for grades in judgements for id in grades if "#page=" in id}
+    return {judged_id.partition("#page=")[0] for grades in judgements for judged_id in grades if "#page=" in judged_id}
 
 
 def _pages(folder: Path, queries: int | None) -> Labelled:
-    asked, judgements = beir.questions(folder, queries=queries)
+    query_texts, judgements = beir.questions(folder, queries=queries)
     uploads = pdfs(folder)
-    if missing := _files(judgements.values()) - {str(upload.filename) for upload in uploads}:
-        raise Misconfigured(f"{folder}/pdfs lacks what is judged: {', '.join(sorted(missing))}")
+    if missing_files := _files(judgements.values()) - {str(upload.filename) for upload in uploads}:
+        raise Misconfigured(f"{folder}/pdfs lacks files named in the judgements: {', '.join(sorted(missing_files))}")
     return Labelled(
         folder.name,
         [(folder.name, upload) for upload in uploads],
-        {id: Question(text, folder.name) for id, text in asked.items()},
+        {query_id: Question(text, folder.name) for query_id, text in query_texts.items()},
         _judged(judgements, pages),
     )
 
@@ -132,8 +135,11 @@ def _passages(folder: Path, queries: int | None) -> Labelled:
     documents, questions = spans.load(folder, queries=queries)
     gold = {question.id: question.gold for question in questions}
 
-    def score(found: Mapping[str, Ranking]) -> metrics.Scores:
-        return {id: spans.measures(gold[id], [hit.chunk for hit in hits], documents) for id, hits in found.items()}
+    def score(rankings: Mapping[str, Ranking]) -> metrics.Scores:
+        return {
+            question_id: spans.measures(gold[question_id], [hit.chunk for hit in hits], documents)
+            for question_id, hits in rankings.items()
+        }
 
     return Labelled(
         folder.name,
@@ -144,10 +150,13 @@ def _passages(folder: Path, queries: int | None) -> Labelled:
 
 
 def _judged(judgements: Mapping[str, Mapping[str, int]], named: Callable[[Chunk], Sequence[str]]) -> Score:
-    """Each of what a hit stands for stands where its best hit does."""
+    """Create a scorer of rankings in which each judged document or page has the rank of its best hit."""
 
-    def score(found: Mapping[str, Ranking]) -> metrics.Scores:
-        rankings = {id: list(dict.fromkeys(n for hit in hits for n in named(hit.chunk))) for id, hits in found.items()}
-        return metrics.evaluate(rankings, {id: judgements[id] for id in found})
+    def score(hits_by_question: Mapping[str, Ranking]) -> metrics.Scores:
+        rankings = {
+            question_id: list(dict.fromkeys(judged_id for hit in hits for judged_id in named(hit.chunk)))
+            for question_id, hits in hits_by_question.items()
+        }
+        return metrics.evaluate(rankings, {question_id: judgements[question_id] for question_id in hits_by_question})
 
     return score

@@ -1,4 +1,4 @@
-"""How good a ranking is, by trec_eval's own definitions, and whether two differ by more than chance."""
+"""Ranking metrics as trec_eval defines them, and tests whether two systems differ by more than chance."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ EVERY = {**MEASURES, "precision@5": "P_5"}
 RESAMPLES = 10_000
 SEED = 20261121
 
-Scores = Mapping[str, Mapping[str, float]]  # by query, then by measure
+Scores = Mapping[str, Mapping[str, float]]  # by query id, then by measure
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean difference of two systems over the same queries, and the 95 % interval of a paired bootstrap."""
+    """The mean difference of two systems over the same queries, with the 95 % interval of a paired bootstrap."""
 
     mean: float
     low: float
@@ -25,7 +25,7 @@ class Difference:
 
     @property
     def star(self) -> str:
-        """A mark where the interval leaves out 0."""
+        """The mark " *" when the interval excludes 0, else ""."""
         return "" if self.low <= 0 <= self.high else " *"
 
     def __str__(self) -> str:
@@ -33,25 +33,33 @@ class Difference:
 
 
 def evaluate(rankings: Mapping[str, Sequence[str]], judgements: Mapping[str, Mapping[str, int]]) -> Scores:
-    """Each query's measures for its documents, best first. A query with an empty ranking scores 0."""
+    """Compute each query's measures for its ranking of document ids, best first. An empty ranking scores 0."""
     evaluator = pytrec_eval.RelevanceEvaluator(judgements, {"ndcg_cut.10", "recall.10", "recip_rank", "P.5"})
-    descending = {q: {d: -float(rank) for rank, d in enumerate(ranking)} for q, ranking in rankings.items() if ranking}
-    scored = evaluator.evaluate(descending)
-    return {q: {name: scored.get(q, {}).get(key, 0.0) for name, key in EVERY.items()} for q in judgements}
+    scored_rankings = {
+        query_id: {document_id: -float(rank) for rank, document_id in enumerate(ranking)}
+        for query_id, ranking in rankings.items()
+        if ranking
+    }
+    results = evaluator.evaluate(scored_rankings)
+    return {
+        query_id: {name: results.get(query_id, {}).get(key, 0.0) for name, key in EVERY.items()}
+        for query_id in judgements
+    }
 
 
 def among(scores: Scores, wanted: Iterable[str]) -> list[str]:
-    """The measures that are wanted, as far as these scores have them; where they have none of them, all they have."""
-    known = list(next(iter(scores.values())))
-    return [measure for measure in wanted if measure in known] or known
+    """Return the `wanted` measures that the scores contain; if they contain none, all measures they have."""
+    available = list(next(iter(scores.values())))
+    return [measure for measure in wanted if measure in available] or available
 
 
 def mean(scores: Scores, measure: str) -> float:
-    return float(np.mean([of_query[measure] for of_query in scores.values()]))
+    """Return the mean of a measure over all queries."""
+    return float(np.mean([query_scores[measure] for query_scores in scores.values()]))
 
 
 def compare(ours: Scores, theirs: Scores, measure: str = "ndcg@10") -> Difference:
-    """Ours minus theirs: queries are drawn with replacement, each with both of its scores."""
+    """Return the mean of ours minus theirs; the bootstrap draws queries with replacement, each with both scores."""
     gaps = np.array([ours[query][measure] - theirs[query][measure] for query in ours])
     draws = np.random.default_rng(SEED).integers(len(gaps), size=(RESAMPLES, len(gaps)))
     low, high = np.percentile(gaps[draws].mean(axis=1), [2.5, 97.5])
@@ -59,8 +67,8 @@ def compare(ours: Scores, theirs: Scores, measure: str = "ndcg@10") -> Differenc
 
 
 def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson 1927): it holds also near 0 and 1 and for few trials."""
+    """Return the 95 % interval of a proportion (Wilson 1927), which is valid also near 0 and 1 and for few trials."""
     z = 1.959964
-    share, square = successes / trials, z * z / trials
-    middle, half = share + square / 2, z * math.sqrt(share * (1 - share) / trials + square / (4 * trials))
-    return max(0.0, (middle - half) / (1 + square)), min(1.0, (middle + half) / (1 + square))
+    share, z_term = successes / trials, z * z / trials
+    centre, half_width = share + z_term / 2, z * math.sqrt(share * (1 - share) / trials + z_term / (4 * trials))
+    return max(0.0, (centre - half_width) / (1 + z_term)), min(1.0, (centre + half_width) / (1 + z_term))

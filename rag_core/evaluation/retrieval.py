@@ -1,4 +1,4 @@
-"""`rag eval run`: how well each leg and pipeline ranks a labelled collection, and how long it takes."""
+"""`rag eval run`: ranking quality and latency of each leg and pipeline on a labelled collection."""
 
 import asyncio
 import sys
@@ -39,18 +39,19 @@ from rag_core.stores.azure_search.store import AzureSearchStore
 T = TypeVar("T")
 
 PIPELINES = ("standard", "rerank", "advanced")
-DEPTH = 100  # hits a leg brings: several may be chunks of one document
-TIMED = 10  # queries a row is timed on: remembering nothing costs a pipeline seconds a query
+DEPTH = 100  # hits per leg; several may be chunks of one document
+TIMED = 10  # questions per row that are timed: without a cache a pipeline takes seconds per question
 
-Ask = Callable[[Question, Bill, bool], Awaitable[Ranking]]  # the bool: everything must be computed afresh
-Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+Ask = Callable[[Question, Bill, bool], Awaitable[Ranking]]  # the bool: ignore cached scores
+Progress = Callable[[str, int, int], None]  # name of the work, done, total
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One way of searching: each query's scores, and the milliseconds of the first TIMED.
+    """The result of one search: each query's scores, and the milliseconds of the first TIMED queries.
 
-    `usd` is what 1,000 such questions cost, by model: really, of a hosted one (None: its price is not known), or would.
+    `usd` is the cost of 1,000 such questions by model: measured for a hosted model (None: its price is unknown), else
+    estimated. `difference` compares the row with the row named `against`.
     """
 
     pipeline: str
@@ -63,20 +64,20 @@ class Row:
 
     @property
     def percentiles_ms(self) -> tuple[float, float]:
-        """The 50th and the 95th."""
+        """The 50th and the 95th percentile."""
         p50, p95 = np.percentile(self.times_ms, [50, 95])
         return float(p50), float(p95)
 
     def numbers(self) -> dict[str, str | float]:
-        shown = metrics.among(self.scores, metrics.MEASURES)
-        means = {measure: round(metrics.mean(self.scores, measure), 4) for measure in shown}
+        measures = metrics.among(self.scores, metrics.MEASURES)
+        means = {measure: round(metrics.mean(self.scores, measure), 4) for measure in measures}
         p50, p95 = (round(ms, 1) for ms in self.percentiles_ms)
         return {"pipeline": self.pipeline, **means, "p50_ms": p50, "p95_ms": p95, "n": len(self.scores)}
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `rag eval run` prints."""
+    """The report that `rag eval run` prints."""
 
     collection: str
     documents: int
@@ -87,10 +88,10 @@ class Report:
         return {"rows": [row.numbers() for row in self.rows]}
 
     def table(self) -> str:
-        """Markdown; `*` marks a difference whose 95 % interval leaves out 0."""
+        """Format a Markdown table; `*` marks a difference whose 95 % interval excludes 0."""
         counts = f"{self.documents} documents, {self.chunks} chunks, {len(self.rows[0].scores)} queries"
-        shown = metrics.among(self.rows[0].scores, metrics.MEASURES)
-        columns = ["pipeline", *shown, "p50 ms", "p95 ms", f"{shown[0]} against, 95 % interval"]
+        measures = metrics.among(self.rows[0].scores, metrics.MEASURES)
+        columns = ["pipeline", *measures, "p50 ms", "p95 ms", f"{measures[0]} against, 95 % interval"]
         return f"{self.collection}: {counts}\n\n{markdown.table(columns, map(_cells, self.rows))}"
 
 
@@ -105,26 +106,32 @@ def run(
     cache: Path = CACHE,
     progress: Progress = lambda *_: None,
 ) -> Report:
-    """Index a labelled folder into a store of its own, ask its first `queries` questions in every way, and score.
+    """Index a labelled folder into a temporary store and score each leg and pipeline on its first `queries` questions.
 
-    A `half` is "first" or "second" of `labelled.HALVES`.
-
-    What is judged stands where its best chunk does. Vectors of documents and scores of pairs are remembered in `cache`,
-    but not in times: a question's vector is always made, and the pairs of a timed query are always judged.
+    `half` is one of `labelled.HALVES`, or "" for all questions. A judged document or page has the rank of its best
+    chunk. `cache` holds vectors of documents and scores of pairs; timed queries compute both anew.
 
     Raises:
-        Misconfigured: the folder is in no layout that is known.
-        InvalidRequest: no preset of that name.
+        Misconfigured: the folder's layout is unknown.
+        InvalidRequest: there is no preset of a given name.
     """
-    found = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
-    presets = {said: preset(said) for said in pipelines}
+    collection = labelled.load(directory, queries=queries, half=half, workflow_field=workflow_field)
+    presets = {spec: preset(spec) for spec in pipelines}
 
-    async def evaluated(bench: Bench) -> Report:
-        legs = [await bench.row(name, ask) for name, ask in bench.legs().items()]
-        rows = [await bench.row(said, bench.pipeline(chosen)) for said, chosen in presets.items()]
-        return Report(found.title, len(found.uploads), bench.chunks, tuple(_compared(legs, rows)))
+    async def evaluate(indexed_collection: Bench) -> Report:
+        leg_rows = [await indexed_collection.row(name, search) for name, search in indexed_collection.legs().items()]
+        pipeline_rows = [
+            await indexed_collection.row(spec, indexed_collection.pipeline(row_preset))
+            for spec, row_preset in presets.items()
+        ]
+        return Report(
+            collection.title,
+            len(collection.uploads),
+            indexed_collection.chunks,
+            tuple(_compared(leg_rows, pipeline_rows)),
+        )
 
-    return measured(found, evaluated, settings=settings, cache=cache, progress=progress)
+    return measured(collection, evaluate, settings=settings, cache=cache, progress=progress)
 
 
 def measured(
@@ -136,31 +143,31 @@ def measured(
     progress: Progress,
     hosted: bool = False,
 ) -> T:
-    """What `work` makes of the collection, indexed. Raises Misconfigured as `indexed` does."""
-    remembered = Cache(cache)
+    """Index the collection and return the result of `work` on it. Raises Misconfigured as `indexed` does."""
+    evaluation_cache = Cache(cache)
 
-    async def done() -> T:
-        async with indexed(found, settings, remembered, progress, hosted=hosted) as bench:
-            return await work(bench)
+    async def run_measurement() -> T:
+        async with indexed(found, settings, evaluation_cache, progress, hosted=hosted) as indexed_collection:
+            return await work(indexed_collection)
 
     try:
-        return asyncio.run(done())
+        return asyncio.run(run_measurement())
     finally:
-        remembered.close()
+        evaluation_cache.close()
 
 
 def preset(said: str) -> Preset:
-    """A preset by its name, with numbers of its own: "advanced" or "advanced:rewordings=0,how=vector".
+    """Parse a preset with overrides, such as "advanced" or "advanced:rewordings=0,how=vector".
 
     Raises:
-        InvalidRequest: there is no such preset or number, or it is out of its range.
+        InvalidRequest: there is no such preset or number, or a number is out of its range.
     """
     name, _, numbers = said.partition(":")
     pairs = [pair.partition("=") for pair in numbers.split(",") if pair]
     try:
         return resolve(name, **{field: _value(field, value) for field, _, value in pairs})
     except ValueError:
-        raise InvalidRequest("preset", f"{said}: a number is written like rewordings=0") from None
+        raise InvalidRequest("preset", f"{said}: write a number as in rewordings=0") from None
 
 
 def _value(field: str, written: str) -> str | int | float:
@@ -171,9 +178,9 @@ def _value(field: str, written: str) -> str | int | float:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A collection in a store of its own, ready to be asked.
+    """A labelled collection, indexed into a store of its own.
 
-    Each of its workflows is called `prefix` and its own name in the store.
+    The store's workflow ids are those of the collection with `prefix` in front.
     """
 
     labelled: Labelled
@@ -189,55 +196,62 @@ class Bench:
         return Scope(f"{self.prefix}{workflow}")
 
     def legs(self) -> Mapping[str, Ask]:
-        """Searching by words only, by meaning only and by both, without a pipeline; by words without an embedder."""
+        """Return lexical, vector and hybrid search without a pipeline, by name; without an embedder only the first."""
         index = self.kit.index
 
-        def leg(words: bool, meaning: bool) -> Ask:
-            async def ask(question: Question, _: Bill, __: bool) -> Ranking:
-                vector = await _vector(question.text, index) if meaning else None
-                probe = Probe("original", question.text if words else "", vector)
+        def build_leg_search(use_lexical: bool, use_vector: bool) -> Ask:
+            async def search(question: Question, _: Bill, __: bool) -> Ranking:
+                vector = await _vector(question.text, index) if use_vector else None
+                probe = Probe("original", question.text if use_lexical else "", vector)
                 if not probe.words and probe.vector is None:
                     return []
                 return (await index.find([probe], self.scope(question.workflow), limit=DEPTH))[0]
 
-            return ask
+            return search
 
-        by_meaning = {"meaning": leg(False, True), "hybrid": leg(True, True)} if index.embedder.dimensions else {}
-        return {"words": leg(True, False), **by_meaning}
+        vector_searches = (
+            {"meaning": build_leg_search(False, True), "hybrid": build_leg_search(True, True)}
+            if index.embedder.dimensions
+            else {}
+        )
+        return {"words": build_leg_search(True, False), **vector_searches}
 
     def pipeline(self, chosen: Preset) -> Ask:
-        """Ask by the preset's pipeline: the models of the kit, or local techniques on whose prompts a price is put."""
-        reranker = assembly.local_reranker(self.settings)  # its own: the one of the row before remembers pairs
+        """Return a search by the preset's pipeline: with the kit's models, or local techniques and a token count."""
+        reranker = assembly.local_reranker(self.settings)  # a new one: the previous row's has cached pair scores
 
-        async def ask(question: Question, bill: Bill, afresh: bool) -> Ranking:
-            judge = CachedReranker(reranker, self.cache, afresh)
-            llm = self.kit.llm if self.hosted else CountedLLM(LocalText(judge, key_sentences), bill)
+        async def search(question: Question, usage: Bill, recompute: bool) -> Ranking:
+            cached_reranker = CachedReranker(reranker, self.cache, recompute)
+            llm = self.kit.llm if self.hosted else CountedLLM(LocalText(cached_reranker, key_sentences), usage)
             query, run = chosen.query(question.text, self.scope(question.workflow)), Run(PATIENCE_S)
-            parts = replace(self.kit, reranker=judge, llm=llm)
-            found = await consult(query, parts, run, pipeline=chosen.pipeline)
-            bill.book(run, query)
-            return found.hits
+            run_kit = replace(self.kit, reranker=cached_reranker, llm=llm)
+            result = await consult(query, run_kit, run, pipeline=chosen.pipeline)
+            usage.book(run, query)
+            return result.hits
 
-        return ask
+        return search
 
     async def row(self, name: str, ask: Ask) -> Row:
-        """Every question in turn, alone; a first one has the models loaded, and is neither scored nor billed."""
+        """Ask the questions one by one, after a warm-up question that is neither scored nor counted."""
         questions = self.labelled.questions
-        found: dict[str, Ranking] = {}
+        rankings: dict[str, Ranking] = {}
         times: list[float] = []
-        bill = Bill()
+        usage = Bill()
         await ask(replace(next(iter(questions.values())), text="warm up"), Bill(), True)
-        for number, (id, question) in enumerate(questions.items(), start=1):
-            began = time.perf_counter()
-            found[id] = await ask(question, bill, number <= TIMED)
-            times.append((time.perf_counter() - began) * 1000)
+        for number, (question_id, question) in enumerate(questions.items(), start=1):
+            started_s = time.perf_counter()
+            rankings[question_id] = await ask(question, usage, number <= TIMED)
+            times.append((time.perf_counter() - started_s) * 1000)
             self.progress(name, number, len(questions))
-        return Row(name, self.labelled.score(found), tuple(times[:TIMED]), bill, self._usd(bill))
+        return Row(name, self.labelled.score(rankings), tuple(times[:TIMED]), usage, self._usd(usage))
 
-    def _usd(self, bill: Bill) -> dict[str, float | None]:
-        spent = {self.kit.llm.name: bill.paid_usd} if self.hosted else {model: bill.usd(model) for model in MODELS}
+    def _usd(self, usage: Bill) -> dict[str, float | None]:
+        usd_by_model = (
+            {self.kit.llm.name: usage.paid_usd} if self.hosted else {model: usage.usd(model) for model in MODELS}
+        )
         return {
-            model: None if usd is None else 1000 * usd / len(self.labelled.questions) for model, usd in spent.items()
+            model: None if usd is None else 1000 * usd / len(self.labelled.questions)
+            for model, usd in usd_by_model.items()
         }
 
 
@@ -245,53 +259,61 @@ class Bench:
 async def indexed(
     found: Labelled, settings: Settings, cache: Cache, progress: Progress, *, hosted: bool = False
 ) -> AsyncIterator[Bench]:
-    """Index a collection, for as long as the block runs; `hosted` by and into what the settings name.
+    """Index a collection for the duration of the block; `hosted` uses the models and the store of the settings.
 
     Raises:
-        Misconfigured: `hosted`, and the settings name nothing hosted.
+        Misconfigured: `hosted` is set, and the settings name no hosted service.
     """
     with tempfile.TemporaryDirectory() as folder:
-        chosen = _apart(settings, Path(folder), hosted=hosted)
-        shared = bool(chosen.azure_search_endpoint or chosen.postgres_url)
-        kit = assembly.build(chosen)
+        isolated_settings = _apart(settings, Path(folder), hosted=hosted)
+        is_shared_store = bool(isolated_settings.azure_search_endpoint or isolated_settings.postgres_url)
+        kit = assembly.build(isolated_settings)
         kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
-        bench = Bench(found, kit, chosen, cache, progress, hosted, f"eval-{token_hex(4)}-" if shared else "", 0)
-        limits = Limits(chosen.max_upload_bytes, PATIENCE_S)
-        uploads = [(bench.scope(workflow), upload) for workflow, upload in found.uploads]
+        prefix = f"eval-{token_hex(4)}-" if is_shared_store else ""
+        indexed_collection = Bench(found, kit, isolated_settings, cache, progress, hosted, prefix, 0)
+        limits = Limits(isolated_settings.max_upload_bytes, PATIENCE_S)
+        uploads = [(indexed_collection.scope(workflow), upload) for workflow, upload in found.uploads]
         try:
-            yield replace(bench, chunks=await index(uploads, kit, limits=limits, progress=partial(progress, "index")))
+            chunk_count = await index(uploads, kit, limits=limits, progress=partial(progress, "index"))
+            yield replace(indexed_collection, chunks=chunk_count)
         finally:
             try:
-                if shared:
+                if is_shared_store:
                     await _purge({scope for scope, _ in uploads}, kit.index.store)
             finally:
                 await kit.close()
 
 
 def _apart(settings: Settings, folder: Path, *, hosted: bool) -> Settings:
-    """The settings for a store that ends with the measurement, with nothing kept elsewhere.
+    """Return settings for a temporary store that keeps nothing elsewhere.
 
-    Unless `hosted`, nobody else is asked: not the models that the settings name, nor their search service, nor the web.
+    Unless `hosted`, no service is called: neither the configured models nor the search service nor the web.
     """
-    here = replace(settings, data_dir=folder, archive_url=None, redis_url=None, jobs_storage=None, keep_originals=False)
+    temporary = replace(
+        settings, data_dir=folder, archive_url=None, redis_url=None, jobs_storage=None, keep_originals=False
+    )
     if not hosted:
-        nobody = {"azure_search_endpoint": None, "postgres_url": None, "doc_intelligence_endpoint": None}
-        return replace(here, llm_provider="local", web_fallback=False, **nobody)  # type: ignore[arg-type]
+        no_services = {"azure_search_endpoint": None, "postgres_url": None, "doc_intelligence_endpoint": None}
+        return replace(temporary, llm_provider="local", web_fallback=False, **no_services)  # type: ignore[arg-type]
     if provider(settings) == "local" and settings.azure_search_endpoint is None:
-        models = ", ".join(name for wanted in WANTS.values() for name in wanted)
+        models = ", ".join(name for names in WANTS.values() for name in names)
         raise Misconfigured(f"nothing hosted is configured: set AZURE_SEARCH_ENDPOINT or one of {models}")
-    return here
+    return temporary
 
 
 async def _purge(scopes: Iterable[Scope], store: ChunkStore) -> None:
-    """Empty these workflows, and print which may still hold something: to raise would cost what was measured, or hide
-    why it was not.
+    """Purge these workflows, and print those that may still hold documents.
+
+    It does not raise, because an error here would lose the measured scores or hide an earlier error.
     """
-    sent = await _sent(store)  # before they are listed: an upload cut short is none of a workflow's documents yet
-    left = [scope.workflow_id for scope in scopes if not (await _emptied(scope, store) and sent)]
-    if left:
+    is_flushed = await _sent(store)  # before the documents are listed: an interrupted upload is not in the list yet
+    unconfirmed = [scope.workflow_id for scope in scopes if not (await _emptied(scope, store) and is_flushed)]
+    if unconfirmed:
         await _sent(store)
-        print(f"not purged for certain, look yourself: {', '.join(sorted(left))}", file=sys.stderr)
+        print(
+            f"could not confirm that these workflows are purged; check them: {', '.join(sorted(unconfirmed))}",
+            file=sys.stderr,
+        )
 
 
 async def _emptied(scope: Scope, store: ChunkStore) -> bool:
@@ -311,23 +333,23 @@ async def _purged(document_id: str, scope: Scope, store: ChunkStore) -> bool:
 
 
 async def _sent(store: ChunkStore) -> bool:
-    """Whether nothing is left in an outbox, which ends with the measurement's folder."""
+    """Flush the store's outbox, which is in the temporary folder; tell whether it is empty."""
     return not (isinstance(store, AzureSearchStore) and await store.flush())
 
 
 async def _vector(text: str, index: Index) -> Vector | None:
-    """None for a script that the model does not read, as in the pipelines."""
+    """Embed a question; return None for a script that the model does not read, as in the pipelines."""
     with suppress(Unread):
         return (await index.embed([text]))[0]
     return None
 
 
 def _compared(legs: Sequence[Row], pipelines: Iterable[Row]) -> list[Row]:
-    """The rows with what matters beside them: hybrid against its better leg, each pipeline against hybrid."""
-    *single, last = legs
-    measure = metrics.among(last.scores, metrics.MEASURES)[0]
-    best = max(single, key=lambda row: metrics.mean(row.scores, measure), default=None)
-    return [*single, _against(last, best, measure), *(_against(row, last, measure) for row in pipelines)]
+    """Compare hybrid search with its better leg, and each pipeline with hybrid search."""
+    *leg_results, hybrid = legs
+    measure = metrics.among(hybrid.scores, metrics.MEASURES)[0]
+    best_leg = max(leg_results, key=lambda row: metrics.mean(row.scores, measure), default=None)
+    return [*leg_results, _against(hybrid, best_leg, measure), *(_against(row, hybrid, measure) for row in pipelines)]
 
 
 def _against(row: Row, other: Row | None, measure: str) -> Row:
@@ -338,5 +360,5 @@ def _against(row: Row, other: Row | None, measure: str) -> Row:
 
 def _cells(row: Row) -> list[str]:
     name, *means, p50, p95, _ = row.numbers().values()
-    beside = f"{row.against} {row.difference}" if row.difference else ""
-    return [str(name), *(f"{x:.3f}" for x in means), f"{p50:.0f}", f"{p95:.0f}", beside]
+    difference = f"{row.against} {row.difference}" if row.difference else ""
+    return [str(name), *(f"{x:.3f}" for x in means), f"{p50:.0f}", f"{p95:.0f}", difference]

@@ -1,4 +1,4 @@
-"""What was answered before is answered again, to whoever would be answered the same (S4-04, S4-05, C23)."""
+"""The answer cache: an answer is reused for callers who would get the same one (S4-04, S4-05)."""
 
 import json
 from dataclasses import asdict
@@ -18,45 +18,46 @@ _kinds: "dict[Any, tuple[TypeAdapter[Any], str]]" = {}
 
 
 def cache_key(query: Query, preset_hash: str, corpus_version: str) -> str:
-    """SHA-256 of all that an answer depends on: every field of the question, the scope among them, and the two others.
+    """Return the SHA-256 of all that an answer depends on: the query's fields, its scope included, and the other two.
 
-    Case and blanks of the text do not count (C24).
+    Case and amount of white space of the query text are ignored.
     """
-    asked = asdict(query) | {"text": canonical(query.text)}
-    return sha256(json.dumps([asked, preset_hash, corpus_version], sort_keys=True).encode()).hexdigest()
+    fields = asdict(query) | {"text": canonical(query.text)}
+    return sha256(json.dumps([fields, preset_hash, corpus_version], sort_keys=True).encode()).hexdigest()
 
 
 def canonical(text: str) -> str:
-    """The question without what makes no difference: case, and how much blank there is."""
+    """Return the query text casefolded, with single spaces."""
     return " ".join(text.casefold().split())
 
 
 async def recall(key: str, kind: type[T], cache: Cache) -> T | None:
-    """What was remembered under `key` as a `kind`; None when there is nothing, or nothing that is one."""
-    adapter, shape = _known(kind)
-    kept = await cache.get(f"{shape}:{key}")
+    """Return the record that is cached under `key`; None when there is none, or what is there is not of that type."""
+    adapter, schema_hash = _known(kind)
+    data = await cache.get(f"{schema_hash}:{key}")
     try:
-        found: T | None = None if kept is None else adapter.validate_json(kept, strict=True)
-    except ValueError:  # pydantic's is one
+        record: T | None = None if data is None else adapter.validate_json(data, strict=True)
+    except ValueError:  # pydantic's ValidationError is one
         return None
-    return found
+    return record
 
 
 async def remember(key: str, value: object, cache: Cache, *, ttl_s: float = TTL_S) -> None:
-    """Keep a value made of our own records, as JSON. A lesser answer is not to be kept: the caller sees to that."""
-    adapter, shape = _known(type(value))
+    """Cache a record of this package as JSON. The caller makes sure that it is not a degraded answer."""
+    adapter, schema_hash = _known(type(value))
     try:
-        kept = adapter.dump_json(value)
-    except ValueError:  # half a character cannot be written
+        data = adapter.dump_json(value)
+    except ValueError:  # a lone surrogate cannot be encoded
         return
-    await cache.set(f"{shape}:{key}", kept, ttl_s=ttl_s)
+    await cache.set(f"{schema_hash}:{key}", data, ttl_s=ttl_s)
 
 
-def _known(kind: Any) -> "tuple[TypeAdapter[Any], str]":
-    """How a kind is read, and a name that changes with its fields: another version's values are not found."""
-    if kind not in _kinds:
-        from pydantic import TypeAdapter  # 100 ms that importing the app need not take
+def _known(record_type: Any) -> "tuple[TypeAdapter[Any], str]":
+    """Return a type's adapter and a hash of its schema, so that records of another version are not found."""
+    if record_type not in _kinds:
+        from pydantic import TypeAdapter  # imported here, because it takes 100 ms of the start
 
-        adapter = TypeAdapter(kind)
-        _kinds[kind] = adapter, sha256(json.dumps(adapter.json_schema(), sort_keys=True).encode()).hexdigest()[:12]
-    return _kinds[kind]
+        adapter = TypeAdapter(record_type)
+        schema = json.dumps(adapter.json_schema(), sort_keys=True)
+        _kinds[record_type] = adapter, sha256(schema.encode()).hexdigest()[:12]
+    return _kinds[record_type]

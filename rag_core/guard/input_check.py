@@ -1,8 +1,8 @@
-"""Refuses a question that has the shape of an attack, whatever words are in it (S4-02, C29).
+"""The input check, which refuses questions that have the form of an attack, whatever their subject (S4-02).
 
-It is not what keeps an attack out: SQL has parameters here, filters are built, and replies are screened. It tells a
-caller early that a text was not a question, and keeps it out of prompts, caches and logs. A question *about* SQL, HTML
-or templates passes, unless it holds a piece that would run.
+It is not the defence against attacks: SQL is parameterized, filters are built from values, and model replies are
+screened. It tells a caller early that a text is not a question, and keeps it out of prompts, caches and logs. A
+question *about* SQL, HTML or templates passes unless it contains a piece that would run.
 """
 
 import re
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from rag_core.core.errors import InvalidRequest
 from rag_core.text.sentences import readable_numbers
 
-Q = r"['\"`]"  # a quote
+Q = r"['\"`]"
 COMPARED = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
 
 # Every repetition is bounded or possessive: time grows with the length of the text and with nothing else.
@@ -96,42 +96,46 @@ SHAPE = {name: re.compile(shape, re.VERBOSE | re.IGNORECASE) for name, shape in 
 ESCAPE = re.compile(r"(?:\\|%)u([0-9a-f]{4})|\\u\{([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})", re.IGNORECASE)
 BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{12,}+")
 URLSAFE = str.maketrans("+/", "-_")
-LAYERS = 3  # of encoding that are taken off: text that is encoded more often reaches nobody who decodes it
+LAYERS = 3  # of encoding that are decoded: nothing behind this service decodes a text more often
 
 
 def check(text: str) -> None:
-    """Raises InvalidRequest (suspicious_input) for a text of such a shape, plain or encoded; says which and where."""
-    for layer, read in enumerate(_readings(text)):
-        for name, shape in SHAPE.items():
-            if found := shape.search(read):
-                raise _suspicious(name, found, encoded=layer > 0)
+    """Refuse a query text that contains an attack pattern, plain or encoded.
+
+    Raises:
+        InvalidRequest: it does (suspicious_input); the error names the pattern and, in plain text, its position.
+    """
+    for layer, decoded in enumerate(_readings(text)):
+        for name, pattern in SHAPE.items():
+            if match := pattern.search(decoded):
+                raise _suspicious(name, match, encoded=layer > 0)
 
 
-def _suspicious(name: str, found: re.Match[str], *, encoded: bool) -> InvalidRequest:
-    where = "in an encoded part" if encoded else f"at characters {found.start()} to {found.end()}"
+def _suspicious(name: str, match: re.Match[str], *, encoded: bool) -> InvalidRequest:
+    where = "in an encoded part" if encoded else f"at characters {match.start()} to {match.end()}"
     return InvalidRequest(
         "query",
         f"has {name} {where}: ask in plain words, and name code instead of writing it out",
         code="suspicious_input",
         shape=name,
-        **({} if encoded else {"start": found.start(), "end": found.end()}),
+        **({} if encoded else {"start": match.start(), "end": match.end()}),
     )
 
 
 def _readings(text: str) -> Iterator[str]:
-    """The text, and what it becomes when it is decoded, each once."""
+    """Yield the text, then each different text that decoding it up to MAX_DECODED_LAYERS times gives."""
     seen = {text}
     yield text
     for _ in range(LAYERS):
         text = _decoded(text)
-        for read in (text, *_unpacked(text)):
-            if read not in seen:
-                seen.add(read)
-                yield read
+        for decoded in (text, *_unpacked(text)):
+            if decoded not in seen:
+                seen.add(decoded)
+                yield decoded
 
 
 def _decoded(text: str) -> str:
-    """Without one layer of what URLs, HTML and scripts encode, and as it reads: no characters of no width."""
+    """Decode one layer of URL, HTML and script escapes; normalize to NFKC and drop invisible format characters."""
     plain = ESCAPE.sub(_character, unescape(readable_numbers(unquote(text))))
     if plain.isascii():
         return plain
@@ -144,9 +148,9 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _unpacked(text: str) -> Iterator[str]:
-    """What is in pieces of base64 that hold text."""
-    for piece in BASE64.findall(text):
+    """Yield the texts that are encoded in runs of base64."""
+    for run in BASE64.findall(text):
         with suppress(ValueError):
-            raw = urlsafe_b64decode(piece.translate(URLSAFE) + "=" * (-len(piece) % 4)).decode("ascii")
+            raw = urlsafe_b64decode(run.translate(URLSAFE) + "=" * (-len(run) % 4)).decode("ascii")
             if raw.isprintable():
                 yield raw

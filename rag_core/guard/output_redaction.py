@@ -1,4 +1,4 @@
-"""An answer, and the passages that it cites, without what tells of a person (S4-29)."""
+"""Output redaction: personal data is removed from an answer and from the passages that it cites (S4-29)."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,22 +11,23 @@ from rag_core.guard.redaction import redact
 
 
 async def withheld(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[PiiSpan, ...]]:
-    """The same answer with `[TYPE]` for what was found, and where that stood in its text.
+    """Return the answer with `[TYPE]` in place of personal data, and the PII spans in its original text.
 
-    Its evidence is cut down to what was used: the rest of a passage, which nobody looked at, goes no further.
+    Its evidence is reduced to the passages that were shown to the answerer: the rest of a chunk is not redacted, and so
+    not returned.
 
     Raises:
-        Unavailable: the redactor did not look (redaction_failed).
+        Unavailable: the redactor failed (redaction_failed).
     """
-    looked_at = [await redact(claim.text, redactor) for claim in answer.claims]
+    redactions = [await redact(claim.text, redactor) for claim in answer.claims]
     claims = [
-        replace(claim, text=found.text, citations=tuple([await _quoted(c, redactor) for c in claim.citations]))
-        for claim, found in zip(answer.claims, looked_at, strict=True)
+        replace(claim, text=redaction.text, citations=tuple([await _quoted(c, redactor) for c in claim.citations]))
+        for claim, redaction in zip(answer.claims, redactions, strict=True)
     ]
     spans = tuple(
         replace(span, start=claim.start + span.start, end=claim.start + span.end)
-        for claim, found in zip(answer.claims, looked_at, strict=True)
-        for span in found.spans
+        for claim, redaction in zip(answer.claims, redactions, strict=True)
+        for span in redaction.spans
     )
     evidence = await asyncio.gather(*(_cut(passage, redactor) for passage in answer.evidence))
     return replace(answer, text=_text(answer, claims), claims=tuple(moved(claims)), evidence=tuple(evidence)), spans
@@ -41,9 +42,9 @@ async def _quoted(citation: Citation, redactor: Redactor) -> Citation:
 
 
 async def _cut(passage: Evidence, redactor: Redactor) -> Evidence:
-    """The passage as a chunk of its own, which stands where it stood."""
+    """Return the passage, redacted, as a chunk of its own at the same place of the document."""
     chunk, text = passage.hit.chunk, (await redact(passage.text, redactor)).text
     place = chunk.place(passage.start, passage.end)
     spans = (replace(place, start=0, end=len(text)),) if place else ()
-    alone = replace(chunk, content=text, spans=spans, summary="", entities=(), parent_id=None)
-    return Evidence(passage.id, replace(passage.hit, chunk=alone, captions=()), 0, len(text))
+    excerpt = replace(chunk, content=text, spans=spans, summary="", entities=(), parent_id=None)
+    return Evidence(passage.id, replace(passage.hit, chunk=excerpt, captions=()), 0, len(text))

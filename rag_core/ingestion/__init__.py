@@ -1,1 +1,1 @@
-"""From bytes to chunks that can be searched and cited."""
+"""Ingestion: extract the text of documents, split it into chunks that can be cited, and index them."""

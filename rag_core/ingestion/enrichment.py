@@ -1,6 +1,6 @@
-"""What a passage names and what it says, without a model: typed entities and key sentences.
+"""Enrichment of chunks without a model: typed entities and key sentences.
 
-Every expression here takes time in proportion to the text, whatever the text (RELIABILITY C11).
+Every regular expression here runs in time linear in the length of the text, whatever the text.
 """
 
 import math
@@ -12,8 +12,8 @@ from rag_core.core.model import Entity
 from rag_core.text.sentences import sentences
 
 MAX_PHRASES = 4  # key phrases of a chunk
-_FIRST = 200_000  # characters that a summary is made from
-_SPAN = (4, 40)  # content words of a sentence worth quoting
+_FIRST = 200_000  # of a text
+_SPAN = (4, 40)  # least and most content words of a sentence worth quoting
 
 # SAE J2012: system, 0 to 3, three hexadecimal digits; the failure type of UDS may follow
 _TROUBLE_CODE = re.compile(r"(?<![\w-])(?:[PBCU][0-3][0-9A-F]{3}|[pbcu][0-3][0-9]{3})(?:-[0-9A-F]{2})?(?![\w-])")
@@ -47,7 +47,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 
 def entities(text: str) -> tuple[Entity, ...]:
-    """The names in a passage, each once: trouble codes, part numbers, acronyms, and its few key phrases."""
+    """Return the entities of a text, each once: trouble codes, part numbers, acronyms and a few key phrases."""
     codes = [Entity("dtc", code.upper()) for code in _TROUBLE_CODE.findall(text)]
     parts = [Entity("part", " ".join(number.split())) for number in _PART.findall(text)]
     lines = _TROUBLE_CODE.sub("", _PART.sub("", text)).split("\n")
@@ -57,36 +57,36 @@ def entities(text: str) -> tuple[Entity, ...]:
 
 
 def key_sentences(text: str, count: int) -> list[str]:
-    """The sentences that say most of what a text says, in its own order, white space made plain.
+    """Return the `count` most representative sentences of a text, in its order, with white space collapsed.
 
-    A sentence is scored by the frequency in the text of the words it holds, as a mean over its length softened by a
-    root, with a little more for an early one (Luhn 1958; Edmundson 1969). One that repeats a better one is passed over,
-    and so are titles, list items and what stands in brackets, unless there is nothing else.
+    A sentence's score is the sum of log(1 + frequency in the text) over its distinct words, divided by the square root
+    of its length, times a bonus for an early position (Luhn 1958; Edmundson 1969). A sentence that repeats a better one
+    is passed over. Titles, list items and text in brackets score 0 and are returned only when there is nothing else.
     """
     text = text[:_FIRST]
-    found = [_prose(text[start:end].split("\n")) for start, end in sentences(text)]
-    words = [_content_words(sentence) for sentence in found]
+    texts = [_prose(text[start:end].split("\n")) for start, end in sentences(text)]
+    words = [_content_words(sentence) for sentence in texts]
     frequency = Counter(word for sentence in words for word in set(sentence))
-    weight = [_weight(found[n], words[n], frequency, n) for n in range(len(found))]
+    scores = [_weight(texts[n], words[n], frequency, n) for n in range(len(texts))]
     chosen: list[int] = []
-    for n in sorted(range(len(found)), key=lambda n: (-weight[n], n)):
-        if len(chosen) == count or (chosen and not weight[n]):
+    for n in sorted(range(len(texts)), key=lambda n: (-scores[n], n)):
+        if len(chosen) == count or (chosen and not scores[n]):
             break
         if not any(_repeats(words[n], words[other]) for other in chosen):
             chosen.append(n)
-    return [found[n] for n in sorted(chosen)]
+    return [texts[n] for n in sorted(chosen)]
 
 
 def _acronyms(line: str) -> Iterator[str]:
-    """Capitals that stand out: in a line mostly of capitals, and among shouted little words, they are shouting."""
+    """Yield the acronyms of a line; none from a line mostly in capitals or from runs of capitals with stop words."""
     words = line.split()
     if sum(word.isupper() for word in words) * 2 < len(words):
-        spoken = _CAPITALS.sub(lambda run: "" if _STOP & set(run[0].lower().split()) else run[0], line)
-        yield from (found for found in _ACRONYM.findall(spoken) if found not in _NOT_ACRONYMS)
+        line = _CAPITALS.sub(lambda run: "" if _STOP & set(run[0].lower().split()) else run[0], line)
+        yield from (acronym for acronym in _ACRONYM.findall(line) if acronym not in _NOT_ACRONYMS)
 
 
 def _phrases(text: str) -> list[str]:
-    """What acronyms stand for, then the best runs of words; none that repeats most of another."""
+    """Return the expansions of acronyms, then the best word runs; none contains another."""
     chosen: list[str] = []
     for phrase in (*_defined(text), *_by_degree(text)):
         if len(chosen) < MAX_PHRASES and not any(phrase in other or other in phrase for other in chosen):
@@ -95,16 +95,16 @@ def _phrases(text: str) -> list[str]:
 
 
 def _defined(text: str) -> Iterator[str]:
-    """The words before an acronym in brackets, when they begin with its letters: transmission control module (TCM)."""
-    for found in _DEFINED.finditer(text):
-        letters = found[1].lower()
-        before = text[max(0, found.start() - 80) : found.start()].lower().split()[-len(letters) :]
-        if [word[0] for word in before] == list(letters):
-            yield " ".join(before)
+    """Yield the expansions of bracketed acronyms whose letters begin its words: transmission control module (TCM)."""
+    for match in _DEFINED.finditer(text):
+        letters = match[1].lower()
+        words = text[max(0, match.start() - 80) : match.start()].lower().split()[-len(letters) :]
+        if [word[0] for word in words] == list(letters):
+            yield " ".join(words)
 
 
 def _by_degree(text: str) -> list[str]:
-    """Runs of two or three words by the degree over frequency of each word (RAKE, Rose et al. 2010), times count."""
+    """Return runs of two or three words, best first by RAKE score (Rose et al. 2010) times the run's count."""
     runs = Counter(" ".join(run) for run in _runs(text) if 2 <= len(run) <= 3)
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
@@ -112,12 +112,12 @@ def _by_degree(text: str) -> list[str]:
         words = phrase.split()
         frequency.update(dict.fromkeys(words, times))
         degree.update(dict.fromkeys(words, times * len(words)))
-    score = {run: times * sum(degree[w] / frequency[w] for w in run.split()) for run, times in runs.items()}
-    return sorted(runs, key=lambda phrase: (-score[phrase], phrase))
+    scores = {run: times * sum(degree[w] / frequency[w] for w in run.split()) for run, times in runs.items()}
+    return sorted(runs, key=lambda phrase: (-scores[phrase], phrase))
 
 
 def _runs(text: str) -> Iterator[list[str]]:
-    """Words in a row with neither a stop word, a number nor a mark between them."""
+    """Yield runs of adjacent words without a stop word, number or punctuation mark between them."""
     run: list[str] = []
     for token in _TOKEN.findall(text):
         word = token.lower()
@@ -135,9 +135,9 @@ def _content_words(sentence: str) -> list[str]:
 
 
 def _prose(lines: list[str]) -> str:
-    """A sentence on one line, without the running head or title above it: short lines before one that begins anew."""
-    full = 0.6 * max(map(len, lines))
-    while len(lines) > 1 and len(lines[0]) < full and lines[1][:1].isupper():
+    """Join a sentence's lines, without a title above it: leading short lines followed by a capitalized line."""
+    full_length = 0.6 * max(map(len, lines))
+    while len(lines) > 1 and len(lines[0]) < full_length and lines[1][:1].isupper():
         lines = lines[1:]
     return " ".join(" ".join(lines).split())
 
@@ -150,5 +150,6 @@ def _weight(sentence: str, words: Sequence[str], frequency: Counter[str], positi
 
 
 def _repeats(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Return True when more than 60 % of the shorter sentence's words are in the other."""
     shared = len(set(words) & set(others))
     return shared > 0.6 * max(1, min(len(set(words)), len(set(others))))

@@ -1,75 +1,68 @@
-"""A document from upload to index: read, cut, enriched, embedded where it changed, replaced in one step."""
+"""Indexing of an upload: extract, split, enrich, embed the changed chunks, and replace the document in one step."""
 
 import asyncio
 import json
-import math
-import re
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
 
-from rag_core.core.errors import InvalidRequest, TooLarge
+from rag_core.core.errors import TooLarge
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Block, Chunk, Document, Indexed, Scalar, Scope
+from rag_core.core.model import Block, Chunk, Document, Extraction, Indexed, Scope
 from rag_core.core.ports import Replaced
 from rag_core.core.run import Run
+from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking, Piece, Similarity, chunk, mean_cosine, sentences_of, title_of
 from rag_core.ingestion.enrichment import entities, key_sentences
-from rag_core.ingestion.extract.extraction import Extraction, clean
+from rag_core.ingestion.extract.extraction import clean
+from rag_core.ingestion.upload import (
+    MAX_METADATA,
+    MAX_NAME,
+    MAX_VALUE,
+    Limits,
+    Upload,
+    check,
+    kind_of_text,
+    size_of,
+)
+
+# `Upload`, `Limits`, `check`, `size_of` are defined in `upload`: named here until every module imports them from there
+__all__ = [
+    "MAX_CHUNKS",
+    "Limits",
+    "Upload",
+    "account",
+    "check",
+    "chunk_id",
+    "index_document",
+    "known_id",
+    "prepare",
+    "size_of",
+]
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
-MAX_METADATA = 64  # entries of an upload, and fields of a row that can be filtered by
-MAX_VALUE = 256  # characters of a value that can be filtered by; a longer cell is in the content only
-MAX_NAME = 1024  # characters of a title or source
-_ID = re.compile(r"[A-Za-z0-9._:#=-]{1,128}")
-_TEXT_ENDINGS = {"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv"}
 _SUMMARY_SENTENCES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A document as it comes in: text, a file's bytes with its name, or blocks whose place is known."""
-
-    content: str | None = None
-    data: bytes | None = None
-    filename: str | None = None
-    blocks: tuple[Block, ...] | None = None
-    document_id: str | None = None
-    title: str | None = None
-    source: str | None = None
-    metadata: Mapping[str, Scalar] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How large a document may be, and how long its file may take to read."""
-
-    max_upload_bytes: int
-    parse_timeout_s: float
 
 
 async def index_document(
     upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: Limits
 ) -> Indexed:
-    """Make this the document's only version, searchable when this returns; until then the old one is.
+    """Make the upload the document's only version; the earlier version stays searchable until this returns.
 
-    Long work that was taken on for it before ends. Chunks that a remote index has not taken are named in `failed`;
-    those that it may take yet are sent again.
+    Queued jobs for the same document are cancelled. The result's `failed` names the chunks that a remote index has not
+    accepted; those that it may accept later are sent again.
 
-    Without an id a document is known by its source or file name, within its owner's part of the workflow; without
-    these by its text. Without an embedder it is indexed for words only, and the run says so.
+    Without an id, a document is identified by its source or file name within its owner's part of the workflow, and
+    without these by its text. Without an embedder it is indexed for lexical search only, and the run says so.
 
     Raises:
         InvalidRequest: a part of the upload is missing or malformed.
-        TooLarge: over the size, or cut into more than `MAX_CHUNKS`.
+        TooLarge: the upload has too many bytes, or gives more than `MAX_CHUNKS` chunks.
         UnsupportedDocument, UnreadableDocument: the file cannot be read.
-        Conflict, NotFound, StorageFull, Unavailable: the index could not take it; the old version stays.
+        Conflict, NotFound, StorageFull, Unavailable: the index did not accept it; the earlier version stays.
     """
-    from rag_core.ingestion import originals  # which knows uploads from here
-
     document, chunks = await prepare(upload, scope, kit, run, chunking=chunking, limits=limits)
     async with kit.jobs.superseding(document.id, scope):
         replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
@@ -80,24 +73,24 @@ async def index_document(
 async def prepare(
     upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: Limits
 ) -> tuple[Document, list[Chunk]]:
-    """What an upload is to the index; the same upload always comes out the same."""
+    """Return the document and chunks that an upload becomes; the same upload always gives the same ones."""
     check(upload, limits)
     extraction = await run.step("extract", _extracted(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
-    pieces = await run.step("chunk", _pieces(extraction.blocks, chunking, kit.index, run))
-    work = asyncio.to_thread(_enriched, upload, extraction, pieces, scope)
-    document, chunks = await run.step("enrich", work)
+    drafts = await run.step("chunk", _pieces(extraction.blocks, chunking, kit.index, run))
+    enriching = asyncio.to_thread(_enriched, upload, extraction, drafts, scope)
+    document, chunks = await run.step("enrich", enriching)
     if not kit.index.embedder.dimensions:
         reason = "there is no embedding model: rag doctor says what is missing"
-        run.degrade("index", "embedding_unavailable", reason, "indexed for words only")
+        run.degrade("index", "embedding_unavailable", reason, "indexed for lexical search only")
     return document, chunks
 
 
 def account(document: Document, chunks: Sequence[Chunk], replaced: Replaced, embedded: int, run: Run) -> Indexed:
-    """What became of a document; what the index has not taken is noted in the run."""
+    """Return the counts of an indexed document, and note in the run how many chunks the index has not accepted."""
     if replaced.failed:
-        reason = f"the index has not taken {len(replaced.failed)} of {len(chunks)} chunks"
+        reason = f"the index has not accepted {len(replaced.failed)} of {len(chunks)} chunks"
         run.degrade("index", "index_partial", reason, "the earlier version stays, what can be sent again will be")
     return Indexed(
         document_id=document.id,
@@ -111,52 +104,8 @@ def account(document: Document, chunks: Sequence[Chunk], replaced: Replaced, emb
     )
 
 
-def check(upload: Upload, limits: Limits) -> None:
-    """What can be said against an upload without reading it."""
-    given = [part for part in (upload.content, upload.data, upload.blocks) if part is not None]
-    if len(given) != 1:
-        raise InvalidRequest("content", "is one of three: give exactly one of content, a file and blocks")
-    if upload.data is not None and not upload.filename:
-        raise InvalidRequest("filename", "is required with a file: its ending says how to read it")
-    if upload.document_id is not None and not _ID.fullmatch(upload.document_id):
-        raise InvalidRequest("document_id", "must be 1 to 128 letters, digits and the marks . _ : # = -")
-    for name in ("title", "source", "filename"):
-        if len(getattr(upload, name) or "") > MAX_NAME:
-            raise InvalidRequest(name, f"must have at most {MAX_NAME} characters")
-    _check_metadata(upload.metadata)
-    size = size_of(upload)
-    if size > limits.max_upload_bytes:
-        raise TooLarge(
-            f"the document has {size:,} bytes, more than {limits.max_upload_bytes:,}: split it",
-            field="content",
-            details={"bytes": size, "limit_bytes": limits.max_upload_bytes},
-        )
-
-
-def _check_metadata(metadata: Mapping[str, Scalar]) -> None:
-    if len(metadata) > MAX_METADATA:
-        raise InvalidRequest("metadata", f"must have at most {MAX_METADATA} entries")
-    for name, value in metadata.items():
-        if not 1 <= len(name) <= 128 or not name.isprintable():
-            raise InvalidRequest("metadata", "must have names of 1 to 128 printable characters")
-        if not isinstance(value, Scalar):
-            raise InvalidRequest("metadata", "must have strings, numbers and booleans as values")
-        if isinstance(value, str) and len(value) > MAX_VALUE:
-            raise InvalidRequest("metadata", f"must have values of at most {MAX_VALUE} characters")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InvalidRequest("metadata", "must have finite numbers")
-
-
-def size_of(upload: Upload) -> int:
-    """Bytes of the file, or of the text."""
-    if upload.data is not None:
-        return len(upload.data)
-    texts = [upload.content or "", *(block.text for block in upload.blocks or ())]
-    return sum(len(text.encode("utf-8", errors="replace")) for text in texts)
-
-
 async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extraction:
-    from rag_core.ingestion import extract, reading, sandbox  # not needed to start, only to index
+    from rag_core.ingestion import extract, reading, sandbox  # not needed at start
 
     if upload.data is not None:
         return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
@@ -166,35 +115,29 @@ async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extr
     return await sandbox.typed_safely(kind, text, timeout_s=limits.parse_timeout_s)
 
 
-def kind_of_text(upload: Upload) -> str:
-    """How a text is read that did not come as a file."""
-    ending = (upload.filename or upload.source or "").rpartition(".")[2].lower()
-    return _TEXT_ENDINGS.get(ending, "text")
-
-
 async def _pieces(blocks: Sequence[Block], chunking: Chunking, index: Index, run: Run) -> list[Piece]:
     similarity = await _similarity(blocks, index, run) if chunking.strategy == "semantic" else None
-    pieces = await asyncio.to_thread(
+    drafts = await asyncio.to_thread(
         lambda: list(islice(chunk(blocks, chunking, similarity=similarity), MAX_CHUNKS + 1))
     )
-    if len(pieces) > MAX_CHUNKS:
+    if len(drafts) > MAX_CHUNKS:
         raise TooLarge(
             f"the document has more than {MAX_CHUNKS:,} chunks: split it, or ask for a larger chunk_size",
             code="too_many_chunks",
             details={"limit": MAX_CHUNKS},
         )
-    return pieces
+    return drafts
 
 
 async def _similarity(blocks: Sequence[Block], index: Index, run: Run) -> Similarity | None:
-    texts = await asyncio.to_thread(sentences_of, blocks)
+    sentences = await asyncio.to_thread(sentences_of, blocks)
     vectors = await run.attempt(
         "chunk",
-        index.embedder.embed_documents(texts),
+        index.embedder.embed_documents(sentences),
         otherwise=None,
         fallback="sentences were compared by their words",
     )
-    return mean_cosine(dict(zip(texts, vectors, strict=True))) if vectors else None
+    return mean_cosine(dict(zip(sentences, vectors, strict=True))) if vectors else None
 
 
 def _enriched(
@@ -219,21 +162,21 @@ def _enriched(
 
 
 def known_id(upload: Upload, scope: Scope) -> str | None:
-    """The id that its document will have, where that can be told before it is read."""
+    """Return the id that the upload's document will have; None where only its text will decide that."""
     return upload.document_id or (_uuid(scope.workflow_id, scope.user_id, _source(upload)) if _source(upload) else None)
 
 
 def _source(upload: Upload) -> str:
-    """What the caller calls the document's origin: kept as a name, never used as a path."""
+    """Return the caller's name for the document's origin, else the file name; it is never used as a path."""
     return clean(upload.source or (upload.filename or "").replace("\\", "/").rpartition("/")[2]).strip()
 
 
 def _title(upload: Upload, extraction: Extraction, source: str) -> str:
-    """The one given, else the document's own, its first heading, or the file's name without its ending."""
+    """Return the first that is not empty of: the given title, the document's own, its first heading, the file name."""
     heading = next((title_of(block) for block in extraction.blocks if block.kind == "heading"), "")
     stem = source.rpartition("/")[2].rpartition(".")[0]
-    known = (clean(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
-    return next(filter(None, known), source)[:MAX_NAME].strip()
+    titles = (clean(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
+    return next(filter(None, titles), source)[:MAX_NAME].strip()
 
 
 def _summary(blocks: Sequence[Block]) -> str:
@@ -246,34 +189,34 @@ def _summary(blocks: Sequence[Block]) -> str:
 
 
 def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
-    for ordinal, piece in enumerate(pieces):
-        row = list(map(str, piece.fields.values()))
-        named = {name: value for name, value in piece.fields.items() if len(str(value)) <= MAX_VALUE}
-        label = {"page_label": piece.page_label} if piece.page_label else {}
+    for ordinal, draft in enumerate(pieces):
+        cells = list(map(str, draft.fields.values()))
+        filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_VALUE}
+        label = {"page_label": draft.page_label} if draft.page_label else {}
         yield Chunk(
             id=chunk_id(document.workflow_id, document.id, ordinal),
             document_id=document.id,
             ordinal=ordinal,
-            content=piece.content,
+            content=draft.content,
             title=document.title,
             source=document.source,
-            content_hash=_hash(piece.content),
-            spans=piece.spans,
-            parent_id=None if piece.parent is None else _uuid(document.workflow_id, document.id, piece.parent),
-            heading_path=piece.heading_path,
-            summary="; ".join(row)[:300] if row else " ".join(key_sentences(piece.content, 1)),
-            entities=entities("\n\n".join(row) or piece.content),
-            metadata={**document.metadata, **label, **dict(islice(named.items(), MAX_METADATA))},
+            content_hash=_hash(draft.content),
+            spans=draft.spans,
+            parent_id=None if draft.parent is None else _uuid(document.workflow_id, document.id, draft.parent),
+            heading_path=draft.heading_path,
+            summary="; ".join(cells)[:300] if cells else " ".join(key_sentences(draft.content, 1)),
+            entities=entities("\n\n".join(cells) or draft.content),
+            metadata={**document.metadata, **label, **dict(islice(filterable.items(), MAX_METADATA))},
         )
 
 
 def chunk_id(workflow_id: str, document_id: str, ordinal: int) -> str:
-    """The id of a document's chunk: of the key "PROPOSAL:STAGE:INDEX" for a proposal's, within its collection (C19)."""
+    """Return the id of a document's chunk; it depends on nothing but the workflow, the document and the ordinal."""
     return _uuid(workflow_id, document_id, ordinal)
 
 
 def _uuid(*known_by: str | int | None) -> str:
-    """The same id for the same parts, and another for any others: a separator in one of them joins nothing."""
+    """Return a UUID that is the same for the same parts; as JSON, ("a", "b") and ("a,b",) give different ones."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(known_by)))
 
 

@@ -1,4 +1,4 @@
-"""A document is live, deleted, or not there: the ways between, for those who may index it."""
+"""Deletion, purge and restoration of indexed documents."""
 
 from rag_core.core.errors import no_document
 from rag_core.core.index import Index
@@ -8,42 +8,42 @@ from rag_core.core.run import Run
 
 
 async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: bool = False) -> None:
-    """Take a document out of everything at once, to be restored; with `purge`, live or deleted, for good.
+    """Delete a document so that it can be restored; with `purge`, remove it for good, whether live or deleted.
 
-    What was taken on for it before, and is not done yet, ends. Answers that quote it are not given again either way:
-    what is remembered goes by the state of the documents. A purge forgets all of them, for their bytes, and the
-    document as it came, and what kept questions quote of it; it can be made again wherever it broke off.
+    Unfinished jobs for the document are cancelled. Cached answers that quote it are not given again in either case,
+    because the cache key holds the state of the documents. A purge also clears the answer cache, and removes the
+    original and what saved queries quote of the document; an interrupted purge can be repeated.
 
     Raises:
-        NotFound: there is no such document, or it is not the caller's.
+        NotFound: there is no such document, or it does not belong to the caller.
     """
-    async with kit.jobs.superseding(document_id, scope):  # ends before the purge, which leaves no sign of a deletion
-        gone = await run.step("delete", kit.index.store.delete(document_id, scope))
-        if not gone and not (purge and await _deleted(document_id, scope, kit.index)):
+    async with kit.jobs.superseding(document_id, scope):  # ends before the purge, which leaves no trace of the document
+        was_live = await run.step("delete", kit.index.store.delete(document_id, scope))
+        if not was_live and not (purge and await _deleted(document_id, scope, kit.index)):
             raise no_document()
     if purge:
         await run.step("purge", _purge(document_id, scope, kit))
 
 
 async def _purge(document_id: str, scope: Scope, kit: Kit) -> None:
-    """The index last: as long as anything else could not be removed, there is a deleted document to be purged again."""
+    """Purge archive, cache and index; the index is last, so that the purge can be repeated after a failure."""
     await kit.archive.forget(document_id, scope.workflow_id)
     await kit.cache.clear()
     await kit.index.store.purge(document_id, scope)
 
 
 async def _deleted(document_id: str, scope: Scope, index: Index) -> bool:
-    """Whether it is the scope's own: groups read what is deleted, the owner removes it."""
-    found = (document for document in await index.store.deleted(scope) if document.id == document_id)
-    return any(document.user_id in (None, scope.user_id) for document in found)
+    """Return True for a deleted document that the scope's user owns; members of its groups can only read it."""
+    matches = (document for document in await index.store.deleted(scope) if document.id == document_id)
+    return any(document.user_id in (None, scope.user_id) for document in matches)
 
 
 async def restore(document_id: str, scope: Scope, index: Index, run: Run) -> None:
-    """Bring a deleted document back as it was; nothing is embedded anew.
+    """Restore a deleted document unchanged; nothing is embedded again.
 
     Raises:
-        NotFound: nothing was deleted under this id, or it is not the caller's.
-        Conflict: the document is there (document_exists), or the index holds another model's vectors by now.
+        NotFound: no deleted document has this id, or it does not belong to the caller.
+        Conflict: the document is live (document_exists), or the index now holds another model's vectors.
     """
     if not await run.step("restore", index.store.restore(document_id, scope)):
         raise no_document()

@@ -1,4 +1,4 @@
-"""Documents are kept as they came, to be shown where they are cited; the index has only what was read of them."""
+"""Originals: the uploaded bytes of indexed documents, stored in the archive to be shown where they are cited."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,40 +9,40 @@ from rag_core.core.model import Block, Document, Work
 from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import clean
 from rag_core.ingestion.extract.kinds import is_image, kind_of
-from rag_core.ingestion.indexing import Upload, kind_of_text
+from rag_core.ingestion.upload import Upload, kind_of_text
 
-KEEP_S = 15.0  # a database may take so long for 25 MiB; the document is searchable already
-MAX_LINES = 1_000_000  # of blocks: a block may stand on any line that its sender names
+KEEP_S = 15.0  # enough for 25 MiB; the document is searchable already
+MAX_LINES = 1_000_000  # of a text made of uploaded blocks, whose line numbers are the sender's
 
 
 async def keep(document: Document, upload: Upload, kit: Kit, run: Run) -> None:
-    """Keep the upload that became this document, once that is written, in place of what was kept of it before.
+    """Store the upload of a document that was just indexed as its original, replacing the earlier one.
 
-    A document that cannot be kept is indexed all the same, and the run says so.
+    A failure does not undo the indexing; it is noted in the run as a degradation.
     """
     try:
         await run.step("keep", _saved(document, upload, kit), within_s=KEEP_S)
-    except (Unavailable, StorageFull) as failure:
-        again = "its pages and lines are not shown until it is indexed again"
-        run.degrade("keep", "original_not_kept", failure.message, again)
+    except (Unavailable, StorageFull) as error:
+        effect = "its pages and lines are not shown until it is indexed again"
+        run.degrade("keep", "original_not_kept", error.message, effect)
 
 
 async def kept(document: Document, kit: Kit) -> Work | None:
-    """The document as it came; None when it was not kept, or is another version's than the index has."""
-    work = await kit.archive.work(document.id, document.workflow_id)
-    return work if work and work.content_hash == document.content_hash else None
+    """Return the original of a document; None when none is stored, or only that of another version."""
+    original = await kit.archive.work(document.id, document.workflow_id)
+    return original if original and original.content_hash == document.content_hash else None
 
 
 async def _saved(document: Document, upload: Upload, kit: Kit) -> None:
-    work = await asyncio.to_thread(_work, document, upload) if kit.keep_originals else None
-    if work is None:
+    original = await asyncio.to_thread(_work, document, upload) if kit.keep_originals else None
+    if original is None:
         await kit.archive.remove_work(document.id, document.workflow_id)
     else:
-        await kit.archive.save_work(work)
+        await kit.archive.save_work(original)
 
 
 def _work(document: Document, upload: Upload) -> Work | None:
-    """None for what has no text that could be shown."""
+    """Return the original to be stored; None for blocks whose line numbers are too high to be laid out as a text."""
     data = _bytes(upload)
     if data is None:
         return None
@@ -65,7 +65,7 @@ def _kind(upload: Upload) -> str:
 
 
 def _bytes(upload: Upload) -> bytes | None:
-    """A file as it came, and a text as it was read: then its lines are those that are cited."""
+    """Return a file unchanged, and text or blocks as UTF-8 text whose line numbers are those that citations name."""
     if upload.data is not None:
         return upload.data
     if upload.blocks is not None:
@@ -74,7 +74,7 @@ def _bytes(upload: Upload) -> bytes | None:
 
 
 def _laid_out(blocks: Sequence[Block]) -> bytes | None:
-    """Blocks as a text with each of their lines in its place; None when the last is too far down."""
+    """Return blocks as a text with each line at its number; None when the last is above `MAX_ORIGINAL_LINES`."""
     lines: dict[int, str] = {}
     for block in blocks:
         for number, line in enumerate(_lines(block), start=block.line_start):
@@ -86,6 +86,6 @@ def _laid_out(blocks: Sequence[Block]) -> bytes | None:
 
 
 def _lines(block: Block) -> list[str]:
-    """Laid out anew, as a row is with a line a cell, it stands on its first line."""
+    """Return the lines of a block; one line where its text has other lines than the document, as a table row has."""
     lines = clean(block.text).split("\n")
     return lines if block.line_start + len(lines) - 1 == block.line_end else [" ".join(lines)]

@@ -1,4 +1,4 @@
-"""Pictures of pages, to show where a citation stands. A PDF is a stranger's here too: run it in the sandbox."""
+"""Rendering of PDF pages with the cited boxes marked. PDFs are untrusted: run this in the sandbox."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -9,17 +9,19 @@ from pypdfium2 import PdfDocument, PdfiumError
 from rag_core.core.errors import NotFound, UnreadableDocument
 from rag_core.core.model import Box, Picture
 
-_PIXELS = 16_000_000  # a picture has no more, whatever the page's size
-_MARKER, _EDGE = "#ffec80", "#d67800"  # laid over the page as ink of a highlighter is: words stay as dark as they were
-_ROOM = 1.5  # points between the ink and the box that is drawn around it
+_PIXELS = 16_000_000  # whatever the page's size
+_MARKER, _EDGE = "#ffec80", "#d67800"  # multiplied with the page, so that text stays as dark as it was
+_ROOM = 1.5  # between the ink and the box drawn around it
 
 
 def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 1.5) -> Picture:
-    """A PDF's page (from 1), drawn with `scale` pixels a point or as many as fit, and boxes marked on it.
+    """Render a page of a PDF, counted from 1, with boxes marked on it.
+
+    `scale` is in pixels a point; it is reduced for a page that would have too many pixels.
 
     Raises:
-        NotFound: the document has no such page (page_not_found).
-        UnreadableDocument: the document or the page cannot be drawn.
+        NotFound: the PDF has no such page (page_not_found).
+        UnreadableDocument: the PDF or the page cannot be rendered.
     """
     try:
         document = PdfDocument(data)
@@ -30,10 +32,10 @@ def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 
         width, height = sheet.get_size()
         scale = min(scale, (_PIXELS / max(1.0, width * height)) ** 0.5)
         image = sheet.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
-    except PdfiumError as failure:
-        raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from failure
-    marked = ImageChops.multiply(image, _marks(image.size, boxes, scale)) if boxes else image
-    return Picture(page, pages, width, height, _png(marked))
+    except PdfiumError as error:
+        raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from error
+    picture = ImageChops.multiply(image, _marks(image.size, boxes, scale)) if boxes else image
+    return Picture(page, pages, width, height, _png(picture))
 
 
 def _marks(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:
@@ -41,11 +43,11 @@ def _marks(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.I
     draw = ImageDraw.Draw(sheet)
     for x0, y0, x1, y1 in boxes:
         corners = (x0 - _ROOM, y0 - _ROOM, x1 + _ROOM, y1 + _ROOM)
-        draw.rounded_rectangle([scale * at for at in corners], radius=2 * scale, fill=_MARKER, outline=_EDGE)
+        draw.rounded_rectangle([scale * corner for corner in corners], radius=2 * scale, fill=_MARKER, outline=_EDGE)
     return sheet
 
 
 def _png(image: Image.Image) -> bytes:
-    out = BytesIO()
-    image.save(out, "PNG", optimize=True)
-    return out.getvalue()
+    buffer = BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Before anything is paid for: what indexing would do and cost, found by the very code that then does it."""
+"""Dry runs: what indexing would do and cost, computed by the same code that then does it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,17 +17,17 @@ Action = Literal["add", "update", "skip"]
 
 
 class BudgetSpent(RagError):
-    """Who pays can put it right: what comes next would cost more than is left. What was done before stays."""
+    """The next embedding call would cost more than is left of the budget; what was indexed before stays."""
 
     code = "budget_spent"
 
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """What embedding by `model` costs: every token that is sent, None where the price is not known.
+    """The price of embedding by `model`, per million tokens sent; None where the price is not known.
 
-    Each text is sent with `prefix` before it, and only its first `longest` tokens. Tokens are those of OpenAI's
-    embedders (cl100k_base): another's own count differs.
+    Each text is sent with `prefix` before it, cut to its first `max_text_tokens` tokens. Tokens are counted as OpenAI's
+    embedders count them (cl100k_base); another model's own count differs.
     """
 
     model: str
@@ -36,26 +36,28 @@ class Tariff:
     longest: int | None = None
 
     def tokens(self, texts: Sequence[str]) -> int:
+        """Return how many tokens are sent for these texts."""
         counts = (count_tokens(self.prefix + text, table="cl100k_base") for text in texts)
         return sum(counts if self.longest is None else (min(count, self.longest) for count in counts))
 
     def usd(self, tokens: int) -> float | None:
+        """Return what this many tokens cost; None where the price is not known."""
         return None if self.usd_per_million is None else tokens * self.usd_per_million / 1_000_000
 
 
 def dollars(usd: float) -> str:
-    """An amount to the millionth; a smaller one is not shown as nothing."""
+    """Format an amount to a millionth of a dollar, and a smaller one in scientific notation instead of as zero."""
     return f"{usd:.6f}" if not usd or usd >= 1e-5 else f"{usd:.1e}"
 
 
 class Meter:
-    """An embedder that counts what is sent to another, and stops before it would cost more than `budget_usd`."""
+    """An embedder that counts the tokens it sends to another, and stops before they cost more than `budget_usd`."""
 
     def __init__(self, embedder: Embedder, tariff: Tariff, budget_usd: float | None = None) -> None:
-        """Raises InvalidRequest for a budget where the price is not known."""
+        """Raise InvalidRequest for a budget where the price is not known."""
         if budget_usd is not None and tariff.usd_per_million is None:
-            what = f"cannot be kept: the price of {tariff.model} is not known"
-            raise InvalidRequest("the budget", what, code="price_unknown")
+            message = f"cannot be kept: the price of {tariff.model} is not known"
+            raise InvalidRequest("the budget", message, code="price_unknown")
         self.tokens = 0
         self.space, self.dimensions = embedder.space, embedder.dimensions
         self._embedder, self._tariff, self._budget_usd = embedder, tariff, budget_usd
@@ -64,24 +66,24 @@ class Meter:
         return await self._embedder.embed_query(text)
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        more = self._tariff.tokens(texts)
-        self._afford(more)
-        self.tokens += more  # also of a call that then fails: it may have been paid for
+        next_tokens = self._tariff.tokens(texts)
+        self._afford(next_tokens)
+        self.tokens += next_tokens  # also of a call that then fails: it may have been billed
         return await self._embedder.embed_documents(texts)
 
     def _afford(self, more: int) -> None:
         spent, cost = self._tariff.usd(self.tokens), self._tariff.usd(more)
         if None in (self._budget_usd, spent, cost):
             return
-        left = cast(float, self._budget_usd) - cast(float, spent)
-        if cast(float, cost) > left:
-            what = f"the next {more:,} tokens cost {dollars(cast(float, cost))} USD"
-            raise BudgetSpent(f"{what}, of the budget {dollars(left)} are left")
+        left_usd = cast(float, self._budget_usd) - cast(float, spent)
+        if cast(float, cost) > left_usd:
+            expense = f"the next {more:,} tokens cost {dollars(cast(float, cost))} USD"
+            raise BudgetSpent(f"{expense}, of the budget {dollars(left_usd)} are left")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What would become of a document. `tokens` are those of its texts that are not embedded yet."""
+    """The planned action for one document; `token_count` counts the tokens of its texts that are not embedded yet."""
 
     action: Action
     document: Document
@@ -91,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What indexing would do. `removed` are documents that nothing takes the place of."""
+    """The result of a dry run: what indexing would do; `removed_count` counts documents purged and not replaced."""
 
     steps: tuple[Step, ...]
     removed: int
@@ -99,8 +101,8 @@ class Plan:
 
     @property
     def counts(self) -> Mapping[Action | Literal["delete"], int]:
-        done = Counter(step.action for step in self.steps)
-        return {"add": done["add"], "update": done["update"], "skip": done["skip"], "delete": self.removed}
+        counts = Counter(step.action for step in self.steps)
+        return {"add": counts["add"], "update": counts["update"], "skip": counts["skip"], "delete": self.removed}
 
     @property
     def pages(self) -> int:
@@ -116,9 +118,9 @@ class Plan:
 
 
 class Rehearsal:
-    """Index with `kit`, and nothing is written, embedded or paid for: `plan` then says what would have been.
+    """A dry run of indexing: index with its `kit` and nothing is written, embedded or billed; then call `build_plan`.
 
-    Files are read by the local parsers, for the layout service is paid by the page.
+    Files are read by the local parsers, because the layout service bills by the page.
     """
 
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
@@ -128,16 +130,17 @@ class Rehearsal:
         self.kit = replace(kit, layout=NoLayout(), index=index, archive=NoArchive())
 
     def plan(self) -> Plan:
+        """Return what indexing with `kit` so far would have done."""
         return Plan(tuple(self._notes.steps), self._notes.removed, self._tariff)
 
 
 def metered(kit: Kit, tariff: Tariff, budget_usd: float | None) -> Kit:
-    """The parts, of which the embedder keeps to the budget: a document that it has no money for is not begun."""
+    """Return the kit with a metered embedder: a document that would exceed the budget raises BudgetSpent unwritten."""
     return replace(kit, index=replace(kit.index, embedder=Meter(kit.index.embedder, tariff, budget_usd)))
 
 
 class _Blank:
-    """An embedder whose vectors are empty."""
+    """An embedder whose vectors are all empty."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.space, self.dimensions = embedder.space, embedder.dimensions
@@ -150,13 +153,13 @@ class _Blank:
 
 
 class _Notes:
-    """As much of a store as indexing asks for. What it should write it only writes down."""
+    """The part of a chunk store that indexing uses; writes are only recorded as a plan."""
 
     def __init__(self, store: ChunkStore, meter: Meter) -> None:
         self.steps: list[Step] = []
         self._store, self._meter = store, meter
         self._told = 0
-        self._now: dict[str, Mapping[str, Vector]] = {}  # the vectors of what would have changed
+        self._now: dict[str, Mapping[str, Vector]] = {}  # of changed documents
 
     @property
     def removed(self) -> int:
@@ -180,21 +183,23 @@ class _Notes:
     ) -> Replaced:
         tokens, self._told = self._meter.tokens - self._told, self._meter.tokens
         hashes = [chunk.content_hash for chunk in chunks]
-        before, known = await self._hashes(document.id, scope), await self._store.document(document.id, scope)
-        action: Action = "add" if known is None else "update"
-        kept_as_is = document.id not in self._now and not tokens and hashes == before
-        if known is not None and kept_as_is and _facts(known) == _facts(document):
+        stored_hashes = await self._hashes(document.id, scope)
+        stored = await self._store.document(document.id, scope)
+        action: Action = "add" if stored is None else "update"
+        same_chunks = document.id not in self._now and not tokens and hashes == stored_hashes
+        if stored is not None and same_chunks and _facts(stored) == _facts(document):
             action = "skip"
         self.steps.append(Step(action, document, len(chunks), tokens))
-        made = zip(hashes, vectors, strict=True)
-        self._now[document.id] = {hash: vector for hash, vector in made if vector is not None}
-        kept = (Counter(hashes) & Counter(before)).total()
-        return Replaced(len(hashes) - kept, kept, len(before) - kept)
+        pairs = zip(hashes, vectors, strict=True)
+        self._now[document.id] = {content_hash: vector for content_hash, vector in pairs if vector is not None}
+        unchanged = (Counter(hashes) & Counter(stored_hashes)).total()
+        return Replaced(len(hashes) - unchanged, unchanged, len(stored_hashes) - unchanged)
 
     async def _hashes(self, document_id: str, scope: Scope) -> list[str]:
-        there = await self._store.select(replace(scope, document_ids=(document_id,)), limit=MAX_CHUNKS)
-        return [chunk.content_hash for chunk in there]
+        chunks = await self._store.select(replace(scope, document_ids=(document_id,)), limit=MAX_CHUNKS)
+        return [chunk.content_hash for chunk in chunks]
 
 
 def _facts(document: Document) -> tuple[object, ...]:
+    """Return the fields in which two versions of a document must agree for the document to be skipped."""
     return document.content_hash, document.title, document.source, dict(document.metadata)

@@ -1,4 +1,4 @@
-"""Another embedding model for an index: built beside, compared, switched to in one step, and back (S3-13)."""
+"""Reindexing for another embedding model: the new index is built beside the old one, then switched to (S3-13)."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,17 @@ from rag_core.core.batching import packed
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Embedder, Rebuild
 
-BATCH = 64  # texts embedded between two savings: what a kill can make us pay for twice
-TRIES = 5  # to come up with writers
+BATCH = 64  # embedded between two saves: what a killed process may have to pay for twice
+TRIES = 5  # to catch up with concurrent writers
 
-Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, of how much
+Progress = Callable[[str, int, int], None]  # name of the stage, how much of it is done, of how much
 
 
 async def build(rebuild: Rebuild, embedder: Embedder, progress: Progress = lambda *_: None) -> None:
-    """Embed every text that has no vector yet, then copy the rest. Broken off, it goes on where it was.
+    """Embed every text that has no vector yet, then copy the rest. An interrupted build is continued by the next call.
 
     Raises:
-        Unavailable, BudgetSpent: the embedder stopped; what it made before is kept.
+        Unavailable, BudgetSpent: the embedder stopped; the vectors made before are saved.
     """
     texts = await rebuild.missing()
     done = 0
@@ -29,12 +29,13 @@ async def build(rebuild: Rebuild, embedder: Embedder, progress: Progress = lambd
 
 
 async def settle(rebuild: Rebuild, embedder: Embedder, switch: Callable[[], object]) -> None:
-    """Switch to an index that was built, with what was written to the old one meanwhile.
+    """Switch to the new index after adding what was written to the old one since the build.
 
-    Raises Unavailable when others write to it faster than this can follow; the old one stays.
+    Raises:
+        Unavailable: the old index is written to faster than the new one can follow (store_busy); the old one stays.
     """
     for _ in range(TRIES):
         if await rebuild.settle(switch):
             return
         await build(rebuild, embedder)
-    raise Unavailable("the index is being written to all the time: stop that, and do this again", code="store_busy")
+    raise Unavailable("the index is being written to all the time: stop the writers and try again", code="store_busy")

@@ -1,8 +1,8 @@
-"""The child of the sandbox: it ties its own hands, takes one document from its input and answers in lines of JSON.
+"""The child process of the sandbox: it limits itself, reads one document from its input and replies in lines of JSON.
 
-The kernel holds it to its memory, its time and the three files it was given: with a limit of three no further file or
-socket can be opened, by native code neither. Python code is refused the rest of the system by an audit hook, which
-native code would not ask. Where a system does not know a limit (Windows any, macOS memory) the parent's clock holds.
+The kernel enforces the limits on memory, CPU time and open files: with a limit of three open files, neither Python nor
+native code can open a further file or socket. An audit hook refuses Python code all other system access; native code
+bypasses audit hooks. Where a system lacks a limit (Windows: all, macOS: memory), the parent's timeout still applies.
 """
 
 import codecs
@@ -25,22 +25,25 @@ from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract import extract_as
 
 MEMORY = 1024**3  # bytes of address space
-REPLY = 128 * 1024**2  # bytes of JSON: twice the text of the largest table that is taken, with its columns' names
+REPLY = 128 * 1024**2  # bytes of JSON: twice the text of the largest accepted table, with its column names
 NO_MEMORY, NO_ROOM = 3, 4  # exit statuses: over MEMORY, over REPLY
-_BEYOND = ("open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.dlopen")  # audit events: the rest of the system
-_LATE = ("heapq",)  # imported within functions of the standard library: Counter.most_common
-_CODECS = ("cp437", "utf-16-le", "utf-16-be", "utf-16", "latin-1")  # of names in a zip and of texts in a PDF
+_BEYOND = ("open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.dlopen")  # prefixes of audit events
+_LATE = ("heapq",)  # imported inside functions of the standard library: Counter.most_common
+_CODECS = ("cp437", "utf-16-le", "utf-16-be", "utf-16", "latin-1")  # of names in a zip and of text in a PDF
 
 Reader = Callable[[str, bytes], Extraction]
 
 
 def serve(kind: str, seconds: int, read: Reader = extract_as) -> None:
-    """Read the document: what is known of it in the first line, then a block a line."""
+    """Extract the document on the standard input; the reply is a line with its head, then a line for each block."""
     answer(seconds, partial(load, kind), partial(_extracted, kind, read))
 
 
 def answer(seconds: int, ready: Callable[[], None], made_of: Callable[[bytes], Iterator[object]]) -> None:
-    """Write what is made of the document to the standard output; `ready` first gets all that this would open."""
+    """Write what `encode_reply` makes of the document on the standard input to the standard output, as lines of JSON.
+
+    `preload` runs before files are locked and imports every module that `encode_reply` needs.
+    """
     _limit_itself(seconds)
     data = sys.stdin.buffer.read()
     ready()
@@ -51,8 +54,8 @@ def answer(seconds: int, ready: Callable[[], None], made_of: Callable[[bytes], I
         sys.stdout.flush()
     except MemoryError:
         os._exit(NO_MEMORY)
-    except OSError as full:
-        if full.errno != errno.EFBIG:
+    except OSError as error:
+        if error.errno != errno.EFBIG:
             raise
         os._exit(NO_ROOM)
 
@@ -62,14 +65,14 @@ def _limit_itself(seconds: int) -> None:
         import resource
 
         limits = {"AS": MEMORY, "CPU": seconds, "FSIZE": REPLY, "CORE": 0, "NPROC": 0}
-        for name, most in limits.items():
+        for name, limit in limits.items():
             with suppress(ValueError, OSError, AttributeError):
-                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-        signal.alarm(seconds + 1)  # for the case that the parent dies before its clock strikes
+                resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
+        signal.alarm(seconds + 1)  # in case the parent dies before its timeout ends
 
 
 def load(kind: str) -> None:
-    """All that reading would load on its way."""
+    """Import every module and codec that extracting this kind of document would import on its way."""
     for module in (f"rag_core.ingestion.extract.{kind}", *_LATE):
         import_module(module)
     for name in _CODECS:
@@ -77,7 +80,7 @@ def load(kind: str) -> None:
     if kind not in ("pdf", "docx"):
         import_module("charset_normalizer")
         for codec in pkgutil.iter_modules(encodings.__path__):
-            with suppress(ImportError):  # those of Windows
+            with suppress(ImportError):  # codecs that only Windows has
                 import_module(f"encodings.{codec.name}")
 
 
@@ -98,8 +101,8 @@ def _or_refused(lines: Iterator[object]) -> Iterator[object]:
     try:
         yield from lines
     except RagError as error:
-        said = {"message": error.message, "code": error.code, "field": error.field, "details": error.details}
-        yield {"error": type(error).__name__, **said}
+        contract = {"message": error.message, "code": error.code, "field": error.field, "details": error.details}
+        yield {"error": type(error).__name__, **contract}
 
 
 def _extracted(kind: str, read: Reader, data: bytes) -> Iterator[object]:
@@ -109,7 +112,7 @@ def _extracted(kind: str, read: Reader, data: bytes) -> Iterator[object]:
 
 
 def _named(record: Extraction | Block) -> dict[str, Any]:
-    """The fields of a record, of this level only."""
+    """Return the fields of a record as JSON keys and values, without descending into nested records."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 

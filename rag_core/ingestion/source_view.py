@@ -1,4 +1,4 @@
-"""A cited document opened where it is cited: what was read of it, beside the document as it came."""
+"""The document view: a document's extracted chunks beside the lines or pages of its original."""
 
 from dataclasses import dataclass, replace
 
@@ -7,17 +7,17 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Chunk, Document, Picture, Scope, Work
 from rag_core.core.run import Run
 from rag_core.ingestion import originals, viewing
-from rag_core.ingestion.indexing import Limits
+from rag_core.ingestion.upload import Limits
 
-ARCHIVE_S = 15.0  # as long as it may take to keep one
-MAX_CHUNKS = 1_000  # shown at once
-AS_READ = "what was read of the document is shown"
+ARCHIVE_S = 15.0  # as long as storing one may take
+MAX_CHUNKS = 1_000  # in one view
+AS_READ = "the extracted text of the document is shown"
 TEXTS = ("markdown", "text", "csv")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The documents of a scope and those of them that can be restored, by id; `kept` are ids of originals that show."""
+    """The live and the restorable documents of a scope, and the ids of those whose current original is stored."""
 
     documents: tuple[Document, ...]
     deleted: tuple[Document, ...]
@@ -26,9 +26,9 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A document with its first chunks. `kind` is that of the original, None where none of this version is kept.
+    """A document with its first chunks. `original_kind` is None when no original of this version is stored.
 
-    `lines` are those from `first_line` on, of `total_lines`; None when the original is no text.
+    `lines` are those of the original from `first_line` on, of `total_lines`; None when the original is no text.
     """
 
     document: Document
@@ -40,48 +40,48 @@ class View:
 
 
 async def listed(scope: Scope, kit: Kit, run: Run) -> Listed:
-    """All documents that the scope sees. Where the archive does not answer, none is said to be kept."""
+    """Return all documents in the scope. When the archive does not answer, none is listed with an original."""
     store = kit.index.store
     documents = await run.step("documents", store.documents(scope))
     deleted = await run.step("documents", store.deleted(scope))
-    works, unknown = kit.archive.works(scope.workflow_id), "which originals are kept is not known"
-    kept = await run.attempt("originals", works, otherwise={}, fallback=unknown, within_s=ARCHIVE_S)
-    current = (document.id for document in documents if kept.get(document.id) == document.content_hash)
-    return Listed(tuple(documents), tuple(deleted), frozenset(current))
+    loading, fallback = kit.archive.works(scope.workflow_id), "which originals are stored is not known"
+    hashes = await run.attempt("originals", loading, otherwise={}, fallback=fallback, within_s=ARCHIVE_S)
+    current_ids = (document.id for document in documents if hashes.get(document.id) == document.content_hash)
+    return Listed(tuple(documents), tuple(deleted), frozenset(current_ids))
 
 
 async def view(document_id: str, scope: Scope, kit: Kit, run: Run, limits: Limits, *, first_line: int = 1) -> View:
-    """A document as it was read and, where its original is a text, the lines from `first_line` on.
+    """Return a document with its chunks and, where its original is a text, the lines from `first_line` on.
 
     Raises:
-        NotFound: there is no such document, or it is not the scope's, or it was deleted.
+        NotFound: the scope has no such document, or it was deleted.
     """
     document = await _document(document_id, scope, kit, run)
-    only = replace(scope, document_ids=(document_id,))
-    chunks = await run.step("chunks", kit.index.store.select(only, limit=MAX_CHUNKS + 1))
+    document_scope = replace(scope, document_ids=(document_id,))
+    chunks = await run.step("chunks", kit.index.store.select(document_scope, limit=MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
-        run.warn("chunks_cut", f"the document has more chunks than the first {MAX_CHUNKS:,}, which are shown")
-    seen = View(document, tuple(chunks[:MAX_CHUNKS]))
-    kept = originals.kept(document, kit)
-    work = await run.attempt("original", kept, otherwise=None, fallback=AS_READ, within_s=ARCHIVE_S)
-    return seen if work is None else await _with_lines(seen, work, run, limits, first_line)
+        run.warn("chunks_cut", f"only the first {MAX_CHUNKS:,} chunks of the document are shown")
+    chunk_view = View(document, tuple(chunks[:MAX_CHUNKS]))
+    loading = originals.kept(document, kit)
+    original = await run.attempt("original", loading, otherwise=None, fallback=AS_READ, within_s=ARCHIVE_S)
+    return chunk_view if original is None else await _with_lines(chunk_view, original, run, limits, first_line)
 
 
 async def page(document_id: str, number: int, scope: Scope, kit: Kit, run: Run, limits: Limits) -> Picture:
-    """A page of the document as it came, from 1.
+    """Render a page of the document's original, counted from 1.
 
     Raises:
-        NotFound: as by `view`; the original of this version is not kept, has no pages, or not this one.
-        UnreadableDocument: the page cannot be drawn, or not within the limits of the sandbox.
+        NotFound: the document is not in the scope, its original is not stored or no PDF, or has no such page.
+        UnreadableDocument: the page cannot be rendered within the limits of the sandbox.
         Unavailable: the archive did not answer.
     """
     document = await _document(document_id, scope, kit, run)
-    work = await run.step("original", originals.kept(document, kit), within_s=ARCHIVE_S)
-    if work is None:
+    original = await run.step("original", originals.kept(document, kit), within_s=ARCHIVE_S)
+    if original is None:
         raise _not_kept()
-    if work.kind != "pdf":
+    if original.kind != "pdf":
         raise NotFound("only a PDF has pages that can be drawn", code="page_not_found", field="page")
-    return await run.step("draw", viewing.page(work.data, number, timeout_s=limits.parse_timeout_s))
+    return await run.step("draw", viewing.page(original.data, number, timeout_s=limits.parse_timeout_s))
 
 
 async def _with_lines(seen: View, work: Work, run: Run, limits: Limits, first: int) -> View:
@@ -89,8 +89,8 @@ async def _with_lines(seen: View, work: Work, run: Run, limits: Limits, first: i
         return replace(seen, kind=work.kind)
     try:
         lines, total = await run.step("lines", viewing.lines(work.data, first, timeout_s=limits.parse_timeout_s))
-    except UnreadableDocument as failure:
-        run.degrade("lines", failure.code, failure.message, AS_READ)
+    except UnreadableDocument as error:
+        run.degrade("lines", error.code, error.message, AS_READ)
         return replace(seen, kind=work.kind)
     if len(lines) < total:
         run.warn("lines_cut", f"{len(lines):,} of {total:,} lines are shown, from line {first:,} on")
@@ -98,13 +98,13 @@ async def _with_lines(seen: View, work: Work, run: Run, limits: Limits, first: i
 
 
 async def _document(document_id: str, scope: Scope, kit: Kit, run: Run) -> Document:
-    """Who may see it is for the index to say: the archive is asked only for what that gave."""
-    found = await run.step("document", kit.index.store.document(document_id, scope))
-    if found is None:
+    """Return the document from the index, which checks the scope; the archive itself does not check users."""
+    document = await run.step("document", kit.index.store.document(document_id, scope))
+    if document is None:
         raise no_document()
-    return found
+    return document
 
 
 def _not_kept() -> NotFound:
-    message = "the document is not kept as it came: index it again, with RAG_KEEP_ORIGINALS on, to see its pages"
+    message = "the document's original is not stored: index it again, with RAG_KEEP_ORIGINALS on, to see its pages"
     return NotFound(message, code="original_not_kept", field="document_id")

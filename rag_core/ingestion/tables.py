@@ -1,4 +1,4 @@
-"""Rows of tables as blocks: a line a cell, each with the name of its column."""
+"""Table rows as blocks: one line a cell, each with the name of its column."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from rag_core.core.model import Block
 
-MAX_NAME = 128  # characters of a column's name
+MAX_NAME = 128  # of a column's name
 MAX_COLUMNS = 1000
-_BAR = re.compile(r"(?<!\\)\|")  # markdown writes a bar within a cell as \|
+_BAR = re.compile(r"(?<!\\)\|")  # in Markdown, a bar inside a cell is written \|
 
 
 def names_of(header: Sequence[str], width: int) -> list[str]:
-    """A name for every column: one without is called by its number, one used before gets its number too."""
+    """Return a unique name for each of `width` columns; a missing or repeated name gets the number of its column."""
     names: list[str] = []
     for number in range(1, width + 1):
         name = header[number - 1].strip()[:MAX_NAME] if number <= len(header) else ""
@@ -21,18 +21,19 @@ def names_of(header: Sequence[str], width: int) -> list[str]:
 
 
 def row(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:
-    """A row as "name: value" lines and as fields; empty cells are in neither."""
+    """Return a table row as a block with "name: value" lines and with fields; empty cells are left out of both."""
     fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
-    return Block("\n".join(f"{n}: {cell}" for n, cell in fields.items()), "row", line_start, line_end, fields=fields)
+    text = "\n".join(f"{name}: {cell}" for name, cell in fields.items())
+    return Block(text, "row", line_start, line_end, fields=fields)
 
 
 def is_rule(line: str) -> bool:
-    """Whether it is the line of dashes between the header and the rows of a markdown table."""
+    """Return True for the line of dashes between the header and the rows of a Markdown table."""
     return "-" in line and set(line) <= set(" \t|:-")
 
 
 def rows_of(block: Block) -> Iterator[Block]:
-    """The rows of a table below its header, its first line, each with its line and box; any other block as it is."""
+    """Yield the rows below the header of a table block, each with its line and box; yield any other block unchanged."""
     lines = block.text.split("\n") if block.kind == "table" else []
     table = [(number, _cells(line)) for number, line in enumerate(lines) if line.strip() and not is_rule(line)]
     width = max((len(cells) for _, cells in table), default=0)
@@ -53,5 +54,5 @@ def rows_of(block: Block) -> Iterator[Block]:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells between the bars; those around a markdown row part nothing."""
+    """Return the cells of a line "a | b" or "| a | b |"."""
     return [cell.strip() for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]

@@ -1,4 +1,4 @@
-"""Shows a document as it came, to who may see it: what is drawn and decoded here is a stranger's, so in the sandbox."""
+"""Pages and lines of originals, rendered and decoded in the sandbox because originals are untrusted files."""
 
 import asyncio
 from base64 import b64decode
@@ -9,23 +9,24 @@ from rag_core.ingestion.extract.text import shown
 from rag_core.ingestion.sandbox import SMALL, head_of, in_child
 
 CHILD = "rag_core.ingestion.sandbox_view_child"
-Lines = tuple[list[str], int]  # some of them, and how many there are
+Lines = tuple[list[str], int]  # some of the lines, and how many there are in all
 
 
 async def page(data: bytes, number: int, *, timeout_s: float) -> Picture:
-    """A PDF's page, from 1.
+    """Render a page of a PDF, counted from 1, in a child process.
 
     Raises:
-        NotFound: it has no such page (page_not_found).
-        UnreadableDocument: it cannot be drawn; `document_too_complex` when a limit ended the child.
+        NotFound: the PDF has no such page (page_not_found).
+        UnreadableDocument: the page cannot be rendered; `document_too_complex` when a limit ended the child.
     """
     return await in_child(CHILD, f"page:{number}", data, _picture, timeout_s=timeout_s)
 
 
 async def lines(data: bytes, first: int, *, timeout_s: float) -> Lines:
-    """The lines of a text as `extract.text.shown` gives them: a small one's are found here, as it is read here.
+    """Return lines of a text as `extract.text.read_line_window` does; only large texts go to a child process.
 
-    Raises UnreadableDocument for what is no text, or takes too long.
+    Raises:
+        UnreadableDocument: the bytes are no text, or decoding them took too long.
     """
     if len(data) <= SMALL:
         return await asyncio.to_thread(shown, data, first)

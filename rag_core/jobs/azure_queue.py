@@ -1,4 +1,4 @@
-"""Wakes the worker on Azure by a message in a Storage queue, which the queue-triggered function reads."""
+"""The job notifier on Azure: messages in a Storage queue, which the queue-triggered function reads."""
 
 import asyncio
 from math import ceil
@@ -10,12 +10,15 @@ from azure.storage.queue.aio import QueueClient
 
 from rag_core.core.errors import Unavailable
 
-QUEUE = "index-jobs"  # function_app.py names it too
-WITHIN_S = 3.0  # a request waits no longer for a hint
+QUEUE = "index-jobs"  # also named in function_app.py
+WITHIN_S = 3.0  # a request waits no longer than this for a notification
 
 
 class QueueBell:
-    """The queue of a storage account, by its connection string, or by the address of its queues and our identity."""
+    """A `JobNotifier` that sends messages to a queue of a storage account.
+
+    `storage` is the account's connection string, or the address of its queues for access by our identity.
+    """
 
     def __init__(self, storage: str) -> None:
         self._storage = storage
@@ -24,9 +27,9 @@ class QueueBell:
     async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
         try:
             async with asyncio.timeout(WITHIN_S):
-                await self._send(job_id, ceil(after_s))  # a second early there would be nothing to do yet
-        except (AzureError, TimeoutError, ValueError) as failure:  # ValueError: a connection string that is none
-            raise Unavailable(f"the queue: {type(failure).__name__}", code="queue_unavailable") from failure
+                await self._send(job_id, ceil(after_s))  # rounded up: a second too early the job would not be due yet
+        except (AzureError, TimeoutError, ValueError) as error:  # ValueError: a malformed connection string
+            raise Unavailable(f"the job queue: {type(error).__name__}", code="queue_unavailable") from error
 
     async def close(self) -> None:
         if self._client:
@@ -36,18 +39,18 @@ class QueueBell:
         self._client = self._client or _client(self._storage)
         try:
             await self._client.send_message(job_id, visibility_timeout=hidden_s)
-        except ResourceNotFoundError:  # the first message ever
+        except ResourceNotFoundError:  # first message: the queue does not exist yet
             await self._client.create_queue()
             await self._client.send_message(job_id, visibility_timeout=hidden_s)
 
 
 def _client(storage: str) -> QueueClient:
-    kind: dict[str, Any] = {
+    options: dict[str, Any] = {
         "message_encode_policy": TextBase64EncodePolicy(),
-        "retry_total": 0,
-    }  # the timer is the retry
+        "retry_total": 0,  # the timer-triggered worker makes up for a lost message
+    }
     if not storage.startswith("https://"):
-        return QueueClient.from_connection_string(storage, QUEUE, **kind)
+        return QueueClient.from_connection_string(storage, QUEUE, **options)
     from azure.identity.aio import DefaultAzureCredential
 
-    return QueueClient(storage, QUEUE, credential=DefaultAzureCredential(), **kind)
+    return QueueClient(storage, QUEUE, credential=DefaultAzureCredential(), **options)

@@ -1,4 +1,7 @@
-"""Rows and blobs in one storage account: opened when first needed, changed only as they were read, failures told."""
+"""Rows and blobs of the job table in one storage account, with optimistic concurrency by ETag.
+
+The clients are opened on first use, and the vendor's errors are translated into ours.
+"""
 
 import asyncio
 import json
@@ -25,11 +28,11 @@ from rag_core.core.errors import Conflict, Misconfigured, RagError
 from rag_core.core.retrying import RETRIED, Dependency, Transient
 
 SETTING = "AzureWebJobsStorage"
-TABLE, CONTAINER = "indexjobs", "index-jobs"  # infra/storage.bicep makes them
-PARTITION = "jobs"  # one, for what changes together has to share it; it takes some 2,000 changes a second
-TRY_S = 20.0  # the largest upload goes to its blob in this
+TABLE, CONTAINER = "indexjobs", "index-jobs"  # created by infra/storage.bicep
+PARTITION = "jobs"  # one, because a transaction cannot span partitions; it takes about 2,000 changes a second
+TRY_S = 20.0  # enough to write the largest upload to its blob
 KEYS = ("PartitionKey", "RowKey")
-LARGE = ("error", "result", "told")  # what may pass the 64 KiB of one property
+LARGE = ("error", "result", "told")  # values that may exceed the 64 KiB of one property
 PIECE_B = 64 * 1024
 CHANGED = ("EntityAlreadyExists", "UpdateConditionNotSatisfied", "ResourceNotFound")
 
@@ -38,12 +41,12 @@ Operation: TypeAlias = tuple[Any, ...]
 
 
 class Changed(Conflict):
-    """A row is not as it was read: read it again."""
+    """A row was changed after it was read; the caller reads it again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A row as it was read."""
+    """A row of the table with the ETag under which it was read."""
 
     key: str
     values: dict[str, Any]
@@ -63,16 +66,19 @@ def removed(entity: Entity) -> Operation:
 
 
 class AzureTables:
-    """A table and a container of a storage account, by its connection string, or an address of it and our identity."""
+    """The table and the blob container of a storage account.
+
+    `storage` is its connection string, or the address of its queues for access by our identity.
+    """
 
     def __init__(self, storage: str) -> None:
         self._storage = storage
-        self._neighbour = Dependency("the table of long work", code="jobs_unavailable", try_s=TRY_S)
-        self._by_identity = storage.startswith("https://")
-        self._open: tuple[TableClient, ContainerClient] | None = None
-        self._made = self._by_identity  # then infra/ made table and container, and our roles are for using them
-        self._opening = asyncio.Lock()
-        self._closing = AsyncExitStack()
+        self._dependency = Dependency("the job table", code="jobs_unavailable", try_s=TRY_S)
+        self._uses_identity = storage.startswith("https://")
+        self._clients_pair: tuple[TableClient, ContainerClient] | None = None
+        self._is_created = self._uses_identity  # infra/ then created both, and our roles only allow using them
+        self._open_lock = asyncio.Lock()
+        self._exit_stack = AsyncExitStack()
 
     async def row(self, key: str) -> Entity | None:
         async def get(table: TableClient, _: ContainerClient) -> Entity | None:
@@ -83,16 +89,20 @@ class AzureTables:
         return await self._call(get)
 
     async def rows(self, start: str) -> list[Entity]:
-        """Those whose key starts so, a text that ends with "-"."""
-        asked = f"PartitionKey eq '{PARTITION}' and RowKey ge '{start}' and RowKey lt '{start[:-1]}.'"
+        """Return the rows whose key has this prefix, which ends with "-"."""
+        condition = f"PartitionKey eq '{PARTITION}' and RowKey ge '{start}' and RowKey lt '{start[:-1]}.'"
 
         async def query(table: TableClient, _: ContainerClient) -> list[Entity]:
-            return [_entity(found) async for found in table.query_entities(asked)]
+            return [_entity(entity) async for entity in table.query_entities(condition)]
 
         return await self._call(query)
 
     async def write(self, *operations: Operation) -> None:
-        """All or nothing. Raises Changed when a row is not as it was read, or is there and was to be made."""
+        """Execute the operations in one transaction, all or none.
+
+        Raises:
+            RowChanged: a row was changed after it was read, or one that was to be created exists.
+        """
         await self._call(lambda table, _: table.submit_transaction(operations))
 
     async def put(self, name: str, data: bytes) -> None:
@@ -107,10 +117,10 @@ class AzureTables:
         return await self._call(download)
 
     async def blobs(self, start: str = "") -> list[tuple[str, datetime]]:
-        """The names that start so, and when each was written."""
+        """Return the names of the blobs with this prefix, and when each was last written."""
 
         async def names(_: TableClient, blobs: ContainerClient) -> list[tuple[str, datetime]]:
-            return [(found.name, found.last_modified) async for found in blobs.list_blobs(name_starts_with=start)]
+            return [(blob.name, blob.last_modified) async for blob in blobs.list_blobs(name_starts_with=start)]
 
         return await self._call(names)
 
@@ -122,39 +132,40 @@ class AzureTables:
         await self._call(delete)
 
     async def close(self) -> None:
-        self._open = None
-        await self._closing.aclose()
+        self._clients_pair = None
+        await self._exit_stack.aclose()
 
     async def _call(self, work: Callable[[TableClient, ContainerClient], Awaitable[T]]) -> T:
         async def attempt(_: float) -> T:
             with _told():
                 return await work(*await self._clients())
 
-        return await self._neighbour.call(attempt)
+        return await self._dependency.call(attempt)
 
     async def _clients(self) -> tuple[TableClient, ContainerClient]:
-        async with self._opening:
-            if self._open is None:
-                self._open = self._reached()
-                for client in self._open:
-                    self._closing.push_async_callback(client.close)
-            if not self._made:
-                for make in (self._open[0].create_table, self._open[1].create_container):
+        async with self._open_lock:
+            if self._clients_pair is None:
+                self._clients_pair = self._reached()
+                for client in self._clients_pair:
+                    self._exit_stack.push_async_callback(client.close)
+            if not self._is_created:
+                for create in (self._clients_pair[0].create_table, self._clients_pair[1].create_container):
                     with suppress(ResourceExistsError):
-                        await make()
-                self._made = True
-            return self._open
+                        await create()
+                self._is_created = True
+            return self._clients_pair
 
     def _reached(self) -> tuple[TableClient, ContainerClient]:
-        how: dict[str, Any] = {"retry_total": 0}  # we retry
-        if not self._by_identity:
-            return _by_connection_string(self._storage, how)
+        options: dict[str, Any] = {"retry_total": 0}  # `Dependency` retries
+        if not self._uses_identity:
+            return _by_connection_string(self._storage, options)
         from azure.identity.aio import DefaultAzureCredential
 
-        who = DefaultAzureCredential()
-        self._closing.push_async_callback(who.close)
-        table, blobs = (self._storage.replace(".queue.", f".{kind}.", 1) for kind in ("table", "blob"))
-        return TableClient(table, TABLE, credential=who, **how), ContainerClient(blobs, CONTAINER, who, **how)
+        credential = DefaultAzureCredential()
+        self._exit_stack.push_async_callback(credential.close)
+        table_url, blob_url = (self._storage.replace(".queue.", f".{kind}.", 1) for kind in ("table", "blob"))
+        table = TableClient(table_url, TABLE, credential=credential, **options)
+        return table, ContainerClient(blob_url, CONTAINER, credential, **options)
 
 
 def _by_connection_string(storage: str, how: Mapping[str, Any]) -> tuple[TableClient, ContainerClient]:
@@ -169,35 +180,35 @@ def _by_connection_string(storage: str, how: Mapping[str, Any]) -> tuple[TableCl
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """The vendor's errors as ours."""
+    """Raise the vendor's errors as ours."""
     try:
         yield
-    except ClientAuthenticationError as failure:
-        raise _refused() from failure
-    except HttpResponseError as failure:
-        raise _refusal(failure) from failure
-    except (AzureError, KeyError, TypeError, ValueError) as failure:  # not reached, or an answer without sense
-        raise Transient(type(failure).__name__) from failure
+    except ClientAuthenticationError as error:
+        raise _refused() from error
+    except HttpResponseError as error:
+        raise _refusal(error) from error
+    except (AzureError, KeyError, TypeError, ValueError) as error:  # unreachable, or a malformed reply
+        raise Transient(type(error).__name__) from error
 
 
 def _refusal(failure: HttpResponseError) -> Exception:
     status, code = failure.status_code or 0, str(getattr(failure, "error_code", ""))
     if isinstance(failure, TableTransactionError) and code in CHANGED:
-        return Changed("another changed the table of long work at the same time")
+        return Changed("the job table was changed by another process at the same time")
     if status in RETRIED or 200 <= status < 300:
         return Transient(f"HTTP {status}")
     if status in (401, 403):
         return _refused()
     if status == 404:
         return Misconfigured(
-            f"{SETTING}: the account lacks the table {TABLE} or the container {CONTAINER}", field=SETTING
+            f"{SETTING}: the storage account lacks the table {TABLE} or the container {CONTAINER}", field=SETTING
         )
-    return RagError(f"the table of long work refused a request of ours with {status}", code="jobs_refused")
+    return RagError(f"the job table refused a request with HTTP {status}", code="jobs_refused")
 
 
 def _refused() -> Misconfigured:
     roles = "Storage Table Data Contributor and Storage Blob Data Contributor"
-    return Misconfigured(f"{SETTING}: the account lets nobody in like us: give {roles}", field=SETTING)
+    return Misconfigured(f"{SETTING}: the storage account denies access: assign the roles {roles}", field=SETTING)
 
 
 def _unchanged(entity: Entity) -> dict[str, Any]:
@@ -205,12 +216,15 @@ def _unchanged(entity: Entity) -> dict[str, Any]:
 
 
 def _properties(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is None is left out; what may be large is compressed, and cut into as many properties as it takes."""
+    """Return the properties of a table entity.
+
+    Values that are None are left out; those that may be large are compressed and cut into properties "large0", …
+    """
     small = {name: value for name, value in values.items() if value is not None and name not in LARGE}
     large = {name: values[name] for name in LARGE if values.get(name) is not None}
     packed = zlib.compress(json.dumps(large).encode()) if large else b""
-    pieces = {f"large{n}": packed[n * PIECE_B : (n + 1) * PIECE_B] for n in range(-(-len(packed) // PIECE_B))}
-    return {"PartitionKey": PARTITION, "RowKey": key, **small, **pieces}
+    large_properties = {f"large{n}": packed[n * PIECE_B : (n + 1) * PIECE_B] for n in range(-(-len(packed) // PIECE_B))}
+    return {"PartitionKey": PARTITION, "RowKey": key, **small, **large_properties}
 
 
 def _entity(found: TableEntity) -> Entity:

@@ -1,4 +1,4 @@
-"""A row of the table of long work, in whatever database: what it says, and what each event makes of it."""
+"""Rows of the job table, independent of the database: their columns, and the columns that each event changes."""
 
 import hashlib
 import json
@@ -13,22 +13,22 @@ from rag_core.core.errors import Conflict, RagError, Unavailable
 from rag_core.core.model import Indexed, Job, Scope
 
 LEASE_S = 60.0
-HOLD_S = 240.0  # longer than a request: while it changes a document by other means, its jobs wait
-MAX_ATTEMPTS = 8  # without any progress
-PAUSES_S = (5.0, 20.0, 80.0, 320.0, 1280.0, 3600.0)  # before the second attempt, the third, and so on: some 3 hours
-KEPT_S = 7 * 24 * 3600.0  # how long one that ended is told of, and its key known
+HOLD_S = 240.0  # longer than a request: the document's jobs wait while a request changes the document itself
+MAX_ATTEMPTS = 8  # in a row without new vectors
+PAUSES_S = (5.0, 20.0, 80.0, 320.0, 1280.0, 3600.0)  # before the second attempt, the third, …: about 3 hours in all
+KEPT_S = 7 * 24 * 3600.0  # how long an ended job and its idempotency key are kept
 UNDER_WAY = ("queued", "running")
 
-ENDED = RagError("the worker ended before the work did, each time", code="worker_ended")
-SUPERSEDED = RagError("a later change of the document took its place", code="superseded")
+ENDED = RagError("the worker was terminated during every attempt", code="worker_ended")
+SUPERSEDED = RagError("a later change of the document superseded this job", code="superseded")
 
-Row: TypeAlias = dict[str, Any]
-About: TypeAlias = tuple[str, str, str]  # workflow, user and document
-Held: TypeAlias = Mapping[str, float]  # when each job that is held back was due, by its id
+Row: TypeAlias = dict[str, Any]  # values by column
+About: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
+Held: TypeAlias = Mapping[str, float]  # the time at which each suspended job was due, by job id
 
 
 def added(work: bytes, scope: Scope, document_id: str | None, key: str | None, now: float) -> Row:
-    """A new row; its place among the others is the database's to give."""
+    """Create a row without its `place`, the sequence number that the database assigns."""
     return {
         "id": uuid.uuid4().hex,
         "workflow": scope.workflow_id,
@@ -58,44 +58,49 @@ def about(document_id: str, scope: Scope) -> About:
 
 
 def same_work(earlier: Row, new: Row) -> Row:
-    """The job that a key stands for. Raises Conflict when the key comes with other work."""
+    """Return the earlier job of an idempotency key. Raises Conflict when the key was used for another upload."""
     if earlier["fingerprint"] != new["fingerprint"]:
         raise Conflict("the idempotency key was used for another upload", code="idempotency_key_reused")
     return earlier
 
 
 def taken(row: Row, now: float) -> Row:
+    """Return the columns of a job that a worker claims: a new lease, and one more attempt."""
     return {"state": "running", "lease": uuid.uuid4().hex, "attempts": row["attempts"] + 1, **renewed(now)}
 
 
 def renewed(now: float) -> Row:
+    """Return the columns that extend a job's lease."""
     return {"lease_until": now + LEASE_S, "updated": now}
 
 
 def worn_out(row: Row, now: float) -> bool:
-    """Whether the last worker that it is given was killed too."""
+    """Return whether the lease of a job's last attempt has expired."""
     return bool(row["state"] == "running" and row["lease_until"] <= now and row["attempts"] >= MAX_ATTEMPTS)
 
 
-def progressed(row: Row, *, gained: bool, done: int, chunks: int) -> Row:
-    return {"done": done, "chunks": chunks, "attempts": 1 if gained else row["attempts"]}
+def progressed(row: Row, *, has_new_vectors: bool, embedded: int, chunks: int) -> Row:
+    """Return the columns for `embedded` of `chunks` embedded; new vectors reset the count of attempts."""
+    return {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
 
 
 def held_back(row: Row, until: float) -> Row:
-    """Out of its worker's hands, if it was in any; that was no attempt."""
+    """Return the columns of a job that is suspended until a time; a worker that has it loses it."""
     return {**given_back(row), "due": max(row["due"], until)}
 
 
-def released(row: Row, due: float) -> Row:
-    """As it was before it was held back, unless it was taken up meanwhile."""
-    return {"due": due} if row["state"] == "queued" else {}
+def released(row: Row, due_at: float) -> Row:
+    """Return the columns of a job that is due as before its suspension; none when it was claimed meanwhile."""
+    return {"due": due_at} if row["state"] == "queued" else {}
 
 
 def given_back(row: Row) -> Row:
+    """Return the columns of a job that its worker releases; the attempt is not counted."""
     return {"state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] == "running")}
 
 
 def put_off(row: Row, error: RagError, told: Mapping[str, Any], now: float) -> Row:
+    """Return the columns of a job that is tried again after a delay; of a failed one after the last attempt."""
     if row["attempts"] >= MAX_ATTEMPTS:
         return failed(error, told)
     due = now + pause_s(row["attempts"])
@@ -103,7 +108,7 @@ def put_off(row: Row, error: RagError, told: Mapping[str, Any], now: float) -> R
 
 
 def pause_s(attempts: int) -> float:
-    """How long a job waits after so many attempts without progress."""
+    """Return the seconds that a job waits after this number (at least 1) of attempts without progress."""
     return PAUSES_S[min(attempts, len(PAUSES_S)) - 1]
 
 
@@ -112,32 +117,34 @@ def failed(error: RagError, told: Mapping[str, Any] | None = None) -> Row:
 
 
 def finished(result: Indexed, told: Mapping[str, Any]) -> Row:
-    ended = {"state": "done", "result": json.dumps(asdict(result)), "told": json.dumps(told), "error": None}
-    return {**ended, "words": 0, "done": result.chunks, "chunks": result.chunks}
+    """Return the columns of a job whose document is in the index."""
+    columns = {"state": "done", "result": json.dumps(asdict(result)), "told": json.dumps(told), "error": None}
+    return {**columns, "words": 0, "done": result.chunks, "chunks": result.chunks}
 
 
 def taken_over() -> Conflict:
-    return Conflict("another took the job over", code="job_taken_over")
+    return Conflict("another worker has taken over the job", code="job_taken_over")
 
 
 @asynccontextmanager
 async def instead(
     held: Held, end: Callable[[Held], Awaitable[None]], release: Callable[[Held], Awaitable[None]]
 ) -> AsyncIterator[None]:
-    """End what is held back when the block is done, or let it go on as it was when the block raises."""
-    done = False
+    """End the suspended jobs when the block succeeds; resume them when it raises."""
+    succeeded = False
     try:
         yield
-        done = True
+        succeeded = True
     finally:
-        if done:
+        if succeeded:
             await end(held)
         else:
-            with suppress(Unavailable):  # they go on all the same when their time comes
+            with suppress(Unavailable):  # the suspension then ends by itself
                 await release(held)
 
 
 def job(row: Row) -> Job:
+    """Return the job that a row holds."""
     result = json.loads(row["result"]) if row["result"] else None
     return Job(
         id=row["id"],
@@ -157,8 +164,9 @@ def job(row: Row) -> Job:
 
 
 def _contract(error: RagError) -> str:
-    told = {"code": error.code, "message": error.message, "field": error.field, "retryable": error.retryable}
-    return json.dumps({**told, "details": error.details}, default=str)
+    """Encode an error as JSON with the fields of the error contract."""
+    contract = {"code": error.code, "message": error.message, "field": error.field, "retryable": error.retryable}
+    return json.dumps({**contract, "details": error.details}, default=str)
 
 
 def _iso(seconds: float) -> str:

@@ -1,8 +1,8 @@
-"""The table of long work, in SQLite: what was acknowledged is in it until it is in the index.
+"""The job table in SQLite: an acknowledged upload stays in it until its document is in the index.
 
-A rollback journal with synchronous=EXTRA, which is FULL and the folder's entry besides: safe on a file share, with
-several processes, and in the SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits (RELIABILITY F8).
-Secure delete: what is removed is overwritten, as a purged document must not stay here.
+The journal is a rollback journal with synchronous=EXTRA, which also syncs the directory entry: it is safe on a file
+share, with several processes, and in the SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits. With
+secure_delete removed data is overwritten, because a purged document must not remain in the file.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ SCHEMA = """
         primary key (job, space, hash)) without rowid;
 """
 
-# Due, or held by one whose lease ran out; not while another of the same document is in hands.
+# The first job that is due or whose lease has expired, except while a worker is indexing the same document.
 NEXT = """
     select * from index_jobs one
     where (state = 'queued' and due <= :now or state = 'running' and lease_until <= :now)
@@ -55,13 +55,11 @@ OF_DOCUMENT = """
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_told = partial(
-    sqlite_files.told, "the table of long work", code="jobs_unavailable", full="no more long work is taken on"
-)
+_told = partial(sqlite_files.told, "the job table", code="jobs_unavailable", full="no new jobs are accepted")
 
 
 class JobTable:
-    """The `Jobs` of the file `path`, or of memory when there is none: then what is undone ends with the process."""
+    """The `Jobs` in an SQLite file, or in memory when `path` is None: open jobs are then lost with the process."""
 
     def __init__(self, path: Path | None, *, now: Callable[[], float] = time.time) -> None:
         self._path, self._now = path, now
@@ -85,8 +83,8 @@ class JobTable:
 
     @asynccontextmanager
     async def superseding(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
-        held = await self.write(_hold_back, job_rows.about(document_id, scope), self._now() + HOLD_S)
-        async with job_rows.instead(held, self._end, self._release):
+        suspended = await self.write(_hold_back, job_rows.about(document_id, scope), self._now() + HOLD_S)
+        async with job_rows.instead(suspended, self._end, self._release):
             yield
 
     async def close(self) -> None:
@@ -98,14 +96,14 @@ class JobTable:
     async def write(
         self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Do it in one durable step, in a thread."""
+        """Call the function with the connection in one durable transaction, in a thread."""
 
-        def work() -> T:
-            with self._lock, _told(), self._opened() as db:  # which commits, or rolls back
+        def run_locked() -> T:
+            with self._lock, _told(), self._opened() as db:  # commits, or rolls back on an error
                 db.execute("begin immediate")
                 return function(db, *args, **kwargs)
 
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(run_locked)
 
     @property
     def now(self) -> float:
@@ -126,13 +124,13 @@ class JobTable:
             db.execute("pragma synchronous = extra")
             db.execute("pragma secure_delete = on")
             db.executescript(SCHEMA)
-            self._db = db  # only now: one that could not be made is tried anew
+            self._db = db  # only now, so that a failed opening is tried again
         return self._db
 
 
 @dataclass(frozen=True, slots=True)
 class JobLease:
-    """A `Lease`: every write of it asks first whether it still holds."""
+    """A `Lease` on a job in SQLite; every write first checks that the lease still holds."""
 
     table: JobTable
     row: Row
@@ -146,7 +144,7 @@ class JobLease:
         return bytes(self.row["work"])
 
     async def renew(self) -> None:
-        await self._write(lambda db, row: None)  # any write renews
+        await self._write(lambda db, row: None)  # every write extends the lease
 
     async def vectors(self, space: str) -> Mapping[str, Vector]:
         return await self._write(_vectors, space)
@@ -175,21 +173,21 @@ class JobLease:
     async def _write(
         self, function: Callable[Concatenate[sqlite3.Connection, Row, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        def held(db: sqlite3.Connection) -> T:
+        def run_if_held(db: sqlite3.Connection) -> T:
             return function(db, _renewed(db, self.row["lease"], self.table.now), *args, **kwargs)
 
-        return await self.table.write(held)
+        return await self.table.write(run_if_held)
 
 
 def _add(db: sqlite3.Connection, new: Row, work: bytes, hold: bool, now: float) -> Row:
-    """The job as it is kept: the new one, or the one that its key was used for."""
+    """Insert a new job and return its row, or the row of the job for which its key was used."""
     _forget_old(db, now - KEPT_S)
     by_key = "select * from index_jobs where workflow = ? and user = ? and key = ? and state <> 'failed'"
     if earlier := _first(db, by_key, new["workflow"], new["user"], new["key"]):
         return job_rows.same_work(earlier, new)
     values = {**new, "work": work, **(job_rows.taken(new, now) if hold else {})}
-    marks = ", ".join(f":{name}" for name in values)
-    sql = f"insert into index_jobs({', '.join(values)}) values ({marks}) returning *"  # noqa: S608 - names of our own
+    placeholders = ", ".join(f":{name}" for name in values)
+    sql = f"insert into index_jobs({', '.join(values)}) values ({placeholders}) returning *"  # noqa: S608 - our columns
     return dict(db.execute(sql, values).fetchone())
 
 
@@ -207,15 +205,15 @@ def _first(db: sqlite3.Connection, sql: str, *values: Any) -> Row | None:
 
 
 def _claim(db: sqlite3.Connection, now: float) -> Row | None:
-    worn_out = "select * from index_jobs where state = 'running' and lease_until <= ? and attempts >= ?"
-    for row in db.execute(worn_out, (now, MAX_ATTEMPTS)).fetchall():
+    last_attempts = "select * from index_jobs where state = 'running' and lease_until <= ? and attempts >= ?"
+    for row in db.execute(last_attempts, (now, MAX_ATTEMPTS)).fetchall():
         _set(db, row, updated=now, **job_rows.failed(ENDED))
     due = db.execute(NEXT, {"now": now}).fetchone()
     return _set(db, due, **job_rows.taken(due, now)) if due else None
 
 
 def _hold_back(db: sqlite3.Connection, about: About, until: float, before: int | None = None) -> Held:
-    """Keep the jobs of a document from being done; only those `before` one, when it is named."""
+    """Suspend a document's open jobs until a time; with `before_place` only those added before that place."""
     rows = db.execute(OF_DOCUMENT, (*about, before)).fetchall()
     for row in rows:
         _set(db, row, **job_rows.held_back(row, until))
@@ -223,8 +221,8 @@ def _hold_back(db: sqlite3.Connection, about: About, until: float, before: int |
 
 
 def _release(db: sqlite3.Connection, held: Held) -> None:
-    due = [(due, id) for id, due in held.items()]
-    db.executemany("update index_jobs set due = ? where id = ? and state = 'queued'", due)
+    due_times = [(due_at, id) for id, due_at in held.items()]
+    db.executemany("update index_jobs set due = ? where id = ? and state = 'queued'", due_times)
 
 
 def _end(db: sqlite3.Connection, ids: Sequence[str], now: float) -> None:
@@ -235,6 +233,7 @@ def _end(db: sqlite3.Connection, ids: Sequence[str], now: float) -> None:
 
 
 def _renewed(db: sqlite3.Connection, lease: str, now: float) -> Row:
+    """Extend a lease and return the job's row. Raises Conflict when the lease no longer holds."""
     row = _first(db, "select * from index_jobs where lease = ? and state = 'running'", lease)
     if row is None:
         raise job_rows.taken_over()
@@ -242,14 +241,14 @@ def _renewed(db: sqlite3.Connection, lease: str, now: float) -> Row:
 
 
 def _vectors(db: sqlite3.Connection, row: Row, space: str) -> dict[str, Vector]:
-    found = db.execute("select hash, vector from job_vectors where job = ? and space = ?", (row["id"], space))
-    return {hash: array("f", packed).tolist() for hash, packed in found}
+    rows = db.execute("select hash, vector from job_vectors where job = ? and space = ?", (row["id"], space))
+    return {content_hash: array("f", packed).tolist() for content_hash, packed in rows}
 
 
 def _keep(db: sqlite3.Connection, row: Row, vectors: Mapping[str, Vector], space: str, done: int, chunks: int) -> None:
-    rows = [(row["id"], space, hash, array("f", vector).tobytes()) for hash, vector in vectors.items()]
+    rows = [(row["id"], space, content_hash, array("f", vector).tobytes()) for content_hash, vector in vectors.items()]
     db.executemany("insert or replace into job_vectors values (?, ?, ?, ?)", rows)
-    _set(db, row, **job_rows.progressed(row, gained=bool(vectors), done=done, chunks=chunks))
+    _set(db, row, **job_rows.progressed(row, has_new_vectors=bool(vectors), embedded=done, chunks=chunks))
 
 
 def _publish(db: sqlite3.Connection, row: Row, document_id: str) -> None:
@@ -268,9 +267,9 @@ def _finish(db: sqlite3.Connection, row: Row, result: Indexed, told: Mapping[str
 
 
 def _end_earlier(db: sqlite3.Connection, row: Row, now: float) -> None:
-    """The document is in the index: what came for it before is not to be done any more."""
-    about = (row["workflow"], row["user"], row["document"], row["place"])
-    _end(db, [earlier["id"] for earlier in db.execute(OF_DOCUMENT, about).fetchall()], now)
+    """End the open jobs that were added for the same document before this one, which is in the index."""
+    parameters = (row["workflow"], row["user"], row["document"], row["place"])
+    _end(db, [earlier["id"] for earlier in db.execute(OF_DOCUMENT, parameters).fetchall()], now)
 
 
 def _give_back(db: sqlite3.Connection, row: Row) -> Row:
@@ -286,10 +285,10 @@ def _fail(db: sqlite3.Connection, row: Row, error: RagError, told: Mapping[str, 
 
 
 def _set(db: sqlite3.Connection, row: Row, /, **values: Any) -> Row:
-    """The row as it is then; of one that ended, the work and its vectors are gone."""
+    """Change columns of a job and return the new row; when the job ends, its upload and vectors are deleted."""
     if values.get("state", "queued") not in UNDER_WAY:
         values["work"] = None
         db.execute("delete from job_vectors where job = ?", (row["id"],))
-    named = ", ".join(f"{name} = ?" for name in values)
-    sql = f"update index_jobs set {named} where place = ? returning *"  # noqa: S608 - names of our own
+    assignments = ", ".join(f"{name} = ?" for name in values)
+    sql = f"update index_jobs set {assignments} where place = ? returning *"  # noqa: S608 - our columns
     return dict(db.execute(sql, (*values.values(), row["place"])).fetchone())

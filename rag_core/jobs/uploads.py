@@ -1,4 +1,4 @@
-"""An upload as bytes and back: what a job keeps until its document is in the index."""
+"""Encoding of an upload as bytes, which a job keeps until its document is in the index."""
 
 import json
 from collections.abc import Mapping
@@ -11,26 +11,27 @@ from rag_core.ingestion.indexing import Upload
 
 
 def encoded(upload: Upload, chunking: Chunking) -> bytes:
-    """A line of JSON, then the file's bytes as they came."""
-    told = {
+    """Encode an upload as a line of JSON, followed by the bytes of its file."""
+    fields = {
         "upload": asdict(replace(upload, data=None)),
         "file": upload.data is not None,
         "chunking": asdict(chunking),
     }
-    return json.dumps(told).encode() + b"\n" + (upload.data or b"")
+    return json.dumps(fields).encode() + b"\n" + (upload.data or b"")
 
 
 def decoded(work: bytes) -> tuple[Upload, Chunking]:
+    """Decode what `encode_upload` wrote."""
     line, _, data = work.partition(b"\n")
-    told = json.loads(line)
-    fields = told["upload"]
-    blocks = None if fields["blocks"] is None else tuple(map(_block, fields["blocks"]))
-    upload = Upload(**{**fields, "blocks": blocks, "data": data if told["file"] else None})
-    return upload, Chunking(**told["chunking"])
+    fields = json.loads(line)
+    values = fields["upload"]
+    blocks = None if values["blocks"] is None else tuple(map(_block, values["blocks"]))
+    upload = Upload(**{**values, "blocks": blocks, "data": data if fields["file"] else None})
+    return upload, Chunking(**fields["chunking"])
 
 
 def _block(fields: Mapping[str, Any]) -> Block:
-    """JSON has lists where a block has tuples."""
+    """Return the block that was encoded as JSON, which has lists in place of tuples."""
     boxes = tuple(map(tuple, fields["boxes"]))
     bbox = fields["bbox"] and tuple(fields["bbox"])
     return Block(**{**fields, "headings": tuple(fields["headings"]), "boxes": boxes, "bbox": bbox})

@@ -1,7 +1,7 @@
-"""One function a prompt; its wording is the constant text of the .md of that name.
+"""Builders of prompts; the system message of a task is the text of the .md file of that name.
 
-What documents and users wrote goes into the user message only, as JSON within a fence, so that it can neither pose as
-our words nor end the fence: whatever could (brackets of tags, of chat templates' tokens, line ends) is escaped in it.
+Text of documents and users is only in the user message, as JSON within a fence. It can neither pass for instructions
+nor end the fence, because tags, tokens of chat templates and line ends are escaped.
 """
 
 import hashlib
@@ -15,43 +15,43 @@ from importlib import resources
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 
-FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." ends at a line end: there is none in the data
+FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." stops at a line end, which the data does not have
 CONTROL = re.compile(r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])")  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
 
 
 def query_expansion(text: str, passages: Sequence[str], *, count: int, imagine: bool, told: str = "") -> Prompt:
-    """Asks at once for `count` other wordings of a question, its intent, what it names and, if it is to `imagine`, a
-    passage that would answer it (Gao et al., ACL 2023). `passages` of the index show how it speaks.
+    """Build the prompt that asks for `count` expanded queries and for the intent and entities of a query.
 
-    `told` stands in for the packaged wording.
+    `with_hyde` it also asks for a HyDE answer (Gao et al., ACL 2023). `passages` of the index show the model its terms.
+    `template` replaces the packaged one.
     """
     inputs = {"query": text, "passages": list(passages), "count": count, "imagine": imagine}
     schema = _object(queries=_texts(count), hyde={"type": "string"}, intent={"type": "string"}, entities=_texts(20))
-    made = _prompt("query_expansion", inputs, schema=schema)
-    return replace(made, system=told or made.system, max_tokens=1024)  # a passage beside the wordings
+    prompt = _prompt("query_expansion", inputs, schema=schema)
+    return replace(prompt, system=told or prompt.system, max_tokens=1024)  # the HyDE answer is long
 
 
 def rerank(text: str, passages: Sequence[str]) -> Prompt:
-    """Asks for a grade of 0 to 10 a passage, in their order."""
+    """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, in order."""
     grades = {"type": "array", "items": {"type": "number"}, "minItems": len(passages), "maxItems": len(passages)}
     return _prompt("rerank", {"query": text, "passages": list(passages)}, schema=_object(scores=grades))
 
 
 def summary(title: str, passages: Sequence[str]) -> Prompt:
-    """Asks for a short summary of a document, given in order."""
+    """Build the prompt for a short summary of a document from its passages in order."""
     return _prompt("summary", {"title": title, "passages": list(passages)})
 
 
 def answer(question: str, evidence: Sequence[Evidence]) -> Prompt:
-    """Asks for an answer from the evidence alone, each sentence with the ids of the passages that state it."""
-    cited = {"type": "array", "items": {"type": "string", "enum": [passage.id for passage in evidence]}}
-    sentences = {"type": "array", "items": _object(text={"type": "string"}, evidence=cited)}
+    """Build the prompt for an answer from the evidence alone, with the ids of the supporting passages per sentence."""
+    cited_ids = {"type": "array", "items": {"type": "string", "enum": [passage.id for passage in evidence]}}
+    sentences = {"type": "array", "items": _object(text={"type": "string"}, evidence=cited_ids)}
     inputs = {"question": question, "evidence": [given(passage) for passage in evidence]}
     return _prompt("answer", inputs, schema=_object(answerable={"type": "boolean"}, sentences=sentences))
 
 
 def given(evidence: Evidence) -> Mapping[str, object]:
-    """A passage as an answerer is given it."""
+    """Return a passage as the mapping that prompts contain."""
     chunk = evidence.hit.chunk
     place = chunk.place(evidence.start, evidence.end)
     return {
@@ -64,14 +64,15 @@ def given(evidence: Evidence) -> Mapping[str, object]:
 
 
 def _prompt(task: str, inputs: Mapping[str, object], *, schema: Mapping[str, object] | None = None) -> Prompt:
+    """Build a prompt of the packaged template of a task, with the inputs in the fence."""
     return Prompt(task=task, system=wording(task), user=_fenced(inputs), inputs=inputs, schema=schema)
 
 
 def unfenced(user: str) -> object:
-    """The data in a user message of ours.
+    """Return the data in the fence of a user message.
 
     Raises:
-        ValueError: it is not one fence and nothing else.
+        ValueError: the message is not exactly one fence.
     """
     fence = FENCE.fullmatch(user)
     if fence is None:
@@ -80,27 +81,35 @@ def unfenced(user: str) -> object:
 
 
 def _fenced(inputs: Mapping[str, object]) -> str:
-    """As JSON between two marks that do not stand in it. The same data is fenced alike, so that replies can be kept."""
-    data = CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(inputs, ensure_ascii=False))
-    sign = mark(data)
-    return f"<data {sign}>\n{data}\n</data {sign}>"
+    """Return the inputs as JSON between two marks that the data does not contain.
+
+    The same inputs give the same text, so that completions can be cached.
+    """
+    data = CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(inputs, ensure_ascii=False))
+    fence_mark = mark(data)
+    return f"<data {fence_mark}>\n{data}\n</data {fence_mark}>"
 
 
 def mark(data: str) -> str:
-    """Drawn from the data, none of whose writers knows all of it; drawn again should it stand there."""
-    drawn = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return drawn if drawn not in data else mark(f"{drawn}{data}")
+    """Return 16 hexadecimal digits that the data does not contain.
+
+    They are a hash of all data: the author of one part cannot predict them.
+    """
+    digest = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return digest if digest not in data else mark(f"{digest}{data}")
 
 
 def _texts(most: int) -> Mapping[str, object]:
+    """Return the JSON schema of a list of texts."""
     return {"type": "array", "items": {"type": "string"}, "maxItems": most}
 
 
 def _object(**properties: object) -> Mapping[str, object]:
+    """Return the JSON schema of an object with exactly these properties."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 @cache
 def wording(task: str) -> str:
-    """What a model is told of the task; the same whatever the data."""
+    """Return the packaged template of a task: its system message, the same for all data."""
     return resources.files(__name__).joinpath(f"{task}.md").read_text("utf-8").strip()

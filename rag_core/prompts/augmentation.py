@@ -1,7 +1,7 @@
-"""The prompt of the workbench: a template filled with a question and the passages found for it (S0-64 to S0-66).
+"""The augmentation prompt of the workbench: a template with a query and its passages (S0-64 to S0-66).
 
-Unlike the others it is read by people and pasted into chats, so that the passages are Markdown and not JSON. They stand
-within the project's fence all the same, and what could end it or pose as a passage's heading is made plain in them.
+Unlike the other prompts it is read by people and pasted into chats, so the passages are Markdown instead of JSON. They
+are in the same fence, and text that could end it or pass for a passage's heading is neutralized.
 """
 
 import re
@@ -13,22 +13,22 @@ from rag_core.core.ports import Prompt
 
 TASK = "rag_augmentation"
 VARIABLE = re.compile(r"\{(query|contexts|intent|entities)\}")
-MARKUP = re.compile(r"<(?=[/|!?A-Za-z_])")  # of a tag, an end of the fence, or a chat template's token
-TOKEN = re.compile(r"\[(?=/?[A-Z_]+\])")  # of a chat template: [INST]
-POSING = re.compile(r"^(?=## \[)", re.MULTILINE)  # as the heading of another passage
+MARKUP = re.compile(r"<(?=[/|!?A-Za-z_])")  # start of a tag, of the end of the fence, or of a chat template's token
+TOKEN = re.compile(r"\[(?=/?[A-Z_]+\])")  # start of a chat template's token: [INST]
+POSING = re.compile(r"^(?=## \[)", re.MULTILINE)  # would pass for the heading of another passage
 FILLED = re.compile(
     r"^Query: (?P<query>.*?)\n\nContext:\n<data (?P<mark>\w+)>\n(?P<blocks>.*)\n</data (?P=mark)>",
     re.DOTALL | re.MULTILINE,
 )
-ESCAPED = r"\\"  # one stroke, as Markdown escapes
+ESCAPED = r"\\"  # replacement pattern of one backslash, the escape of Markdown
 
 
 def rag_augmentation(
     question: str, evidence: Sequence[Evidence], *, intent: str = "", entities: Sequence[str] = (), told: str = ""
 ) -> Prompt:
-    """The template with its variables filled in; `told` stands in for the packaged one.
+    """Build the augmentation prompt; `template` replaces the packaged one.
 
-    Its paragraphs before the first variable are the system message, the rest is the user message.
+    The paragraphs of the template before its first variable are the system message, the rest is the user message.
     """
     system, user = _parted(told or prompts.wording(TASK))
     values = {
@@ -42,46 +42,47 @@ def rag_augmentation(
 
 
 def block(passage: Evidence) -> str:
-    """A passage under its title and headings: "## [Work Title] > Heading > Subheading", then its text (S0-65)."""
+    """Format a passage as "## [Work Title] > Heading > Subheading" and its text (S0-65)."""
     chunk = passage.hit.chunk
     place = chunk.place(passage.start, passage.end)
     section = place.section if place and place.section else chunk.heading_path
-    below = section[1:] if section[:1] == (chunk.title,) else section  # a document's title is often its first heading
-    title, *headings = (plain(" ".join(part.split())) for part in (chunk.title, *below))
+    subsections = section[1:] if section[:1] == (chunk.title,) else section  # the title is often the first heading
+    title, *headings = (plain(" ".join(part.split())) for part in (chunk.title, *subsections))
     return f"## {' > '.join([f'[{title}]', *headings])}\n\n{POSING.sub(ESCAPED, plain(passage.text))}"
 
 
 def plain(text: str) -> str:
-    """The text with other signs for those that could begin a tag, the fence's end or a chat template's token."""
+    """Replace the characters that could begin a tag, the end of the fence or a chat template's token."""
     return TOKEN.sub("⟦", MARKUP.sub("‹", text))
 
 
 def fenced(blocks: str) -> str:
-    """Between two marks that do not stand in it."""
-    mark = prompts.mark(blocks)
-    return f"<data {mark}>\n{blocks}\n</data {mark}>"
+    """Return the blocks between two marks that they do not contain."""
+    fence_mark = prompts.mark(blocks)
+    return f"<data {fence_mark}>\n{blocks}\n</data {fence_mark}>"
 
 
 def read_back(prompt: str) -> Mapping[str, object] | None:
-    """The inputs of a prompt that the packaged template made; None of any other text. Pages are not in it."""
-    found = FILLED.search(prompt)
-    if found is None or not prompt.startswith(_parted(prompts.wording(TASK))[0]):
+    """Return the inputs of a prompt of the packaged template; None for any other text. Page numbers are lost."""
+    match = FILLED.search(prompt)
+    if match is None or not prompt.startswith(_parted(prompts.wording(TASK))[0]):
         return None
-    blocks = [part.partition("\n\n") for part in re.split(r"^## \[", found["blocks"], flags=re.MULTILINE)[1:]]
+    blocks = [part.partition("\n\n") for part in re.split(r"^## \[", match["blocks"], flags=re.MULTILINE)[1:]]
     evidence = [
         {"id": f"e{n}", "title": title, "page": None, "section": section, "text": text.strip()}
         for n, (heading, _, text) in enumerate(blocks, start=1)
         for title, _, section in [heading.partition("] > ")]
     ]
-    return {"question": found["query"], "evidence": evidence}
+    return {"question": match["query"], "evidence": evidence}
 
 
 def lacking(template: str, needed: Sequence[str] = ("query", "contexts")) -> list[str]:
-    """The variables that a template must have and has not."""
+    """Return the variables that a template must have and lacks, in braces."""
     return [f"{{{name}}}" for name in needed if f"{{{name}}}" not in template]
 
 
 def _parted(template: str) -> tuple[str, str]:
-    first = VARIABLE.search(template)
-    head = template.rfind("\n\n", 0, first.start() if first else 0)
-    return (template[:head].strip(), template[head:].strip()) if head > 0 else ("", template.strip())
+    """Return the system and the user part of a template, split at the last paragraph before its first variable."""
+    variable = VARIABLE.search(template)
+    split_at = template.rfind("\n\n", 0, variable.start() if variable else 0)
+    return (template[:split_at].strip(), template[split_at:].strip()) if split_at > 0 else ("", template.strip())

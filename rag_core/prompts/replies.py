@@ -1,4 +1,4 @@
-"""Reading what a chat model wrote: repaired only where it can mean one thing."""
+"""Parsing of completions; malformed JSON is repaired only where it is unambiguous."""
 
 import json
 import re
@@ -6,43 +6,44 @@ from typing import Any, NoReturn
 
 from rag_core.core.errors import Unavailable
 
-MAX_CHARS = 100_000  # 20 grades need 200; a reply this long is not one
+MAX_CHARS = 100_000  # 20 grades need 200 characters; a completion of this length is none
 TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 
 def garbled(what: str) -> Unavailable:
-    """A model's reply that cannot be used."""
+    """Return the error for a completion that cannot be used."""
     return Unavailable(f"the model's reply {what}", code="llm_output_invalid")
 
 
 def read_list(text: str, name: str) -> list[Any]:
-    """The list called `name` of the JSON object in a reply.
+    """Return the list called `name` of the JSON object in a completion.
 
     Raises:
-        Unavailable: there is none (llm_output_invalid).
+        Unavailable: there is no such list (llm_output_invalid).
     """
-    found = read_object(text).get(name)
-    if not isinstance(found, list):
+    items = read_object(text).get(name)
+    if not isinstance(items, list):
         raise garbled(f"has no list {name}")
-    return found
+    return items
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object in a reply, also from within prose or a code fence.
+    """Return the JSON object in a completion, also from within prose or a code fence.
 
     Raises:
-        Unavailable: there is none (llm_output_invalid).
+        Unavailable: there is no object (llm_output_invalid).
     """
     start, end = text.find("{"), text.rfind("}") + 1
     if len(text) > MAX_CHARS or not 0 <= start < end:
         raise garbled("holds no JSON object")
-    found = _parsed(text[start:end])
-    if not isinstance(found, dict):
+    parsed = _parsed(text[start:end])
+    if not isinstance(parsed, dict):
         raise garbled("holds no JSON object")
-    return found
+    return parsed
 
 
 def _parsed(text: str) -> object:
+    """Parse JSON, without its trailing commas where it is invalid with them."""
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -54,4 +55,5 @@ def _parsed(text: str) -> object:
 
 
 def _refuse(constant: str) -> NoReturn:
+    """Raise ValueError for NaN and Infinity, which `json` would accept."""
     raise ValueError(f"{constant} is not JSON")

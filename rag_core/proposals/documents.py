@@ -1,4 +1,4 @@
-"""A proposal as a document: one text for all of its stages, its header above every chunk (S2-04, S2-12, S2-16)."""
+"""Documents of a proposal: the same text for each of its stages, with a header above every chunk (S2-04, S2-12)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,12 +11,13 @@ SIZE, OVERLAP = 512, 50  # S2-48
 
 
 def documents(proposal: Proposal, source: str, *, bodies: bool) -> Iterator[tuple[Upload, Chunking]]:
-    """One document a stage: the same text, told apart by metadata (S2-13, S2-15, S2-16). `source` names the corpus.
+    """Yield one upload per stage: the same text with the stage's metadata (S2-13, S2-15, S2-16).
 
-    Its id is "PROPOSAL:STAGE", so that a chunk's key is "PROPOSAL:STAGE:INDEX" (S2-14).
+    `source` names the corpus. The document id is "PROPOSAL:STAGE", so that a chunk's key is "PROPOSAL:STAGE:INDEX"
+    (S2-14).
     """
-    top = header(proposal, source)
-    blocks = tuple(_blocks(content(proposal, bodies=bodies), top.count("\n") + 1))
+    header_text = header(proposal, source)
+    blocks = tuple(_blocks(content(proposal, bodies=bodies), header_text.count("\n") + 1))
     for stage in proposal.stages:
         upload = Upload(
             blocks=blocks,
@@ -25,11 +26,11 @@ def documents(proposal: Proposal, source: str, *, bodies: bool) -> Iterator[tupl
             source=stage.url or f"{stage.name} {stage.source_id}",
             metadata=_metadata(proposal, stage),
         )
-        yield upload, Chunking(chunk_size=SIZE, overlap=OVERLAP, header=top)
+        yield upload, Chunking(chunk_size=SIZE, overlap=OVERLAP, header=header_text)
 
 
 def header(proposal: Proposal, source: str) -> str:
-    """What tells a passage's subject, down to the word "Content:"."""
+    """Return the header that names a passage's proposal, ending with the line "Content:"."""
     tags = ", ".join(filter(None, (proposal.category, *(stage.name for stage in proposal.stages))))
     lines = {
         "Title": proposal.title,
@@ -42,28 +43,28 @@ def header(proposal: Proposal, source: str) -> str:
 
 
 def content(proposal: Proposal, *, bodies: bool) -> str:
-    """The proposal's own fields, then each stage's, in paragraphs; with `bodies` what was written there, too."""
-    own = {"Author": proposal.author, "Category": proposal.category, "Created": proposal.created}
-    parts = [_listed(own), proposal.body if bodies else ""]
+    """Return the fields of a proposal and of its stages as paragraphs; with `include_bodies` also their texts."""
+    facts = {"Author": proposal.author, "Category": proposal.category, "Created": proposal.created}
+    parts = [_listed(facts), proposal.body if bodies else ""]
     for stage in proposal.stages:
         parts += [_told(stage), stage.body if bodies else ""]
     return "\n\n".join(filter(None, parts))
 
 
 def _told(stage: Stage) -> str:
-    """The stage's facts, each of which names the stage."""
+    """Return the facts of a stage as a list, each item beginning with the stage's name."""
     facts = {"status": "" if stage.status == UNKNOWN else stage.status, **stage.facts, "URL": stage.url}
     return _listed({f"{stage.name.capitalize()} {name}": value for name, value in facts.items()})
 
 
 def _listed(facts: Mapping[str, str]) -> str:
-    """An item a fact: it may be read, or quoted, by itself."""
+    """Return one list item per fact, so that each can be quoted by itself; empty values are left out."""
     return "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
 
 
 def _metadata(proposal: Proposal, stage: Stage) -> dict[str, str]:
-    """S2-15's; the chunk's index and content hash are fields of every chunk."""
-    told = {
+    """Return the metadata of S2-15; the chunk's index and content hash are fields of every chunk."""
+    metadata = {
         "proposal_id": proposal.id,
         "stage": stage.name,
         "status": stage.status,
@@ -72,12 +73,13 @@ def _metadata(proposal: Proposal, stage: Stage) -> dict[str, str]:
         "category": proposal.category,
         "created": proposal.created,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def _blocks(text: str, line: int) -> Iterator[Block]:
-    """The paragraphs, with their lines in the whole document, of which the text begins on this one."""
+    """Yield the paragraphs with their lines in the document, where the text begins at this line."""
+    start = line
     for paragraph in text.split("\n\n"):
-        end = line + paragraph.count("\n")
-        yield Block(paragraph, "paragraph", line, end)
-        line = end + 2
+        end = start + paragraph.count("\n")
+        yield Block(paragraph, "paragraph", start, end)
+        start = end + 2

@@ -1,4 +1,4 @@
-"""Proposals into the index: by hand and not on a schedule (S2-09), as often as wanted, paying for what is new."""
+"""Ingestion of proposals, started by hand and repeatable: only new or changed texts are embedded (S2-09)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,16 @@ from rag_core.ingestion.plan import BudgetSpent
 from rag_core.proposals.documents import documents
 from rag_core.proposals.records import Proposal, Record, read
 
-LIMITS = Limits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30.0)  # of one proposal's text
+LIMITS = Limits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30.0)  # for the text of one proposal
 
 
 @dataclass(slots=True)
 class Ingested:
-    """Counts of what was done; `embedded` are texts, each of which several stages may have.
+    """Counts of an ingestion, with the proposals that were skipped or failed.
 
-    `cleared` documents were removed before, `skipped` are proposals without a stage, and `failed` names each
-    proposal or chunk that is not searchable, and why. `stopped` says why the rest was not begun.
+    `embedded` counts distinct texts, each of which several stages may share. `cleared` documents were purged before
+    the ingestion, `skipped` are proposals without a stage, and `failed` says which proposals or chunks are not
+    searchable, and why. `stopped` says why the remaining proposals were not ingested.
     """
 
     proposals: int = 0
@@ -37,37 +38,38 @@ class Ingested:
     stopped: str = ""
 
     def count(self, done: Indexed) -> None:
+        """Add the counts of one indexed document."""
         self.documents += 1
         self.chunks += done.chunks
         self.unchanged += done.unchanged
         self.removed += done.removed
-        self.failed += [f"{done.document_id}: chunk {chunk} was not taken" for chunk in done.failed]
+        self.failed += [f"{done.document_id}: chunk {chunk} was not indexed" for chunk in done.failed]
 
 
 async def ingest(
     records: Iterable[Record], scope: Scope, kit: Kit, run: Run, *, bodies: bool = True, clear: bool = False
 ) -> Ingested:
-    """Index these proposals, a document a stage, each in place of its earlier version.
+    """Index proposals, one document per stage, each replacing its earlier version.
 
-    What did not change is not embedded again; what the records no longer have stays, unless it is cleared first. May
-    be repeated at any time, also after it broke off: it goes on where it stopped.
+    Unchanged texts are not embedded again. Proposals that the records no longer contain stay, unless `clear` purges
+    all first. An interrupted ingestion can be repeated and continues where it stopped.
 
     Raises:
-        Unavailable, StorageFull, Conflict: the index could not take a document; those before it are in.
+        Unavailable, StorageFull, Conflict: the index did not accept a document; those before it are indexed.
     """
-    done = Ingested()
+    report = Ingested()
     if clear:
-        done.cleared = await _cleared(kit.index, scope)
+        report.cleared = await _cleared(kit.index, scope)
     for number, record in enumerate(records, start=1):
-        done.proposals += 1
+        report.proposals += 1
         try:
-            await _one(read(record), scope, kit, run, bodies=bodies, done=done)
-        except (InvalidRequest, TooLarge) as failure:
-            done.failed.append(f"record {number}: {failure.message}")
-        except BudgetSpent as spent:
-            done.stopped = f"record {number}: {spent.message}"
+            await _one(read(record), scope, kit, run, bodies=bodies, done=report)
+        except (InvalidRequest, TooLarge) as error:
+            report.failed.append(f"record {number}: {error.message}")
+        except BudgetSpent as error:
+            report.stopped = f"record {number}: {error.message}"
             break
-    return done
+    return report
 
 
 async def _one(proposal: Proposal, scope: Scope, kit: Kit, run: Run, *, bodies: bool, done: Ingested) -> None:
@@ -75,22 +77,24 @@ async def _one(proposal: Proposal, scope: Scope, kit: Kit, run: Run, *, bodies: 
         done.skipped.append(proposal.id)
     for remark in (remark for stage in proposal.stages for remark in stage.remarks):
         run.warn("proposal", f"{proposal.id}: {remark}")
-    once = _Once(kit.index.embedder, {})
-    frugal = replace(kit, index=replace(kit.index, embedder=once), archive=NoArchive())  # records are no files
+    embedder = _Once(kit.index.embedder, {})
+    # records are not files, so no originals are kept
+    memoizing_kit = replace(kit, index=replace(kit.index, embedder=embedder), archive=NoArchive())
     for upload, chunking in documents(proposal, scope.workflow_id, bodies=bodies):
-        done.count(await index_document(upload, scope, frugal, run, chunking=chunking, limits=LIMITS))
-    done.embedded += len(once.made)
+        done.count(await index_document(upload, scope, memoizing_kit, run, chunking=chunking, limits=LIMITS))
+    done.embedded += len(embedder.made)
 
 
 async def _cleared(index: Index, scope: Scope) -> int:
-    """Remove the proposals of the scope, and nothing else that is indexed there (S2-20)."""
-    ingested = [d.id for d in await index.store.documents(scope) if "proposal_id" in d.metadata]
-    return sum([await index.store.purge(id, scope) for id in ingested])
+    """Purge the proposals of the scope, and no other documents, and return how many there were (S2-20)."""
+    documents = await index.store.documents(scope)
+    proposal_ids = [document.id for document in documents if "proposal_id" in document.metadata]
+    return sum([await index.store.purge(id, scope) for id in proposal_ids])
 
 
 @dataclass(frozen=True, slots=True)
 class _Once:
-    """Embeds a text once, however many stages have it."""
+    """An embedder that embeds each text once, however many stages share it."""
 
     embedder: Embedder
     made: dict[str, Vector]
@@ -107,7 +111,7 @@ class _Once:
         return await self.embedder.embed_query(text)
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        new = [text for text in texts if text not in self.made]
-        vectors = await self.embedder.embed_documents(new) if new else []
-        self.made.update(zip(new, vectors, strict=True))
+        new_texts = [text for text in texts if text not in self.made]
+        vectors = await self.embedder.embed_documents(new_texts) if new_texts else []
+        self.made.update(zip(new_texts, vectors, strict=True))
         return [self.made[text] for text in texts]

@@ -1,4 +1,4 @@
-"""Fields of records as a reader would write them: days, options with their scores, text without markup."""
+"""Formatting of record fields for readers: dates, vote options with their scores, text without markup."""
 
 import html
 import json
@@ -11,10 +11,10 @@ from rag_core.ingestion.extract.extraction import clean
 from rag_core.ingestion.extract.html_in_text import without_hidden
 from rag_core.text.sentences import readable_numbers
 
-_CHOICE = ("choice", "label", "name", "title", "type", "option")  # how sources call an option,
-_SCORE = ("score", "scores", "votes", "votesCount", "count", "value", "total")  # and what was cast for it
+_CHOICE = ("choice", "label", "name", "title", "type", "option")  # the names of an option's label,
+_SCORE = ("score", "scores", "votes", "votesCount", "count", "value", "total")  # and of its score
 _LINK = re.compile(r"https?://[!#-;=?-Z^-~]{1,240}")  # printable ASCII but for quotes, brackets and backslashes
-_MILLISECONDS = 1e11  # as seconds this is the year 5138
+_MILLISECONDS = 1e11  # as seconds this would be the year 5138
 _BREAK = re.compile(r"<(?:br|/?(?:p|div|li|ul|ol|tr|table|h[1-6]|blockquote))\b[^<>]{0,500}>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 _IMAGE = re.compile(r"!\[[^\]\n]{0,500}\]\([^()\n]{0,1000}\)")
@@ -29,63 +29,75 @@ _GAP = re.compile(r"\n{3,}")
 
 
 def plain(markup: object) -> str:
-    """Markdown or HTML as plain text: the words of links, no images, marks or tags; paragraphs stay apart.
+    """Convert Markdown or HTML to plain text: no tags, marks or images, of links the text only; paragraphs are kept.
 
-    A row of a table becomes a line that can be read by itself: "- Loan To Value: wETH 75%; EURe 0%".
+    A table row becomes a line that can be read by itself: "- Loan To Value: wETH 75%; EURe 0%".
     """
     text, _ = without_hidden(clean(str(markup or "")))
     text = _TABLE.sub(_rows, text)
-    for pattern, words in ((_BREAK, "\n"), (_TAG, ""), (_IMAGE, ""), (_ANCHOR, r"\1"), (_RULE, ""), (_LINE_MARK, "")):
-        text = pattern.sub(words, text)
+    for pattern, replacement in (
+        (_BREAK, "\n"),
+        (_TAG, ""),
+        (_IMAGE, ""),
+        (_ANCHOR, r"\1"),
+        (_RULE, ""),
+        (_LINE_MARK, ""),
+    ):
+        text = pattern.sub(replacement, text)
     text = html.unescape(readable_numbers(_EMPHASIS.sub(r"\2", text)))
     return _GAP.sub("\n\n", "\n".join(line.rstrip() for line in clean(text).split("\n"))).strip("\n")
 
 
 def line(markup: object, longest: int = 200) -> str:
-    """The same on one line, no longer than that."""
+    """Convert Markdown or HTML to plain text on one line, cut with "…" after `max_chars` characters."""
     text = " ".join(plain(markup).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
 def link(said: object) -> str:
-    """An http(s) address, or "" for anything else, such as the "TODO" of a template."""
+    """Return the value if it is an http(s) URL, else "", as for the "TODO" of a template."""
     text = str(said or "").strip()
     return text if _LINK.fullmatch(text) else ""
 
 
 def moment(said: object) -> str:
-    """A date as "2024-01-31", with "15:00 UTC" where the time is not midnight; "" for what is no date.
+    """Format a date as "2024-01-31", followed by "15:00 UTC" unless the time is midnight; "" for anything else.
 
-    Takes dates, ISO 8601, and seconds or milliseconds since 1970; what names no zone is UTC.
+    Accepts dates, ISO 8601, and seconds or milliseconds since 1970; a time without a zone is UTC.
     """
     try:
-        read = _moment(said)
+        time = _moment(said)
     except (ValueError, OverflowError, OSError):
         return ""
-    if read is None:
+    if time is None:
         return ""
-    at = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    return f"{at:%Y-%m-%d}" if (at.hour, at.minute) == (0, 0) else f"{at:%Y-%m-%d %H:%M} UTC"
+    utc = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return f"{utc:%Y-%m-%d}" if (utc.hour, utc.minute) == (0, 0) else f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
 def options(said: object) -> str:
-    """The options of a vote with their scores: "For: 1,200.5 (60 %); Against: 800 (40 %)".
+    """Format the options of a vote with their scores: "For: 1,200.5 (60 %); Against: 800 (40 %)".
 
-    Takes a list of texts or of objects, an object of choices and scores or of a score an option, or any of it as JSON.
+    Accepts a list of texts or objects, an object of "choices" and "scores", an object of scores by option, or any of
+    these as JSON. Shares are given when every option has a score.
     """
-    scored = list(_options(_parsed(said)))
-    known = [score for _, score in scored if score is not None]
-    total = sum(known) if len(known) == len(scored) else 0.0
-    return "; ".join(_option(name, score, total) for name, score in scored if name)
+    scores_by_option = list(_options(_parsed(said)))
+    scores = [score for _, score in scores_by_option if score is not None]
+    total = sum(scores) if len(scores) == len(scores_by_option) else 0.0
+    return "; ".join(_option(name, score, total) for name, score in scores_by_option if name)
 
 
 def _rows(table: re.Match[str]) -> str:
-    """The rows of a table, each of its cells after its column's head; a second and last cell needs none."""
-    (_, *heads), *rows = (_cells(row) for row in (table[1], *table[2].split("\n")[1:]))
-    heads = heads if len(heads) > 1 else [""]
-    told = ((first, zip(heads, cells, strict=False)) for first, *cells in rows)
+    """Format each row of a table as a list item of its cells, each after its column's header.
+
+    In a table of two columns the second needs no header.
+    """
+    (_, *headers), *rows = (_cells(row) for row in (table[1], *table[2].split("\n")[1:]))
+    headers = headers if len(headers) > 1 else [""]
+    labelled_rows = ((first, zip(headers, cells, strict=False)) for first, *cells in rows)
     lines = (
-        f"- {first}: " + "; ".join(f"{head} {cell}".strip() for head, cell in cells if cell) for first, cells in told
+        f"- {first}: " + "; ".join(f"{header} {cell}".strip() for header, cell in cells if cell)
+        for first, cells in labelled_rows
     )
     return "\n" + "\n".join(lines) + "\n"
 
@@ -139,7 +151,7 @@ def _named(choice: Any) -> tuple[str, float | None]:
 def _number(said: object) -> float | None:
     try:
         return float(said) if isinstance(said, str | int | float) and not isinstance(said, bool) else None
-    except (ValueError, OverflowError):  # no number, or one beyond all floats
+    except (ValueError, OverflowError):  # not a number, or beyond the range of floats
         return None
 
 

@@ -1,4 +1,4 @@
-"""Proposals and the stages they went through, read from records of two shapes (docs/proposals.md)."""
+"""Proposals with their stages, parsed from records of two shapes (docs/proposals.md)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from rag_core.proposals.readable import line, link, moment, options, plain
 
 STAGES = ("forum", "snapshot", "tally")
 UNKNOWN = "unknown"
-STATUSES = (  # S2-37's allowlist: what the three sources say, each in one spelling
+STATUSES = (  # the allowlist of S2-37: the statuses of the three sources, each in one spelling
     "draft",
     "pending",
     "active",
@@ -33,16 +33,17 @@ SAME: Mapping[str, str] = {
     **dict.fromkeys(("pendingexecution", "timelocked"), "queued"),
     **dict.fromkeys(("callexecuted", "crosschainexecuted"), "executed"),
 }
-ID = re.compile(r"[A-Za-z0-9._=-]{1,110}")  # no colon: "PROPOSAL:STAGE:INDEX" is read from both ends
+ID = re.compile(r"[A-Za-z0-9._=-]{1,110}")  # no colon: it separates the parts of "PROPOSAL:STAGE:INDEX"
 
 Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a proposal was discussed or voted on. `status` is one of STATUSES; `facts` are its other fields, as read.
+    """A place where a proposal was discussed or voted on.
 
-    `remarks` say what in its record was not understood.
+    `status` is one of STATUSES, `facts` are the other fields as a reader is shown them, and `remarks` name what in the
+    record was not understood.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal with its stages, in the order of STAGES; every text is plain, every date normal, "" is not known."""
+    """A proposal with its stages, in the order of STAGE_NAMES; texts are without markup, "" is an unknown value."""
 
     id: str
     title: str
@@ -70,15 +71,15 @@ class Proposal:
 
 
 def read(record: Record) -> Proposal:
-    """A record of either shape: a proposal with its stages by name, or one of a corpus with `_id` and `metadata`.
+    """Parse a record: a proposal with its stages by name, or a corpus record with `_id` and `metadata`.
 
     Raises:
-        InvalidRequest: it has no id that can be part of a key.
+        InvalidRequest: the record has no id that can be part of a key.
     """
     row = _of_corpus(record) if "_id" in record else record
     id = str(row.get("id") or "")
     if not ID.fullmatch(id):
-        raise InvalidRequest("id", "of a proposal must be 1 to 110 letters, digits and the marks . _ = -")
+        raise InvalidRequest("id", "of a proposal must be 1 to 110 letters, digits and the characters . _ = -")
     stages = tuple(stage for name in STAGES if (stage := _stage(name, row.get(name))))
     dates = (_moment(part, "updated_at", "last_activity") for part in (row, *(row.get(name) for name in STAGES)))
     created = _moment(row, "created_at", "created", "date")
@@ -96,44 +97,46 @@ def read(record: Record) -> Proposal:
 
 
 def status(said: object) -> str:
-    """One of STATUSES; "unknown" for what none of them means, and for nothing."""
+    """Return the one of STATUSES that the value means; "unknown" for any other value and for none."""
     word = re.sub(r"[^a-z]", "", str(said or "").lower())
-    known = SAME.get(word, word)
-    return known if known in STATUSES else UNKNOWN
+    status_name = SAME.get(word, word)
+    return status_name if status_name in STATUSES else UNKNOWN
 
 
 def _of_corpus(record: Record) -> Record:
-    told = record.get("metadata")
-    told = told if isinstance(told, Mapping) else {}
+    """Convert a corpus record to the shape of a proposal with its stages by name."""
+    metadata = record.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
     return {
         "id": record["_id"],
-        "title": told.get("title") or record.get("title"),
-        "author": told.get("author"),
-        "category": told.get("market"),
-        "created_at": told.get("date"),
+        "title": metadata.get("title") or record.get("title"),
+        "author": metadata.get("author"),
+        "category": metadata.get("market"),
+        "created_at": metadata.get("date"),
         "body": record.get("text"),
-        "forum": {"url": told.get("forum_thread")},
-        "snapshot": {"url": told.get("snapshot")},
+        "forum": {"url": metadata.get("forum_thread")},
+        "snapshot": {"url": metadata.get("snapshot")},
     }
 
 
 def _stage(name: str, row: object) -> Stage | None:
-    """The stage of this row; None without an address or an id: a proposal that never got there."""
+    """Parse a stage's row; None when it has neither a URL nor an id, as of a stage that was never reached."""
     if not isinstance(row, Mapping):
         return None
     url = link(row.get("url"))
     id = _line(row, "original_id", f"{name}_id", f"{name}_proposal_id", "id") or url.rstrip("/").rpartition("/")[2]
     if not id:
         return None
-    found, said = status(row.get("status")), line(row.get("status"), 40)
-    remarks = (f"the {name} status “{said}” is not one that is known",) if said and (found == UNKNOWN) else ()
+    stage_status, raw_status = status(row.get("status")), line(row.get("status"), 40)
+    is_unknown = bool(raw_status) and stage_status == UNKNOWN
+    remarks = (f"the {name} status “{raw_status}” is not known",) if is_unknown else ()
     comments = "\n\n".join(filter(None, map(_comment, _list(row.get("comments")))))
     body = "\n\n".join(filter(None, (plain(row.get("body")), comments)))
-    return Stage(name, id, url, found, dict(_facts(row)), body, remarks)
+    return Stage(name, id, url, stage_status, dict(_facts(row)), body, remarks)
 
 
 def _facts(row: Record) -> Iterator[tuple[str, str]]:
-    """What a reader wants to know of a stage besides its status and address, in order."""
+    """Yield a stage's facts besides its status and URL, by name, in the order in which they are shown."""
     begins, ends = (
         _moment(row, "voting_start", "start_timestamp", "start"),
         _moment(row, "voting_end", "end_timestamp", "end"),
@@ -162,9 +165,11 @@ def _list(said: object) -> list[object]:
 
 
 def _line(row: Record, *names: str) -> str:
+    """Return the first of the fields that has a text, on one line; "" when none has."""
     return next(filter(None, (line(row.get(name)) for name in names)), "")
 
 
 def _moment(row: object, *names: str) -> str:
-    found = (moment(row.get(name)) for name in names) if isinstance(row, Mapping) else ()
-    return next(filter(None, found), "")
+    """Return the first of the fields that has a date, formatted; "" when none has."""
+    times = (moment(row.get(name)) for name in names) if isinstance(row, Mapping) else ()
+    return next(filter(None, times), "")

@@ -1,4 +1,4 @@
-"""Where records of proposals are read from: a JSON file or the tables of a database. Nothing is fetched."""
+"""Sources of proposal records: a JSON file or the tables of a database. Nothing is downloaded."""
 
 import gzip
 import json
@@ -21,15 +21,15 @@ QUERIES = {"proposal": "SELECT * FROM proposal ORDER BY id"} | {
 
 
 def records(source: str) -> Iterator[Record]:
-    """The proposals of a source, each with the stages it has.
+    """Yield the proposals of a source, each with its stages.
 
-    A source is a .json file (a list), a .jsonl file (one a line), either of them with .gz; an SQLite file; or the
-    address of a PostgreSQL database. A database has the tables `proposal`, `forum_stage`, `snapshot_stage` and
-    `tally_stage`, which are joined here (S2-11): of several rows of a stage the last one stands.
+    A source is a .json file (a list), a .jsonl file (one record per line), either of them with .gz; an SQLite file; or
+    the URL of a PostgreSQL database. A database has the tables `proposal`, `forum_stage`, `snapshot_stage` and
+    `tally_stage`, which are joined here (S2-11); of several rows of a stage the last one counts.
 
     Raises:
-        NotFound: no such file.
-        InvalidRequest: it is none of these, or not JSON; the line is named.
+        NotFound: there is no such file.
+        InvalidRequest: the source is none of these, or not JSON; the line is named.
         Misconfigured: the database lacks a table or column.
         Unavailable: the database did not answer.
     """
@@ -46,19 +46,19 @@ def records(source: str) -> Iterator[Record]:
 def _of_json(path: Path) -> Iterator[Record]:
     kind = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:]).removesuffix(".gz")
     if kind not in (".json", ".jsonl"):
-        raise InvalidRequest("source", "must be a .json, .jsonl, .db or .sqlite file, or a postgresql:// address")
+        raise InvalidRequest("source", "must be a .json, .jsonl, .db or .sqlite file, or a postgresql:// URL")
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             yield from _listed(file) if kind == ".json" else _by_line(file)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:
-        raise InvalidRequest("source", f"must be readable as UTF-8: {type(failure).__name__}") from failure
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidRequest("source", f"must be readable as UTF-8: {type(error).__name__}") from error
 
 
 def _listed(file: IO[str]) -> Iterator[Record]:
-    found = _parsed(file.read(), "the file")
-    if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+    parsed = _parsed(file.read(), "the file")
+    if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
         raise InvalidRequest("source", "must be a list of objects")
-    yield from found
+    yield from parsed
 
 
 def _by_line(file: IO[str]) -> Iterator[Record]:
@@ -66,7 +66,7 @@ def _by_line(file: IO[str]) -> Iterator[Record]:
         if text.strip():
             record = _parsed(text, f"line {number}")
             if not isinstance(record, dict):
-                raise InvalidRequest("source", f"must have an object a line; line {number} has none")
+                raise InvalidRequest("source", f"must have one object per line; line {number} has none")
             yield record
 
 
@@ -81,13 +81,14 @@ Table = list[dict[str, Any]]
 
 
 def _joined(tables: dict[str, Table]) -> Iterator[Record]:
-    by_proposal = {stage: {str(row["proposal_id"]): _decoded(row) for row in tables[stage]} for stage in STAGES}
+    """Yield the rows of the table `proposal`, each with the row of each of its stages by the stage's name."""
+    stage_rows = {stage: {str(row["proposal_id"]): _decoded(row) for row in tables[stage]} for stage in STAGES}
     for row in tables["proposal"]:
-        yield {**row, **{stage: rows.get(str(row["id"])) for stage, rows in by_proposal.items()}}
+        yield {**row, **{stage: rows.get(str(row["id"])) for stage, rows in stage_rows.items()}}
 
 
 def _decoded(row: dict[str, Any]) -> dict[str, Any]:
-    """SQLite has no JSON type: comments come as text. Options are read in any form."""
+    """Return a stage's row with its comments decoded, which SQLite, without a JSON type, has as text."""
     comments = row.get("comments")
     return {**row, "comments": _parsed(comments, "a comments column")} if isinstance(comments, str) else row
 
@@ -96,8 +97,8 @@ def _of_sqlite(path: Path) -> dict[str, Table]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             return _tables(connection.execute)
-    except sqlite3.Error as failure:
-        raise Misconfigured(f"the database cannot be read: {failure}", field="source") from failure
+    except sqlite3.Error as error:
+        raise Misconfigured(f"the database cannot be read: {error}", field="source") from error
 
 
 def _of_postgres(address: str) -> dict[str, Table]:
@@ -106,15 +107,15 @@ def _of_postgres(address: str) -> dict[str, Table]:
     try:
         with psycopg.connect(address, connect_timeout=10) as connection:
             return _tables(connection.execute)
-    except psycopg.OperationalError as failure:
-        raise Unavailable("the database of the proposals did not answer", code="source_unavailable") from failure
-    except psycopg.Error as failure:
-        message = failure.diag.message_primary or type(failure).__name__
-        raise Misconfigured(f"the database cannot be read: {message}", field="source") from failure
+    except psycopg.OperationalError as error:
+        raise Unavailable("the database of the proposals did not answer", code="source_unavailable") from error
+    except psycopg.Error as error:
+        message = error.diag.message_primary or type(error).__name__
+        raise Misconfigured(f"the database cannot be read: {message}", field="source") from error
 
 
 def _tables(execute: Callable[[Any], Any]) -> dict[str, Table]:
-    """Every row of the four tables, by column name."""
+    """Return all rows of the four tables, each as values by column name."""
     tables = {}
     for name, query in QUERIES.items():
         cursor = execute(query)

@@ -1,1 +1,1 @@
-"""Models and what stands in for them: the only room, besides stores and extractors, that knows vendors."""
+"""Adapters for models, caches and web search; besides stores and extractors, only this package imports vendors."""

@@ -1,4 +1,4 @@
-"""What fills a slot for which there is no model: it says so when asked, and the caller goes on without."""
+"""Null objects for models that are not available: each call raises `Unavailable` with the reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rag_core.core.model import Vector
 
 @dataclass(frozen=True, slots=True)
 class NoEmbedder:
-    """Makes no vectors; `reason` says what would change that."""
+    """An embedder without a model; `reason` says what is missing and how to install it."""
 
     reason: str
     space: str = ""
@@ -24,7 +24,7 @@ class NoEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class NoReranker:
-    """Judges nothing; `reason` says what would change that."""
+    """A reranker without a model; `reason` says what is missing and how to install it."""
 
     reason: str
     name: str = "none"

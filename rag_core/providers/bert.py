@@ -1,4 +1,4 @@
-"""A BERT-shaped ONNX model of a folder: its tokenizer and session, loaded when first used, once for all threads."""
+"""A BERT-shaped ONNX model in a folder: its tokenizer and session, loaded on first use and shared by all threads."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from rag_core.providers import local_models
 T = TypeVar("T")
 R = TypeVar("R")
 
-POSITIONS = 512  # what BERT's position table holds, special tokens included
+POSITIONS = 512  # the size of BERT's position table, special tokens included
 
 LEAKED: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
     kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
@@ -38,7 +38,7 @@ class _Loaded:
 
 
 class Bert:
-    """Runs one sequence a call: vectors of a dynamically quantized model depend on their batch (MODELS.md, 1)."""
+    """A model that runs one sequence per call, because outputs of a dynamically quantized model depend on the batch."""
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self.folder = folder
@@ -47,31 +47,31 @@ class Bert:
         self._parts: _Loaded | None = None
 
     async def map(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """`work` of every item, in order, on the model's threads."""
+        """Apply `work` to every item on the model's threads; return the results in the order of the items."""
         loop = asyncio.get_running_loop()
         return await asyncio.gather(*(loop.run_in_executor(self._workers, work, item) for item in items))
 
     def tokens(self, text: str) -> list[int]:
-        """The ids of a text without special tokens; half a surrogate pair reads as "?"."""
-        whole = text.encode("utf-8", "replace").decode()
-        return list(self._load().tokenizer.encode(whole, add_special_tokens=False).ids)
+        """Return the token ids of a text without special tokens; a lone surrogate becomes "?"."""
+        encodable = text.encode("utf-8", "replace").decode()
+        return list(self._load().tokenizer.encode(encodable, add_special_tokens=False).ids)
 
     def run(self, first: Sequence[int], second: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
-        """The model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
+        """Return the model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
 
         Raises:
-            Unavailable: the runtime failed.
+            Unavailable: ONNX Runtime failed.
         """
         loaded = self._load()
         head = [loaded.cls, *first, loaded.sep]
         tail = [] if second is None else [*second, loaded.sep]
-        ids = np.array([head + tail], dtype=np.int64)
-        types = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        input_ids = np.array([head + tail], dtype=np.int64)
+        token_type_ids = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
+        inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids), "token_type_ids": token_type_ids}
         try:
-            output: npt.NDArray[np.float32] = loaded.session.run(None, feed)[0][0]
-        except LEAKED as failure:
-            raise Unavailable(f"the model in {self.folder.name} failed: {type(failure).__name__}") from failure
+            output: npt.NDArray[np.float32] = loaded.session.run(None, inputs)[0][0]
+        except LEAKED as error:
+            raise Unavailable(f"the model in {self.folder.name} failed: {type(error).__name__}") from error
         return output
 
     def _load(self) -> _Loaded:
@@ -82,7 +82,7 @@ class Bert:
 
 
 def windows(tokens: Sequence[int], size: int, *, overlap: int) -> list[Sequence[int]]:
-    """Cut into the fewest equal windows of at most `size` tokens of which neighbours share at least `overlap`."""
+    """Split tokens into the fewest equal windows of at most `size`; neighbours share at least `overlap` tokens."""
     if len(tokens) <= size:
         return [tokens]
     count = -(-(len(tokens) - overlap) // (size - overlap))
@@ -97,14 +97,14 @@ def _load(folder: Path) -> _Loaded:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
     try:
-        definition = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
+        tokenizer_json = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
         session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    except UNLOADABLE as failure:
-        raise Misconfigured(f"the model in {folder} cannot be loaded: {type(failure).__name__}") from failure
-    tokenizer = Tokenizer.from_str(definition)
+    except UNLOADABLE as error:
+        raise Misconfigured(f"the model in {folder} cannot be loaded: {type(error).__name__}") from error
+    tokenizer = Tokenizer.from_str(tokenizer_json)
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    if cls is None or sep is None:
+    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer in {folder} has no [CLS] and [SEP]: not a BERT-shaped model")
-    return _Loaded(tokenizer, session, cls, sep)
+    return _Loaded(tokenizer, session, cls_id, sep_id)

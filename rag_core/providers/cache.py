@@ -1,4 +1,4 @@
-"""The cache that needs no server: SQLite in the data folder, or in memory when there is none."""
+"""A cache without a server: an SQLite file in the data folder, or in memory when there is no data folder."""
 
 import asyncio
 import sqlite3
@@ -18,18 +18,18 @@ create table if not exists cache(
     key text primary key, written real not null, size integer not null, value blob not null);
 """
 VALUE_BYTES = 1024**2
-BUSY_S = 0.05  # another process writes: asking anew is soon cheaper than waiting
+BUSY_S = 0.05  # while another process writes: recomputing is soon cheaper than waiting longer
 LEAVE = """
     delete from cache where key in (
         select key from (select key, sum(size) over (order by written desc, key) as total from cache)
         where total > ?)
-"""  # the newest, up to so many bytes
+"""  # keeps the newest entries, up to the given total of bytes
 
 
 class EmbeddedCache:
-    """Keeps the newest `limit_bytes` of values; one of more than `VALUE_BYTES` is not kept.
+    """A cache of the newest `limit_bytes` of values; a value over `VALUE_BYTES` is not stored.
 
-    A file that cannot be read is made anew: nothing in it is needed.
+    A file that cannot be read is deleted and created again, because everything in it can be recomputed.
     """
 
     name = "embedded"
@@ -48,14 +48,14 @@ class EmbeddedCache:
         self._db: sqlite3.Connection | None = None
 
     async def get(self, key: str) -> bytes | None:
-        kept = await asyncio.to_thread(self._tried, lambda db: _value(db, key))
-        return unsealed(key, kept, now=self._now(), secret=self._secret)
+        sealed_value = await asyncio.to_thread(self._tried, lambda db: _value(db, key))
+        return unsealed(key, sealed_value, now=self._now(), secret=self._secret)
 
     async def set(self, key: str, value: bytes, *, ttl_s: float) -> None:
         if len(value) <= VALUE_BYTES:
             now = self._now()
-            kept = sealed(key, value, now=now, ttl_s=ttl_s, secret=self._secret)
-            await asyncio.to_thread(self._tried, lambda db: self._put(db, key, now, kept))
+            sealed_value = sealed(key, value, now=now, ttl_s=ttl_s, secret=self._secret)
+            await asyncio.to_thread(self._tried, lambda db: self._put(db, key, now, sealed_value))
 
     async def clear(self) -> None:
         await asyncio.to_thread(self._tried, _emptied)
@@ -69,23 +69,23 @@ class EmbeddedCache:
         db.execute(LEAVE, (self._limit_bytes,))
 
     def _tried(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What the work gives, or None when the file is of no use now."""
+        """Run an operation on the database; return None, a miss, when the file cannot be used."""
         with self._lock:
             try:
-                with self._opened() as db:  # which commits, or rolls back
+                with self._opened() as db:  # commits, or rolls back
                     return work(db)
-            except (sqlite3.Error, OSError) as failure:
-                with span("cache_bypassed", {"error.type": type(failure).__name__}):
+            except (sqlite3.Error, OSError) as error:
+                with span("cache_bypassed", {"error.type": type(error).__name__}):
                     self._close()
-                if isinstance(failure, sqlite3.DatabaseError) and not isinstance(failure, sqlite3.OperationalError):
+                if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
                     self._remove()
                 return None
 
     def _opened(self) -> sqlite3.Connection:
         if self._db is None:
             db = sqlite_files.connect(self._path, busy_s=BUSY_S)
-            self._db = db  # from here on `_close` knows it
-            db.execute("pragma synchronous = off")  # what a power cut takes is asked anew
+            self._db = db  # set first, so that `_close` closes it when a statement below fails
+            db.execute("pragma synchronous = off")  # entries lost in a power cut are recomputed
             db.execute(SCHEMA)
         return self._db
 
@@ -100,12 +100,12 @@ class EmbeddedCache:
 
 
 def _emptied(db: sqlite3.Connection) -> None:
-    """No byte is left of what was purged from the store (docs/isolation.md)."""
+    """Delete every entry and vacuum the file, so that no byte of a purged document remains (docs/isolation.md)."""
     db.execute("delete from cache")
     db.commit()
     db.execute("vacuum")
 
 
 def _value(db: sqlite3.Connection, key: str) -> object:
-    found = db.execute("select value from cache where key = ?", (key,)).fetchone()
-    return found and found[0]
+    row = db.execute("select value from cache where key = ?", (key,)).fetchone()
+    return row and row[0]

@@ -1,4 +1,4 @@
-"""Texts to vectors on this machine, by an ONNX model of a folder."""
+"""Embeddings from a local ONNX model."""
 
 import json
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from rag_core.providers.bert import POSITIONS, Bert, windows
 
 Array = npt.NDArray[np.float32]
 
-OVERLAP = 64  # tokens: a sentence that one window cuts stands whole in the next
+OVERLAP = 64  # a sentence cut by one window is whole in the next
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How a model wants to be used: what stands before a question, and which output is the vector."""
+    """The parameters of an embedding model: its dimensions, its pooling and the prefix of a query."""
 
     name: str
     dimensions: int
@@ -34,7 +34,7 @@ BGE_SMALL = Profile("bge-small-en-v1.5-int8", 384, "cls", "Represent this senten
 
 
 class LocalEmbedder:
-    """Unit vectors. A text over the model's limit is cut into equal overlapping windows, whose mean is its vector."""
+    """An embedder of unit vectors; a text over the model's limit gets the mean of its equal, overlapping windows."""
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self._folder = folder
@@ -42,7 +42,7 @@ class LocalEmbedder:
 
     @cached_property
     def profile(self) -> Profile:
-        """Known without loading the model. Raises Misconfigured when the pinned package holds another model."""
+        """The model's profile, known without loading it. Raises Misconfigured when the pinned package was changed."""
         digest = local_models.fingerprint(self._folder)
         return BGE_SMALL if digest == local_models.BGE_SMALL else described(self._folder, f"sha256-{digest[:16]}")
 
@@ -63,30 +63,30 @@ class LocalEmbedder:
 
     def _embed(self, text: str) -> list[float]:
         tokens = self._model.tokens(text)
-        parts = [self._pooled(window) for window in windows(tokens, POSITIONS - 2, overlap=OVERLAP)]
-        vector = _unit(np.mean(parts, axis=0))  # equal windows, so equal weights
+        window_vectors = [self._pooled(window) for window in windows(tokens, POSITIONS - 2, overlap=OVERLAP)]
+        vector = _unit(np.mean(window_vectors, axis=0))  # the windows are equally long, so they weigh the same
         if vector.shape != (self.dimensions,) or not np.isfinite(vector).all():
-            raise Unavailable(f"{self.profile.name} gave no usable vector", code="embedding_unavailable")
+            raise Unavailable(f"{self.profile.name} returned an invalid vector", code="embedding_unavailable")
         return [float(x) for x in vector]
 
     def _pooled(self, window: Sequence[int]) -> Array:
-        states = self._model.run(window)
-        return _unit(states[0] if self.profile.pooling == "cls" else states.mean(axis=0))
+        token_vectors = self._model.run(window)
+        return _unit(token_vectors[0] if self.profile.pooling == "cls" else token_vectors.mean(axis=0))
 
 
 def described(folder: Path, name: str) -> Profile:
-    """What a sentence-transformers folder states of itself; that library's defaults where it is silent.
+    """Read the profile from a sentence-transformers folder, with that library's defaults for what is not stated.
 
     Raises:
-        Misconfigured: config.json does not say how wide the vectors are.
+        Misconfigured: config.json does not state `hidden_size`.
     """
     try:
         dimensions = int(_read(folder / "config.json")["hidden_size"])
-        by_cls = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
+        uses_cls = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
         prompts = _read(folder / "config_sentence_transformers.json").get("prompts", {})
-        return Profile(name, dimensions, "cls" if by_cls else "mean", str(prompts.get("query", "")))
-    except (AttributeError, KeyError, TypeError, ValueError) as garbage:
-        raise Misconfigured(f"{folder} does not describe its model: config.json needs hidden_size") from garbage
+        return Profile(name, dimensions, "cls" if uses_cls else "mean", str(prompts.get("query", "")))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Misconfigured(f"{folder} does not describe its model: config.json needs hidden_size") from error
 
 
 def _read(path: Path) -> dict[str, Any]:

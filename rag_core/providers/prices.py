@@ -1,8 +1,8 @@
-"""What hosted models cost, so that a reply can say what it has cost.
+"""List prices of hosted models, by which the cost of a request is estimated.
 
-List prices of 2026-11-21 in USD per million tokens, without discounts for caching or batches, from
+Prices of 2026-11-21 in USD per million tokens, without discounts for caching or batches, from
 developers.openai.com/api/docs/pricing (Azure's global deployments cost the same) and ai.google.dev/pricing as far as
-public price tables repeat them: an invoice is right where it differs. Reviewed when a default model changes.
+public price tables repeat them; an invoice may differ. They are reviewed when a default model changes.
 """
 
 import re
@@ -21,6 +21,6 @@ VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
 
 
 def cost_usd(model: str, *, input_tokens: int, output_tokens: int = 0) -> float | None:
-    """The cost of a call; None for a model that is not listed. A dated version costs what its model does."""
+    """Return the cost of a call in USD, None for an unlisted model. A dated version has its model's price."""
     price = PRICES.get(VERSION.sub("", model.removeprefix("models/")))
     return None if price is None else (input_tokens * price[0] + output_tokens * price[1]) / 1_000_000

@@ -1,4 +1,4 @@
-"""The cache that several machines share: a server that speaks Redis's protocol, and is done without when it fails."""
+"""A cache shared by several machines, on a server that speaks Redis's protocol; a failure counts as a miss."""
 
 import asyncio
 import json
@@ -20,20 +20,21 @@ from rag_core.providers.sealing import sealed, steady_clock, unsealed
 
 T = TypeVar("T")
 
-PREFIX = "rag:1:"  # of every key; raised when what is kept changes its shape
+PREFIX = "rag:1:"  # of every key; the number is raised when the format of the values changes
 VALUE_BYTES = 1024**2
-CONNECT_S = 0.01  # on one network (RELIABILITY 3.1)
-CONNECT_TLS_S = 0.1  # two round trips more, and a certificate to check
-READ_S = 0.05  # a megabyte on one network, with room
+CONNECT_S = 0.01  # within one network
+CONNECT_TLS_S = 0.1  # TLS adds two round trips and a certificate check
+READ_S = 0.05  # enough for a megabyte within one network
 SCOPE = "https://redis.azure.com/.default"
-SCANNED = 500  # keys a round trip
-FAILURES = (RedisError, OSError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # F5: of garbage
+SCANNED = 500  # keys per round trip
+# a malformed reply raises one of the last five
+FAILURES = (RedisError, OSError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class RedisCache:
-    """Whatever goes wrong is a miss. A server that fails five times is left alone for ten seconds.
+    """A Redis cache in which every error is a miss; after five failures the server is not called for ten seconds.
 
-    Values are sealed with `secret`: whoever can write to the server can lose them, but not forge them.
+    Values are sealed with `secret`: others who can write to the server can delete values, but not forge them.
     """
 
     name = "redis"
@@ -48,8 +49,8 @@ class RedisCache:
         clock: Callable[[], float] | None = None,
         identity: "Identity | None" = None,
     ) -> None:
-        own_s = CONNECT_TLS_S if url.startswith("rediss:") else CONNECT_S
-        self._within_s = (own_s if connect_s is None else connect_s) + read_s
+        default_connect_s = CONNECT_TLS_S if url.startswith("rediss:") else CONNECT_S
+        self._within_s = (default_connect_s if connect_s is None else connect_s) + read_s
         self._secret = secret
         self._now = clock or steady_clock()
         self._breaker = Breaker()
@@ -57,22 +58,22 @@ class RedisCache:
         self._client = redis.asyncio.from_url(
             url,
             credential_provider=self._identity,
-            socket_connect_timeout=own_s if connect_s is None else connect_s,
+            socket_connect_timeout=default_connect_s if connect_s is None else connect_s,
             socket_timeout=read_s,
-            retry=Retry(NoBackoff(), 0),  # the breaker is what spares the server
+            retry=Retry(NoBackoff(), 0),  # the circuit breaker limits the calls to a failing server
         )
 
     async def get(self, key: str) -> bytes | None:
-        kept = await self._tried(lambda: self._client.get(PREFIX + key))
-        return unsealed(key, kept, now=self._now(), secret=self._secret)
+        sealed_value = await self._tried(lambda: self._client.get(PREFIX + key))
+        return unsealed(key, sealed_value, now=self._now(), secret=self._secret)
 
     async def set(self, key: str, value: bytes, *, ttl_s: float) -> None:
         if len(value) <= VALUE_BYTES:
-            kept = sealed(key, value, now=self._now(), ttl_s=ttl_s, secret=self._secret)
-            await self._tried(lambda: self._client.set(PREFIX + key, kept, px=max(1, round(ttl_s * 1000))))
+            sealed_value = sealed(key, value, now=self._now(), ttl_s=ttl_s, secret=self._secret)
+            await self._tried(lambda: self._client.set(PREFIX + key, sealed_value, px=max(1, round(ttl_s * 1000))))
 
     async def clear(self) -> None:
-        """By pieces, each within the time of one call."""
+        """Delete every key, in batches that each have the time limit of one call."""
         cursor: int | None = 0
         while cursor is not None:
             cursor = await self._tried(partial(self._forget, cursor)) or None
@@ -83,34 +84,34 @@ class RedisCache:
             await self._identity.close()
 
     async def _forget(self, cursor: int) -> int:
-        after, keys = await self._client.scan(cursor, match=f"{PREFIX}*", count=SCANNED)
+        next_cursor, keys = await self._client.scan(cursor, match=f"{PREFIX}*", count=SCANNED)
         if keys:
             await self._client.unlink(*keys)
-        return int(after)
+        return int(next_cursor)
 
     async def _tried(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """What the work gives, or None when the server is of no use now."""
+        """Run an operation on the server; return None, a miss, when it fails or the breaker is open."""
         now = asyncio.get_running_loop().time
         if not self._breaker.admits(now()):
             return None
         try:
             async with asyncio.timeout(self._within_s):
-                answer = await work()
-        except ResponseError as refused:  # it answered, of this key
-            _bypassed(refused)
-        except FAILURES as failure:  # TimeoutError is an OSError
+                value = await work()
+        except ResponseError as error:  # an answer about this key: the server works
+            _bypassed(error)
+        except FAILURES as error:  # TimeoutError is an OSError
             self._breaker.failed(now())
-            _bypassed(failure)
+            _bypassed(error)
         else:
             self._breaker.succeeded()
-            return answer
+            return value
         return None
 
 
 class Identity(CredentialProvider):
-    """This machine's identity, as user name (its object id) and password (a token). `credential` is for tests.
+    """Redis credentials of this machine's Microsoft Entra identity: its object id as user name, a token as password.
 
-    A token may take longer than a call waits; it is fetched all the same, for the calls after.
+    A token may take longer than a call waits; it is then fetched for later calls. `credential` is for tests.
     """
 
     def __init__(self, credential: Any = None) -> None:
@@ -135,13 +136,13 @@ class Identity(CredentialProvider):
 
     async def _token(self) -> str:
         from azure.core.exceptions import AzureError
-        from azure.identity.aio import DefaultAzureCredential  # half a second to import
+        from azure.identity.aio import DefaultAzureCredential  # takes half a second to import
 
         self._credential = self._credential or DefaultAzureCredential()
         try:
-            return str((await self._credential.get_token(SCOPE)).token)  # which keeps it until it expires
-        except AzureError as refused:
-            raise AuthenticationError(type(refused).__name__) from refused
+            return str((await self._credential.get_token(SCOPE)).token)  # cached there until it expires
+        except AzureError as error:
+            raise AuthenticationError(type(error).__name__) from error
 
 
 def _wants_identity(url: str) -> bool:
@@ -150,6 +151,6 @@ def _wants_identity(url: str) -> bool:
 
 
 def _bypassed(why: BaseException) -> None:
-    """Noted in the trace alone: an answer that was not remembered is no lesser one."""
+    """Record the bypass in the trace only: a cache miss is no degradation of the answer."""
     with span("cache_bypassed", {"error.type": type(why).__name__}):
         pass

@@ -1,4 +1,4 @@
-"""Several wordings of the question and an imagined answer, fused, and graded."""
+"""The advanced pipeline: query expansion and HyDE from the first hits, rank fusion, reranking and LLM grading."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,60 +12,75 @@ from rag_core.retrieval.expansion import Expansion, expand
 from rag_core.retrieval.search import Found, labelled
 from rag_core.retrieval.steps import evidence, graded, search, semantically_ranked
 
-GROUNDING = 10  # passages of the first search that show the rewriter how the index speaks
+GROUNDING = 10  # passages of the first search that show the chat model the vocabulary of the index
 REWRITE_S = 20.0
 
 
 async def advanced(query: Query, kit: Kit, run: Run) -> Result:
-    """Search, reword and imagine from what was found, search with those too, fuse, grade, quote (S1-09)."""
-    found = await search(labelled([query.text]), query, kit, run)
-    asked = await reworded(query, found["original"], kit, run)
-    found |= {label: unscored(hits) for label, hits in (await searched_too(asked[1:], query, kit, run)).items()}
-    fused = drop_duplicates(reciprocal_rank(*weighed(found), k=query.rrf_k))
-    ranked = await semantically_ranked(fused, query, kit, run)
-    best = await graded(ranked, query, kit, run)
-    return await evidence(best, [wording for wording in asked if wording.label in found], query, kit, run)
+    """Search, expand the query from the first hits, search its variants, fuse by rank, rerank and grade (S1-09).
+
+    The result's variants are those that could be searched.
+    """
+    rankings = await search(labelled([query.text]), query, kit, run)
+    variants = await reworded(query, rankings["original"], kit, run)
+    expanded_rankings = await searched_too(variants[1:], query, kit, run)
+    rankings |= {label: unscored(ranking) for label, ranking in expanded_rankings.items()}
+    fused = drop_duplicates(reciprocal_rank(*weighed(rankings), k=query.rrf_k))
+    reranked = await semantically_ranked(fused, query, kit, run)
+    best = await graded(reranked, query, kit, run)
+    return await evidence(best, [variant for variant in variants if variant.label in rankings], query, kit, run)
 
 
 def unscored(ranking: Ranking) -> list[Hit]:
-    """Without what the legs scored: the scores of other words are of another scale, and not of the question."""
+    """Return the hits without the signals of the legs.
+
+    Scores for another text are on another scale and do not rate the hit for the query text.
+    """
     return [replace(hit, signals={n: s for n, s in hit.signals.items() if n not in LEGS}) for hit in ranking]
 
 
 def weighed(found: Found) -> list[Ranking]:
-    """The rankings, that of the original as often as there are others: it counts as much as all of them together.
+    """Return the rankings to fuse, the original query's as often as there are other rankings.
 
-    Counting it once, the others pushed passages out of those graded: psychology nDCG@10 0.899, so 0.926.
+    It then counts as much as all others together. Counted once, the others pushed relevant passages out of the graded
+    head: nDCG@10 on psychology was 0.899 instead of 0.926.
     """
     original, *others = found.values()
     return [original] * max(1, len(others)) + others
 
 
 async def reworded(query: Query, first: Ranking, kit: Kit, run: Run) -> list[Asked]:
-    """The original first, then what the rewriter made of it; what it did not give is done without."""
-    found = await expanded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
-    return labelled([query.text, *found.wordings], [found.imagined] if found.imagined else [])
+    """Return the query's variants: the query text first, then the expanded queries and HyDE answer that were generated.
+
+    `original_ranking` is the ranking of the query text; the model is shown the passages of its head.
+    """
+    expansion = await expanded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
+    return labelled([query.text, *expansion.wordings], [expansion.imagined] if expansion.imagined else [])
 
 
 async def expanded(query: Query, passages: Sequence[str], llm: LLM, run: Run, *, told: str = "") -> Expansion:
-    """The question's other wordings and imagined answer, as many as it asks for: one call of the model."""
+    """Generate the expanded queries and HyDE answer that `query` asks for, in one model call.
+
+    A failed call gives an empty expansion, and each missing part is noted in `run` as a degradation. `template` is an
+    edited prompt template; "" uses the packaged one.
+    """
     if not query.rewordings and not query.imaginings:
         return Expansion()
-    found = await run.attempt(
+    expansion = await run.attempt(
         "query_expansion",
         expand(query.text, passages, llm, count=query.rewordings, imagine=query.imaginings > 0, told=told),
         otherwise=Expansion(),
-        fallback="the original wording only",
+        fallback="the original question only",
         within_s=REWRITE_S,
     )
-    for part in found.missing:
+    for part in expansion.missing:
         run.degrade("query_expansion", "llm_output_invalid", f"the model's reply has no {part}", f"no {part}")
-    return found
+    return expansion
 
 
 async def searched_too(others: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:
-    """What the other wordings find; a failure leaves what the original found."""
+    """Search for the variants beside the original one; return no rankings when the search fails."""
     if not others:
         return {}
-    more = search(others, query, kit, run)
-    return await run.attempt("multi_query", more, otherwise={}, fallback="what the original wording found")
+    searching = search(others, query, kit, run)
+    return await run.attempt("multi_query", searching, otherwise={}, fallback="the hits of the original question")

@@ -1,4 +1,4 @@
-"""What a question names and wants counts in favour of the passages that name and give it (S4-40, S0-49, S0-50)."""
+"""Score boosts for passages that name the question's entities or are written in the manner of its intent."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,35 +7,38 @@ from rag_core.core.model import Hit, Ranking
 from rag_core.ingestion.enrichment import entities
 from rag_core.text.intent import gives
 
-BOOST = 0.2  # of its score more, for a passage that has all the names: not tuned, see docs/classical.md
+BOOST = 0.2  # share of its score that a passage with all of the question's entities gains: untuned, docs/classical.md
 
 
 def boosted(text: str, ranking: Ranking) -> list[Hit]:
-    """The hits by score * (1 + BOOST * share of the question's entities that stand in the passage).
+    """Sort hits by score * (1 + ENTITY_BOOST * share of the question's entities that the passage names) (S4-40).
 
-    A hit's score stays the search's own; equals are ordered by chunk id.
+    The hits keep their search scores; equal ones are ordered by chunk id.
     """
-    wanted = {entity.value.casefold() for entity in entities(text)}
-    return sorted(ranking, key=lambda hit: (-hit.score * (1 + BOOST * _held(wanted, hit)), hit.chunk.id))
+    names = {entity.value.casefold() for entity in entities(text)}
+    return sorted(ranking, key=lambda hit: (-hit.score * (1 + BOOST * _held(names, hit)), hit.chunk.id))
 
 
 def biased(ranking: Ranking, named: Sequence[str], intent: str, *, entity: float, wanted: float) -> list[Hit]:
-    """The hits by final = relevance * (1 + entity * share of `named` in the passage + wanted * is it of `intent`).
+    """Sort hits by relevance * (1 + entity_boost * entity share + intent_boost * intent match) (S0-49, S0-50).
 
-    The relevance is the signal "semantic" or, where no ranker has judged, the score. The signals "entity_boost" and
-    "intent_boost" have the two terms, "final" the product; equals stay as they stood.
+    The relevance is the signal "semantic" or, where no cross-encoder has scored the hit, the search score. The entity
+    share is that of `entity_names` found in the passage; the intent match is 0 or 1. The signals "entity_boost" and
+    "intent_boost" hold the two terms, "final" the product. Equal hits keep their order.
     """
     names = {name.casefold() for name in named}
-    weighed = [_weighed(hit, entity * _held(names, hit), wanted * gives(intent, hit.chunk.content)) for hit in ranking]
-    return sorted(weighed, key=lambda hit: -hit.signals["final"])
+    hits = [_weighed(hit, entity * _held(names, hit), wanted * gives(intent, hit.chunk.content)) for hit in ranking]
+    return sorted(hits, key=lambda hit: -hit.signals["final"])
 
 
-def _weighed(hit: Hit, entity: float, wanted: float) -> Hit:
-    final = hit.signals.get("semantic", hit.score) * (1 + entity + wanted)
-    return replace(hit, signals={**hit.signals, "entity_boost": entity, "intent_boost": wanted, "final": final})
+def _weighed(hit: Hit, entity_term: float, intent_term: float) -> Hit:
+    final = hit.signals.get("semantic", hit.score) * (1 + entity_term + intent_term)
+    signals = {**hit.signals, "entity_boost": entity_term, "intent_boost": intent_term, "final": final}
+    return replace(hit, signals=signals)
 
 
-def _held(wanted: set[str], hit: Hit) -> float:
-    named = {entity.value.casefold() for entity in hit.chunk.entities}
-    said = f"{hit.chunk.title}\n{hit.chunk.content}".casefold()
-    return sum(value in named or value in said for value in wanted) / max(1, len(wanted))
+def _held(names: set[str], hit: Hit) -> float:
+    """Return the share of the casefolded names that occur in the chunk's entities, title or text; 0 for no names."""
+    chunk_entities = {entity.value.casefold() for entity in hit.chunk.entities}
+    chunk_text = f"{hit.chunk.title}\n{hit.chunk.content}".casefold()
+    return sum(name in chunk_entities or name in chunk_text for name in names) / max(1, len(names))

@@ -1,4 +1,4 @@
-"""The semantic ranker: passages read beside the question."""
+"""Reranking by a cross-encoder, the model that reads the question and a passage together and scores the pair."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,35 +11,36 @@ from rag_core.retrieval.extractive import log_odds
 
 
 async def semantic(text: str, hits: Ranking, reranker: Reranker, *, count: int, prior: float = 0.0) -> list[Hit]:
-    """The first `count` hits by their relevance to `text`, see `joined`, then the rest as they stood.
+    """Rerank the first `count` hits by cross-encoder, see `blend_with_search_scores`; the rest keep their order.
 
-    Where a store's own ranker has judged all of these already, nobody is asked again, and its order stands for as many
-    as it has judged.
+    Scores are kept as the signal "semantic". When a store's own semantic ranker has already scored these hits, no
+    model is called, and the hits that it scored are sorted by its scores.
 
     Raises:
-        Unavailable: there is no ranker, or it did not answer.
+        Unavailable: there is no cross-encoder, or it did not answer.
     """
     head, tail = hits[:count], hits[count:]
     if not head:
         return list(hits)
     if is_judged(head):
-        judged = list(takewhile(lambda hit: "semantic" in hit.signals, hits))
-        return [*sorted(judged, key=lambda hit: -hit.signals["semantic"]), *hits[len(judged) :]]
+        scored = list(takewhile(lambda hit: "semantic" in hit.signals, hits))
+        return [*sorted(scored, key=lambda hit: -hit.signals["semantic"]), *hits[len(scored) :]]
     scores = await reranker.scores(text, [hit.chunk.content for hit in head])
-    read = [replace(h, signals={**h.signals, "semantic": s}) for h, s in zip(head, scores, strict=True)]
-    return [*joined(text, read, scores, prior=prior), *tail]
+    rescored = [replace(h, signals={**h.signals, "semantic": s}) for h, s in zip(head, scores, strict=True)]
+    return [*joined(text, rescored, scores, prior=prior), *tail]
 
 
 def is_judged(hits: Ranking) -> bool:
+    """Return whether every hit has a score of a cross-encoder or semantic ranker; False for no hits."""
     return bool(hits) and all("semantic" in hit.signals for hit in hits)
 
 
 def joined(text: str, hits: Ranking, scores: Sequence[float], *, prior: float) -> list[Hit]:
-    """The hits by log odds of a cross-encoder's scores (0..1) plus `prior` times their standing in the search, those
-    with the codes of `text` first.
+    """Sort hits by log odds of the cross-encoder's scores (0..1) plus `prior` times their normalized search scores.
 
-    What the model knows nothing of, it gives scores near 0, all alike: there the search decides. Added to the scores
-    themselves, the search overruled the model where it was sure (docs/evaluation.md). Equals stay as they stood.
+    Hits with the codes of the query text come first; equal ones keep their order. On a subject that the model does not
+    know, it scores all passages near 0, and the search scores decide. Added to the scores instead of their log odds,
+    the search scores overruled the model where it was sure (docs/evaluation.md).
     """
     odds = [log_odds(score) + prior * share for score, share in zip(scores, standing(hits), strict=True)]
     return codes_first([hits[n] for n in sorted(range(len(hits)), key=lambda n: -odds[n])], text)

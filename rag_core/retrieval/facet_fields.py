@@ -1,4 +1,4 @@
-"""Which field a question counts: "How many unique DTC codes?" asks for the values of `dtc`."""
+"""The field that a question wants counted: "How many unique DTC codes?" is about the values of `dtc`."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from rag_core.text.terms import WORD, term, terms
 
 ALWAYS = (ANY_ENTITY, "title", "source")
 
-SYNONYMS = {  # terms by which people mean a field whose name they do not know
+SYNONYMS = {  # terms that people use for a field whose name they do not know
     "title": "document manual",
     "source": "file path",
     "acronym": "abbreviation",
@@ -19,15 +19,15 @@ SYNONYMS = {  # terms by which people mean a field whose name they do not know
 
 
 def known(fields: Sequence[str]) -> tuple[str, ...]:
-    """The fields that can be counted, those with values and those that every document has."""
+    """Return the fields that can be counted: those with values, then those that every document has."""
     return tuple(dict.fromkeys((*fields, *ALWAYS)))
 
 
 def requested(wanted: Sequence[str], fields: Sequence[str]) -> list[str]:
-    """The fields asked for, each once; "make" also means "metadata.make".
+    """Return the full names of the requested fields, each once; "make" also stands for "metadata.make".
 
     Raises:
-        InvalidRequest: one of them is not there; the message lists those that are.
+        InvalidRequest: one of them does not exist; the message lists those that do (unknown_facet).
     """
     available = known(fields)
     full = {field.removeprefix("metadata."): field for field in reversed(available)}
@@ -38,15 +38,15 @@ def requested(wanted: Sequence[str], fields: Sequence[str]) -> list[str]:
 
 
 def meant(text: str, fields: Sequence[str]) -> str | None:
-    """The field whose name shares most terms with the question, the shorter name among equals; None when none does."""
-    asked = terms(text)
-    scores = {field: _agreement(field, asked) for field in known(fields)}
+    """Return the field whose name shares most terms with the question, the shorter name among equals, or None."""
+    query_terms = terms(text)
+    scores = {field: _agreement(field, query_terms) for field in known(fields)}
     best = max(scores, key=lambda field: scores[field])
     return best if scores[best] > (0, 0.0) else None
 
 
-def _agreement(field: str, asked: frozenset[str]) -> tuple[int, float]:
-    """How many terms of the field's name are asked for, a synonym counting as one; then, which share of the name."""
-    name = {term(word) for word in WORD.findall(field.removeprefix("metadata.").replace("_", " "))}
-    shared = len(name & asked) or int(bool(asked & terms(SYNONYMS.get(field, ""))))
-    return shared, shared / len(name)
+def _agreement(field: str, query_terms: frozenset[str]) -> tuple[int, float]:
+    """Count the terms of a field's name in the question, synonyms as one; return also their share of the name."""
+    name_terms = {term(word) for word in WORD.findall(field.removeprefix("metadata.").replace("_", " "))}
+    shared = len(name_terms & query_terms) or int(bool(query_terms & terms(SYNONYMS.get(field, ""))))
+    return shared, shared / len(name_terms)

@@ -1,4 +1,4 @@
-"""Counting values instead of finding passages."""
+"""The facets pipeline: counts of the values of fields instead of passages."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,11 @@ from rag_core.retrieval.facet_fields import meant, requested
 
 
 async def facets(query: Query, kit: Kit, run: Run) -> Result:
-    """The values of the fields asked for, or of the one that the question means (S1-10); no documents."""
+    """Count the values of the requested fields, or of the field that the question names; return no hits (S1-10).
+
+    Raises:
+        InvalidRequest: a requested field has no values in this scope (unknown_facet).
+    """
     store = kit.index.store
     available = await run.step("facet_fields", store.facet_fields(query.scope))
     fields = requested(query.facets, available) or [_field_of(query.text, available, run)]
@@ -19,8 +23,9 @@ async def facets(query: Query, kit: Kit, run: Run) -> Result:
     return Result(facets=tuple(counted))
 
 
-def _field_of(text: str, available: Sequence[str], run: Run) -> str:
-    field = meant(text, available)
+def _field_of(query_text: str, available_fields: Sequence[str], run: Run) -> str:
+    """Return the field that the question names, or that of all entities, and note the choice as a warning."""
+    field = meant(query_text, available_fields)
     if field:
         run.warn("facet_field_chosen", f"counted {field}, the field that the question names")
     else:

@@ -1,4 +1,4 @@
-"""The passages beside the best ones, for what those leave unsaid (S4-41)."""
+"""Neighbouring chunks of the best hits, which complete what those leave out (S4-41)."""
 
 from dataclasses import replace
 
@@ -7,16 +7,18 @@ from rag_core.core.ports import ChunkStore
 
 
 async def widened(hits: Ranking, scope: Scope, store: ChunkStore, *, count: int) -> list[Hit]:
-    """Each hit followed by the `count` chunks before and after it, which stand on its score; each chunk once.
+    """Insert after each hit the `count` chunks before and after it in its document; each chunk occurs once.
+
+    A neighbouring chunk gets the score and signals of its hit.
 
     Raises:
         Unavailable: the store did not answer.
     """
-    found: dict[str, Hit] = {}
-    own = {hit.chunk.id for hit in hits}
+    hits_by_id: dict[str, Hit] = {}
+    hit_ids = {hit.chunk.id for hit in hits}
     for hit in hits:
-        found[hit.chunk.id] = hit
+        hits_by_id[hit.chunk.id] = hit
         for chunk in await store.neighbours(hit.chunk, scope, before=count, after=count):
-            if chunk.id not in own:
-                found.setdefault(chunk.id, replace(hit, chunk=chunk))
-    return list(found.values())
+            if chunk.id not in hit_ids:
+                hits_by_id.setdefault(chunk.id, replace(hit, chunk=chunk))
+    return list(hits_by_id.values())

@@ -1,4 +1,4 @@
-"""The standard pipeline with its best candidates graded by a chat model."""
+"""The rerank pipeline: the standard one, with its best candidates graded by a chat model."""
 
 from rag_core.core.kit import Kit
 from rag_core.core.model import Query, Result
@@ -9,9 +9,12 @@ from rag_core.retrieval.steps import evidence, graded, search, semantically_rank
 
 
 async def rerank(query: Query, kit: Kit, run: Run) -> Result:
-    """Search for more than is wanted, rank, grade the head; the tail keeps its order (S1-08)."""
-    asked = labelled([query.text])
-    found = await search(asked, query, kit, run)
-    ranked = await semantically_ranked(drop_duplicates(found["original"]), query, kit, run)
-    best = await graded(ranked, query, kit, run)
-    return await evidence(best, asked, query, kit, run)
+    """Search for more hits than are returned, rerank them by cross-encoder, and grade the head by chat model (S1-08).
+
+    The tail keeps its order.
+    """
+    variants = labelled([query.text])
+    rankings = await search(variants, query, kit, run)
+    reranked = await semantically_ranked(drop_duplicates(rankings["original"]), query, kit, run)
+    best = await graded(reranked, query, kit, run)
+    return await evidence(best, variants, query, kit, run)

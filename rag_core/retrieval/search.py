@@ -1,4 +1,4 @@
-"""From wordings to rankings: which vectors are needed, and which legs each wording searches by."""
+"""Searches of the index: query variants to vectors, probes and rankings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -8,52 +8,53 @@ from rag_core.core.model import Asked, Query, Ranking, SearchType, Vector
 from rag_core.core.ports import Probe
 
 HYDE = "hyde"
-Vectors = Mapping[str, Vector]  # by label
-Found = dict[str, Ranking]  # by label, in the order asked
+Vectors = Mapping[str, Vector]  # by the label of the variant
+Found = dict[str, Ranking]  # by the label of the variant, in the order of the variants
 
 
 def labelled(wordings: Sequence[str], imagined: Sequence[str] = ()) -> list[Asked]:
-    """The wordings with the labels of `queries_used`: "original", "expanded1", …, and "hyde" for an imagined answer."""
+    """Label query texts "original", "expanded1", … in order, and each HyDE answer "hyde", as in `queries_used`."""
     labels = ["original", *(f"expanded{number}" for number in range(1, len(wordings)))]
     return [*map(Asked, labels, wordings), *(Asked(HYDE, text) for text in imagined)]
 
 
 async def embed(asked: Sequence[Asked], index: Index, *, how: SearchType) -> Vectors:
-    """The vectors of the wordings; none for a search by keyword.
+    """Embed the variants; return no vectors for a keyword search.
 
     Raises:
         Unavailable: there is no embedder, or it failed (embedding_unavailable).
     """
     if how == "keyword":
         return {}
-    vectors = await index.embed([wording.text for wording in asked])
-    return {wording.label: vector for wording, vector in zip(asked, vectors, strict=True)}
+    vectors = await index.embed([variant.text for variant in asked])
+    return {variant.label: vector for variant, vector in zip(asked, vectors, strict=True)}
 
 
 async def find(asked: Sequence[Asked], vectors: Vectors, query: Query, index: Index) -> Found:
-    """The ranking of each wording that can be searched for. An imagined answer searches by meaning, or not at all.
+    """Search for each variant by the legs of the query's search type, and return a ranking per searchable variant.
+
+    A variant without a vector is searched by the lexical leg only, a HyDE answer by the vector leg or not at all.
 
     Raises:
-        Unavailable: nothing is left to search by (retrieval_unavailable), or the store did not answer.
+        Unavailable: no variant can be searched (retrieval_unavailable), or the store did not answer.
     """
     probes = list(_probes(asked, vectors, query))
     if not probes:
-        raise Unavailable("this search needs embeddings, and there are none now", code="retrieval_unavailable")
+        raise Unavailable("this search needs embeddings, and none are available now", code="retrieval_unavailable")
     limit = depth(query)
     rankings = await index.find(probes, query.scope, limit=limit, filters=query.filters, rrf_k=query.rrf_k)
     return {probe.label: ranking for probe, ranking in zip(probes, rankings, strict=True)}
 
 
 def depth(query: Query) -> int:
-    """How many hits a search asks for: what is returned, times `overretrieve` when grading, and never fewer than
-    `candidates`."""
+    """Return how many hits a search asks for: `top_k`, times `overretrieve` when grading, at least `candidates`."""
     return max(query.candidates, query.top_k * (query.overretrieve if query.rerank else 1))
 
 
-def _probes(asked: Sequence[Asked], vectors: Vectors, query: Query) -> Iterator[Probe]:
+def _probes(variants: Sequence[Asked], vectors: Vectors, query: Query) -> Iterator[Probe]:
     question = query.text if query.semantic else ""
-    for wording in asked:
-        words = "" if query.how == "vector" or wording.label == HYDE else wording.text
-        vector = vectors.get(wording.label)
+    for variant in variants:
+        words = "" if query.how == "vector" or variant.label == HYDE else variant.text
+        vector = vectors.get(variant.label)
         if words or vector is not None:
-            yield Probe(wording.label, words, vector, question)
+            yield Probe(variant.label, words, vector, question)

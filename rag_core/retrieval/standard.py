@@ -1,4 +1,4 @@
-"""Hybrid search with semantic ranking."""
+"""The standard pipeline: hybrid search, reranked by a cross-encoder."""
 
 from rag_core.core.kit import Kit
 from rag_core.core.model import Query, Result
@@ -9,8 +9,8 @@ from rag_core.retrieval.steps import evidence, search, semantically_ranked
 
 
 async def standard(query: Query, kit: Kit, run: Run) -> Result:
-    """Search by words and meaning, let the semantic ranker order the best, quote them (S1-07)."""
-    asked = labelled([query.text])
-    found = await search(asked, query, kit, run)
-    ranked = await semantically_ranked(drop_duplicates(found["original"]), query, kit, run)
-    return await evidence(ranked, asked, query, kit, run)
+    """Search both legs, rerank the head by cross-encoder, and caption the best hits (S1-07)."""
+    variants = labelled([query.text])
+    rankings = await search(variants, query, kit, run)
+    reranked = await semantically_ranked(drop_duplicates(rankings["original"]), query, kit, run)
+    return await evidence(reranked, variants, query, kit, run)

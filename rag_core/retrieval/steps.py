@@ -1,6 +1,6 @@
-"""The steps that several pipelines take, each with the lesser answer that stands in for it.
+"""Stages that several pipelines share, each with the fallback that replaces its result when a service fails.
 
-A reply's `degraded` names the step and carries the failure's own code. Budgets allow the local cross-encoder
+A reply's `degraded` names the stage and carries the failure's own code. The timeouts allow the local cross-encoder
 its 20 long passages on two cores; a chat model is quicker.
 """
 
@@ -22,48 +22,54 @@ from rag_core.retrieval.search import Found, embed, find
 EMBED_S = 10.0
 SEARCH_S = 20.0
 JUDGE_S = 60.0
-LEGS: Mapping[SearchType, str] = MappingProxyType(
-    {"vector": "search by meaning only", "keyword": "search by words only"}
-)
+LEGS: Mapping[SearchType, str] = MappingProxyType({"vector": "vector search only", "keyword": "lexical search only"})
 
 T = TypeVar("T")
 
 
 async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:
-    """A ranking a wording; by words only when there are no vectors, by one leg when the other cannot be searched."""
+    """Embed the variants and search for each; return the rankings by label.
+
+    Without vectors only the lexical leg is searched; when both legs cannot be searched together, one of them is.
+
+    Raises:
+        Unavailable: no leg could be searched, or not the one that was requested.
+    """
     vectors = await run.attempt(
         "embed",
         embed(asked, kit.index, how=query.how),
         otherwise={},
-        fallback="search by words only",
+        fallback="lexical search only",
         within_s=EMBED_S,
     )
 
-    def look(how: SearchType) -> Awaitable[Found]:
+    def search_by(how: SearchType) -> Awaitable[Found]:
         return find(asked, {} if how == "keyword" else vectors, replace(query, how=how), kit.index)
 
-    return await on_any_leg(look, query.how if vectors or query.how == "vector" else "keyword", run)
+    return await on_any_leg(search_by, query.how if vectors or query.how == "vector" else "keyword", run)
 
 
 async def on_any_leg(look: Callable[[SearchType], Awaitable[T]], how: SearchType, run: Run) -> T:
-    """What `look` finds as asked for or, when the two legs cannot be searched together, by one of them.
+    """Search as requested or, when the two legs cannot be searched together, by the first leg that answers.
+
+    `search_legs` searches by a search type. A fallback to one leg is noted in `run` as a degradation.
 
     Raises:
-        Unavailable: no leg could be searched, or not the one that was asked for.
+        Unavailable: no leg could be searched, or not the one that was requested.
     """
     try:
         return await run.step("search", look(how), within_s=SEARCH_S)
     except Unavailable as failure:
         for leg, fallback in LEGS.items() if how not in LEGS else ():
             with suppress(Unavailable):
-                found = await run.step("search", look(leg), within_s=SEARCH_S / 4)  # the first may hang, too
+                result = await run.step("search", look(leg), within_s=SEARCH_S / 4)  # the first leg may hang, too
                 run.degrade("search", failure.code, failure.message, fallback)
-                return found
+                return result
         raise
 
 
 async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
-    """The head in the semantic ranker's order, or all as found."""
+    """Rerank the head of a ranking by cross-encoder; return the ranking unchanged when that is off or fails."""
     if not query.semantic:
         return found
     if is_judged(found[: query.semantic]):
@@ -78,7 +84,7 @@ async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) 
 
 
 async def graded(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
-    """The head in the order of its grades, or all as found."""
+    """Reorder the head of a ranking by a chat model's grades; return it unchanged when that is off or fails."""
     if not query.rerank:
         return found
     return await run.attempt(
@@ -91,13 +97,16 @@ async def graded(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
 
 
 async def evidence(ranked: Ranking, asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Result:
-    """The best `top_k`, quoted: by the ranker, or by the words they share with the question."""
+    """Return the best `top_k` hits with captions, the semantic answers among these, and the variants searched for.
+
+    Captions are chosen by cross-encoder or, when that fails, by the terms shared with the question.
+    """
     best = caption(query.text, ranked[: query.top_k])
     hits, answers = await run.attempt(
         "quote",
         quote(query.text, best, kit.reranker, captions=query.captions, answers=query.answers),
         otherwise=(best, ()),
-        fallback="captions by shared words, no semantic answers",
+        fallback="captions by shared terms, no semantic answers",
         within_s=JUDGE_S,
     )
     return Result(hits=hits, asked=tuple(asked), answers=answers, reranked=_has_grades(hits))

@@ -1,4 +1,4 @@
-"""Evidence by two legs whose scores are weighed, and by a ranker that reads the sentences that matter."""
+"""Retrieval of the classical pipeline: two legs fused by weighted score, cut to excerpts, reranked by cross-encoder."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,35 +22,48 @@ WORDS, MEANING = 0.4, 0.6  # S4-14
 
 
 async def gathered(query: Query, kit: Kit, run: Run) -> list[Evidence]:
-    """The best `top_k` passages, each cut to what speaks to the question, best first.
+    """Retrieve the best `top_k` passages, each cut to an excerpt for the question, best first.
+
+    Abbreviations in the question are written out first.
 
     Raises:
-        Unavailable: the question could not be embedded (its details have a confidence of 0: S4-50), or nothing
-            could be searched (retrieval_unavailable).
+        Unavailable: the question could not be embedded (its details then have a confidence of 0: S4-50), or neither
+            leg could be searched (retrieval_unavailable).
     """
-    asked = replace(query, text=expanded(query.text, kit.glossary))
-    first = await fused(asked.text, asked, kit, run)
-    others = await searched_too(first, asked, kit, run)
-    likely = boosted(asked.text, drop_duplicates(pool(first, *others)))
-    best = (await judged(likely, asked, kit, run))[: query.top_k]
-    return await widely(best, asked, kit, run)
+    spelled_out = replace(query, text=expanded(query.text, kit.glossary))
+    first = await fused(spelled_out.text, spelled_out, kit, run)
+    others = await searched_too(first, spelled_out, kit, run)
+    candidates = boosted(spelled_out.text, drop_duplicates(pool(first, *others)))
+    best = (await judged(candidates, spelled_out, kit, run))[: query.top_k]
+    return await widely(best, spelled_out, kit, run)
 
 
 async def fused(asked: str, query: Query, kit: Kit, run: Run) -> Ranking:
-    """final = 0.4 * words + 0.6 * meaning, both 0..1, over the best of each leg; one that is alone counts whole."""
+    """Search both legs for a text and fuse them: score = 0.4 * lexical + 0.6 * vector, each scaled to 0..1.
+
+    When only one leg is requested or answers, its scores stand unweighted.
+
+    Raises:
+        Unavailable: the text could not be embedded, or neither leg could be searched (retrieval_unavailable).
+    """
     vector = None if query.how == "keyword" else await embedded(asked, kit, run)
-    words, meaning = await asyncio.gather(
+    lexical_hits, vector_hits = await asyncio.gather(
         leg("words", Probe("original", words="" if query.how == "vector" else folded(asked)), query, kit, run),
         leg("meaning", Probe("original", vector=vector), query, kit, run),
     )
-    if words is None and meaning is None:
-        raise Unavailable("neither words nor meaning can be searched now", code="retrieval_unavailable")
-    parts = [(part, weight) for part, weight in ((words, WORDS), (meaning, MEANING)) if part is not None]
+    if lexical_hits is None and vector_hits is None:
+        raise Unavailable("neither the lexical nor the vector leg can be searched now", code="retrieval_unavailable")
+    legs = ((lexical_hits, WORDS), (vector_hits, MEANING))
+    parts = [(ranking, weight) for ranking, weight in legs if ranking is not None]
     return weighted(*parts) if len(parts) > 1 else parts[0][0]
 
 
 async def embedded(text: str, kit: Kit, run: Run) -> Vector:
-    """The question's vector. Unlike elsewhere, without it there is no answer (C25)."""
+    """Embed the query text; unlike in the other pipelines there is no fallback to lexical search.
+
+    Raises:
+        Unavailable: there is no embedder, or it failed; the details have a confidence of 0.
+    """
     try:
         return (await run.step("embed", kit.index.embed([text]), within_s=EMBED_S))[0]
     except Unavailable as failure:
@@ -60,30 +73,38 @@ async def embedded(text: str, kit: Kit, run: Run) -> Vector:
 
 
 async def leg(name: str, probe: Probe, query: Query, kit: Kit, run: Run) -> Ranking | None:
-    """What one leg finds, by scores of 0..1; None when it is not asked, or does not answer."""
+    """Search one leg and return its ranking with scores of 0..1; None when the probe is empty or the search fails."""
     if not probe.words and probe.vector is None:
         return None
-    found = await run.attempt(
+    rankings = await run.attempt(
         name,
         kit.index.find([probe], query.scope, limit=query.candidates, filters=query.filters),
         otherwise=None,
-        fallback="what the other leg finds",
+        fallback="the hits of the other leg",
         within_s=SEARCH_S,
     )
-    return None if found is None else rescaled(found[0], best=None if probe.words else 1.0)  # a cosine is a share
+    if rankings is None:
+        return None
+    return rescaled(rankings[0], best=None if probe.words else 1.0)  # a cosine similarity is already at most 1
 
 
 async def searched_too(first: Ranking, query: Query, kit: Kit, run: Run) -> list[Ranking]:
-    """What other wordings of the question find, where those are switched on (S4-39)."""
+    """Search for the expanded queries, where query expansion is on, and return a ranking for each (S4-39).
+
+    A failure of the search returns none.
+    """
     if not query.rewordings:
         return []
-    found = await reworded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
-    more = asyncio.gather(*(fused(text, query, kit, run) for text in found.wordings))
-    return await run.attempt("multi_query", more, otherwise=[], fallback="what the original wording found")
+    expansion = await reworded(query, [hit.chunk.content for hit in first[:GROUNDING]], kit.llm, run)
+    searching = asyncio.gather(*(fused(text, query, kit, run) for text in expansion.wordings))
+    return await run.attempt("multi_query", searching, otherwise=[], fallback="the hits of the original question")
 
 
 async def judged(likely: Ranking, query: Query, kit: Kit, run: Run) -> list[Evidence]:
-    """The likeliest, cut to the part that speaks to the question, in the ranker's order of those parts (S4-17)."""
+    """Cut the best candidates to excerpts and sort these by the cross-encoder's relevance (S4-17).
+
+    The excerpts keep the order of the candidates when reranking is off or fails.
+    """
     head = likely[: query.semantic or None]
     parts = await asyncio.to_thread(excerpts, query.text, head, chars=query.context_chars)
     if not query.semantic:
@@ -98,15 +119,15 @@ async def judged(likely: Ranking, query: Query, kit: Kit, run: Run) -> list[Evid
 
 
 async def widely(best: Sequence[Evidence], query: Query, kit: Kit, run: Run) -> list[Evidence]:
-    """The same with the passages beside them, where that is switched on (S4-41)."""
+    """Add the excerpts of the neighbouring chunks to the evidence, where that is switched on (S4-41)."""
     if not query.neighbours:
         return list(best)
     hits = [passage.hit for passage in best]
-    more = await run.attempt(
+    wider = await run.attempt(
         "neighbours",
         widened(hits, query.scope, kit.index.store, count=query.neighbours),
         otherwise=hits,
-        fallback="the passages found, without those beside them",
+        fallback="the passages found, without their neighbours",
         within_s=SEARCH_S,
     )
-    return await asyncio.to_thread(excerpts, query.text, more, chars=query.context_chars)
+    return await asyncio.to_thread(excerpts, query.text, wider, chars=query.context_chars)

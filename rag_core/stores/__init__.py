@@ -1,1 +1,1 @@
-"""Where chunks are kept: one adapter a store, all held to tests/contracts/test_chunk_store.py."""
+"""The chunk stores, one adapter each; all of them pass tests/contracts/test_chunk_store.py."""

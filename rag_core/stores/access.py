@@ -1,4 +1,4 @@
-"""Who reads and who owns a document, and how a replacement is counted: the same in every store."""
+"""The rules that every store shares: who may read or write a document, and how a replacement is counted."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,44 +11,44 @@ EVERYONE = "*"
 
 
 def readers(document: Document) -> frozenset[str]:
-    """Who sees the document: its owner and its groups, or everyone in the workflow when it names neither."""
-    owner = {f"user:{document.user_id}"} if document.user_id is not None else set()
-    return frozenset(owner | {f"group:{name}" for name in document.groups} or {EVERYONE})
+    """Return the readers of a document: its owner and its groups, or everyone in the workflow if it names neither."""
+    owner_readers = {f"user:{document.user_id}"} if document.user_id is not None else set()
+    return frozenset(owner_readers | {f"group:{group}" for group in document.groups} or {EVERYONE})
 
 
 def reads_as(scope: Scope) -> tuple[str, ...]:
-    """The readers that a scope may stand for."""
-    user = (f"user:{scope.user_id}",) if scope.user_id is not None else ()
-    return (EVERYONE, *user, *(f"group:{name}" for name in scope.groups))
+    """Return the readers that a scope stands for: everyone, its user and its groups."""
+    user_readers = (f"user:{scope.user_id}",) if scope.user_id is not None else ()
+    return (EVERYONE, *user_readers, *(f"group:{group}" for group in scope.groups))
 
 
 def sees(scope: Scope, document: Document) -> bool:
-    """Whether the document is one of those that the scope stands for."""
-    named = not scope.document_ids or document.id in scope.document_ids
-    return named and document.workflow_id == scope.workflow_id and bool(readers(document) & {*reads_as(scope)})
+    """Return whether the scope may read the document: same workflow, a shared reader, and among its document ids."""
+    is_selected = not scope.document_ids or document.id in scope.document_ids
+    return is_selected and document.workflow_id == scope.workflow_id and bool(readers(document) & {*reads_as(scope)})
 
 
 def owns(document: Document, scope: Scope) -> bool:
-    """Whether a document that the scope sees is also its to replace or remove: groups read, the owner writes."""
+    """Return whether the scope may replace or remove a document that it may read: groups read, the owner writes."""
     return document.user_id is None or document.user_id == scope.user_id
 
 
 def refuse_a_foreign_owner(document: Document, chunks: Sequence[Chunk], scope: Scope) -> None:
-    """Raises InvalidRequest unless the document is one that the scope may write, and the chunks are its own."""
+    """Raise InvalidRequest unless the scope may write the document and every chunk belongs to it."""
     if document.workflow_id != scope.workflow_id:
-        raise InvalidRequest("workflow_id", "of the document must be that of the scope")
+        raise InvalidRequest("workflow_id", "of the document must equal that of the scope")
     if document.user_id not in (None, scope.user_id):
-        raise InvalidRequest("user_id", "of the document must be that of the scope, or none")
+        raise InvalidRequest("user_id", "of the document must be absent or equal that of the scope")
     if any(chunk.document_id != document.id for chunk in chunks):
-        raise InvalidRequest("chunks", "must be those of the document")
+        raise InvalidRequest("chunks", "must all have the document's id")
 
 
 def unknown() -> NotFound:
-    """For a document that is not there, or is another's."""
+    """Return the error for a document that does not exist or belongs to somebody else: the two are not told apart."""
     return NotFound("there is no such document")
 
 
-def difference(before: Sequence[str], after: Sequence[str]) -> Replaced:
-    """What a replacement did, by the content hashes of the chunks."""
-    kept = (Counter(before) & Counter(after)).total()
-    return Replaced(added=len(after) - kept, unchanged=kept, removed=len(before) - kept)
+def difference(old_hashes: Sequence[str], new_hashes: Sequence[str]) -> Replaced:
+    """Count the chunks a replacement added, removed and left unchanged, by comparing content hashes."""
+    unchanged = (Counter(old_hashes) & Counter(new_hashes)).total()
+    return Replaced(added=len(new_hashes) - unchanged, unchanged=unchanged, removed=len(old_hashes) - unchanged)

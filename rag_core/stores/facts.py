@@ -1,4 +1,4 @@
-"""What a chunk can be filtered and counted by, and the order in which the fields of it are listed."""
+"""The fields and values by which a chunk can be filtered and counted, and the order in which fields are listed."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ from rag_core.core.model import ANY_ENTITY, FIELDS, Chunk, Scalar
 
 
 def pairs(chunk: Chunk) -> Iterator[tuple[str, Scalar]]:
-    """Each field with each of its values. Empty texts count as absent."""
-    found: tuple[tuple[str, Scalar | None], ...] = (
+    """Return every pair of a field and one of its values. Empty texts count as absent."""
+    candidates: tuple[tuple[str, Scalar | None], ...] = (
         ("title", chunk.title),
         ("source", chunk.source),
         ("document_id", chunk.document_id),
@@ -16,11 +16,11 @@ def pairs(chunk: Chunk) -> Iterator[tuple[str, Scalar]]:
         *((entity.type, entity.value) for entity in chunk.entities if entity.type not in FIELDS),
         *((f"metadata.{name}", value) for name, value in chunk.metadata.items()),
     )
-    return ((field, value) for field, value in found if value is not None and value != "")
+    return ((field, value) for field, value in candidates if value is not None and value != "")
 
 
 def place(field: str) -> tuple[int, int, str]:
-    """To sort by: any entity, entity types, what every document has, metadata."""
+    """Return the sort key of a field: "entity_codes", then entity types, fields of every chunk, and metadata."""
     if field == ANY_ENTITY:
         return (0, 0, field)
     if field in FIELDS:

@@ -1,4 +1,4 @@
-"""What kind of answer a question wants, and whether a passage is of that kind: rules of wording, for English."""
+"""Intents of questions: the kind of answer that is wanted, and passages of that kind, by patterns for English."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from types import MappingProxyType
 OTHERWISE = "FACT"
 INTENT_CHARS = 50  # S0-86
 
-# by intent, how a question asks for it and how a passage gives it; the first that fits is a question's intent
+# by intent: the pattern of questions, the pattern of passages; the first intent that matches is the question's
 _FORMS: Mapping[str, tuple[str, str]] = {
     "COMPARISON": (
         r"\b(?:differ\w*|compar\w+|versus|vs|distinguish\w*|(?:better|worse|rather) than)\b",
@@ -47,18 +47,18 @@ _ASKED, _SAID = (
 
 
 def intent_of(question: str) -> str:
-    """The intent by the form of the question; FACT where no form fits."""
-    asked = question.strip()
-    return next((name for name, form in _ASKED.items() if form.search(asked)), OTHERWISE)
+    """Return the intent of a question by its form; FACT where no pattern matches."""
+    stripped = question.strip()
+    return next((name for name, pattern in _ASKED.items() if pattern.search(stripped)), OTHERWISE)
 
 
 def named(said: str) -> str:
-    """An intent as it is kept: a known one in its own spelling, any other word as given, cut to INTENT_CHARS."""
+    """Return a known intent in upper case, any other text as given, cut to MAX_INTENT_CHARS."""
     word = said.strip(" \t\n.*_`'\"")[:INTENT_CHARS]
     return word.upper() if word.upper() in INTENTS else word
 
 
 def gives(intent: str, passage: str) -> bool:
-    """Whether a passage speaks in the way of this intent; of FACT and of unknown ones none does."""
-    form = _SAID.get(intent)
-    return form is not None and form.search(passage) is not None
+    """Return whether a passage matches the pattern of an intent; False for FACT and unknown intents."""
+    pattern = _SAID.get(intent)
+    return pattern is not None and pattern.search(passage) is not None

@@ -1,6 +1,6 @@
-"""A text as the words by which two sentences are compared: one form for each number, date, unit and abbreviation.
+"""Normalization of sentences for comparison: one form for each number, date, unit and abbreviation.
 
-Unlike `terms`, nothing is left out but articles and the like: "not", "may", "by" and "at least" are words too.
+Unlike `terms`, it drops only articles and the like: "not", "may", "by" and "at least" stay.
 """
 
 import re
@@ -12,7 +12,7 @@ from rag_core.text.terms import term
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`form` is what is compared, `raw` as it stood, `before` the signs and spaces between it and the word before."""
+    """A word of a sentence: `form` is compared, `raw` is the original, `before` the signs and spaces before it."""
 
     form: str
     raw: str
@@ -64,14 +64,14 @@ _SPELLED = {
     ),
 }
 _MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_EXACT = Context(prec=100_000)  # digits: the usual 28 make one of two long serial numbers
+_EXACT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 
-# Written otherwise, but the same: put into one form before the words are taken.
+# replaced before the text is split into words, so that different spellings are equal
 _PHRASES = [
     (re.compile(r"[’ʼ]"), "'"),
     (re.compile(r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?=[a-z])", re.IGNORECASE), r"\1 "),
-    (re.compile(r"(?<=[^\W\d_])-\s{0,9}(?=[a-z])"), ""),  # a word divided at the end of a line looks like any other
+    (re.compile(r"(?<=[^\W\d_])-\s{0,9}(?=[a-z])"), ""),  # also joins a word hyphenated at a line end
     (re.compile(r"\bcannot\b|\bcan't\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
     (re.compile(r"n't\b", re.IGNORECASE), " not"),
@@ -95,7 +95,7 @@ _PHRASES = [
     (re.compile(r"\bin order to\b", re.IGNORECASE), "to"),
     (re.compile(r"\bas well as\b|&", re.IGNORECASE), " and "),
 ]
-# A line has words that a reader takes for one another in any sentence; the first is their form.
+# words of a line are interchangeable in any sentence; the first is their form
 _SAME = """kilometer kilometre kilometers kilometres km
 kilogram kilograms kilogramme kg kgs
 meter metre meters metres m
@@ -155,7 +155,7 @@ _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3})++(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
     r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_]{1,3})(?![\w-]))"
-    r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, else words
+    r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, otherwise words
     re.IGNORECASE,
 )
 _PART = re.compile(r"[^\W\d_]+")
@@ -178,7 +178,7 @@ _LEFT_OUT = frozenset(
 
 
 def words(text: str) -> list[Word]:
-    """The words of a text in order, articles and the like left out. Time is linear in the text."""
+    """Return the words of a text in order, without articles and the like. Time is linear in the text."""
     for pattern, form in _PHRASES:
         text = pattern.sub(form, text)
     for pattern in _DATES:
@@ -186,67 +186,71 @@ def words(text: str) -> list[Word]:
     return _kept(_spelled_out(_tokens(text)))
 
 
-def _date(found: re.Match[str]) -> str:
-    """Year, month and day in one order and set off from each other, so that a part of a date may be cited."""
-    named = found.groupdict()
-    month = named["m"]
+def _date(match: re.Match[str]) -> str:
+    """Return a date as "year, Month, day": with commas, so that a part of a date can match."""
+    groups = match.groupdict()
+    month = groups["m"]
     name = MONTHS[int(month) - 1] if month.isdigit() else next(m for m in MONTHS if m.startswith(month[:3].lower()))
-    return ", ".join([named["y"], name.title(), *([str(int(named["d"]))] if named.get("d") else [])])
+    return ", ".join([groups["y"], name.title(), *([str(int(groups["d"]))] if groups.get("d") else [])])
 
 
 def _tokens(text: str) -> list[Word]:
-    made: list[Word] = []
+    """Split a text into words with their normalized forms; number words are still single."""
+    tokens: list[Word] = []
     at = 0
-    for found in _TOKEN.finditer(text):
-        before, at = text[at : found.start()], found.end()
-        if found["run"] and not any(sign.isdigit() for sign in found["run"]):
-            parts = _PART.findall(found["run"])
-            made += [Word(_form(part), part, "-" if n else before) for n, part in enumerate(parts)]
+    for match in _TOKEN.finditer(text):
+        before, at = text[at : match.start()], match.end()
+        if match["run"] and not any(sign.isdigit() for sign in match["run"]):
+            parts = _PART.findall(match["run"])
+            tokens += [Word(_form(part), part, "-" if n else before) for n, part in enumerate(parts)]
         else:
-            made += [Word(form, found[0], "" if n else before) for n, form in enumerate(_forms(found))]
-    return made
+            tokens += [Word(form, match[0], "" if n else before) for n, form in enumerate(_forms(match))]
+    return tokens
 
 
-def _forms(found: re.Match[str]) -> list[str]:
-    if found["number"]:
-        factor = _MAGNITUDES.get((found["magnitude"] or "").lower(), 1)
-        negative = found["sign"] in ("-", "−") if found["sign"] else False
-        digits = Decimal(found["digits"].replace(",", ""))
+def _forms(token: re.Match[str]) -> list[str]:
+    """Return the forms of a number (with its currency), of an amount with its unit, or of a code."""
+    if token["number"]:
+        factor = _MAGNITUDES.get((token["magnitude"] or "").lower(), 1)
+        negative = token["sign"] in ("-", "−") if token["sign"] else False
+        digits = Decimal(token["digits"].replace(",", ""))
         amount = _number(_EXACT.multiply(digits, -factor if negative else factor))
-        return [amount, *([_CURRENCIES[found["sign"]]] if found["sign"] in _CURRENCIES else [])]
-    if found["measure"]:
-        return [_number(Decimal(found["amount"])), _form(found["unit"])]
-    return [found[0].casefold()]
+        return [amount, *([_CURRENCIES[token["sign"]]] if token["sign"] in _CURRENCIES else [])]
+    if token["measure"]:
+        return [_number(Decimal(token["amount"])), _form(token["unit"])]
+    return [token[0].casefold()]
 
 
 def _number(amount: Decimal) -> str:
+    """Return a number in digits, without exponent and trailing zeros."""
     return format(amount.normalize(_EXACT), "f")
 
 
 def _form(word: str) -> str:
-    ending = term(word)
-    if len(ending) == 4 and ending.endswith("s") and not ending.endswith(("ss", "us", "is")):
-        ending = ending[:-1]  # "runs", which `term` leaves as it is
-    return _FORMS.get(word.casefold(), _FORMS.get(ending, ending))
+    """Return the form of a word: that of its synonyms, or its stem."""
+    stem = term(word)
+    if len(stem) == 4 and stem.endswith("s") and not stem.endswith(("ss", "us", "is")):
+        stem = stem[:-1]  # such as "runs", which `stem_word` does not shorten
+    return _FORMS.get(word.casefold(), _FORMS.get(stem, stem))
 
 
 def _spelled_out(found: list[Word]) -> list[Word]:
-    """Runs of number words as one number: "two hundred and fifty" is 250, "2 million" was one already."""
-    made: list[Word] = []
+    """Replace number words by one number: "two hundred and fifty" becomes 250 ("2 million" is one token already)."""
+    merged: list[Word] = []
     n = 0
     while n < len(found):
-        run = _run(found, n)
-        if run:
-            amount = _amount([word.raw.lower() for word in found[n : n + run]])
-            made.append(Word(str(amount), " ".join(word.raw for word in found[n : n + run]), found[n].before))
+        count = _run(found, n)
+        if count:
+            amount = _amount([word.raw.lower() for word in found[n : n + count]])
+            merged.append(Word(str(amount), " ".join(word.raw for word in found[n : n + count]), found[n].before))
         else:
-            made.append(found[n])
-        n += run or 1
-    return made
+            merged.append(found[n])
+        n += count or 1
+    return merged
 
 
 def _run(found: list[Word], start: int) -> int:
-    """How many words from `start` are one number."""
+    """Return how many words from `start` on form one number."""
     if found[start].raw.lower() not in _SPELLED:
         return 0
     end = start + 1
@@ -256,6 +260,7 @@ def _run(found: list[Word], start: int) -> int:
 
 
 def _continues(found: list[Word], at: int) -> bool:
+    """Return whether the word at `at` belongs to the same number as the word before it."""
     word, last = found[at].raw.lower(), found[at - 1].raw.lower()
     if found[at].before.strip(" -"):
         return False
@@ -265,9 +270,10 @@ def _continues(found: list[Word], at: int) -> bool:
     return word in _MAGNITUDES or tens or (word in _SPELLED and (last in _MAGNITUDES or last == "and"))
 
 
-def _amount(number: list[str]) -> int:
+def _amount(number_words: list[str]) -> int:
+    """Return the number that lower-case number words stand for."""
     total = current = 0
-    for word in number:
+    for word in number_words:
         if word == "hundred":
             current *= 100
         elif word in _MAGNITUDES:
@@ -278,13 +284,13 @@ def _amount(number: list[str]) -> int:
 
 
 def _kept(found: list[Word]) -> list[Word]:
-    """The words without those that say nothing; the signs before one left out go to the next."""
-    made: list[Word] = []
+    """Drop articles and the like; the signs before a dropped word are added to those before the next."""
+    content_words: list[Word] = []
     carried = ""
     for word in found:
         if word.form in _LEFT_OUT:
             carried += word.before
         else:
-            made.append(Word(word.form, word.raw, carried + word.before))
+            content_words.append(Word(word.form, word.raw, carried + word.before))
             carried = ""
-    return made
+    return content_words

@@ -1,51 +1,52 @@
-"""What a word index does not see by itself: one spelling of each character, and codes however they are written."""
+"""Index terms that a tokenizer does not find: normalized characters, codes in any spelling, unspaced scripts."""
 
 import re
 from itertools import groupby
 from unicodedata import combining, normalize
 
 _WORD = r"[^\W_]"
-_START = r"(?<![^\W_])"  # without it a long word would be tried from each of its letters
+_START = r"(?<![^\W_])"  # without it, a long word would be tried from each of its letters
 _JOINED = re.compile(rf"{_START}{_WORD}+(?:[_\-./:]{_WORD}+)+")  # snake_case, 1.2.3, P-0700
 _SPACED = re.compile(rf"{_START}(?=[^\W\d_]*\d){_WORD}{{2,}}(?:[ \-](?=[^\W\d_]*\d){_WORD}{{2,}})+")  # 04E 906 016
 _MIXED = re.compile(rf"{_START}(?={_WORD}*\d)(?={_WORD}*[^\W\d_]){_WORD}{{3,}}")  # P0700, 04E906016
-# Thai, Lao, Burmese, Khmer, kana, Han, Hangul: written without spaces between words, or with words run together
+# Thai, Lao, Burmese, Khmer, kana, Han, Hangul: scripts without spaces between words
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
 def plain(text: str) -> str:
-    """The text in one spelling of each character; half surrogates, which nothing can store, become '?'."""
+    """Return the text in Unicode form NFKC; lone surrogates, which no store accepts, become "?"."""
     return normalize("NFKC", text).encode("utf-8", "replace").decode()
 
 
 def pieces(text: str) -> list[str]:
-    """Codes and numbers with their separators taken out, and pairs of letters where no spaces part the words.
+    """Return codes and numbers without separators, and the letter pairs of scripts without spaces between words.
 
-    So "04E 906 016" is found by "04E906016" and the other way round, and a code counts as one term.
+    "04E 906 016" is then found by "04E906016" and the reverse, and a code counts as one term.
     """
     lower = text.lower()
-    coded = _coded(lower)
-    joined = [_SEPARATORS.sub("", code) for pattern in (_JOINED, _SPACED) for code in pattern.findall(coded)]
+    code_text = _coded(lower)
+    joined = [_SEPARATORS.sub("", code) for pattern in (_JOINED, _SPACED) for code in pattern.findall(code_text)]
     unspaced = [] if lower.isascii() else _UNSPACED.findall(lower)
-    return joined + _MIXED.findall(coded) + [pair for run in unspaced for pair in _pairs(run)]
+    return joined + _MIXED.findall(code_text) + [pair for run in unspaced for pair in _pairs(run)]
 
 
 def _coded(text: str) -> str:
-    """The text with a comma for each run of words that are letters alone: no code begins, ends or goes on in one.
+    """Replace each run of words of letters alone by a comma, as no code contains such a word.
 
-    Three of the patterns then read a sixth of it, which is most of what building a word index takes.
+    The three patterns of codes then read a sixth of the text; they take most of the time of lexical indexing.
     """
     runs = groupby(text.replace("\n", " \n ").split(" "), str.isalpha)
     return ",".join(" ".join(run) for letters, run in runs if not letters)
 
 
 def _pairs(run: str) -> list[str]:
+    """Return the overlapping pairs of letters; a single letter as it is."""
     return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
 def unaccented(text: str) -> list[str]:
-    """The words of the text that are spelt otherwise without accents and wide letters, spelt so."""
+    """Return, in lower case without accents and wide letters, those words of the text that have such letters."""
     words = [(word, normalize("NFKD", word)) for word in re.findall(r"[\w\u0300-\u036f]+", text.lower())]
-    bare = [(word, "".join(c for c in taken_apart if not combining(c))) for word, taken_apart in words]
-    return [folded for word, folded in bare if folded != word]
+    stripped = [(word, "".join(c for c in decomposed if not combining(c))) for word, decomposed in words]
+    return [unaccented_word for word, unaccented_word in stripped if unaccented_word != word]

@@ -1,4 +1,4 @@
-"""Rows of tables, which a model reads as sentences: left out of what it is given (S4-45)."""
+"""Detection of table rows, which are left out of passages for models: they read them as sentences (S4-45)."""
 
 import re
 
@@ -6,10 +6,10 @@ import re
 DOMAINS = r"(?:risk of bias|inconsistency|indirectness|imprecision|publication bias|other considerations)"
 NOISE = re.compile(
     rf"""
-    ^\s*\|.*\||\|.*\|                              # two bars at least
-  | [⊕⨁][⊕⨁◯○⊝⊖O]{{2,}}                            # certainty in circles
-  | (?:\b(?:not|very)?\s?serious\b\W{{1,3}}){{3}}    # cells of the domains
-  | ^(?:.*?{DOMAINS}){{3}}[^.]*$                   # their heads; a sentence has a full stop
+    ^\s*\|.*\||\|.*\|                              # at least two bars
+  | [⊕⨁][⊕⨁◯○⊝⊖O]{{2,}}                            # GRADE certainty as circles
+  | (?:\b(?:not|very)?\s?serious\b\W{{1,3}}){{3}}    # cells of GRADE domains
+  | ^(?:.*?{DOMAINS}){{3}}[^.]*$                   # header row of the domains: no full stop
   | ^\W*(?:certainty|quality)\ assessment\b[^.]*$
     """,
     re.IGNORECASE | re.VERBOSE,
@@ -17,15 +17,15 @@ NOISE = re.compile(
 
 
 def prose(text: str) -> list[tuple[int, int]]:
-    """The runs of lines, as character ranges, that are no rows of a table; none of a text that is a table."""
-    runs: list[tuple[int, int]] = []
+    """Return the character ranges of consecutive lines that are not table rows; empty for a text that is a table."""
+    ranges: list[tuple[int, int]] = []
     at = 0
     for line in text.splitlines(keepends=True):
         start, at = at, at + len(line)
         if NOISE.search(line):
             continue
-        if runs and runs[-1][1] == start:
-            runs[-1] = runs[-1][0], at
+        if ranges and ranges[-1][1] == start:
+            ranges[-1] = ranges[-1][0], at
         else:
-            runs.append((start, at))
-    return [(start, end) for start, end in runs if text[start:end].strip()]
+            ranges.append((start, at))
+    return [(start, end) for start, end in ranges if text[start:end].strip()]

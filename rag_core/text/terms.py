@@ -1,4 +1,4 @@
-"""The words of a text by which two texts are compared: folded, endings taken off, small words left out."""
+"""Terms of a text for comparing texts: case-folded and stemmed words without stop words."""
 
 import re
 from collections.abc import Sequence
@@ -12,19 +12,19 @@ SMALL = frozenset(WORD.findall(SMALL_WORDS))
 
 
 def terms(text: str) -> frozenset[str]:
-    """The distinct terms of a text; empty for one of small words or signs only."""
+    """Return the distinct terms of a text; empty for a text of stop words or signs only."""
     return frozenset(map(term, _words(text) - SMALL))
 
 
 def shared(wanted: frozenset[str], texts: Sequence[str]) -> list[int]:
-    """How many of the wanted terms each text has; every distinct word of them is compared once."""
-    spoken = [_words(text) for text in texts]
-    found = {word: shape for word in set().union(*spoken) - SMALL if (shape := term(word)) in wanted}
-    return [len({found[word] for word in found.keys() & words}) for words in spoken]
+    """Return for each text how many of the wanted terms it has; each distinct word is stemmed once."""
+    text_words = [_words(text) for text in texts]
+    wanted_stems = {word: stem for word in set().union(*text_words) - SMALL if (stem := term(word)) in wanted}
+    return [len({wanted_stems[word] for word in wanted_stems.keys() & words}) for words in text_words]
 
 
 def term(word: str) -> str:
-    """One word as it is compared: "Misfiring" and "misfires" are the same, "P0700" stays whole."""
+    """Return the stem of a word: "Misfiring" and "misfires" have the same, "P0700" is kept in full."""
     folded = word.casefold()
     if not folded.endswith(("g", "d", "s", "e")):
         return folded
@@ -37,4 +37,5 @@ def term(word: str) -> str:
 
 
 def _words(text: str) -> set[str]:
+    """Return the distinct case-folded words of a text."""
     return set(map(str.casefold, WORD.findall(text)))

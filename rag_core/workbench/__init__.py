@@ -1,1 +1,1 @@
-"""The stages one at a time: a question is kept, and each step adds what it made of it."""
+"""The workbench: a saved query is taken through the stages of a pipeline one step at a time."""

@@ -1,4 +1,4 @@
-"""What is kept of a step besides what it made: what went in and came out, its time, its cost, what it did without."""
+"""Records of the workbench's steps: inputs, outputs, timings, techniques, usage, degradations and warnings."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,7 +10,7 @@ ORDER = ("expand", "embed", "retrieve", "consolidate", "augment")
 
 
 def account(run: Run, went_in: Mapping[str, Any], came_out: Mapping[str, Any]) -> dict[str, Any]:
-    """The diary of the run in which the step was taken, in JSON types."""
+    """Build the record of a step from the run in which it was executed, in JSON types."""
     return {
         "ms": round(sum(run.timings.values()), 3),
         "timings": dict(run.timings),
@@ -26,6 +26,6 @@ def account(run: Run, went_in: Mapping[str, Any], came_out: Mapping[str, Any]) -
 
 
 def until(step: str, accounts: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The accounts of the steps before this one: what came after it is to be taken again."""
-    before = ORDER[: ORDER.index(step)]
-    return {name: told for name, told in accounts.items() if name in before}
+    """Return the records of the steps before this one; those of this step and of later ones are dropped."""
+    earlier_steps = ORDER[: ORDER.index(step)]
+    return {name: record for name, record in accounts.items() if name in earlier_steps}

@@ -1,4 +1,4 @@
-"""Passages as a kept question has them: back to what the stages work on, and groups as plain data."""
+"""Contexts as a saved query stores them: encoding of groups, and decoding of contexts for the stages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -11,18 +11,18 @@ Item = Mapping[str, Any]
 
 
 def found(item: Item) -> Hit:
-    """A retrieved passage as the hit that it was."""
-    passage = replace(
+    """Return the hit that a retrieved context was encoded from."""
+    chunk = replace(
         _passage(item, item["id"], item["section"]),
         ordinal=item["ordinal"],
         entities=tuple(Entity(**entity) for entity in item["entities"]),
         metadata=item["metadata"],
     )
-    return Hit(passage, item["scores"]["fused"], item["scores"], found_by=tuple(item["found_by"]))
+    return Hit(chunk, item["scores"]["fused"], item["scores"], found_by=tuple(item["found_by"]))
 
 
 def context(item: Item) -> Hit:
-    """What stands in a prompt: a group, or a retrieved passage where nothing was consolidated."""
+    """Return a context of a prompt as a hit: a group, or a retrieved passage if nothing was consolidated."""
     if "chunk_ids" not in item:
         return found(item)
     return Hit(_passage(item, item["chunk_ids"][0], item["heading_chain"]), item["score"])
@@ -44,7 +44,7 @@ def _passage(item: Item, id: str, headings: Sequence[str]) -> Chunk:
 
 
 def kept(group: Group) -> dict[str, Any]:
-    """A group in JSON types (S0-61); `parts` says on which lines each of its retrieved passages stands."""
+    """Encode a group in JSON types (S0-61); `parts` has the lines of each of its retrieved chunks."""
     passage = group.passage
     place = passage.place(0, len(passage.content))
     return {
@@ -68,10 +68,13 @@ def kept(group: Group) -> dict[str, Any]:
 
 
 def holder(chunk_id: str, lines: Sequence[int] | None, contexts: Sequence[Item]) -> str:
-    """The retrieved passage on whose lines a citation of a group stands; of a line between them, the group's first."""
+    """Return the id of the retrieved chunk that contains the first line of a group's citation.
+
+    `chunk_id` is the group's first chunk; it is returned when the line is between the retrieved chunks.
+    """
     parts = next((c["parts"] for c in contexts if "parts" in c and c["chunk_ids"][0] == chunk_id), ())
-    holds = (p["chunk_id"] for p in parts if lines and p["lines"] and p["lines"][0] <= lines[0] <= p["lines"][1])
-    return next(holds, chunk_id)
+    chunk_ids = (p["chunk_id"] for p in parts if lines and p["lines"] and p["lines"][0] <= lines[0] <= p["lines"][1])
+    return next(chunk_ids, chunk_id)
 
 
 def _span(said: Mapping[str, Any]) -> Span:

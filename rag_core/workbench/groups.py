@@ -1,7 +1,7 @@
-"""From found passages to contexts: passages of one section become one, completed from their document (S0-56 to S0-60).
+"""Grouping of retrieved passages by section, and completion of the groups from their document (S0-56 to S0-60).
 
-A section whose passages hold too little of what lies between its first and last line is no passage: it is taken apart
-into runs of passages that are near each other, and a run that is mostly gap as well is left out.
+A section whose passages cover too few of the lines between its first and its last is split into runs of nearby
+passages; a run whose coverage is too low as well is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,18 @@ from itertools import groupby, pairwise
 from rag_core.core.model import Chunk, Hit, Ranking, Scope, Span
 from rag_core.core.ports import ChunkStore
 
-BESIDE = 3  # stored passages on each side that may complete a short one
-REPEATED = (8, 16_000)  # characters: fewer are chance, more than any overlap
+BESIDE = 3  # stored chunks on each side that may complete a short group
+REPEATED = (8, 16_000)  # characters: fewer may be chance, and no chunking overlaps by more
 NEXT, SKIPPED = "\n\n", "\n\n[…]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Passages of one document, in its order, and the one `passage` they make, whose id is the first's.
+    """Passages of one document, joined into one `passage`, which has the id of the first.
 
-    `found` are those that were retrieved; `coverage` is the share of the lines from the first to the last that they
-    hold, 1 for a single one. `score` is their highest. `enriched`: the passage has text that they have not.
+    `retrieved` are the passages that were found, in the order of the document; `coverage` is the share of the lines
+    from the first to the last that they contain, 1 for a single one; `score` is their highest score. `enriched` says
+    that `passage` has text that they do not have.
     """
 
     found: tuple[Chunk, ...]
@@ -32,16 +33,16 @@ class Group:
 
 
 def grouped(hits: Ranking, *, gap: int, coverage_min: float) -> tuple[list[Group], int]:
-    """The groups, best first, and how many were left out because they hold less than `coverage_min` of their lines."""
-    found = [
+    """Return the groups, best first, and how many were left out because their coverage is below `coverage_min`."""
+    groups = [
         _group(part) for section in _near(_sections(hits), gap) for part in _solid(section, gap=gap, least=coverage_min)
     ]
-    kept = [group for group in found if group.coverage >= coverage_min]
-    return sorted(kept, key=lambda group: (-group.score, group.passage.id)), len(found) - len(kept)
+    covered = [group for group in groups if group.coverage >= coverage_min]
+    return sorted(covered, key=lambda group: (-group.score, group.passage.id)), len(groups) - len(covered)
 
 
 async def completed(group: Group, scope: Scope, store: ChunkStore, *, min_chars: int) -> Group:
-    """With the stored passages between the found ones; a short one also with those beside it in its section.
+    """Add the stored chunks between the retrieved passages, and to a short group also adjacent ones of its section.
 
     Raises:
         Unavailable: the store did not answer.
@@ -49,64 +50,69 @@ async def completed(group: Group, scope: Scope, store: ChunkStore, *, min_chars:
     first, last = group.found[0], group.found[-1]
     reach = last.ordinal - first.ordinal + BESIDE
     stored = await store.neighbours(first, scope, before=BESIDE, after=reach)
-    known = {chunk.ordinal: chunk for chunk in (*stored, *group.found)}
-    chunks = [known[n] for n in sorted(known) if first.ordinal <= n <= last.ordinal]
-    while len(joined(chunks).content) < min_chars and (more := _beside(chunks, known)):
-        chunks = sorted([*chunks, more], key=_place)
+    chunks_by_ordinal = {chunk.ordinal: chunk for chunk in (*stored, *group.found)}
+    chunks = [chunks_by_ordinal[n] for n in sorted(chunks_by_ordinal) if first.ordinal <= n <= last.ordinal]
+    while len(joined(chunks).content) < min_chars and (adjacent := _beside(chunks, chunks_by_ordinal)):
+        chunks = sorted([*chunks, adjacent], key=_place)
     return replace(group, passage=joined(chunks), enriched=len(chunks) > len(group.found))
 
 
 def written_out(group: Group, lines: Sequence[str]) -> Group:
-    """With the text of these lines of its document, if what was found stands there; else as it is."""
-    place = extent(group.passage)
-    if place is None:
+    """Replace the passage's text by its lines of the document; a group not found in them is returned unchanged."""
+    line_range = extent(group.passage)
+    if line_range is None:
         return group
-    content = "\n".join(lines[place[0] - 1 : place[1]]).rstrip()
+    line_start = line_range[0]
+    content = "\n".join(lines[line_start - 1 : line_range[1]]).rstrip()
     if not all(_stands_in(content, chunk) for chunk in group.found):
         return group
-    passage, more = group.passage, len(_folded(content)) > len(_folded(joined(group.found).content))
-    last = place[0] + content.count("\n")
-    span = Span(0, len(content), passage.page, place[0], last, section=passage.heading_path)
-    return replace(group, passage=replace(passage, content=content, spans=(span,)), enriched=more)
+    passage, is_longer = group.passage, len(_folded(content)) > len(_folded(joined(group.found).content))
+    line_end = line_start + content.count("\n")
+    span = Span(0, len(content), passage.page, line_start, line_end, section=passage.heading_path)
+    return replace(group, passage=replace(passage, content=content, spans=(span,)), enriched=is_longer)
 
 
 def joined(chunks: Sequence[Chunk]) -> Chunk:
-    """Passages in the order of their document as one: what two of them share stands once, and a gap has a sign."""
-    whole = chunks[0]
+    """Join chunks, given in the order of their document: overlaps occur once, and "[…]" marks an omission."""
+    passage = chunks[0]
     for before, after in pairwise(chunks):
         adjacent = after.ordinal == before.ordinal + 1
-        whole = _with(whole, after, shared(before.content, after.content) if adjacent else 0, adjacent=adjacent)
-    return replace(whole, heading_path=_common([chunk.heading_path for chunk in chunks]))
+        passage = _with(passage, after, shared(before.content, after.content) if adjacent else 0, adjacent=adjacent)
+    return replace(passage, heading_path=_common([chunk.heading_path for chunk in chunks]))
 
 
 def shared(before: str, after: str) -> int:
-    """How many characters at the end of one text are the beginning of the other: what an overlap repeats."""
-    least, most = REPEATED
-    sizes = range(min(len(before), len(after), most), least - 1, -1)
+    """Return the number of characters at the end of one text that the other begins with; 0 outside of the range."""
+    shortest, longest = REPEATED
+    sizes = range(min(len(before), len(after), longest), shortest - 1, -1)
     return next((size for size in sizes if before.endswith(after[:size])), 0)
 
 
 def extent(chunk: Chunk) -> tuple[int, int] | None:
-    """The first and last line of a passage, without the header that stands above it; None where none is known."""
-    below = [span for span in chunk.spans if span.line_start > 1] if chunk.ordinal else []  # a header is lines 1 to n
-    spans = below or chunk.spans
+    """Return the first and last line of a chunk without its header; None when no lines are known."""
+    # in a later chunk, a span that starts at line 1 is the repeated header
+    body_spans = [span for span in chunk.spans if span.line_start > 1] if chunk.ordinal else []
+    spans = body_spans or chunk.spans
     return (min(s.line_start for s in spans), max(s.line_end for s in spans)) if spans else None
 
 
 def _sections(hits: Ranking) -> list[list[Hit]]:
-    """The hits by document and parent, a parent with its own; where there are no parents, by their headings."""
+    """Group the hits by document and parent chunk, or by headings where there are no parents.
+
+    A parent chunk is grouped with its children; a group is in the order of the document.
+    """
     parents = {hit.chunk.parent_id for hit in hits}
 
-    def key(hit: Hit) -> tuple[str, str]:
+    def section_key(hit: Hit) -> tuple[str, str]:
         chunk = hit.chunk
-        own = chunk.id if chunk.id in parents else chunk.parent_id
-        return chunk.document_id, own or "\n".join(chunk.heading_path)
+        parent_id = chunk.id if chunk.id in parents else chunk.parent_id
+        return chunk.document_id, parent_id or "\n".join(chunk.heading_path)
 
-    return [sorted(part, key=_hit_place) for _, part in groupby(sorted(hits, key=key), key=key)]
+    return [sorted(part, key=_hit_place) for _, part in groupby(sorted(hits, key=section_key), key=section_key)]
 
 
 def _near(sections: Sequence[list[Hit]], gap: int) -> Iterator[list[Hit]]:
-    """Those of a document that are at most `gap` lines apart as one."""
+    """Merge the sections of a document that are at most `max_line_gap` lines apart."""
     group: list[Hit] = []
     for section in sorted(sections, key=lambda part: (part[0].chunk.document_id, _hit_place(part[0]))):
         if group and not _close(group, section[0].chunk, gap):
@@ -118,7 +124,7 @@ def _near(sections: Sequence[list[Hit]], gap: int) -> Iterator[list[Hit]]:
 
 
 def _solid(hits: list[Hit], *, gap: int, least: float) -> Iterator[list[Hit]]:
-    """The group, or its runs when it is mostly gap."""
+    """Yield a section, or its runs of nearby hits when its coverage is below `coverage_min`."""
     if _coverage([hit.chunk for hit in hits]) >= least:
         yield hits
     else:
@@ -126,66 +132,77 @@ def _solid(hits: list[Hit], *, gap: int, least: float) -> Iterator[list[Hit]]:
 
 
 def _close(group: Sequence[Hit], after: Chunk, gap: int) -> bool:
-    """Whether a chunk begins at most `gap` lines below a group; without lines, whether it is the very next."""
+    """Return whether a chunk begins at most `max_line_gap` lines below a group.
+
+    Where no lines are known, it must be the next chunk of the document.
+    """
     last = group[-1].chunk
     if last.document_id != after.document_id:
         return False
-    ends, begins = [end for hit in group if (end := extent(hit.chunk))], extent(after)
-    if not ends or begins is None:
+    line_ranges, next_range = [lines for hit in group if (lines := extent(hit.chunk))], extent(after)
+    if not line_ranges or next_range is None:
         return after.ordinal - last.ordinal <= 1
-    return begins[0] - max(end for _, end in ends) <= gap and after.ordinal - last.ordinal <= 1 + gap
+    return next_range[0] - max(end for _, end in line_ranges) <= gap and after.ordinal - last.ordinal <= 1 + gap
 
 
 def _group(hits: Sequence[Hit]) -> Group:
-    found = tuple(hit.chunk for hit in hits)
+    chunks = tuple(hit.chunk for hit in hits)
     score = max(hit.signals.get("final", hit.score) for hit in hits)
-    return Group(found, score, _coverage(found), joined(found))
+    return Group(chunks, score, _coverage(chunks), joined(chunks))
 
 
 def _coverage(chunks: Sequence[Chunk]) -> float:
-    extents = [place for chunk in chunks if (place := extent(chunk))]
-    if len(chunks) == 1 or not extents:
+    """Return the share of the lines from the first to the last that the chunks contain.
+
+    It is 1 for a single chunk, and where no lines are known.
+    """
+    line_ranges = [lines for chunk in chunks if (lines := extent(chunk))]
+    if len(chunks) == 1 or not line_ranges:
         return 1.0
-    held = {line for first, last in extents for line in range(first, last + 1)}
-    return len(held) / (max(held) - min(held) + 1)
+    covered_lines = {line for first, last in line_ranges for line in range(first, last + 1)}
+    return len(covered_lines) / (max(covered_lines) - min(covered_lines) + 1)
 
 
 def _beside(chunks: Sequence[Chunk], known: dict[int, Chunk]) -> Chunk | None:
-    """The stored passage after these, else the one before, of the same section."""
+    """Return the chunk after these, else the one before them, if it is of the same section."""
     after, before = known.get(chunks[-1].ordinal + 1), known.get(chunks[0].ordinal - 1)
     section = _common([chunk.heading_path for chunk in chunks])
     return next((chunk for chunk in (after, before) if chunk and chunk.heading_path[: len(section)] == section), None)
 
 
 def _with(whole: Chunk, after: Chunk, repeated: int, *, adjacent: bool) -> Chunk:
-    between = "" if repeated else NEXT if adjacent else SKIPPED
-    moved = len(whole.content) + len(between) - repeated
+    """Append a chunk without the characters that overlap, its spans shifted accordingly."""
+    separator = "" if repeated else NEXT if adjacent else SKIPPED
+    shift = len(whole.content) + len(separator) - repeated
     spans = [_cut(span, after.content, repeated) for span in after.spans if span.end > repeated]
     return replace(
         whole,
-        content=whole.content + between + after.content[repeated:],
-        spans=(*whole.spans, *(replace(span, start=span.start + moved, end=span.end + moved) for span in spans)),
+        content=whole.content + separator + after.content[repeated:],
+        spans=(*whole.spans, *(replace(span, start=span.start + shift, end=span.end + shift) for span in spans)),
     )
 
 
 def _cut(span: Span, content: str, start: int) -> Span:
-    """The span from `start` on, and from the line on which that is, where lines are kept."""
+    """Return the part of the span from `start` on; its first line is adjusted where the content keeps line breaks."""
     if span.start >= start:
         return span
-    lines = content.count("\n", span.start, span.end) == span.line_end - span.line_start
-    above = content.count("\n", span.start, start) if lines else 0
-    return replace(span, start=start, line_start=span.line_start + above)
+    keeps_line_breaks = content.count("\n", span.start, span.end) == span.line_end - span.line_start
+    removed_lines = content.count("\n", span.start, start) if keeps_line_breaks else 0
+    return replace(span, start=start, line_start=span.line_start + removed_lines)
 
 
 def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The headings above all of these."""
+    """Return the headings that all of the paths begin with."""
     shortest = min(paths, key=len)
     depth = next((n for n in range(len(shortest)) if any(path[n] != shortest[n] for path in paths)), len(shortest))
     return shortest[:depth]
 
 
 def _stands_in(content: str, chunk: Chunk) -> bool:
-    """Whether a passage's last line stands in a text, white space aside: its first may be a header or cut."""
+    """Return whether a text contains a chunk's last line, ignoring white space.
+
+    The first line is not compared: it may belong to a header or be cut.
+    """
     return _folded(chunk.content.rstrip().rsplit("\n", 1)[-1]) in _folded(content)
 
 

@@ -1,4 +1,4 @@
-"""A found passage as plain data: what a kept question has of each, and what the pages show."""
+"""Encoding of hits in JSON types, as saved queries store them and the pages show them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,15 +7,15 @@ from typing import Any
 
 from rag_core.core.model import Hit, Ranking
 
-JUDGES = ("rerank", "grade", "relevance", "semantic")  # signals of what reordered a hit: the first that it has counts
-LEGS = (("dense", "meaning"), ("words", "words"))  # the name of a leg's rank, and its signal
+JUDGES = ("rerank", "grade", "relevance", "semantic")  # the first that a hit has is its rerank score
+LEGS = (("dense", "meaning"), ("words", "words"))  # the key of a leg's rank, and its signal
 
 
 def item(hit: Hit, ranks: Mapping[str, int] = MappingProxyType({})) -> dict[str, Any]:
-    """A hit with everything needed to cite it, in JSON types (S0-52).
+    """Encode a hit with everything needed to cite it (S0-52).
 
-    `scores` has all its signals, "fused" (the search's own, the hit's score unless it is a signal), "rerank" where a
-    judge has seen it, and "final", what it was ordered by. `ranks`, from 1, are by leg ("dense", "words") and "fused".
+    `scores` has all signals, "fused" (the search score, unless a signal has that name), "rerank" if the hit was
+    reranked, and "final", by which it was ordered. `ranks`, from 1, are by leg ("dense", "words") and "fused".
     """
     chunk = hit.chunk
     end = len(chunk.content)
@@ -43,19 +43,24 @@ def item(hit: Hit, ranks: Mapping[str, int] = MappingProxyType({})) -> dict[str,
 
 
 def items(hits: Ranking) -> list[dict[str, Any]]:
-    """The hits in their order. Their ranks are among themselves: of a finished ranking the legs' own are not known."""
-    scored = {name: {h.chunk.id: h.signals[signal] for h in hits if signal in h.signals} for name, signal in LEGS}
-    scored["fused"] = {hit.chunk.id: hit.score for hit in hits}
-    ranks = {name: _ranks(scores) for name, scores in scored.items()}
+    """Encode the hits in their order.
+
+    Ranks are computed among these hits, since a finished ranking no longer has the ranks of its legs.
+    """
+    scores_by_leg = {
+        name: {hit.chunk.id: hit.signals[signal] for hit in hits if signal in hit.signals} for name, signal in LEGS
+    }
+    scores_by_leg["fused"] = {hit.chunk.id: hit.score for hit in hits}
+    ranks = {name: _ranks(scores) for name, scores in scores_by_leg.items()}
     return [item(hit, {name: of[hit.chunk.id] for name, of in ranks.items() if hit.chunk.id in of}) for hit in hits]
 
 
 def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
-    """The place of each, from 1, highest first; equals as they stand."""
+    """Return the rank of each id, from 1 for the highest score; equal scores keep their order."""
     return {id: rank for rank, id in enumerate(sorted(scores, key=lambda id: -scores[id]), start=1)}
 
 
 def _scores(hit: Hit) -> dict[str, float]:
-    judged = next((hit.signals[judge] for judge in JUDGES if judge in hit.signals), None)
-    scores = {"fused": hit.score, **hit.signals, **({} if judged is None else {"rerank": judged})}
+    rerank_score = next((hit.signals[name] for name in JUDGES if name in hit.signals), None)
+    scores = {"fused": hit.score, **hit.signals, **({} if rerank_score is None else {"rerank": rerank_score})}
     return {"final": scores.get("rerank", scores["fused"]), **scores}

@@ -84,4 +84,4 @@ def test_every_operation_is_described_with_an_example(page: Page) -> None:
     expect(asked.get_by_role("row", name="query required text")).to_be_visible()
     expect(asked.locator("pre")).to_contain_text("curl -sS 'http://127.0.0.1")
     asked.get_by_text("Refusals").click()
-    expect(asked.get_by_text("Over a stated limit.")).to_be_visible()
+    expect(asked.get_by_text("A size is over its limit.")).to_be_visible()

@@ -181,7 +181,7 @@ def test_an_answer_fits_the_terminal_and_keeps_names_of_files_whole(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     assert main(["ask", *here, "What does P0700 mean?", "--preset", "standard"]) == 0
-    answer = capsys.readouterr().out.partition("\nBy: ")[0]
+    answer = capsys.readouterr().out.partition("\nTechniques: ")[0]
     assert str(notes) in answer
     assert all(len(line) <= min(columns, 100) for line in answer.replace(str(notes), "").splitlines())
 
@@ -205,7 +205,7 @@ def test_facets_counts_the_values_of_a_field(here: list[str], capsys: pytest.Cap
 def test_graph_shows_what_stands_together(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph", *here, "P0700"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("P0700 (dtc) stands in ")
+    assert out.startswith("P0700 (dtc) occurs in ")
     assert "P0715" in out
     assert main(["graph", *here, "P0700", "--to", "P0715"]) == 0
     assert "P0700 → P0715" in capsys.readouterr().out
@@ -218,9 +218,9 @@ def test_graph_says_that_there_is_nothing_to_show(tmp_path: Path, capsys: pytest
         (tmp_path / f"{code}.txt").write_text(code)
     assert main(["index", *data, str(tmp_path / "P0700.txt"), str(tmp_path / "P0715.txt")]) == 0
     assert main(["graph", *data, "P0700", "--to", "P0715"]) == 0
-    assert "P0700 to P0715: no way within 6 steps" in capsys.readouterr().out
+    assert "P0700 to P0715: no path within 6 steps" in capsys.readouterr().out
     assert main(["graph", *data, "P0700"]) == 0
-    assert capsys.readouterr().out.endswith("No other entity stands with it.\n")
+    assert capsys.readouterr().out.endswith("No other entity occurs with it.\n")
 
 
 @pytest.mark.parametrize("name", ["notes.md", "path"])
@@ -390,7 +390,7 @@ def test_doctor_says_what_is_used_on_azure_without_asking_it(
     out = capsys.readouterr().out
     assert "Azure AI Search: https://contoso.search.windows.net, index rag-chunks; with the key in" in out
     assert "Azure OpenAI: https://contoso.openai.azure.com, deployments gpt-4o-mini and text-embedding-3-small" in out
-    assert out.count("not asked (rag doctor --live does)") == 3
+    assert out.count("not checked (use rag doctor --live)") == 3
     assert "s3cret" not in out
 
 

@@ -72,17 +72,17 @@ def test_a_reindex_is_compared_switched_to_followed_and_rolled_back(
     assert main(["query", "hot gearbox", "--pipeline", "standard", "--json"]) == 0
     assert '"input_tokens": 2' in capsys.readouterr().out
     assert main(MODEL) == 0
-    assert "is of this model already" in capsys.readouterr().out
+    assert "already uses this model" in capsys.readouterr().out
     assert main(["doctor"]) == 0
     told = capsys.readouterr().out
     assert f"current index             {FOLDER}, by openai" in told
-    assert "text-embedding-3-small;384;, 384 dimensions: not asked" in told
+    assert "text-embedding-3-small;384;, 384 dimensions: not checked" in told
     assert main(["reindex", "--rollback"]) == 0
     assert "Current: the first index" in capsys.readouterr().out
     assert main(["index", "--plan", str(here / "gear.txt")]) == 0
     assert "0 tokens by the local model" in capsys.readouterr().out
     assert main(["reindex", "--drop-others"]) == 0
-    assert "only one left: the first index" in capsys.readouterr().out
+    assert "Deleted the other indexes. Current: the first index" in capsys.readouterr().out
     assert not (data / FOLDER).exists()
 
 
@@ -139,7 +139,7 @@ def test_index_stops_before_the_file_that_it_has_no_money_for(
     assert main([*to, "--budget-usd", "0.0000002"]) == 3
     out = capsys.readouterr().out
     assert "1 indexed" in out
-    assert "1 file left. The same command again goes on from here." in out
+    assert "1 file left. Run the same command again to continue from here." in out
     assert main(to) == 0
     assert "1 unchanged, 1 indexed" in capsys.readouterr().out
     assert main([*to, "--plan"]) == 0

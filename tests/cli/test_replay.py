@@ -25,7 +25,7 @@ def test_a_kept_question_is_listed_and_replayed_side_by_side(
 ) -> None:
     """S0-85: the two rankings in columns, with how each passage has moved."""
     assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
-    assert "Kept: rag replay 1 --preset NAME" in capsys.readouterr().out
+    assert "Saved: rag replay 1 --preset NAME" in capsys.readouterr().out
     assert main(["ask", *here, "What is P0715?", "--preset", "standard"]) == 0
     capsys.readouterr()
     assert main(["replay", *here]) == 0
@@ -35,10 +35,10 @@ def test_a_kept_question_is_listed_and_replayed_side_by_side(
     assert "Which module stores P0700?" in listed[2]
     assert main(["replay", *here, "1", "--preset", "standard"]) == 0
     out = capsys.readouterr().out
-    assert "kept: standard" in out
+    assert "saved: standard" in out
     assert "now: standard" in out
     assert "Transmission notes" in out or "notes" in out
-    assert "In common of the first ten: 100%. No longer found: 0." in out
+    assert "Overlap of the first ten: 100%. No longer found: 0." in out
 
 
 def test_what_cannot_be_replayed_is_refused_in_a_line(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +56,6 @@ def test_where_nothing_is_kept_the_list_says_how_to(
 ) -> None:
     monkeypatch.delenv("RAG_KEEP_RUNS")
     assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
-    assert "Kept" not in capsys.readouterr().out
+    assert "Saved" not in capsys.readouterr().out
     assert main(["replay", *here]) == 0
-    assert capsys.readouterr().out == "None. With RAG_KEEP_RUNS=1 what is asked is kept.\n"
+    assert capsys.readouterr().out == "No saved queries. With RAG_KEEP_RUNS=1 queries are saved.\n"

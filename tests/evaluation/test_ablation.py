@@ -47,7 +47,7 @@ def test_a_row_in_which_nothing_is_imagined_says_so(found: ablation.Comparison) 
     told = {row["name"]: row["lesser"] for row in found.json()["rows"]}
     assert told["+ HyDE"] == told["full advanced"] == {NOT_IMAGINED: 3}
     assert told["+ expansion"] == {}
-    assert f"+ HyDE: of 3 questions 3 with {NOT_IMAGINED}" in found.report()
+    assert f"+ HyDE: 3 of 3 questions degraded: {NOT_IMAGINED}" in found.report()
 
 
 def test_the_halves_share_no_question_and_leave_none_out(found: ablation.Comparison) -> None:

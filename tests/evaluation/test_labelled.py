@@ -79,7 +79,7 @@ def test_pdfs_of_which_no_page_is_judged_leave_the_corpus_in_its_place(manual: P
 
 def test_a_judged_pdf_that_is_not_there_is_named(manual: Path) -> None:
     folder(manual, {"a": "Who?", "b": "When?"}, {"a": "mill.pdf#page=1", "b": "lost.pdf#page=1"})
-    with pytest.raises(Misconfigured, match=r"lacks what is judged: lost\.pdf"):
+    with pytest.raises(Misconfigured, match=r"lacks files named in the judgements: lost\.pdf"):
         labelled.load(manual)
 
 

@@ -141,7 +141,7 @@ async def exactly(store: AzureSearchStore, wanted: Mapping[str, Sequence[str]]) 
     described = await store.describe()
     assert (described.documents, described.chunks) == (len(wanted), len(found))
     assert described.details["unsent"] == 0
-    keys = await store._service.search("*", select=["key"], top=100_000)
+    keys = await store._client.search("*", select=["key"], top=100_000)
     assert len(keys) == len(found) + len(wanted) + 1, "no version but the last is left, and the workflow's own record"
 
 
@@ -159,7 +159,7 @@ async def test_one_503_costs_the_vendors_sender_nine_of_ten_documents_and_ours_n
             errors: list[object] = []
             script.append("unavailable")
             await asyncio.to_thread(vendor_sends, url, errors)
-            left = await store._service.search("*", select=["key"])
+            left = await store._client.search("*", select=["key"])
             assert (len(left), errors) == (1, []), "nine of ten are gone without a word"
             script.append("unavailable")
             told = await replaced(store, "ours", [f"line {i}" for i in range(10)])

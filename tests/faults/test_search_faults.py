@@ -131,6 +131,6 @@ async def test_a_write_that_meets_the_fault_keeps_the_old_version_and_names_the_
             assert told.failed == tuple(f"doc:{i:03}" for i in range(12))
     assert [c.content for c in await store.select(SCOPE, limit=50)] == ["brake fluid", "brake line"]
     script.place = ""
-    store._service._dependency = Dependency("Azure AI Search", code="search_throttled", try_s=30.0)
+    store._client._dependency = Dependency("Azure AI Search", code="search_throttled", try_s=30.0)
     assert await store.flush() == ()
     assert [c.content for c in await store.select(SCOPE, limit=50)] == new

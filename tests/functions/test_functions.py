@@ -76,7 +76,7 @@ def test_consult_rag_replies_as_documented(call: Caller) -> None:
     assert (reply["pipeline"], reply["count"]) == ("advanced", len(reply["documents"]))
     assert reply["queries_used"] == ["original", "expanded1", "expanded2"]
     assert (reply["reranked"], reply["hyde_used"]) == (True, False)  # no model, and nothing stands in for its answer
-    assert "no imagined answer" in reply["techniques"]["query_expansion"]
+    assert "no hypothetical answer" in reply["techniques"]["query_expansion"]
     first = reply["documents"][0]
     assert first["doc_type"] == "chunk"
     assert {"source", "page", "chunk_id"} <= set(first["metadata"])

@@ -135,7 +135,7 @@ async def test_what_tells_of_a_person_goes_nowhere() -> None:
     assert not any("jane" in text for text in seen)
     assert "[EMAIL]" in entry["query"]
     told = run.warnings[0]
-    assert (told.code, told.message) == ("personal_data_redacted", "taken out of the question: EMAIL at 52 to 72")
+    assert (told.code, told.message) == ("personal_data_redacted", "redacted in the question: EMAIL at 52 to 72")
 
 
 async def test_without_a_redactor_nothing_is_asked_of_anyone() -> None:
@@ -316,7 +316,7 @@ async def test_the_answer_and_what_it_cites_are_looked_through_again() -> None:
     place = answer.claims[0].citations[0].place
     assert place
     assert (place.line_start, place.line_end) == (2, 2)
-    assert "taken out of the answer: EMAIL at 33 to 53" in [w.message for w in run.warnings]
+    assert "redacted in the answer: EMAIL at 33 to 53" in [w.message for w in run.warnings]
 
 
 # what is remembered
@@ -393,7 +393,7 @@ async def test_without_vectors_in_the_store_words_alone_answer() -> None:
     """S4-46, S4-51: and count whole."""
     run = Run()
     answer = await asked(await parts(down="meaning"), "gearbox temperature", run)
-    assert [(d.step, d.fallback) for d in run.degraded] == [("meaning", "what the other leg finds")]
+    assert [(d.step, d.fallback) for d in run.degraded] == [("meaning", "the hits of the other leg")]
     assert answer.status == "answered"
     assert answer.evidence[0].hit.score == 1.0
     assert {c["source"] for c in chunks_of(answer)} == {"bm25"}

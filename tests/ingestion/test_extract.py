@@ -7,7 +7,8 @@ from zipfile import ZipFile
 import pytest
 
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
-from rag_core.ingestion.extract import Extraction, extract
+from rag_core.core.model import Extraction
+from rag_core.ingestion.extract import extract
 from rag_core.ingestion.sandbox import extract_safely
 from tests.ingestion.documents import docx
 

@@ -168,7 +168,7 @@ async def test_without_an_embedder_words_are_indexed_and_the_run_says_so(kit: Ki
     indexed = await put(deaf(kit), Upload(content="Words only."), run=run)
     assert (indexed.chunks, indexed.embedded) == (1, 0)
     assert [(note.code, note.fallback) for note in run.degraded] == [
-        ("embedding_unavailable", "indexed for words only")
+        ("embedding_unavailable", "indexed for lexical search only")
     ]
 
 

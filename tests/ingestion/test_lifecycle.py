@@ -31,9 +31,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_a_document_is_deleted_listed_and_restored(data: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """S3-16."""
     assert main(["delete", *data, "Valves"]) == 0
-    assert "rag restore brings it back" in capsys.readouterr().out
+    assert "rag restore restores it" in capsys.readouterr().out
     assert main(["documents", *data]) == 0
-    assert capsys.readouterr().out == "None.\n"
+    assert capsys.readouterr().out == "No documents.\n"
     assert main(["documents", *data, "--deleted"]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert "Valves" in line
@@ -113,7 +113,7 @@ def test_the_audit_says_what_it_tried_and_that_nothing_leaked(
     """S3-15."""
     assert main(["audit", "isolation", *data]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == "No canary was seen from outside of its scope."
+    assert lines[-1] == "No scope received data of another scope."
     assert [line.split()[::2] for line in lines if line.startswith("search ")] == [["search", "0"]]
     assert main(["documents", *data]) == 0
     assert "Valves" in capsys.readouterr().out

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import RagError, UnreadableDocument
-from rag_core.core.model import Block, Box
-from rag_core.ingestion.extract import Extraction, extract
+from rag_core.core.model import Block, Box, Extraction
+from rag_core.ingestion.extract import extract
 from rag_core.ingestion.sandbox import extract_safely
 from tests.ingestion.pdf_files import lines, pdf, text
 

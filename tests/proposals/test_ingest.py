@@ -158,5 +158,5 @@ async def test_a_remark_on_a_record_is_a_warning_of_the_run(parts: Kit) -> None:
     run = Run()
     await ingest(RECORDS, DAO, parts, run)
     assert [warning.message for warning in run.warnings] == [
-        "aip-8: the forum status “in dispute” is not one that is known"
+        "aip-8: the forum status “in dispute” is not known"
     ]

@@ -63,7 +63,7 @@ def test_every_status_that_is_stored_can_be_filtered_by() -> None:
 
 def test_a_status_that_is_not_known_is_remarked_on() -> None:
     """S2-22."""
-    assert read(SMALL).stages[0].remarks == ("the forum status “in dispute” is not one that is known",)
+    assert read(SMALL).stages[0].remarks == ("the forum status “in dispute” is not known",)
     assert read(AIP).stages[0].remarks == ()
 
 

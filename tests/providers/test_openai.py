@@ -137,7 +137,7 @@ async def test_a_machine_without_identity_is_told_so(
 ) -> None:
     monkeypatch.setattr(azure.identity, "DefaultAzureCredential", Nobody)
     async with chat(at("azure", chat_service), key=None) as client:
-        with pytest.raises(Unavailable, match="no identity of this machine is known to Azure") as refused:
+        with pytest.raises(Unavailable, match="this machine has no identity that Azure accepts") as refused:
             await client.complete(GRADES)
     assert refused.value.code == "llm_unavailable"
     assert chat_service.requests == []

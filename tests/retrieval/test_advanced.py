@@ -104,7 +104,7 @@ async def test_advanced_falls_back_to_plain_search_and_says_so() -> None:
     assert result.hits[0].chunk.id == "a"
     assert [a.label for a in result.asked] == ["original"]
     assert [(d.step, d.fallback) for d in run.degraded] == [
-        ("query_expansion", "the original wording only"),
+        ("query_expansion", "the original question only"),
         ("rerank", "the order of the search"),
     ]
 
@@ -112,9 +112,9 @@ async def test_advanced_falls_back_to_plain_search_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("said", "asked", "lacking"),
     [
-        ({"queries": WORDINGS}, ["original", "expanded1", "expanded2"], "no imagined answer"),
-        ({"hyde": IMAGINED}, ["original", "hyde"], "no other wording"),
-        ({"queries": "none", "hyde": IMAGINED}, ["original", "hyde"], "no other wording"),
+        ({"queries": WORDINGS}, ["original", "expanded1", "expanded2"], "no HyDE answer"),
+        ({"hyde": IMAGINED}, ["original", "hyde"], "no expanded query"),
+        ({"queries": "none", "hyde": IMAGINED}, ["original", "hyde"], "no expanded query"),
     ],
 )
 async def test_a_part_that_the_rewriter_leaves_out_costs_no_other_part_and_is_told(

@@ -92,7 +92,7 @@ async def test_an_imagined_answer_is_text_of_a_bounded_length() -> None:
 
 
 async def test_nothing_of_what_was_asked_for_is_unavailable() -> None:
-    with pytest.raises(Unavailable, match="has no imagined answer"):
+    with pytest.raises(Unavailable, match="has no HyDE answer"):
         await imagined(" \n")
 
 
@@ -100,7 +100,7 @@ async def test_a_reply_that_has_a_part_is_used_for_that_part() -> None:
     """S0-71: and what it lacks is named."""
     llm = ScriptedLLM(query_expansion='{"queries": ["one"], "intent": "mechanism", "entities": ["TCU", "TCU", 7]}')
     found = await expand(ASKED, [], llm, count=2, imagine=True)
-    assert found == Expansion(("one",), "", "MECHANISM", ("TCU",), ("imagined answer",))
+    assert found == Expansion(("one",), "", "MECHANISM", ("TCU",), ("HyDE answer",))
 
 
 async def test_no_link_of_a_model_gets_into_an_expansion() -> None:

@@ -77,7 +77,7 @@ async def test_without_an_embedder_words_are_searched_and_the_reply_says_so() ->
     run = Run()
     result = await standard(query("P0700", "standard"), kit(Index(index.store, Down())), run)  # type: ignore[arg-type]
     assert [h.chunk.id for h in result.hits] == ["a"]
-    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("embed", "down", "search by words only")]
+    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("embed", "down", "lexical search only")]
 
 
 async def test_without_a_word_index_meaning_is_searched_and_the_reply_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ async def test_without_a_word_index_meaning_is_searched_and_the_reply_says_so(mo
     run, parts = Run(), kit(await filled(*MANUAL))
     result = await standard(query("Which gearbox?", "standard"), parts, run)
     assert set(result.hits[0].signals) == {"meaning", "semantic"}
-    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("search", "words_busy", "search by meaning only")]
+    assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("search", "words_busy", "vector search only")]
     with pytest.raises(Unavailable) as failure:
         await standard(query("Which gearbox?", "standard", how="keyword"), parts, Run())
     assert failure.value.code == "words_busy"

@@ -55,7 +55,7 @@ DOCUMENTED = {
 OPENING = """
 import asyncio, sys
 from pathlib import Path
-from rag_core.model import SavedQuery, Scope
+from rag_core.core.model import SavedQuery, Scope
 from rag_core.stores.archive import Database, SqlArchive
 
 where = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])

@@ -87,7 +87,7 @@ async def test_setup_makes_an_index_once_and_later_adds_what_it_lacks(url: str, 
     """S1-23: an index of an earlier version gets the new fields, and keeps its documents."""
     assert await store.setup() == "unchanged"
     await put(store, "doc", ["words stay"])
-    service = store._service
+    service = store._client
     whole = await service.definition()
     assert whole is not None
     older = {**whole, "name": "older", "fields": [f for f in whole["fields"] if f["name"] not in ("codes", "facts")]}
@@ -169,7 +169,7 @@ async def test_more_than_a_page_of_chunks_comes_whole_and_in_order(store: AzureS
     assert len(await store.vectors("long", SCOPE)) == 2_300
     told = await put(store, "long", ["short now"])
     assert (told.removed, told.failed) == (2_300, ())
-    assert len(await store._service.search("*", filter=NO_STATE, select=["key"], top=10_000)) == 2
+    assert len(await store._client.search("*", filter=NO_STATE, select=["key"], top=10_000)) == 2
 
 
 def test_batches_keep_to_the_limits_of_the_service() -> None:
@@ -321,13 +321,13 @@ async def test_a_summary_of_what_is_gone_meanwhile_is_no_success(
 ) -> None:
     """S1-58."""
     await put(store, "doc", ["words"])
-    gone = await store._service.lookup(document_key(SCOPE.workflow_id, "doc"))
+    gone = await store._client.lookup(document_key(SCOPE.workflow_id, "doc"))
     await store.purge("doc", SCOPE)
 
     async def as_before(_: str) -> Any:
         return gone
 
-    monkeypatch.setattr(store._service, "lookup", as_before)
+    monkeypatch.setattr(store._client, "lookup", as_before)
     with pytest.raises(NotFound):
         await store.save_summary("doc", "About words.", SCOPE)
 
@@ -378,7 +378,7 @@ async def test_a_purge_that_waits_is_not_undone(store: AzureSearchStore, watched
         await store.purge("doc", SCOPE)
     watched.fault.clear()
     await store.flush()
-    assert not await store._service.search("*", filter=NO_STATE, select=["key"], top=10)
+    assert not await store._client.search("*", filter=NO_STATE, select=["key"], top=10)
 
 
 async def test_a_chunk_refused_at_first_hinders_no_delete(store: AzureSearchStore, watched: Served) -> None:

@@ -101,7 +101,7 @@ async def test_a_reader_waits_while_another_process_holds_the_word_index_and_the
     monkeypatch.setattr(words, "LOCK_WAIT_S", 0.05)
     holder, store = EmbeddedStore(folder), EmbeddedStore(folder)
     await find(holder, "torque", how="words")
-    ((_, index),) = holder._open()[1]._words.values()
+    ((_, index),) = holder._open()[1]._lexical_indexes.values()
     writer = index._try_lock()
     await put(store, "late", ["a late arrival"])
     with pytest.raises(Unavailable) as failure:
@@ -162,7 +162,7 @@ async def test_a_word_index_of_another_moment_is_built_again(folder: Path, tmp_p
 async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> None:
     store = EmbeddedStore(folder)
     await find(store, "torque")
-    ((_, index),) = store._open()[1]._words.values()
+    ((_, index),) = store._open()[1]._lexical_indexes.values()
     writer = index._try_lock()
     writer.delete_documents_by_term("version", 1)
     writer.commit()

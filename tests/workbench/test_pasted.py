@@ -67,7 +67,7 @@ def test_a_pasted_reply_is_read_in_the_forms_that_models_write(form: str) -> Non
 def test_a_list_without_headings_is_one_of_wordings() -> None:
     """S0-71."""
     found, unread = parse_expansion("Here are the expanded queries...\n1. one\n2. two\n\nGood luck!", ASKED)
-    assert (found.wordings, found.missing, unread) == (("one", "two"), ("imagined answer",), (1, 5))
+    assert (found.wordings, found.missing, unread) == (("one", "two"), ("HyDE answer",), (1, 5))
 
 
 def test_a_word_that_is_no_known_intent_is_kept_as_it_is_to_fifty_characters() -> None:

@@ -99,7 +99,7 @@ async def test_without_vectors_words_alone_are_searched_and_none_of_the_two_is_a
     run = Run()
     best = await found(workbench(), kit(index), run)
     assert [hit.chunk.id for hit in best.hits] == ["a"]
-    assert [(told.step, told.fallback) for told in run.degraded] == [("search", "search by words only")]
+    assert [(told.step, told.fallback) for told in run.degraded] == [("search", "lexical search only")]
     index.store.search = Down().search  # type: ignore[method-assign]
     with pytest.raises(Unavailable):
         await found(workbench(), kit(index))

@@ -134,7 +134,7 @@ async def test_an_expansion_without_a_model_keeps_the_question_and_says_so() -> 
     query = await expanded(at)
     assert (query.original_query, query.expanded_queries) == (QUESTION, ())
     [told] = query.steps["expand"]["degraded"]
-    assert (told["step"], told["fallback"]) == ("query_expansion", "the original wording only")
+    assert (told["step"], told["fallback"]) == ("query_expansion", "the original question only")
     await at.kit.close()
 
 
@@ -476,7 +476,7 @@ async def test_of_a_very_long_response_the_first_sentences_are_checked_and_that_
     result = await steps.paste_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
     assert len(result.details["claims"]) == 500
     assert [(told.code, told.message) for told in asked.run.warnings] == [
-        ("claims_cut", "of 501 sentences the first 500 are checked")
+        ("claims_cut", "only the first 500 of 501 sentences are verified")
     ]
 
 
@@ -523,7 +523,7 @@ async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(ta
     assert (query.intent, query.entities, query.hyde_answer) == ("DEFINITION", ("P0700", "TCM"), "")
     assert [(w.code, w.message) for w in asked.run.warnings] == [
         ("lines_unread", "lines 1 of llm_response belong to no part of it"),
-        ("expansion_incomplete", "llm_response has no imagined answer"),
+        ("expansion_incomplete", "llm_response has no HyDE answer"),
     ]
     assert query.steps["expand"]["techniques"] == {"query_expansion": "pasted"}
 

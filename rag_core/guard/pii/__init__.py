@@ -1,1 +1,1 @@
-"""What tells of a person, found by rule: values by grammar and checksum, names by dictionary and context."""
+"""Rules that find personal data: values by pattern and checksum, names by dictionary and context."""

@@ -1,11 +1,11 @@
-"""Whether a value that looks like a number of some kind is one: checksums, issuers, ranges."""
+"""Validators of values that look like a card, account, telephone or other number: checksums, issuers and ranges."""
 
 import re
 from collections.abc import Iterable
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-ISSUERS = re.compile(  # the ranges of each issuer, with the lengths that it gives out (ISO/IEC 7812, Wikipedia's table)
+ISSUERS = re.compile(  # ranges and lengths of each issuer (ISO/IEC 7812; Wikipedia, Payment card number)
     r"""4(?:\d{12}|\d{15}|\d{18})                                                       # Visa
       | (?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}                # Mastercard
       | 3[47]\d{13}                                                                     # American Express
@@ -18,31 +18,34 @@ ISSUERS = re.compile(  # the ranges of each issuer, with the lengths that it giv
 
 
 def card(value: str) -> bool:
-    """An issuer's number of that issuer's length whose last digit is right (Luhn)."""
+    """Return whether a value is in an issuer's range, of that issuer's length, with the right check digit (Luhn)."""
     digits = _digits(value)
     return bool(ISSUERS.fullmatch(digits)) and luhn(digits)
 
 
 def luhn(digits: str) -> bool:
-    """Whether the last digit is right: that of one in ten numbers is."""
+    """Return whether the last digit is the Luhn check digit of the others; one in ten random numbers passes."""
     doubled = (2 * int(digit) for digit in digits[-2::-2])
     return (sum(map(int, digits[-1::-2])) + sum(two - 9 * (two > 9) for two in doubled)) % 10 == 0
 
 
 def iban(value: str) -> bool:
-    """ISO 7064: the number of the rearranged letters and digits leaves 1 when divided by 97."""
+    """Return whether the checksum of an IBAN is right.
+
+    ISO 7064, MOD 97-10: with the first four signs moved to the end and letters as numbers, the remainder by 97 is 1.
+    """
     plain = re.sub(r"[ -]", "", value).upper()
     return int("".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])) % 97 == 1
 
 
 def ssn(value: str) -> bool:
-    """An area, group and serial that the Social Security Administration gives out."""
+    """Return whether the Social Security Administration assigns this area, group and serial number."""
     digits = _digits(value)
     return digits[:3] not in ("000", "666") and digits[0] != "9" and digits[3:5] != "00" and digits[5:] != "0000"
 
 
 def ipv4(value: str) -> bool:
-    """An address of a machine; four lone digits are rather a version or a section."""
+    """Return whether a value is an IPv4 address of a host; four single digits are rather a version or a section."""
     return _address(value, IPv4Address) and not value.startswith("0.") and len(value) > len("1.2.3.4")
 
 
@@ -51,7 +54,7 @@ def ipv4_short(value: str) -> bool:
 
 
 def ipv6(value: str) -> bool:
-    """At least three groups, one of them with a digit: `a::b` is rather a name in a program."""
+    """Return whether a value is an IPv6 address of at least three groups with a digit; `a::b` is rather code."""
     groups = [group for group in value.split(":") if group]
     return len(groups) > 2 and any(map(str.isdigit, value)) and _address(value, IPv6Address)
 
@@ -64,14 +67,14 @@ def _address(value: str, kind: type[IPv4Address] | type[IPv6Address]) -> bool:
 
 
 def phone(value: str) -> bool:
-    """As many digits as a telephone takes (E.164), and neither a date nor a decimal."""
+    """Return whether a value has 7 to 15 digits (E.164) and is neither a date nor a decimal number."""
     number = value.lower().partition("x")[0].partition("e")[0].strip()
     decimal = re.fullmatch(r"\+?\d{1,3}\.\d+", number)
     return 7 <= len(_digits(number)) <= 15 and not decimal and not date(number)
 
 
 def uneven(value: str) -> bool:
-    """A telephone number by its groups: not thousands (12 345 678), bytes, or a volume and its year (237 1956)."""
+    """Return whether the digit groups are uneven, unlike thousands (12 345 678) or a volume and year (237 1956)."""
     if re.search(r" (?:19|20)\d\d$", value):
         return False
     lengths = [len(group) for group in value.split(" ")]
@@ -79,17 +82,20 @@ def uneven(value: str) -> bool:
 
 
 def dialled(value: str, regions: Iterable[str]) -> bool:
-    """A telephone number given out in one of the regions, in the groups usual there; neither a year nor a round sum."""
-    from phonenumbers import Leniency, PhoneNumberMatcher  # here, for a cold start does without
+    """Return whether a value is a number assigned in one of the regions, in the digit groups usual there.
+
+    A value that ends in a year or in three zeros is taken for a date or a round sum.
+    """
+    from phonenumbers import Leniency, PhoneNumberMatcher  # imported here to keep the cold start short
 
     if not phone(value) or re.search(r"(?<!\d)(?:19|20)\d\d$|000$", value):
         return False
-    found = (match for where in regions for match in PhoneNumberMatcher(value, where, Leniency.EXACT_GROUPING))
-    return any(len(match.raw_string) == len(value) for match in found)
+    matches = (match for region in regions for match in PhoneNumberMatcher(value, region, Leniency.EXACT_GROUPING))
+    return any(len(match.raw_string) == len(value) for match in matches)
 
 
 def date(value: str) -> bool:
-    """A day of a month, in any of the usual orders."""
+    """Return whether a value is a day of a month, in any of the usual orders."""
     numbers = [int(part) for part in re.findall(r"\d+", value)]
     if any(month in value.lower() for month in MONTHS):
         return bool(numbers) and min(numbers) <= 31

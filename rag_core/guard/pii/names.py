@@ -1,7 +1,7 @@
-"""Names of persons, by a dictionary of first names and by the words that stand around a name.
+"""Names of persons, found by a dictionary of first names and by the words around a name.
 
-There is no model here: a name that no list holds and no word announces is not found, and a researcher's name is as much
-a name as a patient's. The lists are those of one country's census.
+There is no model here: a name that no list has and no word announces is not found, and a researcher's name is redacted
+like a patient's. The lists are those of one country's census.
 """
 
 import re
@@ -19,16 +19,16 @@ SHOUT = rf"[{UPPER}]{{2,30}}"
 INITIAL = rf"[{UPPER}]\.?"
 
 
-def _several(least: int, between: str = " ") -> str:
-    """So many words of a name in one case, "Jane Q. Doe" or "DOE, JANE", and up to three more."""
-    ways = (rf"(?:{word}|{INITIAL})(?![^\W_])" for word in (MIXED, SHOUT))
-    return "|".join(rf"{way}(?:{between}{way}){{{least - 1},{least + 2}}}" for way in ways)
+def _several(min_words: int, separator: str = " ") -> str:
+    """Return a pattern of at least `min_words` words in one case, "Jane Q. Doe" or "DOE, JANE", three more at most."""
+    words = (rf"(?:{word}|{INITIAL})(?![^\W_])" for word in (MIXED, SHOUT))
+    return "|".join(rf"{word}(?:{separator}{word}){{{min_words - 1},{min_words + 2}}}" for word in words)
 
 
 NAME, FULL_NAME = rf"({_several(1, ',? ')})", rf"({_several(2, ',? ')})"
 RUN = re.compile(rf"(?<![\w'-])(?:{_several(2)})")
 FAREWELL = "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?"
-TOLD = tuple(  # what follows is a name, whatever it is
+TOLD = tuple(  # words after which any capitalized words are a name
     re.compile(pattern)
     for pattern in (
         rf"\b(?i:mr|mrs|ms|miss|mx|dr|prof|professor)\.? {NAME}",
@@ -38,28 +38,29 @@ TOLD = tuple(  # what follows is a name, whatever it is
         rf"(?i:\b(?:{FAREWELL})[,.!]?)\s{{0,3}}\n\s{{0,3}}{NAME}(?=\s{{0,3}}(?:\n|\Z))",
     )
 )
-HINTED = tuple(  # what follows is a name if the lists know it
+HINTED = tuple(  # words after which capitalized words are a name if the lists have it
     re.compile(pattern) for pattern in (rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called) {NAME}",)
 )
 
 
 def spans(text: str) -> Iterator[PiiSpan]:
+    """Yield the names in a text, scored 0.85 after a word that announces a name, less by the lists alone."""
     for pattern in TOLD:
-        yield from (PiiSpan(*found.span(1), "PERSON", 0.85) for found in pattern.finditer(text))
+        yield from (PiiSpan(*match.span(1), "PERSON", 0.85) for match in pattern.finditer(text))
     for pattern in HINTED:
-        yield from (PiiSpan(*found.span(1), "PERSON", 0.75) for found in pattern.finditer(text) if _known(found[1]))
-    for found in RUN.finditer(text):
-        yield from _in_run(found)
+        yield from (PiiSpan(*match.span(1), "PERSON", 0.75) for match in pattern.finditer(text) if _known(match[1]))
+    for match in RUN.finditer(text):
+        yield from _in_run(match)
 
 
 def _known(name: str) -> bool:
     words = re.split(r",? ", name.lower())
-    known = any(word in _listed(names) for word in (words[0], words[-1]) for names in ("first_names", "surnames"))
-    return known and _listed("not_surnames").isdisjoint(words)
+    in_lists = any(word in _listed(names) for word in (words[0], words[-1]) for names in ("first_names", "surnames"))
+    return in_lists and _listed("not_surnames").isdisjoint(words)
 
 
 def _in_run(run: re.Match[str]) -> Iterator[PiiSpan]:
-    """The name in some capitalised words: from the first that is a known first name to the last of a name."""
+    """Yield the name in a run of capitalized words: from the first listed first name to the end of the name."""
     words = run[0].lower().split(" ")
     first = next((at for at, word in enumerate(words) if word in _listed("first_names")), len(words))
     last = first + _last(words[first:])
@@ -69,10 +70,13 @@ def _in_run(run: re.Match[str]) -> Iterator[PiiSpan]:
 
 
 def _last(words: Sequence[str]) -> int:
-    """Where the name ends that begins with the first: at the last known one, else after the initials. 0: nowhere."""
-    whole = [at for at, word in enumerate(words) if at and len(word.strip(".")) > 1]
-    known = (at for at in whole if words[at] in _listed("surnames") or words[at] in _listed("first_names"))
-    return max(known, default=min(whole, default=0))
+    """Return the index of the last word of a name that begins the words; 0 when there is no further word of it.
+
+    It is the last word that a list has, else the first after the initials.
+    """
+    full_words = [at for at, word in enumerate(words) if at and len(word.strip(".")) > 1]
+    listed = (at for at in full_words if words[at] in _listed("surnames") or words[at] in _listed("first_names"))
+    return max(listed, default=min(full_words, default=0))
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Values with a grammar: each has its shape, what proves it, and the words without which it proves nothing.
+"""Patterns of personal data with a fixed format, each with its validator and the words required around it.
 
-No part of a shape is unbounded, and none can be matched in two ways: the time is linear in the text. Shapes are looked
-for in a folded text of the same length (`redact.folded`), so that a typographer's dash or space hides nothing.
+No part of a pattern is unbounded, and none can match in two ways, so matching takes linear time. They are applied to a
+text of the same length with typographic signs replaced (`TYPOGRAPHY_TO_ASCII`), so that a dash or space hides nothing.
 """
 
 import re
@@ -12,12 +12,16 @@ from functools import partial
 from rag_core.core.model import PiiSpan
 from rag_core.guard.pii import checks
 
-BEFORE, AFTER = 48, 24  # characters around a value in which its cue is looked for
+BEFORE, AFTER = 48, 24  # characters around a value that are searched for its cue
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`before` must end where the value begins, `unless` must not, `after` must follow it, `near` stand around it."""
+    """A pattern of personal data, with the conditions on its value and the text around it.
+
+    `score`, 0..1, is the certainty of a match. `required_before` must match up to the value and `excluded_before` must
+    not; `required_after` must match right after it, `required_near` somewhere around it.
+    """
 
     type: str
     score: float
@@ -29,9 +33,9 @@ class Shape:
     near: re.Pattern[str] | None = None
 
     def spans(self, text: str) -> Iterator[PiiSpan]:
-        for found in self.pattern.finditer(text):
-            if self._in_place(text, *found.span()) and self.valid(found[0]):
-                yield PiiSpan(*found.span(), self.type, self.score)
+        for match in self.pattern.finditer(text):
+            if self._in_place(text, *match.span()) and self.valid(match[0]):
+                yield PiiSpan(*match.span(), self.type, self.score)
 
     def _in_place(self, text: str, start: int, end: int) -> bool:
         first = max(0, start - BEFORE)
@@ -44,7 +48,7 @@ class Shape:
 
 
 def _cue(words: str) -> re.Pattern[str]:
-    """Words right before a value, with at most a few that only lead up to it: "MRN number is: "."""
+    """Compile a pattern of words right before a value, at most three filler words between: "MRN number is: "."""
     lead = r"(?:\W{0,3}\b(?:number|num|nr|no|id|is|was|of|on|at|it'?s|the)\b){0,3}"
     return re.compile(rf"(?i)\b(?:{words}){lead}\W{{0,4}}\Z")
 
@@ -87,7 +91,7 @@ CARD = re.compile(
 ARTICLE = "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version"
 NUMBERED = _cue(ARTICLE)
 COUNTED = _cue(rf"{ARTICLE}|suite|apt|apartment|unit|flat|room|eur|usd|gbp")
-NOT_MEASURED = re.compile(  # no house of a street, no sum of money follows
+NOT_MEASURED = re.compile(  # not followed by a street, a unit or a currency
     r"(?i)(?! (?:[\w.']{1,24} ){0,3}(?:street|avenue|road|boulevard|lane|rue|calle|rua)\b)"
     r"(?! ?(?:[€£$%]|(?:eur|usd|gbp|euros?|dollars|pounds|bytes|people|rows)\b))"
 )
@@ -95,18 +99,18 @@ PHONE_WORDS = (
     r"(?:tele)?phones?|tel|mobile|fax|whats ?app|sms|cell(?: ?phone|:| no| number)|desk:|office:|home:|work:"
     r"|contact (?:number|no)|(?:call|text|reach|ring|phone|dial)(?: me| us| him| her| them)?(?: back)?(?: at| on)"
 )
-SHORT_CARD = re.compile(r"(?<![\w.-])\d{12,19}(?![\w-]|\.\d)")  # many an article number has as many digits
+SHORT_CARD = re.compile(r"(?<![\w.-])\d{12,19}(?![\w-]|\.\d)")  # needs a cue: an article may have as many
 CARD_WORDS = re.compile(
     r"(?i)\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed|bank"
     r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed))\b"
 )
 LOOSE_PHONE = r"(?<![\w+.-])\+?\(?\d(?:[ .()/-]{0,2}\d){6,14}"
-ALONE = r"(?<![\w+./:,$€£-])(?<![\d,$€£] )"  # no part of a longer number, and no sum of money
+ALONE = r"(?<![\w+./:,$€£-])(?<![\d,$€£] )"  # not within a longer number, nor a sum of money
 NO_MORE = rf"(?![%/:-]|[ .,]\d){EXTENSION}"
 NATIONAL = re.compile(
     rf"{ALONE}(?:\(\d{{2,4}}\) ?)?\d{{2,5}}(?:(?:[ -]\d{{2,8}}){{1,4}}|(?:\.\d{{2,8}}){{2,4}}){NO_MORE}"
 )
-# where a number is always written whole; elsewhere a zero is before it, which the grammar below knows
+# regions without a trunk prefix; elsewhere a number begins with 0, which a pattern below finds
 REGIONS = ("US", "MX", "ES", "PT", "IT", "PL", "CZ", "GR", "DK", "NO", "SG", "HK")
 TALK = re.compile(
     r"(?i)\b(?:(?:tele)?phones?|call(?:s|ed|ing)?|contact|reach|dial(?:ed)?|text(?:ed)?|mobile|cell|tel|fax|hotline|sms"
@@ -190,7 +194,7 @@ SHAPES = (
     Shape(
         "PHONE",
         0.6,
-        re.compile(  # as written within a country: an area in parentheses, or a zero before it
+        re.compile(  # national format: area code in parentheses, or a leading zero
             rf"(?<![\w+./-])(?:\(0?\d{{2,3}}\) ?\d{{3,4}}[ -]\d{{3,4}}"
             rf"|0\d{{2,4}}(?: \d{{2,4}}){{2,4}}|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}}){EXTENSION}"
         ),
@@ -209,7 +213,7 @@ SHAPES = (
         "PHONE",
         0.5,
         re.compile(rf"{ALONE}[2-9]\d{{9}}{NO_MORE}"),
-        partial(checks.dialled, regions=("US",)),  # elsewhere nearly any ten digits are somebody's
+        partial(checks.dialled, regions=("US",)),  # in other regions nearly any ten digits are an assigned number
         unless=COUNTED,
         after=NOT_MEASURED,
     ),
@@ -242,6 +246,6 @@ SHAPES = (
 
 
 def national(regions: Iterable[str]) -> Shape:
-    """A telephone number as it is written within one of the regions, with nothing else that tells of one."""
+    """Return the pattern of a telephone number in the national format of the regions, found without a cue."""
     valid = partial(checks.dialled, regions=regions)
     return Shape("PHONE", 0.5, NATIONAL, valid, unless=COUNTED, after=NOT_MEASURED)

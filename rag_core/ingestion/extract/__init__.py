@@ -1,41 +1,65 @@
-"""Files to blocks of text with their place; one module a format, loaded when first needed."""
+"""Extraction of files into blocks of text with their place; one module a format, imported when first needed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from importlib import import_module
 from math import isfinite
 
 from rag_core.core.errors import InvalidRequest, UnreadableDocument
-from rag_core.core.model import Block
-from rag_core.ingestion.extract.extraction import Extraction, bounded, clean, unseen
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.extraction import bounded, clean, unseen
 from rag_core.ingestion.extract.kinds import kind_of
-
-__all__ = ["Extraction", "extract", "extract_as", "given", "kind_of"]
 
 
 def extract(data: bytes, filename: str) -> Extraction:
-    """Read a file in this process; `sandbox.extract_safely` does it in one that can be killed.
+    """Extract a file in this process; `sandbox.extract_in_sandbox` does it in a child process that can be killed.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
-        UnreadableDocument: the kind is known, this file cannot be read.
+        UnreadableDocument: the kind is known, but the file cannot be read.
     """
     return extract_as(kind_of(data, filename), data)
 
 
 def extract_as(kind: str, data: bytes) -> Extraction:
-    """Read bytes as "pdf", "docx", "text", "markdown" or "csv"."""
-    module = import_module(f"{__name__}.{kind}")
-    extraction: Extraction = module.read(data)
-    return _with_text(extraction)
+    """Extract bytes as "pdf", "docx", "text", "markdown" or "csv".
+
+    Raises:
+        UnreadableDocument: the file cannot be read, or holds no text.
+    """
+    return _with_text(_load_extractor(kind)(data))
+
+
+def _load_extractor(kind: str) -> Callable[[bytes], Extraction]:
+    """Return the function that reads this kind of file. Its module is imported here, when it is first needed."""
+    if kind == "pdf":
+        from rag_core.ingestion.extract.pdf import read
+
+        return read
+    if kind == "docx":
+        from rag_core.ingestion.extract.docx import extract_docx
+
+        return extract_docx
+    if kind == "markdown":
+        from rag_core.ingestion.extract.markdown import extract_markdown
+
+        return extract_markdown
+    if kind == "csv":
+        from rag_core.ingestion.extract.csv import extract_csv
+
+        return extract_csv
+    if kind == "text":
+        from rag_core.ingestion.extract.text import extract_text
+
+        return extract_text
+    raise ValueError(f"no extractor reads the kind {kind!r}")
 
 
 def given(blocks: Sequence[Block]) -> Extraction:
-    """Blocks that came with their place, as an extraction.
+    """Return uploaded blocks, whose place is known, as an extraction.
 
     Raises:
-        InvalidRequest: a block ends before it begins, a box is none, or there are boxes but not one a line.
-        UnreadableDocument: there is no text in them.
+        InvalidRequest: a block ends before it begins, a box is malformed, or there are boxes but not one a line.
+        UnreadableDocument: the blocks hold no text.
     """
     cleaned = bounded(replace(block, text=clean(block.text)) for block in blocks)
     for block in cleaned:

@@ -1,6 +1,6 @@
-"""Word files, scans and images by Azure Document Intelligence (prebuilt-layout): paragraphs, tables and their places.
+"""Extraction of Word files, scans and images by Azure Document Intelligence (prebuilt-layout).
 
-The analysis is submitted, then asked for as often as the service says. Left out: page headers, footers and numbers.
+The analysis is submitted, then polled as often as the service says. Page headers, footers and numbers are left out.
 """
 
 import asyncio
@@ -25,25 +25,26 @@ from rag_core.ingestion.extract.extraction import bounded, clean
 
 MODEL = "prebuilt-layout"
 CONNECT_S = 5.0
-TRY_S = 30.0  # one request: a large file has to get there
-POLL_S = 1.0  # between two looks, where the service does not say
-WITHIN_S = 120.0  # the whole analysis: "prebuilt-layout" takes seconds a page
+TRY_S = 30.0  # of one request: a large file has to be sent
+POLL_S = 1.0  # where the service does not say
+WITHIN_S = 120.0  # of the whole analysis: "prebuilt-layout" takes seconds a page
 CODE = "layout_unavailable"
 INVALID = "layout_invalid"
-POINTS = {"inch": 72.0, "pixel": 1.0}  # an image has no size of its own: it is taken at 72 dots an inch
+POINTS = {"inch": 72.0, "pixel": 1.0}  # an image has no size of its own: 72 pixels an inch are assumed
 MAX_COLUMNS = 1000
 LEVELS = {"title": 1, "sectionHeading": 2}
 FURNITURE = frozenset({"pageHeader", "pageFooter", "pageNumber"})
-GARBAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)  # what parsing it leaks
+# what parsing an invalid result raises
+GARBAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Reply = Mapping[str, Any]
 Line = tuple[int, str, int, Sequence[float]]  # offset, text, page, polygon
-# offset in the content, kind, text, level of a heading, regions, and the lines it was made of, if any
+# offset in the content, kind, text, heading level, regions, and the lines it was made of, if any
 Part = tuple[int, str, str, int, Sequence[Reply], Sequence[Line]]
 
 
 class DocumentIntelligence:
-    """The service at `endpoint`, with its key or, without one, this machine's identity. Holds a client once used."""
+    """A layout reader that calls the service at `endpoint` with its key or, without one, this machine's identity."""
 
     name = f"Document Intelligence {MODEL}"
     kinds = frozenset({"docx", "scan", "image"})
@@ -55,28 +56,29 @@ class DocumentIntelligence:
         self._identity: Any = None
 
     async def read(self, data: bytes, kind: str) -> Extraction:
-        """The document as the service sees it, lines numbered in reading order; a Word file has no pages.
+        """Extract a document by the service, with lines numbered in reading order; a Word file gets no pages.
 
         Raises:
-            Unavailable: no result in time (`layout_unavailable`), none at all (`layout_refused`) or garbage.
+            Unavailable: no result in time (`layout_unavailable`), a refusal (`layout_refused`), or an invalid result
+                (`layout_invalid`).
         """
         try:
             async with asyncio.timeout(min(WITHIN_S, remaining_s())):
                 result = await self._result(await self._submitted(data))
-        except TimeoutError as late:
-            raise Unavailable("Document Intelligence had no result in time", code=CODE) from late
+        except TimeoutError as error:
+            raise Unavailable("Document Intelligence had no result in time", code=CODE) from error
         try:
             return await asyncio.to_thread(laid_out, result, kind)
-        except GARBAGE as nonsense:
-            raise Unavailable("Document Intelligence gave a result of another shape", code=INVALID) from nonsense
+        except GARBAGE as error:
+            raise Unavailable("Document Intelligence gave a result of another shape", code=INVALID) from error
 
     async def close(self) -> None:
-        for held in (self._opened, self._identity):
-            if held is not None:
-                await held.close()
+        for resource in (self._opened, self._identity):
+            if resource is not None:
+                await resource.close()
 
     async def _submitted(self, data: bytes) -> str:
-        """The address at which the result will be."""
+        """Submit the document and return the address at which its result will be."""
         query = "api-version=2024-11-30&stringIndexType=unicodeCodePoint"
         body = {"base64Source": b64encode(data).decode()}
         url = f"/documentModels/{MODEL}:analyze?{query}"
@@ -84,8 +86,8 @@ class DocumentIntelligence:
             lambda allowed: self._sent(HttpRequest("POST", url, json=body), allowed, good=202)
         )
         location = response.headers.get("Operation-Location", "")
-        if urlsplit(location.lower())[:2] != urlsplit(self._endpoint.lower())[:2]:  # the key goes there
-            raise Unavailable("Document Intelligence sent its result elsewhere", code=INVALID)
+        if urlsplit(location.lower())[:2] != urlsplit(self._endpoint.lower())[:2]:  # the key is sent there
+            raise Unavailable("Document Intelligence names another host for its result", code=INVALID)
         return location
 
     async def _result(self, location: str) -> Reply:
@@ -101,23 +103,23 @@ class DocumentIntelligence:
                 case "failed", _:
                     raise Unavailable("Document Intelligence could not read the document", code="layout_refused")
                 case _:
-                    raise Unavailable("Document Intelligence gave a status that it does not have", code=INVALID)
+                    raise Unavailable("Document Intelligence gave an unknown status", code=INVALID)
 
     async def _sent(self, request: HttpRequest, allowed: float, *, good: int) -> AsyncHttpResponse:
         try:
             response: AsyncHttpResponse = await self._client().send_request(
                 request, connection_timeout=CONNECT_S, read_timeout=allowed
             )
-        except IncompleteReadError as cut:
-            raise Transient("the reply was cut off") from cut
-        except DecodeError as garbled:
-            raise Unavailable("Document Intelligence answered no JSON", code=INVALID) from garbled
-        except AzureError as failure:
-            raise Transient(type(failure).__name__) from failure
+        except IncompleteReadError as error:
+            raise Transient("the reply was cut off") from error
+        except DecodeError as error:
+            raise Unavailable("Document Intelligence answered no JSON", code=INVALID) from error
+        except AzureError as error:
+            raise Transient(type(error).__name__) from error
         if response.status_code in RETRIED:
             raise Transient(f"HTTP {response.status_code}", retry_after_s=retry_after_s(response.headers))
         if response.status_code in (401, 403):
-            raise Unavailable("Document Intelligence does not take our credential: rag doctor names it", code=CODE)
+            raise Unavailable("Document Intelligence does not accept our credential: rag doctor names it", code=CODE)
         if response.status_code != good:
             raise Unavailable(f"Document Intelligence answered HTTP {response.status_code}", code="layout_refused")
         return response
@@ -147,16 +149,16 @@ def _status(response: AsyncHttpResponse) -> tuple[str, Any]:
 
 
 async def _pause(response: AsyncHttpResponse) -> None:
-    """As long as the service asks for. A wait for which there is no time is not begun."""
-    asked = retry_after_s(response.headers)
-    wait = POLL_S if asked is None else asked
-    if wait >= remaining_s():
-        raise Unavailable(f"Document Intelligence asks to wait {wait:.0f} s, longer than there is", code=CODE)
-    await asyncio.sleep(wait)
+    """Sleep as long as the service asks for; raise Unavailable at once where that is longer than the time left."""
+    retry_after = retry_after_s(response.headers)
+    wait_s = POLL_S if retry_after is None else retry_after
+    if wait_s >= remaining_s():
+        raise Unavailable(f"Document Intelligence asks to wait {wait_s:.0f} s, more than the time left", code=CODE)
+    await asyncio.sleep(wait_s)
 
 
 def laid_out(result: Reply, kind: str) -> Extraction:
-    """An analyzeResult as blocks in reading order. A Word file's pages are units of account, not pages: left out."""
+    """Return an `analyzeResult` as blocks in reading order. The pages of a Word file are billing units and left out."""
     pages = result["pages"]
     scales = {page["pageNumber"]: POINTS[page["unit"]] for page in pages if page.get("unit")}
     parts = sorted([*_tables(result), *_paragraphs(result, _lines(pages))], key=lambda part: part[0])
@@ -168,12 +170,12 @@ def laid_out(result: Reply, kind: str) -> Extraction:
 def _placed(parts: Sequence[Part], scales: Mapping[int, float]) -> Iterator[Block]:
     chain: list[tuple[int, str]] = []
     line = 1
-    for _, kind, text, level, regions, own in parts:
+    for _, kind, text, level, regions, text_lines in parts:
         if kind == "heading":
             chain = [above for above in chain if above[0] < level]
         page, box = _place(regions, scales)
         last = line + text.count("\n")
-        headings, boxes = tuple(title for _, title in chain), _boxes(own, text, page, scales)
+        headings, boxes = tuple(title for _, title in chain), _boxes(text_lines, text, page, scales)
         yield Block(text, kind, line, last, page, box, headings, boxes=boxes)
         if kind == "heading":
             chain.append((level, text))
@@ -181,7 +183,7 @@ def _placed(parts: Sequence[Part], scales: Mapping[int, float]) -> Iterator[Bloc
 
 
 def _place(regions: Sequence[Reply], scales: Mapping[int, float]) -> tuple[int | None, Box | None]:
-    """Page and box of the first region; none for a document whose pages have no size."""
+    """Return page and box of the first region; None for a document whose pages have no size."""
     if not regions or not scales:
         return None, None
     page = regions[0]["pageNumber"]
@@ -189,7 +191,7 @@ def _place(regions: Sequence[Reply], scales: Mapping[int, float]) -> tuple[int |
 
 
 def _boxes(own: Sequence[Line], text: str, page: int | None, scales: Mapping[int, float]) -> tuple[Box, ...]:
-    """A box for each line of a text; none where it has other lines than the page, or some on another page."""
+    """Return a box for each line of a text; () where its lines are not those of the page, or not all on one page."""
     if page is None or len(own) != text.count("\n") + 1 or any(on != page or not polygon for _, _, on, polygon in own):
         return ()
     return tuple(_box(polygon, scales[page]) for _, _, _, polygon in own)
@@ -198,7 +200,7 @@ def _boxes(own: Sequence[Line], text: str, page: int | None, scales: Mapping[int
 def _box(polygon: Sequence[float], scale: float) -> Box:
     points = [scale * float(number) for number in polygon]
     if len(points) < 6 or len(points) % 2 or not all(map(math.isfinite, points)):
-        raise ValueError("not a polygon")
+        raise ValueError("a region is no polygon")
     return min(points[::2]), min(points[1::2]), max(points[::2]), max(points[1::2])
 
 
@@ -215,35 +217,35 @@ def _rows(cells: Sequence[Reply]) -> Iterator[str]:
         rows.setdefault(cell["rowIndex"], {})[cell["columnIndex"]] = " ".join(clean(cell["content"]).split())
     width = max((column for row in rows.values() for column in row), default=-1) + 1
     if width > MAX_COLUMNS:
-        raise ValueError("no table is that wide")
+        raise ValueError("a table has too many columns")
     for _, row in sorted(rows.items()):
         if any(row.values()):
             yield " | ".join(row.get(column, "") for column in range(width))
 
 
 def _paragraphs(result: Reply, lines: Sequence[Line]) -> Iterator[Part]:
-    """Those outside of tables, broken into lines where the page has them."""
+    """Yield the paragraphs outside of tables, broken into the lines of the page where it has lines."""
     tables = [span for table in result.get("tables") or () for span in table["spans"]]
     for paragraph in result.get("paragraphs") or ():
         role, start = paragraph.get("role"), _start(paragraph)
         if role in FURNITURE or any(_within(start, span) for span in tables):
             continue
-        own = [line for span in paragraph["spans"] for line in _begun(lines, span)]
-        text = clean("\n".join(line[1] for line in own) or paragraph["content"]).strip("\n ")
+        text_lines = [line for span in paragraph["spans"] for line in _begun(lines, span)]
+        text = clean("\n".join(line[1] for line in text_lines) or paragraph["content"]).strip("\n ")
         if text:
             level = LEVELS.get(role, 0)
-            kind, shown = ("heading", text.replace("\n", " ")) if level else ("paragraph", text)
-            yield start, kind, shown, level, paragraph.get("boundingRegions") or (), own
+            kind, block_text = ("heading", text.replace("\n", " ")) if level else ("paragraph", text)
+            yield start, kind, block_text, level, paragraph.get("boundingRegions") or (), text_lines
 
 
 def _lines(pages: Sequence[Reply]) -> list[Line]:
-    """Every line, by its offset."""
-    found = [
+    """Return the lines of all pages, by offset."""
+    lines = [
         (int(line["spans"][0]["offset"]), line["content"], page["pageNumber"], line.get("polygon") or ())
         for page in pages
         for line in page.get("lines") or ()
     ]
-    return sorted(found, key=_offset)
+    return sorted(lines, key=_offset)
 
 
 def _offset(line: Line) -> int:
@@ -251,7 +253,7 @@ def _offset(line: Line) -> int:
 
 
 def _begun(lines: Sequence[Line], span: Reply) -> Sequence[Line]:
-    """The lines that begin within a span: looked up, for there are tens of thousands of both."""
+    """Return the lines that begin within a span, by binary search: there are tens of thousands of both."""
     edges = span["offset"], span["offset"] + span["length"]
     first, end = (bisect_left(lines, offset, key=_offset) for offset in edges)
     return lines[first:end]

@@ -1,7 +1,7 @@
-"""Word documents: text in reading order with headings, lists, tables and notes. Left out: headers, footers, comments.
+"""Word extraction: text in reading order with headings, lists, tables and notes, without headers, footers, comments.
 
-Read straight from the zip as a stream, every part's size checked before it is unpacked. A docx has no pages until
-something lays it out, so none are given. What is deleted is left out; what is hidden too, and that is noted.
+The XML is parsed from the zip as a stream; the size of every part is checked before it is unpacked. A docx has no pages
+until it is laid out, so none are given. Deleted text is left out; hidden text too, with a note.
 """
 
 import zipfile
@@ -16,7 +16,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
-from rag_core.core.model import Block
+from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.docx_styles import (
     Style,
     W,
@@ -28,14 +28,14 @@ from rag_core.ingestion.extract.docx_styles import (
     styles_in,
     value,
 )  # fmt: skip
-from rag_core.ingestion.extract.extraction import Extraction, bounded, clean
+from rag_core.ingestion.extract.extraction import bounded, clean
 
-MAX_PART = 64 * 1024 * 1024  # bytes of XML
-MAX_SPAN = 63  # columns of a table in Word
-MAX_LEVELS = 9  # of a list in Word
+MAX_PART = 64 * 1024 * 1024  # of XML
+MAX_SPAN = 63  # the most columns of a table in Word
+MAX_LEVELS = 9  # the most levels of a list in Word
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 _MARKUP = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_NOT_SEEN = {f"{_MARKUP}Fallback", f"{W}moveFrom", f"{W}del"}  # a drawing again for old readers; moved away; deleted
+_NOT_SEEN = {f"{_MARKUP}Fallback", f"{W}moveFrom", f"{W}del"}  # a drawing repeated for old readers; moved away; deleted
 _STANDS_FOR = {f"{W}tab": "\t", f"{W}br": "\n", f"{W}cr": "\n", f"{W}noBreakHyphen": "-"}
 _NOTES = ("footnote", "endnote")
 _DAMAGED = (
@@ -43,21 +43,27 @@ _DAMAGED = (
     RuntimeError, ValueError,
 )  # fmt: skip
 
-Part = tuple[str, str, int]  # kind, text, level of a heading
+Part = tuple[str, str, int]  # kind, text, heading level
 
 
-def read(data: bytes) -> Extraction:
+def extract_docx(data: bytes) -> Extraction:
+    """Extract a Word document.
+
+    Raises:
+        UnsupportedDocument: the zip is a spreadsheet or presentation.
+        UnreadableDocument: the file is damaged, unsafe or too large to unpack.
+    """
     try:
         with zipfile.ZipFile(BytesIO(data)) as package:
             return _document(package)
-    except DefusedXmlException as failure:
+    except DefusedXmlException as error:
         raise UnreadableDocument(
             "the document declares XML entities, which Word never writes: save it again in Word", code="document_unsafe"
-        ) from failure
-    except _DAMAGED as failure:
+        ) from error
+    except _DAMAGED as error:
         raise UnreadableDocument(
             "the .docx is damaged: open it in Word and save it again", code="document_damaged"
-        ) from failure
+        ) from error
 
 
 def _document(package: zipfile.ZipFile) -> Extraction:
@@ -74,7 +80,7 @@ def _document(package: zipfile.ZipFile) -> Extraction:
 
 
 def _part(package: zipfile.ZipFile, name: str) -> IO[bytes]:
-    """A part of the package, empty XML when it is not there."""
+    """Open a part of the package; a missing part reads as empty XML."""
     if name not in package.namelist():
         return BytesIO(b"<none/>")
     if package.getinfo(name).file_size > MAX_PART:
@@ -92,7 +98,7 @@ def _title(package: zipfile.ZipFile) -> str:
 
 
 def _placed(parts: Iterator[Part]) -> Iterator[Block]:
-    """The parts as blocks: lines numbered through the document, each below its headings."""
+    """Yield the items as blocks, with lines numbered through the document and the headings above each."""
     chain: list[tuple[int, str]] = []
     line = 1
     for kind, text, level in parts:
@@ -106,12 +112,12 @@ def _placed(parts: Iterator[Part]) -> Iterator[Block]:
 
 
 class _Reader:
-    """Walks the body. What it remembers on the way: hidden runs, where lists stand, notes that are due."""
+    """A reader of the document body that keeps track of hidden runs, list counters and notes to be given."""
 
     def __init__(self, package: zipfile.ZipFile) -> None:
         with _part(package, "word/styles.xml") as styles, _part(package, "word/numbering.xml") as numbering:
             self.styles, self.formats = styles_in(styles), formats_in(numbering)
-        self.notes = {(kind, found.get(f"{W}id", "")): found for kind in _NOTES for found in _notes(package, kind)}
+        self.notes = {(kind, note.get(f"{W}id", "")): note for kind in _NOTES for note in _notes(package, kind)}
         self.hidden = 0
         self.counted: Counter[tuple[str, int]] = Counter()
         self.due: list[Element] = []
@@ -121,7 +127,7 @@ class _Reader:
         depth = 0
         for event, element in iterparse(body, events=("start", "end")):
             depth += 1 if event == "start" else -1
-            if event == "end" and depth == 2:  # a child of w:body is whole
+            if event == "end" and depth == 2:  # a child of w:body is complete
                 yield from self._element(element)
                 yield from self._footnotes()
                 element.clear()
@@ -131,8 +137,8 @@ class _Reader:
             yield from self._paragraph(element)
         elif element.tag == f"{W}tbl":
             rows = [self._row(row, element) for row in _nearest(element, f"{W}tr")]
-            if said := [row for row in rows if row.strip(" |")]:
-                yield "table", "\n".join(said), 0
+            if filled := [row for row in rows if row.strip(" |")]:
+                yield "table", "\n".join(filled), 0
         elif element.tag not in _NOT_SEEN:
             for child in element:
                 yield from self._element(child)
@@ -146,11 +152,11 @@ class _Reader:
             yield "paragraph", self._mark(style) + text, 0
 
     def _style(self, paragraph: Element) -> Style:
-        named = self.styles.get(value(paragraph, "pPr", "pStyle"), Style())
-        return own_style(paragraph.find(f"{W}pPr"), named)
+        base_style = self.styles.get(value(paragraph, "pPr", "pStyle"), Style())
+        return own_style(paragraph.find(f"{W}pPr"), base_style)
 
     def _mark(self, style: Style) -> str:
-        """What stands before a list's item: its number where the list counts in figures, else a dash."""
+        """Return the mark of a list item: its number where the list is decimal, else a dash; "" outside of lists."""
         if style.list is None:
             return ""
         number, depth = style.list
@@ -161,7 +167,7 @@ class _Reader:
         return f"{'  ' * depth}{mark} "
 
     def _row(self, row: Element, table: Element) -> str:
-        """Its cells between bars, an empty one for each further column of a wide cell."""
+        """Return the cells of a row joined by bars, with an empty cell for each further column that a cell spans."""
         if row.find(f"{W}trPr/{W}del") is not None:
             return ""
         cells: list[str] = []
@@ -169,12 +175,12 @@ class _Reader:
             properties = cell.find(f"{W}tcPr")
             dark = value(table, "tblPr", "tblStyle") or (properties is not None and is_shaded(properties))
             texts = (self._text(p, self._style(p), on_paper=not dark) for p in cell.iter(f"{W}p"))
-            wide = value(cell, "tcPr", "gridSpan")
-            cells += [" ".join(clean(" ".join(texts)).split()), *[""] * (min(int(wide or 1), MAX_SPAN) - 1)]
+            span = value(cell, "tcPr", "gridSpan")
+            cells += [" ".join(clean(" ".join(texts)).split()), *[""] * (min(int(span or 1), MAX_SPAN) - 1)]
         return " | ".join(cells)
 
     def _footnotes(self) -> Iterator[Part]:
-        """The notes to what was just read, each behind its number."""
+        """Yield the notes referred to since the last call, each behind its number."""
         while self.due:
             note = self.due.pop(0)
             first = self.marks - len(self.due)
@@ -183,15 +189,15 @@ class _Reader:
                 yield "paragraph", f"[{first}] {text}", 0
 
     def _text(self, paragraph: Element, style: Style, *, on_paper: bool) -> str:
-        """The seen words of a paragraph; `on_paper` says that nothing dark is behind it."""
+        """Return the visible text of a paragraph; `on_paper` says that its background is not dark."""
         runs = _runs(paragraph, on_paper and not style.shaded)
-        return "".join(self._run(run, style, on_paper=plain) for run, plain in runs)
+        return "".join(self._run(run, style, on_paper=run_on_paper) for run, run_on_paper in runs)
 
     def _run(self, run: Element, style: Style, *, on_paper: bool) -> str:
         properties = run.find(f"{W}rPr")
-        named = self.styles.get(value(run, "rPr", "rStyle"), Style())
-        said = (is_hidden(properties), named.hidden, style.hidden)
-        if next((known for known in said if known is not None), False) or (on_paper and is_white(properties)):
+        run_style = self.styles.get(value(run, "rPr", "rStyle"), Style())
+        hidden_marks = (is_hidden(properties), run_style.hidden, style.hidden)
+        if next((mark for mark in hidden_marks if mark is not None), False) or (on_paper and is_white(properties)):
             self.hidden += any(part.tag == f"{W}t" and (part.text or "").strip() for part in run)
             return ""
         return "".join(self._said(part) for part in run)
@@ -209,13 +215,13 @@ class _Reader:
 
 
 def _notes(package: zipfile.ZipFile, kind: str) -> list[Element]:
-    """The foot or end notes; those with a type are the lines that part them from the text."""
+    """Return the footnotes or endnotes of a package; those with a type are separators and are left out."""
     with _part(package, f"word/{kind}s.xml") as part:
         return [e for _, e in iterparse(part) if e.tag == f"{W}{kind}" and e.get(f"{W}type") is None]
 
 
 def _runs(element: Element, on_paper: bool) -> Iterator[tuple[Element, bool]]:
-    """The runs of an element in order, and whether each is on paper: a text box has a colour of its own."""
+    """Yield the runs of an element in order, and whether each is on paper: a text box has a background of its own."""
     for child in element:
         if child.tag == f"{W}r":
             yield child, on_paper
@@ -224,7 +230,7 @@ def _runs(element: Element, on_paper: bool) -> Iterator[tuple[Element, bool]]:
 
 
 def _nearest(element: Element, tag: str) -> Iterator[Element]:
-    """Elements of a kind below this one, but not those within another of the kind."""
+    """Yield the elements with this tag below another, but not those nested in an element with the same tag."""
     for child in element:
         if child.tag == tag:
             yield child

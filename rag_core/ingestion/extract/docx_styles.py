@@ -1,4 +1,4 @@
-"""How a Word document looks, as far as its text depends on it: headings, lists, and what is not to be seen.
+"""Styles of Word documents, as far as their text depends on them: headings, lists, and hidden text.
 
 References are to ECMA-376 part 1, 17.3 (paragraphs and runs), 17.7 (styles) and 17.9 (numbering).
 """
@@ -12,13 +12,17 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import iterparse
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-MAX_DEPTH = 20  # styles based on one another; Word itself stops at ten
-_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)  # style ids are translated with Word, these names never
+MAX_DEPTH = 20  # of styles based on one another; Word itself stops at ten
+_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)  # style ids are localized by Word, these names are not
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """`level` is 0 for the title, from 1 for headings, None for other text; `list` names numbering and depth."""
+    """A paragraph style.
+
+    `heading_level` is 0 for the title, from 1 for headings, None for other text; `list_position` is a list's id and the
+    depth in it, None outside of lists. `hidden` is None where the style does not say.
+    """
 
     level: int | None = None
     list: tuple[str, int] | None = None
@@ -27,30 +31,30 @@ class Style:
 
 
 def styles_in(part: IO[bytes]) -> Mapping[str, Style]:
-    """Every style by its id, with what it takes from the one it is based on."""
-    found = {style.get(f"{W}styleId", ""): style for style in _all(part, "style")}
-    return {name: _inherited(name, found, MAX_DEPTH) for name in found}
+    """Return every style by its id, with what it inherits from the style it is based on."""
+    elements = {style.get(f"{W}styleId", ""): style for style in _all(part, "style")}
+    return {style_id: _inherited(style_id, elements, MAX_DEPTH) for style_id in elements}
 
 
 def formats_in(part: IO[bytes]) -> Mapping[tuple[str, int], str]:
-    """The format of each list's numbers, such as "decimal", by the list's id and the depth in it."""
-    kinds: dict[str, Element] = {}
-    used: dict[str, str] = {}
+    """Return the number format of each list, such as "decimal", by the list's id and the depth in it."""
+    definitions: dict[str, Element] = {}
+    definition_ids: dict[str, str] = {}
     for element in _all(part, "abstractNum", "num"):
         if element.tag == f"{W}num":
-            used[element.get(f"{W}numId", "")] = value(element, "abstractNumId")
+            definition_ids[element.get(f"{W}numId", "")] = value(element, "abstractNumId")
         else:
-            kinds[element.get(f"{W}abstractNumId", "")] = element
+            definitions[element.get(f"{W}abstractNumId", "")] = element
     return {
         (number, _number(level.get(f"{W}ilvl", ""))): value(level, "numFmt")
-        for number, kind in used.items()
-        if kind in kinds
-        for level in kinds[kind].iter(f"{W}lvl")
+        for number, definition_id in definition_ids.items()
+        if definition_id in definitions
+        for level in definitions[definition_id].iter(f"{W}lvl")
     }
 
 
 def own_style(properties: Element | None, above: Style) -> Style:
-    """What a paragraph's properties say, and where they say nothing, the style above."""
+    """Return the style that a paragraph's properties give on top of its base style."""
     if properties is None:
         return above
     outline = value(properties, "outlineLvl")
@@ -65,7 +69,7 @@ def own_style(properties: Element | None, above: Style) -> Style:
 
 
 def is_hidden(run: Element | None) -> bool | None:
-    """By a run's properties: marked so, or of one point and less; None when they do not say."""
+    """Return True for run properties with the hidden mark or a size of one point or less; None when they do not say."""
     if run is None:
         return None
     size = value(run, "sz")
@@ -76,19 +80,21 @@ def is_hidden(run: Element | None) -> bool | None:
 
 
 def is_white(run: Element | None) -> bool:
-    """Whether a run is white with nothing dark behind it of its own."""
+    """Return True for properties of a run in white that has no shading of its own."""
     return run is not None and value(run, "color").upper() == "FFFFFF" and not is_shaded(run)
 
 
 def is_shaded(properties: Element) -> bool:
+    """Return True for properties of a run, paragraph or cell with a fill or highlight other than white."""
     shade = properties.find(f"{W}shd")
     filled = shade is not None and shade.get(f"{W}fill", "auto").upper() not in ("AUTO", "FFFFFF")
     return filled or value(properties, "highlight") not in ("", "none", "white")
 
 
 def value(element: Element, *path: str) -> str:
-    found = element.find("/".join(W + name for name in path))
-    return "" if found is None else found.get(f"{W}val", "")
+    """Return the `w:val` attribute of the element at this path below another; "" where there is none."""
+    target = element.find("/".join(W + name for name in path))
+    return "" if target is None else target.get(f"{W}val", "")
 
 
 def _all(part: IO[bytes], *names: str) -> Iterator[Element]:
@@ -100,13 +106,14 @@ def _inherited(name: str, found: Mapping[str, Element], depth: int) -> Style:
     element = found.get(name)
     if element is None or not depth:
         return Style()
-    above = _inherited(value(element, "basedOn"), found, depth - 1)
-    own = own_style(element.find(f"{W}pPr"), above)
-    called, hidden = value(element, "name"), is_hidden(element.find(f"{W}rPr"))
-    heading = _HEADING.fullmatch(called)
-    level = int(heading[1]) if heading else 0 if called.lower() == "title" else own.level
-    return Style(level, own.list, above.hidden if hidden is None else hidden, own.shaded)
+    base = _inherited(value(element, "basedOn"), found, depth - 1)
+    style = own_style(element.find(f"{W}pPr"), base)
+    style_name, hidden = value(element, "name"), is_hidden(element.find(f"{W}rPr"))
+    heading = _HEADING.fullmatch(style_name)
+    level = int(heading[1]) if heading else 0 if style_name.lower() == "title" else style.level
+    return Style(level, style.list, base.hidden if hidden is None else hidden, style.shaded)
 
 
 def _number(text: str) -> int:
+    """Return the number of up to three digits that a text is, else 0."""
     return int(text) if text.isdigit() and len(text) < 4 else 0

@@ -1,4 +1,4 @@
-"""HTML that markdown hides from its reader: comments, scripts, and elements that are styled away."""
+"""Removal of HTML that Markdown does not show its reader: comments, scripts, and elements hidden by style."""
 
 import re
 from collections.abc import Iterator
@@ -23,40 +23,40 @@ Region = tuple[int, int]
 
 
 def without_hidden(text: str) -> tuple[str, int]:
-    """The text as its reader sees it, its lines where they were, and how many comments and elements were left out.
+    """Remove hidden HTML, keeping line numbers; return the text and how many comments and elements were removed.
 
-    What stands in code is shown and stays. An element that is never closed hides all that follows, as in a browser; a
-    comment does where it begins a line, and is plain text elsewhere (CommonMark 0.31, 4.6 and 6.6).
+    Text in code stays, because it is shown. An element that is never closed hides all that follows, as in a browser; an
+    unclosed comment does so where it begins a line, and is plain text elsewhere (CommonMark 0.31, 4.6 and 6.6).
     """
-    regions = list(_hidden(text))
-    kept: list[str] = []
-    at = 0
-    for start, end in regions:
-        kept += [text[at:start], "\n" * text.count("\n", start, end)]
-        at = end
-    return "".join([*kept, text[at:]]), len(regions)
+    ranges = list(_hidden(text))
+    visible: list[str] = []
+    offset = 0
+    for start, end in ranges:
+        visible += [text[offset:start], "\n" * text.count("\n", start, end)]
+        offset = end
+    return "".join([*visible, text[offset:]]), len(ranges)
 
 
 def _hidden(text: str) -> Iterator[Region]:
-    """In one pass over the marks, so that no text takes more than its length in time."""
-    fence, name, depth, start, at = "", "", 0, 0, 0
+    """Yield the hidden ranges of a text in one pass over its marks, in time linear in its length."""
+    fence, name, depth, start, offset = "", "", 0, 0, 0
     last_end = text.rfind("-->")
-    while mark := _MARK.search(text, at):
-        at = mark.end()
+    while mark := _MARK.search(text, offset):
+        offset = mark.end()
         if mark["fence"] and not name:
             fence = mark["fence"] if not fence else "" if mark["fence"].startswith(fence) else fence
         elif fence or mark["code"]:
             continue
         elif mark["comment"]:
-            if at > last_end and mark["block"] is None:
+            if offset > last_end and mark["block"] is None:
                 continue
-            at = text.find("-->", at) + 3 if at <= last_end else len(text)
+            offset = text.find("-->", offset) + 3 if offset <= last_end else len(text)
             if not name:
-                yield mark.start(), at
+                yield mark.start(), offset
         elif name and mark["name"].lower() == name:
             depth += -1 if mark["close"] else 1
             if not depth:
-                yield start, at
+                yield start, offset
                 name = ""
         elif not name and not mark["close"] and _hides(mark["name"].lower(), mark["attributes"]):
             name, depth, start = mark["name"].lower(), 1, mark.start()
@@ -65,6 +65,7 @@ def _hidden(text: str) -> Iterator[Region]:
 
 
 def _hides(name: str, attributes: str) -> bool:
+    """Return True for an element whose content is not shown, by its name, `hidden` attribute or style."""
     if name in _VOID or attributes.endswith("/"):
         return False
     bare = _QUOTED.sub('""', attributes)

@@ -1,4 +1,4 @@
-"""Which extractor a file wants, by its bytes and by its name; both have to agree."""
+"""Detection of a file's kind, and so of its extractor, by its bytes and its name; both have to agree."""
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 
@@ -37,44 +37,44 @@ _TEXTS = ("text", "markdown", "csv")
 
 
 def kind_of(data: bytes, filename: str) -> str:
-    """ "pdf", "docx", "text", "markdown" or "csv". A name without an extension leaves it to the bytes.
+    """Return "pdf", "docx", "text", "markdown" or "csv"; without an extension in the name the bytes decide.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
-        UnreadableDocument: empty, encrypted, or not what its extension says.
+        UnreadableDocument: the file is empty, encrypted, or not what its extension says.
     """
     if not data:
         raise UnreadableDocument("the file is empty: send one with text", code="document_empty")
     extension = filename.rpartition(".")[2].lower() if "." in filename else ""
-    named, found = _BY_EXTENSION.get(extension), _sniff(data, extension)
-    if extension and named is None:
+    kind_by_name, content = _BY_EXTENSION.get(extension), _sniff(data, extension)
+    if extension and kind_by_name is None:
         raise UnsupportedDocument(f"files of this kind cannot be read: send {ACCEPTED}")
-    if named == found or (named in _TEXTS and found == "text"):
-        return named or found
-    if named == "docx" and found == "an old or encrypted Office file":
+    if kind_by_name == content or (kind_by_name in _TEXTS and content == "text"):
+        return kind_by_name or content
+    if kind_by_name == "docx" and content == "an old or encrypted Office file":
         raise UnreadableDocument(
             "the document is password-protected or in the old .doc format: save it as .docx without a password",
             code="document_encrypted",
         )
-    if named is None and found in _BY_EXTENSION.values():
-        return found
-    if named is None:
-        raise UnsupportedDocument(f"the file is {found}: send {ACCEPTED}")
+    if kind_by_name is None and content in _BY_EXTENSION.values():
+        return content
+    if kind_by_name is None:
+        raise UnsupportedDocument(f"the file is {content}: send {ACCEPTED}")
     raise UnreadableDocument(
-        f"the file is named .{extension} but holds {found}: send {ACCEPTED}, under its own extension",
+        f"the file is named .{extension} but holds {content}: send {ACCEPTED}, under its own extension",
         code="extension_mismatch",
     )
 
 
 def is_image(data: bytes, filename: str) -> bool:
-    """Whether it is an image of a kind that a layout service takes, by its bytes and by its name."""
-    ending = filename.rpartition(".")[2].lower()
-    return any(data.startswith(start) and ending in endings for start, endings in _IMAGES.items())
+    """Return True for an image of a format that a layout service accepts, by its bytes and its name."""
+    extension = filename.rpartition(".")[2].lower()
+    return any(data.startswith(start) and extension in extensions for start, extensions in _IMAGES.items())
 
 
 def _sniff(data: bytes, extension: str) -> str:
-    """What the bytes are: a kind, or in words something that is not read here. "text" when nothing else is seen."""
-    if extension == "pdf" and b"%PDF-" in data[:1024]:  # readers allow for junk before the header
+    """Return what the bytes are: a kind, or the description of an unsupported format; "text" where none matches."""
+    if extension == "pdf" and b"%PDF-" in data[:1024]:  # PDF readers accept junk before the header
         return "pdf"
     if data.lstrip()[:20].lower().startswith(_HTML):
         return "a web page"

@@ -1,6 +1,6 @@
-"""What people want kept: questions with their results, edited presets and prompts, documents as they came, the log.
+"""The archive: saved queries and results, edited presets and prompts, originals of documents, and the query log.
 
-SQL by SQLAlchemy's Core, with migrations by Alembic: in a file of SQLite, or in PostgreSQL.
+It uses SQLAlchemy Core and Alembic migrations, on an SQLite file or on PostgreSQL.
 """
 
 from rag_core.stores.archive.archive import SqlArchive

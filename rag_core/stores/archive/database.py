@@ -1,4 +1,4 @@
-"""One database, opened and brought up to date when first used; what its errors mean to a caller."""
+"""The archive's database: opened and migrated when first used, with its errors translated."""
 
 import asyncio
 import sqlite3
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BUSY_S = 5.0  # for another process to end its transaction
+BUSY_S = 5.0  # wait for another process to end its transaction
 CONNECT_S = 5
-CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a server that hangs does not take them all
-SILENT_S = 20  # of a server, before its connection is given up
+CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a hanging server does not block all threads
+SILENT_S = 20  # until a connection to a silent server is closed
 DISK_FULL = "53100"  # SQLSTATE
-# The journal is a rollback journal with synchronous=EXTRA: safe on a file share, with several processes, and in the
-# SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits (sqlite.org/wal.html#walresetbug).
+# A rollback journal with synchronous=EXTRA is safe on a file share and with several processes. The write-ahead log of
+# SQLite 3.40, which Python 3.11 has, can lose commits (sqlite.org/wal.html#walresetbug).
 SQLITE = (
     "pragma synchronous = extra",
     "pragma foreign_keys = on",
@@ -37,69 +37,70 @@ SQLITE = (
 
 
 class Database:
-    """PostgreSQL at a URL, SQLite in the file `where`, or in memory when there is none.
+    """The archive's database: PostgreSQL when `location` is a URL, SQLite when it is a path, in memory when it is None.
 
-    SQLite has one connection, which one thread at a time uses. A server that wants a token for a password is given one
-    as the store's is; `credential` is whose. Raises Misconfigured for a URL that cannot be used.
+    SQLite has one connection, used by one thread at a time. A server that takes an access token for a password gets one
+    of `credential`, as in the PostgreSQL store. Raises Misconfigured for an unusable URL.
     """
 
     def __init__(
-        self, where: Path | str | None, *, busy_s: float = BUSY_S, credential: "Credential | None" = None
+        self, location: Path | str | None, *, busy_s: float = BUSY_S, credential: "Credential | None" = None
     ) -> None:
-        self._where, self._busy_s = where, busy_s
-        self._address = _address(where, credential) if isinstance(where, str) else None
-        self._who: Mapping[str, Any] = {}  # of the next connection
-        self._opening = threading.Lock()
-        self._turn = nullcontext() if isinstance(where, str) else threading.Lock()
+        self._location, self._busy_s = location, busy_s
+        self._address = _address(location, credential) if isinstance(location, str) else None
+        self._connection_parameters: Mapping[str, Any] = {}  # of the next connection
+        self._open_lock = threading.Lock()
+        self._sqlite_lock = nullcontext() if isinstance(location, str) else threading.Lock()
         self._engine: Engine | None = None
 
     @property
     def name(self) -> str:
-        return "PostgreSQL" if isinstance(self._where, str) else "SQLite"
+        return "PostgreSQL" if isinstance(self._location, str) else "SQLite"
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
-        return await self._off_the_loop(work, "begin")
+    async def read(self, operation: Callable[[Connection], T]) -> T:
+        """Run `operation` in a transaction, in a thread."""
+        return await self._off_the_loop(operation, "begin")
 
-    async def write(self, work: Callable[[Connection], T]) -> T:
-        """All or nothing, and durable on return."""
-        return await self._off_the_loop(work, "begin immediate")
+    async def write(self, operation: Callable[[Connection], T]) -> T:
+        """Run `operation` in a write transaction, in a thread; it is durable on return."""
+        return await self._off_the_loop(operation, "begin immediate")
 
     async def close(self) -> None:
         await asyncio.to_thread(self._closed)
         if self._address:
             await self._address.close()
 
-    async def _off_the_loop(self, work: Callable[[Connection], T], begin: str) -> T:
-        """The token is had before, on the loop to which the credential belongs, which remembers it."""
+    async def _off_the_loop(self, operation: Callable[[Connection], T], begin: str) -> T:
+        """Run `operation` in a thread, after fetching the token on the event loop that the credential belongs to."""
         if self._address:
-            self._who = await self._address.parameters()
-        return await asyncio.to_thread(self._done, work, begin)
+            self._connection_parameters = await self._address.parameters()
+        return await asyncio.to_thread(self._done, operation, begin)
 
     def _closed(self) -> None:
-        with self._opening, self._turn:
+        with self._open_lock, self._sqlite_lock:
             engine, self._engine = self._engine, None
             if engine:
                 engine.dispose()
 
-    def _done(self, work: Callable[[Connection], T], begin: str) -> T:
+    def _done(self, operation: Callable[[Connection], T], begin: str) -> T:
         with _told():
             engine = self._opened().execution_options(begin=begin)
-            with self._turn, engine.begin() as db:
-                return work(db)
+            with self._sqlite_lock, engine.begin() as db:
+                return operation(db)
 
     def _opened(self) -> Engine:
-        with self._opening:
+        with self._open_lock:
             if self._engine is None:
                 self._engine = self._made()
             return self._engine
 
     def _made(self) -> Engine:
-        local = self._where if not isinstance(self._where, str) else None
-        engine = _postgres(lambda: self._who) if self._address else _sqlite(local, self._busy_s)
-        with ExitStack() as unless_ready:
-            unless_ready.callback(engine.dispose)
+        path = self._location if not isinstance(self._location, str) else None
+        engine = _postgres(lambda: self._connection_parameters) if self._address else _sqlite(path, self._busy_s)
+        with ExitStack() as on_failure:
+            on_failure.callback(engine.dispose)
             _upgrade(engine)
-            unless_ready.pop_all()
+            on_failure.pop_all()
         return engine
 
 
@@ -109,14 +110,14 @@ def _address(url: str, credential: "Credential | None") -> "Address":
     return Address(url, credential, setting="ARCHIVE_URL")
 
 
-def _postgres(who: Callable[[], Mapping[str, Any]]) -> Engine:
+def _postgres(get_parameters: Callable[[], Mapping[str, Any]]) -> Engine:
     import psycopg
 
-    how = {"connect_timeout": CONNECT_S, "tcp_user_timeout": SILENT_S * 1000}
+    options = {"connect_timeout": CONNECT_S, "tcp_user_timeout": SILENT_S * 1000}
 
     def connect() -> "psycopg.Connection[Any]":
-        # nothing prepared: the poolers that may stand between do not all keep it for us
-        return psycopg.connect(prepare_threshold=None, **{**how, **who()})
+        # no prepared statements: not every connection pooler supports them
+        return psycopg.connect(prepare_threshold=None, **{**options, **get_parameters()})
 
     pool = {"pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECT_S, "pool_pre_ping": True}
     return create_engine("postgresql+psycopg://", creator=connect, **pool)
@@ -136,15 +137,15 @@ def _prepare(connection: sqlite3.Connection, _: object) -> None:
 
 
 def _begin(db: Connection) -> None:
-    """Who is going to write says so at once: a reader that becomes a writer is refused when another writes."""
+    """Begin a transaction; writers take the lock at once, as SQLite refuses it to a reader while another writes."""
     db.exec_driver_sql(db.get_execution_options().get("begin", "begin"))
 
 
 def _upgrade(engine: Engine) -> None:
-    """Alembic is loaded only where there is something for it to do."""
+    """Migrate the tables to the newest revision; Alembic is imported only when a migration is needed."""
     with engine.begin() as db:
-        held = db.scalars(select(VERSIONS)).all() if inspect(db).has_table(VERSIONS.name) else []
-    if held != [REVISION]:
+        revisions = db.scalars(select(VERSIONS)).all() if inspect(db).has_table(VERSIONS.name) else []
+    if revisions != [REVISION]:
         from rag_core.stores.archive.migrations import migrate
 
         with engine.execution_options(begin="begin immediate").begin() as db:
@@ -163,7 +164,7 @@ def _meaning(failure: Exception, cause: Any) -> RagError:
     if isinstance(cause, RagError):
         return cause
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == DISK_FULL:
-        return StorageFull("the disk is full: the archive keeps nothing new")
+        return StorageFull("the disk is full: the archive accepts nothing new")
     if isinstance(failure, DataError) or isinstance(cause, UnicodeEncodeError):
         return InvalidRequest("text", "must be valid Unicode without NUL, and numbers must be finite")
     if isinstance(cause, sqlite3.Error):

@@ -1,4 +1,4 @@
-"""The table `queries_log`: what was asked and how it went, the newest so many (S4-31)."""
+"""The query log in the table `queries_log`: the newest entries, each a query with its metrics (S4-31)."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -11,27 +11,27 @@ from rag_core.stores.archive.database import Database
 from rag_core.stores.archive.tables import QUERIES_LOG, now
 
 COLUMNS = tuple(QUERIES_LOG.c.keys()[1:])
-KEPT = 100_000  # some 100 MB
-DEFERRED = 1_000  # kept in memory while the database takes nothing, the newest
+KEPT = 100_000  # about 100 MB
+DEFERRED = 1_000  # the newest ones stay in memory while the database accepts none
 
 
 class QueriesLog:
-    """In a database that the archive uses too: closing it here closes it there."""
+    """The query log, in a database shared with the archive: closing one closes both."""
 
     name = "queries_log"
 
     def __init__(self, database: Database, *, kept: int = KEPT) -> None:
-        self._database, self._kept = database, kept
-        self._deferred: deque[Mapping[str, Any]] = deque(maxlen=DEFERRED)
+        self._database, self._max_entries = database, kept
+        self._deferred_rows: deque[Mapping[str, Any]] = deque(maxlen=DEFERRED)
 
     async def record(self, entry: Mapping[str, Any]) -> None:
-        self._deferred.append(_row(entry))
-        waiting = list(self._deferred)
-        self._deferred.clear()  # so that nobody else writes them too
+        self._deferred_rows.append(_row(entry))
+        rows = list(self._deferred_rows)
+        self._deferred_rows.clear()  # so that no concurrent call writes them again
         try:
-            await self._database.write(lambda db: self._keep(db, waiting))
+            await self._database.write(lambda db: self._keep(db, rows))
         except RagError as failure:
-            self._deferred = deque([*waiting, *self._deferred], maxlen=DEFERRED)
+            self._deferred_rows = deque([*rows, *self._deferred_rows], maxlen=DEFERRED)
             raise _deferred(failure) from failure
 
     async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
@@ -45,24 +45,24 @@ class QueriesLog:
         await self._database.close()
 
     def _keep(self, db: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write them, in order; forget the oldest of all."""
+        """Insert rows, in order, and delete the oldest ones beyond the maximum."""
         db.execute(insert(QUERIES_LOG), rows)
-        oldest = select(func.max(QUERIES_LOG.c.id) - self._kept).scalar_subquery()
+        oldest = select(func.max(QUERIES_LOG.c.id) - self._max_entries).scalar_subquery()
         db.execute(delete(QUERIES_LOG).where(QUERIES_LOG.c.id <= oldest))
 
 
 def _deferred(failure: RagError) -> Unavailable:
-    return Unavailable(f"the log of queries: {failure.message}", code="audit_deferred")
+    return Unavailable(f"the query log: {failure.message}", code="audit_deferred")
 
 
 def _row(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Raises KeyError for what there is no column for: a value must not be lost without a word."""
-    if unknown := entry.keys() - set(COLUMNS):
-        raise KeyError(f"queries_log has no {', '.join(sorted(unknown))}")
-    named = {"created_at": now(), "metrics": {}, "timings": {}} | dict(entry)
-    return {name: _storable(named.get(name)) for name in COLUMNS}
+    """Convert an entry to a row. Raises KeyError for a name without a column, so that no value is lost silently."""
+    if unknown_names := entry.keys() - set(COLUMNS):
+        raise KeyError(f"queries_log has no column {', '.join(sorted(unknown_names))}")
+    values = {"created_at": now(), "metrics": {}, "timings": {}} | dict(entry)
+    return {name: _storable(values.get(name)) for name in COLUMNS}
 
 
 def _storable(value: Any) -> Any:
-    """A text that a database would not take must not keep the others from it."""
+    """Replace characters that a database refuses, so that one entry does not block the others."""
     return value.encode("utf-8", "replace").decode().replace("\x00", "\ufffd") if isinstance(value, str) else value

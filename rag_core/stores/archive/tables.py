@@ -1,6 +1,6 @@
-"""The tables (S0-86 to S0-93, S4-31), and how values of the nouns are kept in them.
+"""The tables of the archive (S0-86 to S0-93, S4-31) and the column types for values of `core.model`.
 
-A column has the name of the noun's field. NULL stands for the field's default.
+A column has the name of the dataclass's field; NULL stands for the field's default.
 """
 
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32)
 
 
 class Moment(TypeDecorator[str]):
-    """A time as ISO 8601 with its zone, UTC; kept without the zone, which SQLite cannot."""
+    """A time as ISO 8601 text in UTC; stored without its time zone, which SQLite does not support."""
 
     impl = DateTime
     cache_ok = True
@@ -45,20 +45,20 @@ class Moment(TypeDecorator[str]):
 
 
 class Word(TypeDecorator[str]):
-    """A text of at most as many characters, also where the database would take more."""
+    """A text with a maximum length, checked here because SQLite does not enforce it."""
 
     impl = String
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        most: Any = self.impl_instance
-        if value is not None and len(value) > most.length:
-            raise InvalidRequest("intent", f"must have at most {most.length} characters")
+        column_type: Any = self.impl_instance
+        if value is not None and len(value) > column_type.length:
+            raise InvalidRequest("intent", f"must have at most {column_type.length} characters")
         return value
 
 
 class Sequence_(TypeDecorator[tuple[Any, ...]]):
-    """A JSON array, that comes back as a tuple, and of tuples where it is of arrays."""
+    """A JSON array that is read as a tuple, nested arrays included."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -93,7 +93,7 @@ QUERIES = Table(
     Column("space", Text),
     Column("preset", JSON),
     Column("steps", JSON),
-    # the long ones last: SQLite reads a row up to the last column that is asked for
+    # large columns last: SQLite reads a row only up to the last column that a query needs
     Column("embedding_original", Sequence_),
     Column("embeddings_mqe", Sequence_),
     Column("embedding_hyde", Sequence_),
@@ -112,7 +112,7 @@ RESULTS = Table(
     *_times(),
     Index("ix_results_query_id", "query_id", "created_at"),
 )
-QUOTED = Table(  # whose text a question, or a result of it, has ever held: what a purge has to find
+QUOTED = Table(  # the documents whose text a saved query or its results ever contained, which a purge has to find
     "quoted_documents",
     METADATA,
     Column("query_id", ForeignKey("queries.id", ondelete="cascade"), primary_key=True),
@@ -166,4 +166,5 @@ QUERIES_LOG = Table(
 
 
 def now() -> str:
+    """Return the current time in UTC as ISO 8601 text with microseconds."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,4 +1,4 @@
-"""The store for more than one machine can hold: one index of Azure AI Search."""
+"""The store on Azure AI Search, for indexes too large for one machine: one index of a service."""
 
 from rag_core.stores.azure_search.store import AzureSearchStore
 

@@ -1,4 +1,4 @@
-"""From the outbox to the index: a version goes up unseen, takes the old one's place, seen or not, and is done with."""
+"""The delivery of outbox jobs: a version is uploaded hidden, replaces the old one, and is shown unless deleted."""
 
 import asyncio
 from dataclasses import dataclass
@@ -10,21 +10,22 @@ from rag_core.stores.azure_search.records import chunk_key, document_key, state_
 from rag_core.stores.azure_search.sending import MAX_ACTIONS, Action, Sent, action, send
 from rag_core.stores.azure_search.service import Service, checked
 
-EVERYTHING = 100_000  # the service pages no further
+EVERYTHING = 100_000  # the service returns no more results of a search
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Whatever stops it, a job can be delivered again from where it was: each action may be done twice."""
+    """The delivery of jobs. An interrupted job can be delivered again: every action may safely be repeated."""
 
     service: Service
     outbox: Outbox
 
     async def deliver(self, job: Job) -> tuple[str, ...]:
-        """Bring a job to its end, and name the chunks that the service refused for good.
+        """Deliver a job completely and return the ids of the chunks that the service refused for good.
 
         Raises:
-            Unavailable: something is left to be sent; the outbox keeps it.
+            RagError: the service refused to remove or to show part of the document (code "search_refused").
+            Unavailable: something is still unsent; the outbox keeps it.
         """
         if not await asyncio.to_thread(self.outbox.has, job):
             return ()
@@ -35,62 +36,72 @@ class Delivery:
         if job.record is None:
             await asyncio.to_thread(self.outbox.scrub)
         if unchanged:
-            raise RagError("Azure AI Search refuses a part of the document's change", code="search_refused")
+            raise RagError("Azure AI Search refused part of the change to the document", code="search_refused")
         return refused
 
     async def unseen(self, job: Job) -> tuple[str, ...]:
-        """The chunks of a job that is not done: none of them is searchable yet."""
+        """Return the ids of the chunks of an unfinished job: none of them is searchable yet."""
         return await self._named(job, WAITING, SENT, REFUSED)
 
     async def _named(self, job: Job, *states: str) -> tuple[str, ...]:
-        return tuple(chunk for _, chunk in await asyncio.to_thread(self.outbox.named, job, *states))
+        return tuple(chunk_id for _, chunk_id in await asyncio.to_thread(self.outbox.named, job, *states))
 
     async def _upload(self, job: Job) -> None:
-        """The chunks that wait, by pieces that fit in memory; nobody sees them yet."""
+        """Upload the unsent chunks, hidden, in parts that fit in memory."""
         after = -1
         while items := await asyncio.to_thread(self.outbox.waiting, job, after=after, limit=MAX_ACTIONS):
             after = items[-1].place
-            places = {_key(job, item.place): item.place for item in items}
-            sent = Sent()
+            positions_by_key = {_key(job, item.place): item.place for item in items}
+            results = Sent()
             try:
-                await send([_staged(_key(job, item.place), item.body) for item in items], self.service, sent)
+                await send([_staged(_key(job, item.place), item.body) for item in items], self.service, results)
             finally:
-                for keys, state in ((sent.done, SENT), (sent.refused, REFUSED)):
-                    await asyncio.to_thread(self.outbox.settle, job, [places[key] for key in keys], state)
+                for keys, state in ((results.done, SENT), (results.refused, REFUSED)):
+                    await asyncio.to_thread(self.outbox.settle, job, [positions_by_key[key] for key in keys], state)
 
     async def _publish(self, job: Job) -> set[str]:
-        """Show or hide the version and remove others, its record and the workflow's state last; what was refused."""
-        staged = {_key(job, place): place for place, _ in await asyncio.to_thread(self.outbox.named, job, SENT)}
-        actions = [action("merge", key, {"live": job.live}) for key in staged or _held(job)]
+        """Show or hide the version, remove all others, and write its record and the workflow's state last.
+
+        Returns the keys of refused actions, except refused chunks of this version and records that do not exist.
+        """
+        positions_by_key = {
+            _key(job, position): position for position, _ in await asyncio.to_thread(self.outbox.named, job, SENT)
+        }
+        actions = [action("merge", key, {"live": job.live}) for key in positions_by_key or _held(job)]
         actions += [action("delete", key, {}) for key in await self._others(job)]
-        sent = Sent()
-        await send([*actions, _recorded(job), _changed(job)], self.service, sent)
-        lost = [staged[key] for key in sent.refused & staged.keys()]
-        await asyncio.to_thread(self.outbox.settle, job, lost, REFUSED)
-        return sent.refused - sent.absent - staged.keys()
+        results = Sent()
+        await send([*actions, _recorded(job), _changed(job)], self.service, results)
+        refused_positions = [positions_by_key[key] for key in results.refused & positions_by_key.keys()]
+        await asyncio.to_thread(self.outbox.settle, job, refused_positions, REFUSED)
+        return results.refused - results.absent - positions_by_key.keys()
 
     async def _others(self, job: Job) -> list[str]:
-        """The keys of every other version: those we know of, and those that searches show (another machine's)."""
-        known = await asyncio.to_thread(self.outbox.versions, *job.about)
-        ours = [chunk_key(*job.about, v, place) for v, count in known if v != job.version for place in range(count)]
-        others = odata.all_of(odata.versions_of(*job.about), f"version ne {odata.literal(job.version)}")
+        """Return the chunk keys of all other versions, known to the outbox or found by search (other machines')."""
+        versions = await asyncio.to_thread(self.outbox.versions, *job.about)
+        known_keys = [
+            chunk_key(*job.about, version, position)
+            for version, count in versions
+            if version != job.version
+            for position in range(count)
+        ]
+        other_versions = odata.all_of(odata.versions_of(*job.about), f"version ne {odata.literal(job.version)}")
         order = ["version asc", "ordinal asc"]
-        found = await self.service.search("*", filter=others, order_by=order, select=["key"], top=EVERYTHING)
-        return list(dict.fromkeys([*ours, *checked(lambda one: str(one["key"]), found)]))
+        records = await self.service.search("*", filter=other_versions, order_by=order, select=["key"], top=EVERYTHING)
+        return list(dict.fromkeys([*known_keys, *checked(lambda record: str(record["key"]), records)]))
 
 
-def _key(job: Job, place: int) -> str:
-    return chunk_key(*job.about, job.version, place)
+def _key(job: Job, position: int) -> str:
+    return chunk_key(*job.about, job.version, position)
 
 
 def _held(job: Job) -> list[str]:
-    """The keys of a version that went up earlier; some may be absent, as they were refused then."""
+    """Return the chunk keys of a version uploaded earlier; those refused then do not exist."""
     chunks = 0 if job.record is None else int(job.record["ordinal"])
-    return [_key(job, place) for place in range(chunks)]
+    return [_key(job, position) for position in range(chunks)]
 
 
 def _staged(key: str, body: str) -> Action:
-    """An upload of a body that the outbox keeps as JSON."""
+    """Build the upload of a body that the outbox keeps as JSON."""
     return Action(key, f'{{"@search.action":"upload","key":"{key}",{body[1:]}')
 
 

@@ -1,11 +1,11 @@
-"""What a chunk can be filtered and counted by besides its own fields, as texts: `dtc="P0700"`, `metadata.year=2012`."""
+"""The encoding of entity types and metadata as texts of one index field: `dtc="P0700"`, `metadata.year=2012`."""
 
 import json
 from collections.abc import Iterator, Mapping
 
 from rag_core.core.model import Chunk, Scalar
 
-FIELDS: Mapping[str, str] = {  # fields of a chunk that are fields of the index too, in the order they are listed
+FIELDS: Mapping[str, str] = {  # chunk fields that have an index field of their own, in the order of listing
     "entity_codes": "entity_codes",
     "title": "title",
     "source": "source",
@@ -15,24 +15,24 @@ FIELDS: Mapping[str, str] = {  # fields of a chunk that are fields of the index 
 
 
 def facts(chunk: Chunk) -> list[str]:
-    """Its typed entities and metadata. Empty texts count as absent."""
-    return sorted({fact(name, value) for name, value in _pairs(chunk)})
+    """Encode the typed entities and metadata of a chunk, sorted. Empty texts count as absent."""
+    return sorted({fact(field, value) for field, value in _pairs(chunk)})
 
 
 def fact_names(chunk: Chunk) -> list[str]:
-    """The fields of its facts."""
-    return sorted({name for name, _ in _pairs(chunk)})
+    """List the fields of the encoded values of a chunk, sorted."""
+    return sorted({field for field, _ in _pairs(chunk)})
 
 
 def fact(field: str, value: Scalar) -> str:
-    """One text a value: 5.0 is 5, but true is not 1, nor "1"."""
+    """Encode a field and a value as one text: 5.0 equals 5, but true equals neither 1 nor "1"."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return f"{field}={json.dumps(value, ensure_ascii=False)}"
 
 
 def value_of(field: str, text: str) -> Scalar | None:
-    """The value of the field, when that is what the fact is about: names may hold "=" as well."""
+    """Decode the value of the field; None when the text encodes another field, since names may contain "=" too."""
     if not text.startswith(f"{field}="):
         return None
     try:

@@ -1,7 +1,7 @@
-"""Scopes and filters as OData: the only file that writes it. A value becomes a literal and is never read.
+"""Scopes and filters as OData expressions; no other module builds them. Every value becomes a quoted literal.
 
-Of collections the service compares `eq` and `search.in` only (OData collection filters), so that other comparisons
-are made here, with the values that a facet has listed.
+For items of collections the service evaluates only `eq` and `search.in` (OData collection filters). Other comparisons
+are evaluated here, on the values that a facet has listed.
 """
 
 import math
@@ -26,61 +26,66 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def literal(text: str) -> str:
-    """A text between quotes; half surrogates, which nothing can carry, become "?"."""
+    """Quote a text; unpaired surrogates, which UTF-8 cannot encode, become "?"."""
     return "'" + text.encode("utf-8", "replace").decode().replace("'", "''") + "'"
 
 
 def all_of(*conditions: str) -> str:
+    """Join expressions with `and`."""
     return " and ".join(f"({condition})" for condition in conditions)
 
 
 def chunks_of(scope: Scope) -> str:
-    """The chunks that the scope sees."""
-    seen = ["kind eq 'chunk'", "live", *_seen_by(scope)]
-    return all_of(*seen, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*seen)
+    """Build the expression for the chunks that the scope may read."""
+    conditions = ["kind eq 'chunk'", "live", *_seen_by(scope)]
+    return all_of(*conditions, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*conditions)
 
 
 def documents_of(scope: Scope, *, deleted: bool = False) -> str:
-    """The documents that the scope sees, or would if they were not deleted."""
-    seen = ["kind eq 'document'", "not live" if deleted else "live", *_seen_by(scope)]
-    return all_of(*seen, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*seen)
+    """Build the expression for the live, or the deleted, documents that the scope may read."""
+    conditions = ["kind eq 'document'", "not live" if deleted else "live", *_seen_by(scope)]
+    return all_of(*conditions, among("document_id", scope.document_ids)) if scope.document_ids else all_of(*conditions)
 
 
 def versions_of(workflow_id: str, document_id: str) -> str:
-    """The chunks of every version of a document, also of those that nobody sees. Not for answers: it has no reader."""
+    """Build the expression for the chunks of every version of a document, live or not. It checks no readers."""
     return all_of("kind eq 'chunk'", _is("workflow_id", workflow_id), _is("document_id", document_id))
 
 
 def among(field: str, values: Sequence[str]) -> str:
-    """That a field, or an item of a collection, is one of the values."""
+    """Build the expression that a field, or an item of a collection, equals one of the values."""
     if field not in (*COLLECTIONS, "readers"):
         return _among(field, values)
     return f"{field}/any(x: {_among('x', values)})" if values else NOTHING
 
 
-def looks_up(condition: Filter) -> bool:
-    """Whether `condition` wants all values of its field to choose from."""
-    return condition.op not in ("eq", "in") and index_field(condition.field) in COLLECTIONS
+def looks_up(chunk_filter: Filter) -> bool:
+    """Return whether the filter has to be evaluated here, on a list of all values of its field."""
+    return chunk_filter.op not in ("eq", "in") and index_field(chunk_filter.field) in COLLECTIONS
 
 
 def index_field(field: str) -> str:
+    """Return the index field that holds the values of a chunk field."""
     return FIELDS.get(field, "facts")
 
 
-def passing(condition: Filter, known: Sequence[Scalar] = ()) -> str:
-    """The chunks with a value that the filter admits; `known` are the field's values, where `looks_up` says so."""
-    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    field = index_field(condition.field)
+def passing(chunk_filter: Filter, field_values: Sequence[Scalar] = ()) -> str:
+    """Build the expression for chunks with a value that the filter admits.
+
+    `field_values` lists all values of the field; it is used only when the filter has to be evaluated here.
+    """
+    filter_values = chunk_filter.value if isinstance(chunk_filter.value, tuple) else (chunk_filter.value,)
+    field = index_field(chunk_filter.field)
     if field == "page_number":
-        return _any_of([_page(condition.op, value) for value in given])
-    if looks_up(condition):
-        given = tuple(value for value in known if _admits(condition.op, value, given[0]))
+        return _any_of([_page(chunk_filter.op, value) for value in filter_values])
+    if looks_up(chunk_filter):
+        filter_values = tuple(value for value in field_values if _admits(chunk_filter.op, value, filter_values[0]))
     if field == "facts":
-        return among(field, [fact(condition.field, value) for value in given if value != ""])
-    texts = [value for value in given if isinstance(value, str) and value]
-    if condition.op in ("eq", "in") or field in COLLECTIONS:
+        return among(field, [fact(chunk_filter.field, value) for value in filter_values if value != ""])
+    texts = [value for value in filter_values if isinstance(value, str) and value]
+    if chunk_filter.op in ("eq", "in") or field in COLLECTIONS:
         return among(field, texts)
-    return _compared(field, condition.op, given[0])
+    return _compared(field, chunk_filter.op, filter_values[0])
 
 
 def _seen_by(scope: Scope) -> list[str]:
@@ -91,41 +96,41 @@ def _is(field: str, text: str) -> str:
     return f"{field} eq {literal(text)}"
 
 
-def _among(name: str, values: Sequence[str]) -> str:
-    """By `search.in` with a delimiter that no value holds; one by one when there is none or a value may be trimmed."""
-    delimiter = next((d for d in DELIMITERS if not any(d in value for value in values)), None)
+def _among(field: str, values: Sequence[str]) -> str:
+    """Compare by `search.in` with a delimiter that no value contains, or value by value where that fails."""
+    delimiter = next((candidate for candidate in DELIMITERS if not any(candidate in value for value in values)), None)
     if len(values) > 1 and delimiter and all(value and value == value.strip() for value in values):
-        return f"search.in({name}, {literal(delimiter.join(values))}, {literal(delimiter)})"
-    return _any_of([_is(name, value) for value in values])
+        return f"search.in({field}, {literal(delimiter.join(values))}, {literal(delimiter)})"
+    return _any_of([_is(field, value) for value in values])
 
 
 def _any_of(conditions: Sequence[str]) -> str:
     return " or ".join(conditions) if conditions else NOTHING
 
 
-def _compared(field: str, op: str, given: Scalar) -> str:
-    """Like is compared with like: another kind than text equals none, and is neither more nor less."""
-    if not isinstance(given, str):
+def _compared(field: str, op: str, operand: Scalar) -> str:
+    """Compare a text field; a value that is not a text equals none and is neither greater nor less."""
+    if not isinstance(operand, str):
         return f"{field} ne ''" if op == "ne" else NOTHING
-    return all_of(f"{field} {op} {literal(given)}", f"{field} ne ''")
+    return all_of(f"{field} {op} {literal(operand)}", f"{field} ne ''")
 
 
-def _page(op: str, given: Scalar) -> str:
-    """Pages are whole numbers of 32 bits, what they are compared with need not be."""
-    if isinstance(given, str | bool) or (op in ("eq", "in", "ne") and not float(given).is_integer()):
+def _page(op: str, operand: Scalar) -> str:
+    """Compare page numbers, which are 32-bit integers, with any value."""
+    if isinstance(operand, str | bool) or (op in ("eq", "in", "ne") and not float(operand).is_integer()):
         return "page_number ne null" if op == "ne" else NOTHING
-    near = max(-INT32, min(INT32, given))
-    whole = math.floor(near) if op in ("gt", "le") else math.ceil(near)
+    clamped = max(-INT32, min(INT32, operand))
+    page = math.floor(clamped) if op in ("gt", "le") else math.ceil(clamped)
     if op == "ne":
-        return all_of(f"page_number ne {whole:d}", "page_number ne null")
-    return f"page_number {'eq' if op == 'in' else op} {whole:d}"
+        return all_of(f"page_number ne {page:d}", "page_number ne null")
+    return f"page_number {'eq' if op == 'in' else op} {page:d}"
 
 
-def _admits(op: str, value: Scalar, given: Scalar) -> bool:
-    alike = _kind(value) is _kind(given)
+def _admits(op: str, value: Scalar, operand: Scalar) -> bool:
+    is_comparable = _kind(value) is _kind(operand)
     if op == "ne":
-        return not (alike and value == given)
-    return alike and COMPARED[op](value, given)
+        return not (is_comparable and value == operand)
+    return is_comparable and COMPARED[op](value, operand)
 
 
 def _kind(value: Scalar) -> type:

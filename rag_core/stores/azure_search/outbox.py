@@ -1,7 +1,7 @@
-"""What is to be sent and what was sent, in SQLite: the index is derived from it until the service has it all.
+"""The outbox in SQLite: accepted changes that the search service has not applied yet.
 
-The journal is a rollback journal with synchronous=EXTRA: safe on a file share, with several processes, and in the
-SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits (sqlite.org/wal.html#walresetbug).
+Its journal is a rollback journal with synchronous=EXTRA, which is safe on a file share and with several processes. The
+write-ahead log of SQLite 3.40, which Python 3.11 has, can lose commits (sqlite.org/wal.html#walresetbug).
 """
 
 import json
@@ -32,15 +32,15 @@ _told = partial(
     sqlite_files.told,
     "the outbox of the index",
     code="outbox_unavailable",
-    full="the outbox of the index takes nothing",
+    full="the outbox of the index accepts no changes",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A version of a document on its way; without a `record` it is the document's removal.
+    """A document version to be sent; without a `record`, the removal of the document.
 
-    Its chunks are to be seen when the record is `live`, and kept unseen when it is not.
+    Its chunks become searchable when the record is live, and hidden when it is not.
     """
 
     id: int
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A chunk of a job: its place is part of its key, `body` its JSON."""
+    """A chunk of a job: its position is part of its key, `body` is its JSON."""
 
     place: int
     chunk_id: str
@@ -68,7 +68,7 @@ class Item:
 
 
 class Outbox:
-    """The file `path`, or memory when there is none: then what is unsent ends with the process."""
+    """The outbox in the file `path`; without one, in memory, and unsent changes are lost when the process ends."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -76,33 +76,34 @@ class Outbox:
         self._db: sqlite3.Connection | None = None
 
     def add(self, job: Job, bodies: Iterable[tuple[str, dict[str, Any]]]) -> Job:
-        """Take on a version, in place of what still waits for the same document. The return is the promise."""
+        """Accept a version, replacing any unsent one of the same document; the change is durable on return."""
         with self._writing() as db:
-            for older in _waiting_for(db, job):
-                _forget(db, older)
+            for old_id in _waiting_for(db, job):
+                _forget(db, old_id)
             id = _added(db, job)
-            rows = [(id, place, chunk, _json(body)) for place, (chunk, body) in enumerate(bodies)]
+            rows = [(id, position, chunk_id, _json(body)) for position, (chunk_id, body) in enumerate(bodies)]
             db.executemany("insert into items(job, place, chunk, body) values (?, ?, ?, ?)", rows)
             if rows:
                 db.execute("insert into versions values (?, ?, ?, ?)", (*job.about, job.version, len(rows)))
             return replace(job, id=id)
 
     def amend(self, job: Job) -> Job:
-        """Take on another record for a version; its chunks that still wait go with it."""
+        """Accept a new record for a version; unsent chunks of the version are sent with it."""
         with self._writing() as db:
-            older = _waiting_for(db, job)
+            old_ids = _waiting_for(db, job)
             id = _added(db, job)
-            for one in older:
-                db.execute("update items set job = ? where job = ?", (id, one))
-                _forget(db, one)
+            for old_id in old_ids:
+                db.execute("update items set job = ? where job = ?", (id, old_id))
+                _forget(db, old_id)
             return replace(job, id=id)
 
     def waiting_for(self, workflow_id: str, document_id: str) -> Job | None:
-        """The document's version that is on its way."""
-        about = (workflow_id, document_id)
-        return next((job for job in self.jobs() if job.about == about), None)
+        """Return the unsent job of a document, if there is one."""
+        document_ref = (workflow_id, document_id)
+        return next((job for job in self.jobs() if job.about == document_ref), None)
 
     def jobs(self) -> list[Job]:
+        """Return all jobs, oldest first."""
         with self._reading() as db:
             rows = db.execute("select id, workflow, document, version, record from jobs order by id").fetchall()
         return [
@@ -111,44 +112,45 @@ class Outbox:
         ]
 
     def has(self, job: Job) -> bool:
+        """Return whether the job is still to be sent."""
         with self._reading() as db:
             return db.execute("select 1 from jobs where id = ?", (job.id,)).fetchone() is not None
 
     def waiting(self, job: Job, *, after: int, limit: int) -> list[Item]:
-        """The next items that are not sent yet, in order of their places."""
+        """Return the next unsent items, in order of their positions."""
         sql = "select place, chunk, body from items where job = ? and state = ? and place > ? order by place limit ?"
         with self._reading() as db:
             return [Item(*row) for row in db.execute(sql, (job.id, WAITING, after, limit))]
 
     def named(self, job: Job, *states: str) -> list[tuple[int, str]]:
-        """Place and chunk id of the items in these states."""
+        """Return position and chunk id of the items in these states, in order of position."""
         sql = (
             "select place, chunk from items where job = ? and state in (select value from json_each(?)) order by place"
         )
         with self._reading() as db:
-            return [(place, chunk) for place, chunk in db.execute(sql, (job.id, json.dumps(states)))]
+            return [(position, chunk_id) for position, chunk_id in db.execute(sql, (job.id, json.dumps(states)))]
 
-    def settle(self, job: Job, places: Iterable[int], state: str) -> None:
-        """What was sent is not needed again; what was refused is kept by name only."""
+    def settle(self, job: Job, positions: Iterable[int], state: str) -> None:
+        """Set the state of these items and drop their bodies, which are not needed any more."""
         with self._writing() as db:
-            rows = [(state, job.id, place) for place in places]
+            rows = [(state, job.id, position) for position in positions]
             db.executemany("update items set state = ?, body = '' where job = ? and place = ?", rows)
 
     def versions(self, workflow_id: str, document_id: str) -> list[tuple[str, int]]:
-        """The versions that may be in the index by this outbox's doing, with the number of their chunks."""
+        """Return the versions of a document that this outbox may have sent, with the number of their chunks."""
         sql = "select version, chunks from versions where workflow = ? and document = ?"
         with self._reading() as db:
             return [(version, chunks) for version, chunks in db.execute(sql, (workflow_id, document_id))]
 
     def finish(self, job: Job) -> None:
-        """The service has it all: only this version is left."""
+        """Remove a job that the service has applied completely, and forget all other versions of the document."""
         with self._writing() as db:
             _forget(db, job.id)
             sql = "delete from versions where workflow = ? and document = ? and version <> ?"
             db.execute(sql, (*job.about, job.version))
 
     def scrub(self) -> None:
-        """Write the file anew: no byte is left in it of what was removed."""
+        """Rewrite the file so that no deleted byte remains."""
         with self._reading() as db:
             db.execute("vacuum")
 
@@ -165,7 +167,7 @@ class Outbox:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _told(), self._opened() as db:  # which commits, or rolls back
+        with self._lock, _told(), self._opened() as db:  # the connection commits or rolls back
             db.execute("begin immediate")
             yield db
 
@@ -174,7 +176,7 @@ class Outbox:
             db = sqlite_files.connect(self._path, busy_s=5.0, isolation_level=None)
             db.execute("pragma synchronous = extra")
             db.executescript(SCHEMA)
-            self._db = db  # only now: one that could not be made is tried anew
+            self._db = db  # assigned last, so that a failed setup is tried again
         return self._db
 
 

@@ -1,4 +1,4 @@
-"""Chunks and documents as documents of the index, and back."""
+"""The records of the index: how chunks and documents are converted to them and back."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from rag_core.text.spelling import pieces, plain, unaccented
 
 Record = dict[str, Any]
 
-JOINED = re.compile(r"[^\W_]+(?=_)|(?<=_)[^\W_]+")  # a tokenizer keeps snake_case whole
+JOINED = re.compile(r"[^\W_]+(?=_)|(?<=_)[^\W_]+")  # the parts of snake_case names, which the tokenizer keeps whole
 CHUNK = (
     "id", "document_id", "ordinal", "content", "title", "source", "content_hash", "spans", "parent_id", "heading_path",
     "chunk_summary", "entities", "metadata",
@@ -25,15 +25,17 @@ CHUNK = (
 
 
 def document_key(workflow_id: str, document_id: str) -> str:
+    """Return the key of a document's record."""
     return _key("document", workflow_id, document_id)
 
 
 def state_key(workflow_id: str) -> str:
+    """Return the key of a workflow's state record."""
     return _key("state", workflow_id)
 
 
 def state_record(workflow_id: str) -> Record:
-    """What a workflow's every change puts in place of the one before: a name for its state, and since when."""
+    """Build the record that every change of a workflow replaces: a new name for its state, and the present time."""
     return {
         "key": state_key(workflow_id),
         "kind": "state",
@@ -44,13 +46,13 @@ def state_record(workflow_id: str) -> Record:
     }
 
 
-def chunk_key(workflow_id: str, document_id: str, version: str, place: int) -> str:
-    """Of a chunk in one version of its document: a version can be removed by knowing how many chunks it had."""
-    return _key("chunk", workflow_id, document_id, version, place)
+def chunk_key(workflow_id: str, document_id: str, version: str, position: int) -> str:
+    """Return the key of a chunk in one version of its document, which the chunk count suffices to enumerate."""
+    return _key("chunk", workflow_id, document_id, version, position)
 
 
 def chunk_record(document: Document, chunk: Chunk, vector: Vector | None, *, version: str, space: str) -> Record:
-    """What is uploaded for a chunk, but for its key: nobody sees it before it is made live."""
+    """Build the record of a chunk, without its key; no search finds it before it is made live."""
     vector_fields = {} if vector is None else {VECTOR: list(map(float, vector)), "space": space}
     return {
         "kind": "chunk",
@@ -79,7 +81,7 @@ def chunk_record(document: Document, chunk: Chunk, vector: Vector | None, *, ver
 
 
 def document_record(document: Document, *, version: str, chunks: int) -> Record:
-    """What is uploaded for a document as a whole; it is live unless it was deleted. Its `ordinal` counts its chunks."""
+    """Build the record of a document, live unless it was deleted; its `ordinal` holds the number of chunks."""
     return {
         "key": document_key(document.workflow_id, document.id),
         "kind": "document",
@@ -95,41 +97,43 @@ def document_record(document: Document, *, version: str, chunks: int) -> Record:
 
 
 def kept_record(document: Document) -> str:
-    """The document whole, as its record keeps it."""
+    """Encode all fields of a document as JSON, for the field `record`."""
     return _json(asdict(document))
 
 
 def codes(text: str) -> list[str]:
-    """What finds a text besides its words: codes without separators, parts of names, words without accents."""
+    """List further terms that find a text: codes without separators, parts of names, words without accents."""
     return list(dict.fromkeys([*pieces(plain(text)), *unaccented(text), *JOINED.findall(text)]))
 
 
-def chunk_of(found: Mapping[str, Any]) -> Chunk:
+def chunk_of(record: Mapping[str, Any]) -> Chunk:
+    """Convert a record of the index to its chunk."""
     return Chunk(
-        id=found["id"],
-        document_id=found["document_id"],
-        ordinal=found["ordinal"],
-        content=found["content"],
-        title=found["title"],
-        source=found["source"],
-        content_hash=found["content_hash"],
-        spans=tuple(_span(span) for span in json.loads(found["spans"])),
-        parent_id=found["parent_id"],
-        heading_path=tuple(found["heading_path"]),
-        summary=found["chunk_summary"],
-        entities=tuple(Entity(**entity) for entity in json.loads(found["entities"])),
-        metadata=json.loads(found["metadata"]),
+        id=record["id"],
+        document_id=record["document_id"],
+        ordinal=record["ordinal"],
+        content=record["content"],
+        title=record["title"],
+        source=record["source"],
+        content_hash=record["content_hash"],
+        spans=tuple(_span(span) for span in json.loads(record["spans"])),
+        parent_id=record["parent_id"],
+        heading_path=tuple(record["heading_path"]),
+        summary=record["chunk_summary"],
+        entities=tuple(Entity(**entity) for entity in json.loads(record["entities"])),
+        metadata=json.loads(record["metadata"]),
     )
 
 
-def document_of(found: Mapping[str, Any]) -> Document:
-    kept = json.loads(found["record"])
-    return Document(**{**kept, "groups": tuple(kept["groups"])})
+def document_of(record: Mapping[str, Any]) -> Document:
+    """Convert a record of the index to its document."""
+    fields = json.loads(record["record"])
+    return Document(**{**fields, "groups": tuple(fields["groups"])})
 
 
-def _span(kept: Mapping[str, Any]) -> Span:
-    box = tuple(kept["bbox"]) if kept["bbox"] else None
-    return Span(**{**kept, "bbox": box, "section": tuple(kept["section"])})
+def _span(fields: Mapping[str, Any]) -> Span:
+    box = tuple(fields["bbox"]) if fields["bbox"] else None
+    return Span(**{**fields, "bbox": box, "section": tuple(fields["section"])})
 
 
 def _ownership(document: Document) -> Record:

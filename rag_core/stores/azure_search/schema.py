@@ -1,4 +1,4 @@
-"""The index as Azure AI Search wants it defined: chunks, and one record a document, told apart by `kind`."""
+"""The definition of the index for Azure AI Search. The field `kind` separates chunks, documents and workflow states."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,56 +7,58 @@ from rag_core.core.errors import Conflict
 
 VECTOR = "content_vector"
 SEMANTIC = "chunks-semantic"
-NEAREST, EXACT = "nearest", "exact"  # vector profiles: HNSW, and a scan of everything
-ANALYZER = "en.lucene"  # English stems; the store's own embedded sibling stems too
+NEAREST, EXACT = "nearest", "exact"  # vector profiles: HNSW, and an exhaustive scan
+ANALYZER = "en.lucene"  # English stems, as in the embedded store
 
 Definition = dict[str, Any]
 
 
 def definition(name: str, dimensions: int) -> Definition:
-    """An index for vectors of this width; 0 makes it one for words only, which cannot be changed later."""
+    """Build the definition of an index for vectors of these dimensions; 0 gives one that can never hold vectors."""
     fields = [*_fields(), *([_vector(dimensions)] if dimensions else [])]
-    made = {"name": name, "fields": fields, "similarity": {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}}
-    return {**made, "semantic": _semantic(), **({"vectorSearch": _vector_search()} if dimensions else {})}
+    base = {"name": name, "fields": fields, "similarity": {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}}
+    return {**base, "semantic": _semantic(), **({"vectorSearch": _vector_search()} if dimensions else {})}
 
 
 def width(index: Mapping[str, Any]) -> int:
-    """Of the vectors; 0 when the index has none."""
+    """Return the dimensions of the vectors; 0 when the index has none."""
     return next((field.get("dimensions") or 0 for field in index["fields"] if field["name"] == VECTOR), 0)
 
 
-def upgraded(existing: Definition, wanted: Definition) -> Definition:
-    """The index with the fields and the ranker that it lacks; what is there is left as it is.
+def upgraded(existing: Definition, new: Definition) -> Definition:
+    """Add missing fields and the semantic configuration to an existing definition; the rest stays unchanged.
 
     Raises:
-        Conflict: a field is there as something else (reindex_required): this takes another index.
+        Conflict: a field has another type or other dimensions (reindex_required), so that another index is needed.
     """
-    there = {field["name"]: field for field in existing["fields"]}
-    if width(existing) != width(wanted):
-        raise _another(existing, f"holds vectors of {width(existing)} numbers, the embedder makes {width(wanted)}")
-    for field in wanted["fields"]:
-        kind = there.get(field["name"], field)["type"]
-        if kind != field["type"]:
-            raise _another(existing, f"has {field['name']} as {kind}, not {field['type']}")
-    missing = [field for field in wanted["fields"] if field["name"] not in there]
-    semantic = existing.get("semantic") or wanted["semantic"]
+    existing_fields = {field["name"]: field for field in existing["fields"]}
+    if width(existing) != width(new):
+        raise _another(existing, f"holds vectors of {width(existing)} dimensions, the embedder makes {width(new)}")
+    for field in new["fields"]:
+        field_type = existing_fields.get(field["name"], field)["type"]
+        if field_type != field["type"]:
+            raise _another(existing, f"has {field['name']} as {field_type}, not {field['type']}")
+    missing = [field for field in new["fields"] if field["name"] not in existing_fields]
+    semantic = existing.get("semantic") or new["semantic"]
     return {**existing, "fields": [*existing["fields"], *missing], "semantic": semantic}
 
 
-def _another(existing: Definition, what: str) -> Conflict:
-    message = f"the index {existing['name']} {what}: name another in AZURE_SEARCH_INDEX and index the documents again"
+def _another(existing: Definition, problem: str) -> Conflict:
+    message = (
+        f"the index {existing['name']} {problem}: name another in AZURE_SEARCH_INDEX and index the documents again"
+    )
     return Conflict(message, code="reindex_required")
 
 
 def _fields() -> list[Definition]:
     return [
-        _text("key", key=True),  # of the service: allows letters, digits, _ - = only
+        _text("key", key=True),  # the service allows only letters, digits, _ - =
         _text("kind", filterable=True, facetable=True),
         _text("id", filterable=True, sortable=True),
         _text("workflow_id", filterable=True, facetable=True),
         _searched("content"),
         _searched("title", filterable=True, facetable=True),
-        {**_text("codes", searchable=True), "analyzer": "standard.lucene"},  # what words alone would miss
+        {**_text("codes", searchable=True), "analyzer": "standard.lucene"},  # terms besides the words
         _text("source", filterable=True, facetable=True),
         _field("page_number", "Edm.Int32", filterable=True, facetable=True),
         _text("chunk_summary"),
@@ -82,7 +84,7 @@ def _fields() -> list[Definition]:
 
 
 def _field(name: str, kind: str, **uses: bool) -> Definition:
-    """A stored field; every use that is not named is off."""
+    """Build a stored field; every use that is not named is off."""
     off = {"key": False, "filterable": False, "sortable": False, "facetable": False}
     return {"name": name, "type": kind, "retrievable": True, "stored": True, "searchable": False, **off, **uses}
 
@@ -93,7 +95,7 @@ def _text(name: str, **uses: bool) -> Definition:
 
 def _texts(name: str, **uses: bool) -> Definition:
     definition = _field(name, "Collection(Edm.String)", **uses)
-    del definition["sortable"]  # refused for collections
+    del definition["sortable"]  # the service refuses it for collections
     return definition
 
 
@@ -106,7 +108,7 @@ def _vector(dimensions: int) -> Definition:
         "name": VECTOR,
         "type": "Collection(Edm.Single)",
         "searchable": True,
-        "retrievable": True,  # what did not change is not embedded again
+        "retrievable": True,  # unchanged chunks keep their vectors at the next indexing
         "stored": True,
         "dimensions": dimensions,
         "vectorSearchProfile": NEAREST,

@@ -1,4 +1,4 @@
-"""One hybrid request a probe, and its hits."""
+"""The search of Azure AI Search: one hybrid request per probe, parsed into hits."""
 
 import math
 from collections.abc import Mapping
@@ -17,41 +17,47 @@ from rag_core.text.spelling import plain
 
 SEARCHED = ("title", "content", "codes")
 BY_SCORE = ["search.score() desc", "id asc"]
-NEAREST = 50  # vectors are asked for at least: the semantic ranker reads that many
+NEAREST = 50  # at least so many nearest vectors: the semantic ranker reads that many
 SYNTAX = str.maketrans({char: f"\\{char}" for char in "+-|\"()*~\\'"})
-TOP_RELEVANCE = 4.0  # of the semantic ranker
+TOP_RELEVANCE = 4.0  # of the semantic ranker's `@search.rerankerScore`
 
 
 async def ranked(
     probe: Probe, service: Service, *, filter: str, limit: int, exhaustive: bool, semantic: bool
 ) -> Ranking:
-    """The hits of a probe, best first. Its two legs are fused by the service: 1 / (60 + rank), rank from 0.
+    """Search for a probe and return its hits, best first; the service fuses two legs by 1 / (60 + rank), rank from 0.
 
-    They have no signal of the semantic ranker where the service has none.
+    Without a semantic ranker in the service the hits lack its signal.
     """
-    words = probe.words if any(map(str.isalnum, probe.words)) else ""
-    if not words and probe.vector is None:
+    lexical_query = probe.words if any(map(str.isalnum, probe.words)) else ""
+    if not lexical_query and probe.vector is None:
         return []
-    asked: dict[str, Any] = {"filter": filter, "top": limit if words else max(limit, NEAREST), "select": list(CHUNK)}
-    if words:
-        asked |= {"query_type": "simple", "search_mode": "any", "search_fields": list(SEARCHED)}
+    parameters: dict[str, Any] = {
+        "filter": filter,
+        "top": limit if lexical_query else max(limit, NEAREST),
+        "select": list(CHUNK),
+    }
+    if lexical_query:
+        parameters |= {"query_type": "simple", "search_mode": "any", "search_fields": list(SEARCHED)}
     if probe.vector is not None:
-        asked |= _nearest(probe.vector, max(limit, NEAREST), exhaustive)
-    if words and probe.vector is not None:
-        asked |= {"debug": "vector"}
-    ordered = {**asked, "order_by": BY_SCORE}
-    judged = {**asked, **_judged(probe.question)} if words and probe.question and semantic else ordered
-    text = escaped(" ".join([words, *codes(words)])) if words else None
+        parameters |= _nearest(probe.vector, max(limit, NEAREST), exhaustive)
+    if lexical_query and probe.vector is not None:
+        parameters |= {"debug": "vector"}
+    plain_parameters = {**parameters, "order_by": BY_SCORE}
+    search_parameters = (
+        {**parameters, **_judged(probe.question)} if lexical_query and probe.question and semantic else plain_parameters
+    )
+    text = escaped(" ".join([lexical_query, *codes(lexical_query)])) if lexical_query else None
     try:
-        found = await service.search(text, **judged)
+        records = await service.search(text, **search_parameters)
     except NotOffered:
-        found = await service.search(text, **ordered)
-    hits = checked(lambda one: _hit(one, probe.label, bool(words), probe.vector is not None), found)
+        records = await service.search(text, **plain_parameters)
+    hits = checked(lambda record: _hit(record, probe.label, bool(lexical_query), probe.vector is not None), records)
     return best_first(hits)[:limit]
 
 
 def escaped(text: str) -> str:
-    """Words for the simple query syntax, in which no character has a meaning of its own any more."""
+    """Escape a text for the simple query syntax, so that no character acts as an operator."""
     return plain(text).translate(SYNTAX)
 
 
@@ -68,32 +74,32 @@ def _judged(question: str) -> dict[str, Any]:
         "semantic_query": question,
         "semantic_configuration_name": SEMANTIC,
         "query_caption": "extractive",
-        "semantic_error_mode": "partial",  # without the ranker: hits then have no such signal
+        "semantic_error_mode": "partial",  # when the semantic ranker fails, hits come without its signal
     }
 
 
-def _hit(found: Found, label: str, words: bool, meaning: bool) -> Hit:
-    score = _finite(found["@search.score"])
-    if words and meaning:
-        signals = _legs(found["@search.document_debug_info"])
+def _hit(record: Found, label: str, has_lexical_leg: bool, has_vector_leg: bool) -> Hit:
+    score = _finite(record["@search.score"])
+    if has_lexical_leg and has_vector_leg:
+        signals = _legs(record["@search.document_debug_info"])
     else:
-        score = score if words else _cosine(score)
-        signals = {"words" if words else "meaning": score}
-    judged = found["@search.reranker_score"]
-    if judged is not None:
-        signals["semantic"] = min(1.0, _finite(judged) / TOP_RELEVANCE)
-    captions = tuple(_caption(one) for one in found["@search.captions"] or ())
-    return Hit(chunk_of(found), score, signals, captions, (label,))
+        score = score if has_lexical_leg else _cosine(score)
+        signals = {"words" if has_lexical_leg else "meaning": score}
+    reranker_score = record["@search.reranker_score"]
+    if reranker_score is not None:
+        signals["semantic"] = min(1.0, _finite(reranker_score) / TOP_RELEVANCE)
+    captions = tuple(_caption(caption) for caption in record["@search.captions"] or ())
+    return Hit(chunk_of(record), score, signals, captions, (label,))
 
 
-def _caption(given: Any) -> Caption:
-    """The service marks words with <em> in a text that it does not escape."""
-    marked = escape(given.highlights or given.text, quote=False)
-    return Caption(given.text, marked.replace("&lt;em&gt;", "<em>").replace("&lt;/em&gt;", "</em>"))
+def _caption(caption: Any) -> Caption:
+    """Escape the caption's HTML except for the <em> marks, which the service sets in unescaped text."""
+    highlights = escape(caption.highlights or caption.text, quote=False)
+    return Caption(caption.text, highlights.replace("&lt;em&gt;", "<em>").replace("&lt;/em&gt;", "</em>"))
 
 
 def _legs(debug: Any) -> dict[str, float]:
-    """What each leg gave the chunk that the fusion has put in its place."""
+    """Parse the scores that each leg gave a fused hit."""
     scores = debug.vectors.subscores if debug and debug.vectors else None
     legs: dict[str, float] = {}
     if scores and scores.text and scores.text.search_score:
@@ -106,7 +112,7 @@ def _legs(debug: Any) -> dict[str, float]:
 
 
 def _cosine(score: float) -> float:
-    """The service scores a vector by 1 / (1 + distance), of which the distance is 1 - cosine."""
+    """Convert the service's vector score 1 / (1 + distance) to the cosine, where distance = 1 - cosine."""
     return round(2.0 - 1.0 / score, 6)
 
 
@@ -116,6 +122,6 @@ def _finite(number: Any) -> float:
     return float(number)
 
 
-def facets_of(found: Mapping[str, Any], field: str) -> list[tuple[Any, int]]:
-    """The values of an index field and their counts."""
-    return checked(lambda bucket: (bucket["value"], int(bucket["count"])), found.get(field, ()))
+def facets_of(facets: Mapping[str, Any], field: str) -> list[tuple[Any, int]]:
+    """Parse the values of an index field and their counts."""
+    return checked(lambda bucket: (bucket["value"], int(bucket["count"])), facets.get(field, ()))

@@ -1,8 +1,8 @@
-"""One index of a search service, asked through the SDK's async clients: errors told apart, replies checked.
+"""The client of one Azure AI Search index, on the SDK's async clients: it translates errors and checks replies.
 
-The SDK's retries are off: azure-core does not repeat a POST after 429 without Retry-After, 502 or a reset, and sleeps
-as long as any Retry-After says. Batches go out by `send_request`: the async `index_documents` of 12.0.0 fails with a
-TypeError after it has halved a batch for a 413.
+The SDK's retries are off: azure-core does not retry a POST after 429 without Retry-After, 502 or a connection reset,
+and sleeps for any Retry-After, however long. Batches are sent by `send_request`, because the async `index_documents` of
+12.0.0 raises TypeError after halving a batch for a 413.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -30,26 +30,26 @@ from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
 
 API_VERSION = "2026-04-01"
 CONNECT_S = 5.0
-NONSENSE = (DecodeError, TypeError, KeyError, AttributeError, ValueError, IndexError)  # what the SDK leaks of it (F5)
+NONSENSE = (DecodeError, TypeError, KeyError, AttributeError, ValueError, IndexError)  # for malformed replies
 
 T = TypeVar("T")
 Found = Mapping[str, Any]
-Limits = dict[str, Any]  # of time, as the SDK takes them
+Limits = dict[str, Any]  # as keyword arguments of the SDK's calls
 
 
 class NotOffered(RagError):
-    """The service is not one that has what was asked for: a tier without the semantic ranker, say."""
+    """The service lacks a requested feature, for example a tier without the semantic ranker."""
 
     code = "search_not_offered"
 
 
 class BatchRefused(Exception):
-    """The service takes none of a batch: it is too large, or holds something that cannot be read."""
+    """The service refused a whole batch: it is too large or contains something unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one document of a batch."""
+    """The outcome of one action of a batch."""
 
     key: str
     status: int
@@ -61,7 +61,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some hits, the facets of all, and where the next page begins."""
+    """One page of records, the facets of all pages, and the token of the next page (None after the last)."""
 
     found: Sequence[Found]
     facets: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -69,7 +69,10 @@ class Page:
 
 
 class Service:
-    """The clients are made when first used, in the loop that uses them. Without a key: this machine's identity."""
+    """The client of one index. SDK clients are made when first used, in the event loop that uses them.
+
+    Without a key it authenticates by the identity of this machine.
+    """
 
     def __init__(
         self,
@@ -83,55 +86,56 @@ class Service:
         self.endpoint, self.index = endpoint, index
         self._key, self._dependency, self._transport = key, dependency, transport
         self._clients: tuple[SearchClient, SearchIndexClient] | None = None
-        self._identity: Any = None
+        self._machine_credential: Any = None
 
-    async def pages(self, text: str | None, **asked: Any) -> AsyncIterator[Page]:
-        """A search, page by page; each is a call of its own. The service gives 1,000 documents a page."""
-        following: bytes | None = None
+    async def pages(self, text: str | None, **parameters: Any) -> AsyncIterator[Page]:
+        """Search and yield page by page, with one call per page of at most 1,000 records."""
+        continuation: bytes | None = None
         while True:
-            page = await self._call(lambda limits, at=following: self._page(text, asked, at, limits))  # type: ignore[misc]
+            page = await self._call(lambda limits, at=continuation: self._page(text, parameters, at, limits))  # type: ignore[misc]
             yield page
             if page.next is None:
                 return
-            following = page.next
+            continuation = page.next
 
-    async def search(self, text: str | None, **asked: Any) -> list[Found]:
-        return [found async for page in self.pages(text, **asked) for found in page.found]
+    async def search(self, text: str | None, **parameters: Any) -> list[Found]:
+        """Search and return the records of all pages."""
+        return [record async for page in self.pages(text, **parameters) for record in page.found]
 
     async def facets(self, fields: Sequence[str], *, filter: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Every value of these fields: count:0 makes all shards report all they have, so that counts are exact."""
-        asked = {"facets": [f"{field},count:0" for field in fields], "filter": filter, "top": 0}
-        return (await self._call(lambda limits: self._page("*", asked, None, limits))).facets
+        """Count every value of these fields; count:0 makes each shard report all values, so that counts are exact."""
+        parameters = {"facets": [f"{field},count:0" for field in fields], "filter": filter, "top": 0}
+        return (await self._call(lambda limits: self._page("*", parameters, None, limits))).facets
 
     async def lookup(self, key: str) -> Found | None:
-        """A document by its key, which sees a write before searches do."""
+        """Return the record with this key, or None; it sees a write before searches do."""
 
-        async def look(limits: Limits) -> Found | None:
+        async def fetch_record(limits: Limits) -> Found | None:
             documents, _ = self._opened()
             try:
                 return dict(await documents.get_document(key, **limits))
             except ResourceNotFoundError:
                 return None
 
-        return await self._call(look)
+        return await self._call(fetch_record)
 
     async def write(self, batch: Callable[[], Sequence[str]], settle: Callable[[Outcome], bool]) -> None:
-        """Send `batch()` until `settle` has taken the outcome of each: a try sends what the last one left.
+        """Send `batch()` until it is empty, passing each outcome to `settle`, which returns whether it is final.
 
         Raises:
-            BatchRefused: the service took none of it, and will not.
-            Unavailable: there is still something left.
+            BatchRefused: the service refused the whole batch for good.
+            Unavailable: some actions are still pending after the last retry.
         """
 
         async def send(limits: Limits) -> None:
-            settled = [settle(outcome) for outcome in await self._sent(batch(), limits)]
+            final_outcomes = [settle(outcome) for outcome in await self._sent(batch(), limits)]
             if batch():
-                raise Transient(f"{len(batch())} of {len(settled)} documents were not taken")
+                raise Transient(f"{len(batch())} of {len(final_outcomes)} documents were not indexed")
 
         await self._call(send)
 
     async def definition(self) -> dict[str, Any] | None:
-        """The index as it is defined; None when there is none."""
+        """Return the definition of the index, or None when it does not exist."""
 
         async def get(limits: Limits) -> dict[str, Any] | None:
             _, indexes = self._opened()
@@ -143,6 +147,8 @@ class Service:
         return await self._call(get)
 
     async def define(self, definition: Mapping[str, Any]) -> None:
+        """Create the index, or update its definition."""
+
         async def put(limits: Limits) -> None:
             _, indexes = self._opened()
             await indexes.create_or_update_index(dict(definition), **limits)
@@ -151,24 +157,26 @@ class Service:
 
     async def close(self) -> None:
         clients, self._clients = self._clients, None
-        for held in (*(clients or ()), self._identity):
-            if held is not None:
-                await held.close()
+        for client in (*(clients or ()), self._machine_credential):
+            if client is not None:
+                await client.close()
 
-    async def _call(self, work: Callable[[Limits], Awaitable[T]]) -> T:
-        async def tried(within_s: float) -> T:
+    async def _call(self, operation: Callable[[Limits], Awaitable[T]]) -> T:
+        async def attempt(within_s: float) -> T:
             with _told(self.index):
-                return await work({"connection_timeout": min(CONNECT_S, within_s), "read_timeout": within_s})
+                return await operation({"connection_timeout": min(CONNECT_S, within_s), "read_timeout": within_s})
 
-        return await self._dependency.call(tried)
+        return await self._dependency.call(attempt)
 
-    async def _page(self, text: str | None, asked: Mapping[str, Any], at: bytes | None, limits: Limits) -> Page:
+    async def _page(
+        self, text: str | None, parameters: Mapping[str, Any], continuation: bytes | None, limits: Limits
+    ) -> Page:
         documents, _ = self._opened()
-        pages: Any = (await documents.search(text, **asked, **limits)).by_page(at)  # type: ignore[arg-type]
-        found = [item async for item in await anext(pages)]
-        following = pages.continuation_token
-        facets = await pages.get_facets() if asked.get("facets") else {}
-        return Page(found, facets, following)
+        pages: Any = (await documents.search(text, **parameters, **limits)).by_page(continuation)  # type: ignore[arg-type]
+        records = [item async for item in await anext(pages)]
+        next_continuation = pages.continuation_token
+        facets = await pages.get_facets() if parameters.get("facets") else {}
+        return Page(records, facets, next_continuation)
 
     async def _sent(self, batch: Sequence[str], limits: Limits) -> list[Outcome]:
         documents, _ = self._opened()
@@ -189,25 +197,25 @@ class Service:
     def _opened(self) -> tuple[SearchClient, SearchIndexClient]:
         if self._clients is None:
             credential = AzureKeyCredential(self._key) if self._key else self._own_identity()
-            # no redirects: the SDK sends the key along with them, to any host
-            how: dict[str, Any] = {"retry_total": 0, "permit_redirects": False, "api_version": API_VERSION}
-            how |= {"transport": self._transport} if self._transport else {}
+            # no redirects: the SDK would send the key to any host
+            options: dict[str, Any] = {"retry_total": 0, "permit_redirects": False, "api_version": API_VERSION}
+            options |= {"transport": self._transport} if self._transport else {}
             self._clients = (
-                SearchClient(self.endpoint, self.index, credential, **how),
-                SearchIndexClient(self.endpoint, credential, **how),
+                SearchClient(self.endpoint, self.index, credential, **options),
+                SearchIndexClient(self.endpoint, credential, **options),
             )
         return self._clients
 
     def _own_identity(self) -> Any:
-        from azure.identity.aio import DefaultAzureCredential  # half a second to import, and a key does without it
+        from azure.identity.aio import DefaultAzureCredential  # takes half a second, and a key needs none
 
-        self._identity = DefaultAzureCredential()
-        return self._identity
+        self._machine_credential = DefaultAzureCredential()
+        return self._machine_credential
 
 
 @contextmanager
 def _told(index: str) -> Iterator[None]:
-    """The vendor's errors, and the built-in ones that it leaks for a reply that makes no sense, as ours."""
+    """Translate the SDK's errors, and those it raises for malformed replies, into errors of `core.errors`."""
     try:
         yield
     except IncompleteReadError as failure:
@@ -218,18 +226,18 @@ def _told(index: str) -> Iterator[None]:
         raise _refused_credential() from failure
     except HttpResponseError as failure:
         raise _refusal(failure, index) from failure
-    except AzureError as failure:  # it was not reached, or did not answer
+    except AzureError as failure:  # the service was not reached, or did not answer
         raise Transient(type(failure).__name__) from failure
 
 
-def nonsense(what: str) -> Unavailable:
-    return Unavailable(f"Azure AI Search answered nonsense ({what})", code="search_response_invalid")
+def nonsense(problem: str) -> Unavailable:
+    return Unavailable(f"Azure AI Search sent a malformed reply ({problem})", code="search_response_invalid")
 
 
-def checked(read: Callable[[Found], T], found: Sequence[Found]) -> list[T]:
-    """What is read off each. Raises Unavailable when one of them makes no sense."""
+def checked(parse: Callable[[Found], T], records: Sequence[Found]) -> list[T]:
+    """Parse each record. Raises Unavailable when one of them is malformed."""
     try:
-        return [read(one) for one in found]
+        return [parse(record) for record in records]
     except NONSENSE as failure:
         raise nonsense(type(failure).__name__) from failure
 
@@ -241,14 +249,14 @@ def _refusal(failure: HttpResponseError, index: str) -> Exception:
     if status in (401, 403):
         return _refused_credential()
     if status == 404:
-        return Misconfigured(f"there is no index {index}: rag setup makes it", code="index_missing")
+        return Misconfigured(f"there is no index {index}: run rag setup to create it", code="index_missing")
     if 200 <= status < 300:
         return nonsense(f"HTTP {status}")
     if getattr(failure.error, "code", "") == "FeatureNotSupportedInService":
-        return NotOffered("this service of Azure AI Search does not have what was asked for")
-    return RagError(f"Azure AI Search refused a request of ours with {status}", code="search_refused")
+        return NotOffered("this Azure AI Search service does not offer a requested feature")
+    return RagError(f"Azure AI Search refused a request with status {status}", code="search_refused")
 
 
 def _refused_credential() -> Misconfigured:
-    message = "Azure AI Search refuses the credential: set AZURE_SEARCH_API_KEY, or give this identity a role"
+    message = "Azure AI Search refuses the credential: set AZURE_SEARCH_API_KEY, or assign this identity a role"
     return Misconfigured(message, code="search_unauthorized", field="AZURE_SEARCH_API_KEY")

@@ -1,4 +1,4 @@
-"""The chunk store of one Azure AI Search index. What was accepted is in the outbox until the index has it."""
+"""The chunk store of one Azure AI Search index. Accepted changes stay in the outbox until the index has them."""
 
 import asyncio
 import uuid
@@ -37,15 +37,16 @@ from rag_core.stores.azure_search.service import API_VERSION, Found, Service, ch
 
 IN_ORDER = ["document_id asc", "ordinal asc", "id asc"]
 NAMED = 500  # ids in one filter
-TRY_S = 30.0  # a batch of 15 MB takes a while
+TRY_S = 30.0  # a batch of up to 15 MB
 
 
 class AzureSearchStore:
-    """A `ChunkStore` in one index; `rag setup` makes it.
+    """A `ChunkStore` in one index, which `rag setup` creates.
 
-    A new version of a document goes up unseen, is then made live while the old one is removed, and its record comes
-    last. What the service does not take stays in `outbox`, is named in `Replaced.failed`, and is sent again by the
-    next write or by `flush`. Without an `outbox` that lasts as long as the process.
+    A new version of a document is uploaded hidden and then made live while the old one is removed; its record is
+    written last. Changes that the service does not take stay in `outbox`, their chunks are listed as failed in the
+    replacement's result, and the next write or `flush` sends them again. Without an `outbox` file they are lost when
+    the process ends.
     """
 
     def __init__(
@@ -63,83 +64,91 @@ class AzureSearchStore:
         transport: AsyncHttpTransport[Any, Any] | None = None,
         dependency: Dependency | None = None,
     ) -> None:
-        asked = dependency or Dependency("Azure AI Search", code="search_throttled", try_s=TRY_S)
-        self._service = Service(endpoint, credential, index, dependency=asked, transport=transport)
+        search_dependency = dependency or Dependency("Azure AI Search", code="search_throttled", try_s=TRY_S)
+        self._client = Service(endpoint, credential, index, dependency=search_dependency, transport=transport)
         self._outbox = Outbox(outbox)
-        self._delivery = Delivery(self._service, self._outbox)
+        self._delivery = Delivery(self._client, self._outbox)
         self._space, self._dimensions = space, dimensions
         self._semantic, self._exhaustive, self._settled_s = semantic, exhaustive, settled_s
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def setup(self) -> str:
-        """Make the index, or give it the fields it lacks: "created", "upgraded" or "unchanged".
+        """Create the index or add missing fields; return "created", "upgraded" or "unchanged".
 
         Raises:
-            Conflict: it holds another model's vectors, or other fields under our names (reindex_required).
+            Conflict: the index has another model's vectors, or fields of other types (reindex_required).
         """
-        wanted = schema.definition(self._service.index, self._dimensions)
-        existing = await self._service.definition()
-        if existing is None:
-            await self._service.define(wanted)
+        new_definition = schema.definition(self._client.index, self._dimensions)
+        old_definition = await self._client.definition()
+        if old_definition is None:
+            await self._client.define(new_definition)
             return "created"
-        better = schema.upgraded(existing, wanted)
+        upgraded_definition = schema.upgraded(old_definition, new_definition)
         self._refuse_another_space(await self.space(), self._space)
-        if better == existing:
+        if upgraded_definition == old_definition:
             return "unchanged"
-        await self._service.define(better)
+        await self._client.define(upgraded_definition)
         return "upgraded"
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> Sequence[Ranking]:
-        """As the port says, but for `rrf_k`: the service's own constant is 60, and it ranks from 0."""
+        """Search as the port specifies, but ignore `rrf_k`: the service always uses 60, and counts ranks from 0."""
         for probe in probes:
             self._refuse_another_width([probe.vector])
         filter = await self._filter(scope, filters)
-        asked = [
+        searches = [
             ranked(
-                probe, self._service, filter=filter, limit=limit, exhaustive=self._exhaustive, semantic=self._semantic
+                probe, self._client, filter=filter, limit=limit, exhaustive=self._exhaustive, semantic=self._semantic
             )
             for probe in probes
         ]
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*searches)
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
         return await self._chunks(await self._filter(scope, filters), limit)
 
     async def get(self, ids: Sequence[str], scope: Scope) -> Sequence[Chunk]:
-        seen = odata.chunks_of(scope)
-        parts = [ids[start : start + NAMED] for start in range(0, len(ids), NAMED)]
-        found = [await self._chunks(odata.all_of(seen, odata.among("id", part)), len(part)) for part in parts]
-        chunks = {chunk.id: chunk for part in found for chunk in part}
-        return [chunks[id] for id in ids if id in chunks]
+        visible = odata.chunks_of(scope)
+        id_parts = [ids[start : start + NAMED] for start in range(0, len(ids), NAMED)]
+        chunk_parts = [
+            await self._chunks(odata.all_of(visible, odata.among("id", part)), len(part)) for part in id_parts
+        ]
+        chunks_by_id = {chunk.id: chunk for part in chunk_parts for chunk in part}
+        return [chunks_by_id[id] for id in ids if id in chunks_by_id]
 
     async def neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
-        around = odata.all_of(
+        filter = odata.all_of(
             odata.chunks_of(scope),
             odata.among("document_id", [chunk.document_id]),
             f"ordinal ge {chunk.ordinal - before:d} and ordinal le {chunk.ordinal + after:d}",
         )
-        return [found for found in await self._chunks(around, before + after + 1) if found.id != chunk.id]
+        return [near for near in await self._chunks(filter, before + after + 1) if near.id != chunk.id]
 
     async def facets(
         self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
     ) -> Sequence[Facet]:
-        listed = sorted({odata.index_field(field) for field in fields})
-        found = await self._service.facets(listed, filter=await self._filter(scope, filters)) if listed else {}
-        return [_facet(field, found, limit) for field in fields]
+        index_fields = sorted({odata.index_field(field) for field in fields})
+        counts = (
+            await self._client.facets(index_fields, filter=await self._filter(scope, filters)) if index_fields else {}
+        )
+        return [_facet(field, counts, limit) for field in fields]
 
     async def facet_fields(self, scope: Scope) -> Sequence[str]:
-        """In the order: any entity, entity types, what every document has, metadata."""
-        found = await self._service.facets([*FIELDS.values(), "fact_names"], filter=odata.chunks_of(scope))
-        own = [field for field, name in FIELDS.items() if _buckets(field, facets_of(found, name))]
-        names = sorted(str(name) for name, _ in facets_of(found, "fact_names"))
-        types = [name for name in names if not name.startswith("metadata.")]
-        return [*own[:1], *types, *own[1:], *names[len(types) :]] if "entity_codes" in own else [*own, *names]
+        """List the fields with values in this order: any entity, entity types, common fields, metadata."""
+        counts = await self._client.facets([*FIELDS.values(), "fact_names"], filter=odata.chunks_of(scope))
+        common_fields = [
+            field for field, index_field in FIELDS.items() if _buckets(field, facets_of(counts, index_field))
+        ]
+        encoded_fields = sorted(str(field) for field, _ in facets_of(counts, "fact_names"))
+        if "entity_codes" not in common_fields:
+            return [*common_fields, *encoded_fields]
+        entity_types = [field for field in encoded_fields if not field.startswith("metadata.")]
+        return [*common_fields[:1], *entity_types, *common_fields[1:], *encoded_fields[len(entity_types) :]]
 
     async def document(self, document_id: str, scope: Scope) -> Document | None:
-        found = await self._service.lookup(document_key(scope.workflow_id, document_id))
-        return _seen(found, scope) if found and found["live"] else None
+        record = await self._client.lookup(document_key(scope.workflow_id, document_id))
+        return _seen(record, scope) if record and record["live"] else None
 
     async def documents(self, scope: Scope) -> Sequence[Document]:
         return await self._documents(odata.documents_of(scope))
@@ -150,18 +159,18 @@ class AzureSearchStore:
     async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         if not self._dimensions:
             return {}
-        seen = odata.all_of(odata.chunks_of(scope), odata.among("document_id", [document_id]), "space ne null")
+        filter = odata.all_of(odata.chunks_of(scope), odata.among("document_id", [document_id]), "space ne null")
         select = ["content_hash", VECTOR]
-        found = await self._service.search("*", filter=seen, order_by=IN_ORDER, select=select, top=EVERYTHING)
-        return dict(checked(lambda one: (str(one["content_hash"]), list(map(float, one[VECTOR]))), found))
+        records = await self._client.search("*", filter=filter, order_by=IN_ORDER, select=select, top=EVERYTHING)
+        return dict(checked(lambda record: (str(record["content_hash"]), list(map(float, record[VECTOR]))), records))
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> Replaced:
-        """As the port says; what the service has not taken is named in `failed`, and the version it has stays.
+        """Replace a document as the port specifies; chunks that the service does not take are listed as failed.
 
-        Readers see the old version or the new one, but for a document of more than some 500 chunks: its change takes
-        several requests, and a search in between may see parts of both.
+        A search finds either the old version or the new one. Only a document of more than about 500 chunks is
+        changed by several requests, between which a search may find parts of both.
         """
         refuse_a_foreign_owner(document, chunks, scope)
         _refuse_twins(chunks)
@@ -170,57 +179,57 @@ class AzureSearchStore:
         async with self._lock(document.workflow_id, document.id):
             if space or any(vector is not None for vector in vectors):
                 self._refuse_another_space(await self.space(), space)
-            before = await self._hashes(document.id, scope)
+            old_hashes = await self._hashes(document.id, scope)
             version = uuid.uuid4().hex
             bodies = (
                 (chunk.id, chunk_record(document, chunk, vector, version=version, space=space))
                 for chunk, vector in zip(chunks, vectors, strict=True)
             )
             record = document_record(document, version=version, chunks=len(chunks))
-            new = Job(0, document.workflow_id, document.id, version, record)
-            job = await asyncio.to_thread(self._outbox.add, new, bodies)
+            new_job = Job(0, document.workflow_id, document.id, version, record)
+            job = await asyncio.to_thread(self._outbox.add, new_job, bodies)
             failed = await self._delivered(job)
-        counted = difference(before, [chunk.content_hash for chunk in chunks])
-        return Replaced(counted.added, counted.unchanged, counted.removed, failed)
+        result = difference(old_hashes, [chunk.content_hash for chunk in chunks])
+        return Replaced(result.added, result.unchanged, result.removed, failed)
 
     async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
         async with self._lock(scope.workflow_id, document_id):
-            found = await self.document(document_id, scope)
-            if found is None:
+            document = await self.document(document_id, scope)
+            if document is None:
                 raise unknown()
             key = document_key(scope.workflow_id, document_id)
-            sent = Sent()
-            record = kept_record(replace(found, summary=summary))
-            await send([action("merge", key, {"record": record})], self._service, sent)
-            if sent.refused:  # it was removed meanwhile
+            results = Sent()
+            record = kept_record(replace(document, summary=summary))
+            await send([action("merge", key, {"record": record})], self._client, results)
+            if results.refused:  # the document was removed meanwhile
                 raise unknown()
 
     async def delete(self, document_id: str, scope: Scope) -> bool:
-        """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
+        """Delete a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._lock(scope.workflow_id, document_id):
-            known, waits = await self._known(document_id, scope)
-            if known is None or not (known.live or waits):
+            job, is_unsent = await self._known(document_id, scope)
+            if job is None or not (job.live or is_unsent):
                 return False
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            await self._amend(known, deleted_at=now)
+            deleted_at = datetime.now(UTC).isoformat(timespec="seconds")
+            await self._amend(job, deleted_at=deleted_at)
             return True
 
     async def restore(self, document_id: str, scope: Scope) -> bool:
-        """As the port says. Raises Unavailable when it is not back yet: it comes with the next write or `flush`."""
+        """Restore a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._lock(scope.workflow_id, document_id):
-            known, _ = await self._known(document_id, scope)
-            if known is None:
+            job, _ = await self._known(document_id, scope)
+            if job is None:
                 return False
-            if known.live:
+            if job.live:
                 raise Conflict("the document is there: delete it first", code="document_exists", field="document_id")
-            await self._refuse_to_mix(known)
-            await self._amend(known, deleted_at=None)
+            await self._refuse_to_mix(job)
+            await self._amend(job, deleted_at=None)
             return True
 
     async def purge(self, document_id: str, scope: Scope) -> bool:
-        """As the port says. Raises Unavailable when it is not gone yet: it then goes with the next write or `flush`."""
+        """Purge a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._lock(scope.workflow_id, document_id):
             if not _all_owned(scope, await self._records(document_id, scope)):
@@ -230,110 +239,113 @@ class AzureSearchStore:
             return True
 
     async def flush(self) -> tuple[str, ...]:
-        """Send what earlier writes have left, in their order; names the chunks that are still not searchable."""
+        """Send the jobs that earlier writes left, in order; return the ids of chunks that are still not searchable."""
         jobs = await asyncio.to_thread(self._outbox.jobs)
-        left: list[str] = []
-        for place, job in enumerate(jobs):
+        unsearchable_ids: list[str] = []
+        for index, job in enumerate(jobs):
             lock = self._lock(*job.about)
-            if lock.locked():  # whoever holds it is sending it
+            if lock.locked():  # the holder of the lock is sending it
                 continue
             async with lock:
                 try:
-                    left += await self._delivery.deliver(job)
-                except RagError:  # not the fault of the write that this comes before: its own requests say
-                    for one in jobs[place:]:
-                        left += await self._delivery.unseen(one)
+                    unsearchable_ids += await self._delivery.deliver(job)
+                except RagError:  # not reported here: the requests of the write that follows will raise
+                    for other_job in jobs[index:]:
+                        unsearchable_ids += await self._delivery.unseen(other_job)
                     break
-        return tuple(left)
+        return tuple(unsearchable_ids)
 
     async def space(self) -> str:
-        return _space(await self._service.facets(["space"], filter="live"))
+        return _space(await self._client.facets(["space"], filter="live"))
 
     async def version(self, scope: Scope) -> str:
-        """As the port says; "" also for `settled_s` after a change, which a lookup sees before searches do."""
-        found = await self._service.lookup(state_key(scope.workflow_id))
-        if found is None:
+        """Return the version as the port specifies; "" for `settled_s` after a change, until searches see it too."""
+        record = await self._client.lookup(state_key(scope.workflow_id))
+        if record is None:
             return ""
-        ((name, since),) = checked(lambda one: (str(one["version"]), datetime.fromisoformat(one["record"])), [found])
-        return name if datetime.now(UTC) - since >= timedelta(seconds=self._settled_s) else ""
+        ((state, changed_at),) = checked(
+            lambda record: (str(record["version"]), datetime.fromisoformat(record["record"])), [record]
+        )
+        return state if datetime.now(UTC) - changed_at >= timedelta(seconds=self._settled_s) else ""
 
     async def describe(self) -> StoreDescription:
-        found = await self._service.facets(["kind", "space"], filter="live")
-        kinds = dict(facets_of(found, "kind"))
+        counts = await self._client.facets(["kind", "space"], filter="live")
+        counts_by_kind = dict(facets_of(counts, "kind"))
         return StoreDescription(
             kind="azure_search",
-            location=f"{self._service.endpoint}, index {self._service.index}",
-            space=_space(found),
-            dimensions=self._dimensions if _space(found) else 0,
-            documents=kinds.get("document", 0),
-            chunks=kinds.get("chunk", 0),
+            location=f"{self._client.endpoint}, index {self._client.index}",
+            space=_space(counts),
+            dimensions=self._dimensions if _space(counts) else 0,
+            documents=counts_by_kind.get("document", 0),
+            chunks=counts_by_kind.get("chunk", 0),
             details={"api_version": API_VERSION, "unsent": len(await asyncio.to_thread(self._outbox.jobs))},
         )
 
     async def close(self) -> None:
-        await self._service.close()
+        await self._client.close()
         self._outbox.close()
 
     def _lock(self, workflow_id: str, document_id: str) -> asyncio.Lock:
         return self._locks.setdefault((workflow_id, document_id), asyncio.Lock())
 
     async def _filter(self, scope: Scope, filters: Sequence[Filter]) -> str:
-        """The scope and the filters. Some comparisons want the values of a field first: these cost a request."""
-        wanted = sorted({odata.index_field(one.field) for one in filters if odata.looks_up(one)})
-        found = await self._service.facets(wanted, filter=odata.chunks_of(scope)) if wanted else {}
-        known = {one.field: _facet(one.field, found, EVERYTHING).buckets for one in filters if odata.looks_up(one)}
-        passing = [odata.passing(one, [bucket.value for bucket in known.get(one.field, ())]) for one in filters]
-        return odata.all_of(odata.chunks_of(scope), *passing)
+        """Build the OData filter; comparisons that OData cannot evaluate cost a request for their fields' values."""
+        fields = {chunk_filter.field for chunk_filter in filters if odata.looks_up(chunk_filter)}
+        index_fields = sorted({odata.index_field(field) for field in fields})
+        counts = await self._client.facets(index_fields, filter=odata.chunks_of(scope)) if index_fields else {}
+        values = {field: [bucket.value for bucket in _facet(field, counts, EVERYTHING).buckets] for field in fields}
+        expressions = [odata.passing(chunk_filter, values.get(chunk_filter.field, ())) for chunk_filter in filters]
+        return odata.all_of(odata.chunks_of(scope), *expressions)
 
     async def _chunks(self, filter: str, limit: int) -> list[Chunk]:
-        found = await self._service.search("*", filter=filter, order_by=IN_ORDER, select=list(CHUNK), top=limit)
-        return checked(chunk_of, found)
+        records = await self._client.search("*", filter=filter, order_by=IN_ORDER, select=list(CHUNK), top=limit)
+        return checked(chunk_of, records)
 
     async def _documents(self, filter: str) -> list[Document]:
-        found = await self._service.search(
+        records = await self._client.search(
             "*", filter=filter, order_by=["document_id asc"], select=["record"], top=EVERYTHING
         )
-        return checked(document_of, found)
+        return checked(document_of, records)
 
     async def _hashes(self, document_id: str, scope: Scope) -> list[str]:
-        """Of the document's chunks as they are. Raises NotFound when it is not the scope's to replace."""
+        """Return the content hashes of a document's live chunks. Raises NotFound when the scope may not replace it."""
         records = await self._records(document_id, scope)
         if records and not _all_owned(scope, records):
             raise unknown()
-        mine = odata.all_of(odata.versions_of(scope.workflow_id, document_id), "live")
-        chunks = await self._service.search(
-            "*", filter=mine, select=["content_hash"], order_by=IN_ORDER, top=EVERYTHING
+        filter = odata.all_of(odata.versions_of(scope.workflow_id, document_id), "live")
+        chunk_records = await self._client.search(
+            "*", filter=filter, select=["content_hash"], order_by=IN_ORDER, top=EVERYTHING
         )
-        return checked(lambda one: str(one["content_hash"]), chunks)
+        return checked(lambda record: str(record["content_hash"]), chunk_records)
 
     async def _records(self, document_id: str, scope: Scope) -> list[Found]:
-        """Of the document as it is, and as it will be when what waits has been sent."""
-        known = await self._service.lookup(document_key(scope.workflow_id, document_id))
-        waits = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
-        return [record for record in (known, waits and waits.record) if record]
+        """Return the document's record in the index and its unsent record in the outbox, where they exist."""
+        stored_record = await self._client.lookup(document_key(scope.workflow_id, document_id))
+        job = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
+        return [record for record in (stored_record, job and job.record) if record]
 
     async def _known(self, document_id: str, scope: Scope) -> tuple[Job | None, bool]:
-        """The document as it will be once what waits is sent, if the scope may replace it; and whether that waits."""
-        waits = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
+        """Return the latest version of a document that the scope may replace, as a job, and whether it is unsent."""
+        unsent_job = await asyncio.to_thread(self._outbox.waiting_for, scope.workflow_id, document_id)
         records = await self._records(document_id, scope)
-        if not _all_owned(scope, records) or (waits and waits.record is None):
+        if not _all_owned(scope, records) or (unsent_job and unsent_job.record is None):
             return None, False
-        latest = dict(records[-1])
-        return Job(0, scope.workflow_id, document_id, latest["version"], latest), waits is not None
+        record = dict(records[-1])
+        return Job(0, scope.workflow_id, document_id, record["version"], record), unsent_job is not None
 
-    async def _amend(self, known: Job, *, deleted_at: str | None) -> None:
-        """Send the same version with its chunks shown or hidden."""
-        (document,) = checked(document_of, [known.record or {}])
-        chunks = int((known.record or {})["ordinal"])
-        record = document_record(replace(document, deleted_at=deleted_at), version=known.version, chunks=chunks)
-        job = replace(known, record=record)
-        await self._delivery.deliver(await asyncio.to_thread(self._outbox.amend, job))
+    async def _amend(self, job: Job, *, deleted_at: str | None) -> None:
+        """Send the same version again with its chunks hidden (`deleted_at` given) or shown (None)."""
+        (document,) = checked(document_of, [job.record or {}])
+        chunks = int((job.record or {})["ordinal"])
+        record = document_record(replace(document, deleted_at=deleted_at), version=job.version, chunks=chunks)
+        amended_job = replace(job, record=record)
+        await self._delivery.deliver(await asyncio.to_thread(self._outbox.amend, amended_job))
 
-    async def _refuse_to_mix(self, deleted: Job) -> None:
-        """Of the vectors that a document would bring back with those that came meanwhile."""
-        kept = _space(await self._service.facets(["space"], filter=odata.versions_of(*deleted.about)))
-        if kept:
-            self._refuse_another_space(await self.space(), kept)
+    async def _refuse_to_mix(self, deleted_job: Job) -> None:
+        """Raise Conflict when a deleted document's vectors are of another space than the stored ones."""
+        space = _space(await self._client.facets(["space"], filter=odata.versions_of(*deleted_job.about)))
+        if space:
+            self._refuse_another_space(await self.space(), space)
 
     async def _delivered(self, job: Job) -> tuple[str, ...]:
         try:
@@ -341,45 +353,46 @@ class AzureSearchStore:
         except Unavailable:
             return await self._delivery.unseen(job)
 
-    def _refuse_another_space(self, stored: str, given: str) -> None:
-        if stored and given != stored:
+    def _refuse_another_space(self, stored_space: str, new_space: str) -> None:
+        if stored_space and new_space != stored_space:
             raise Conflict(
-                f"the index holds vectors of {stored}, these are of {given or 'no model'}: "
+                f"the index holds vectors of {stored_space}, these are of {new_space or 'no model'}: "
                 "configure the first, or name an empty index in AZURE_SEARCH_INDEX",
                 code="reindex_required",
             )
 
     def _refuse_another_width(self, vectors: Sequence[Vector | None]) -> None:
-        other = {len(vector) for vector in vectors if vector is not None} - {self._dimensions}
-        if other:
+        other_dimensions = {len(vector) for vector in vectors if vector is not None} - {self._dimensions}
+        if other_dimensions:
             raise Conflict(
-                f"the index takes vectors of {self._dimensions} numbers, not of {', '.join(map(str, sorted(other)))}",
+                f"the index takes vectors of {self._dimensions} dimensions, "
+                f"not of {', '.join(map(str, sorted(other_dimensions)))}",
                 code="reindex_required",
             )
 
 
 def _seen(record: Found, scope: Scope) -> Document | None:
-    """The document of a record, when the scope sees it."""
+    """Return the document of a record, or None when the scope may not read it."""
     (document,) = checked(document_of, [record])
     return document if sees(scope, document) else None
 
 
 def _all_owned(scope: Scope, records: Sequence[Found]) -> bool:
-    """Whether the document of these records is the scope's to replace; not when there is none."""
+    """Return whether the scope may replace the document of all these records; False when there are none."""
     documents = [_seen(record, scope) for record in records]
     return bool(records) and all(document and owns(document, scope) for document in documents)
 
 
-def _facet(field: str, found: Mapping[str, Any], limit: int) -> Facet:
-    buckets = _buckets(field, facets_of(found, odata.index_field(field)))
+def _facet(field: str, counts: Mapping[str, Any], limit: int) -> Facet:
+    buckets = _buckets(field, facets_of(counts, odata.index_field(field)))
     return Facet(field, len(buckets), tuple(buckets[:limit]))
 
 
-def _buckets(field: str, counted: Sequence[tuple[Any, int]]) -> list[Bucket]:
-    """Most frequent first, ties by value, numbers before texts before truth values."""
+def _buckets(field: str, counts: Sequence[tuple[Any, int]]) -> list[Bucket]:
+    """Sort the values of a field: most frequent first, ties by value, numbers before texts before booleans."""
     if odata.index_field(field) == "facts":
-        counted = [(value_of(field, fact), count) for fact, count in counted]
-    buckets = [Bucket(value, count) for value, count in counted if value is not None and value != ""]
+        counts = [(value_of(field, text), count) for text, count in counts]
+    buckets = [Bucket(value, count) for value, count in counts if value is not None and value != ""]
     return sorted(buckets, key=lambda bucket: (-bucket.count, *_place(bucket.value)))
 
 
@@ -389,10 +402,10 @@ def _place(value: Scalar) -> tuple[int, float, str]:
     return (2 if isinstance(value, bool) else 0), float(value), ""
 
 
-def _space(found: Mapping[str, Any]) -> str:
-    return next((str(value) for value, _ in facets_of(found, "space")), "")
+def _space(counts: Mapping[str, Any]) -> str:
+    return next((str(value) for value, _ in facets_of(counts, "space")), "")
 
 
 def _refuse_twins(chunks: Sequence[Chunk]) -> None:
     if len({chunk.id for chunk in chunks}) < len(chunks):
-        raise Conflict("two chunks of the document have one id")
+        raise Conflict("two chunks of the document have the same id")

@@ -1,7 +1,7 @@
-"""The store that needs nothing but a folder: SQLite is the truth, a word index and a matrix are read off it."""
+"""The embedded store: one folder with an SQLite database, from which the search indexes are derived."""
 
 from rag_core.stores.embedded.store import EmbeddedStore
 
-InMemoryVectorStore = EmbeddedStore  # with no path nothing is written to disk
+InMemoryVectorStore = EmbeddedStore  # without a path it writes nothing to disk
 
 __all__ = ["EmbeddedStore", "InMemoryVectorStore"]

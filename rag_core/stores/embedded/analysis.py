@@ -1,12 +1,12 @@
-"""Text as the terms by which it is found: stemmed words, and the pieces that words alone would miss."""
+"""The text analyzer of the lexical index: lower-case, accent-free English stems."""
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-ANALYSIS_VERSION = 1  # raise it when this file or `spelling` changes what is indexed: the word indexes are built anew
+ANALYSIS_VERSION = 1  # raise it when this file or `spelling` changes the terms: indexes are rebuilt
 
 
 def analyzer(*, stop_words: bool) -> TextAnalyzer:
-    """Lower-case English stems without accents; without `stop_words` the commonest English words are left out."""
+    """Build an analyzer that yields lower-case English stems without accents, with or without stop words."""
     builder = TextAnalyzerBuilder(Tokenizer.simple())
     for step in (Filter.remove_long(64), Filter.lowercase(), Filter.ascii_fold()):
         builder = builder.filter(step)

@@ -1,6 +1,6 @@
-"""Who may see a chunk and what it is filtered by, as plain values that SQLite and the word index can both check."""
+"""Scopes and filters as SQL conditions, and as terms that the lexical index can check as well."""
 
-# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+# ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -16,7 +16,7 @@ Stored = str | int | float | bytes
 
 
 class Condition(NamedTuple):
-    """A part of a WHERE clause and the values of its question marks."""
+    """A part of a WHERE clause and the values of its placeholders."""
 
     sql: str
     values: tuple[Stored, ...]
@@ -26,12 +26,12 @@ class Condition(NamedTuple):
 
 
 def facts(chunk: Chunk) -> set[tuple[str, Stored]]:
-    """Every field and value that the chunk can be filtered and counted by."""
+    """Return every field and value by which the chunk can be filtered and counted, as they are stored."""
     return {(field, stored(value)) for field, value in pairs(chunk)}
 
 
 def stored(value: Scalar) -> Stored:
-    """A value as it is kept: 5.0 is 5, but true is not 1."""
+    """Encode a value for the column `value`: 5.0 equals 5, but true does not equal 1."""
     if isinstance(value, bool):
         return b"true" if value else b"false"
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
@@ -40,76 +40,82 @@ def stored(value: Scalar) -> Stored:
 
 
 def shown(value: Stored) -> Scalar:
+    """Decode a value of the column `value`."""
     return value == b"true" if isinstance(value, bytes) else value
 
 
 def mark(field: str, value: Stored) -> str:
-    """A field and its value as one short term of the word index, whatever characters and length they have."""
+    """Hash a field and its value to a term of fixed length for the lexical index."""
     return blake2b(repr((field, value)).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def visible(workflow: int, scope: Scope) -> Condition:
-    """Which versions the scope sees."""
-    names = reads_as(scope)
-    shared = f"version in (select version from readers where workflow = ? and reader in ({_marks(names)}))"
-    where = Condition(shared, (workflow, *names))
+    """Build the condition for document versions the scope may read."""
+    readers = reads_as(scope)
+    readable = f"version in (select version from readers where workflow = ? and reader in ({_marks(readers)}))"
+    condition = Condition(readable, (workflow, *readers))
     if not scope.document_ids:
-        return where
-    named = f"version in (select version from documents where workflow = ? and id in ({_marks(scope.document_ids)}))"
-    return where.also(named, (workflow, *scope.document_ids))
+        return condition
+    selected = f"version in (select version from documents where workflow = ? and id in ({_marks(scope.document_ids)}))"
+    return condition.also(selected, (workflow, *scope.document_ids))
 
 
 def passing(workflow: int, scope: Scope, filters: Sequence[Filter]) -> Condition:
-    """Which rows the scope sees that also pass every filter."""
+    """Build the condition for rows the scope may read and every filter admits."""
     return _also_bearing(visible(workflow, scope), workflow, filters)
 
 
 def bearing(workflow: int, filters: Sequence[Filter]) -> Condition:
-    """Which facts the first filter admits, of rows that pass the others too; a row may have several.
+    """Build the condition for entries of `facts` that the first filter admits, of rows that the other filters admit.
 
-    Reads the index of facts and no chunk: at 2,000 of 100,000 that is most of the time of a filtered question.
+    A row may have several such entries. The condition reads the index of `facts` and no chunk: reading chunks would
+    take most of the time of a filtered query (measured with 2,000 of 100,000 chunks).
     """
     return _also_bearing(_borne(workflow, filters[0]), workflow, filters[1:])
 
 
-def _also_bearing(where: Condition, workflow: int, filters: Sequence[Filter]) -> Condition:
-    for condition in filters:
-        borne = _borne(workflow, condition)
-        where = where.also(f"row in (select row from facts where {borne.sql})", borne.values)
-    return where
+def _also_bearing(condition: Condition, workflow: int, filters: Sequence[Filter]) -> Condition:
+    for chunk_filter in filters:
+        value_condition = _borne(workflow, chunk_filter)
+        condition = condition.also(
+            f"row in (select row from facts where {value_condition.sql})", value_condition.values
+        )
+    return condition
 
 
-def _borne(workflow: int, condition: Filter) -> Condition:
-    test = _test(condition)
-    return Condition(f"workflow = ? and field = ? and {test.sql}", (workflow, condition.field, *test.values))
+def _borne(workflow: int, chunk_filter: Filter) -> Condition:
+    value_condition = _test(chunk_filter)
+    return Condition(
+        f"workflow = ? and field = ? and {value_condition.sql}", (workflow, chunk_filter.field, *value_condition.values)
+    )
 
 
 def marks(db: apsw.Connection, workflow: int, filters: Sequence[Filter]) -> list[list[str]]:
-    """For each filter the marks of which a chunk must bear one."""
+    """Return for each filter the terms of which a chunk must have at least one."""
     return [[mark(f.field, value) for value in _passing_values(db, workflow, f)] for f in filters]
 
 
-def _passing_values(db: apsw.Connection, workflow: int, condition: Filter) -> Sequence[Stored]:
-    test = _test(condition)
-    if condition.op in ("eq", "in"):
-        return test.values
-    sql = f"select distinct value from facts where workflow = ? and field = ? and {test.sql}"
-    return [value for (value,) in db.execute(sql, (workflow, condition.field, *test.values))]
+def _passing_values(db: apsw.Connection, workflow: int, chunk_filter: Filter) -> Sequence[Stored]:
+    value_condition = _test(chunk_filter)
+    if chunk_filter.op in ("eq", "in"):
+        return value_condition.values
+    sql = f"select distinct value from facts where workflow = ? and field = ? and {value_condition.sql}"
+    return [value for (value,) in db.execute(sql, (workflow, chunk_filter.field, *value_condition.values))]
 
 
-def _test(condition: Filter) -> Condition:
-    given = condition.value if isinstance(condition.value, tuple) else (condition.value,)
-    values = tuple(stored(value) for value in given)
-    if condition.op in ("eq", "in"):
+def _test(chunk_filter: Filter) -> Condition:
+    filter_values = chunk_filter.value if isinstance(chunk_filter.value, tuple) else (chunk_filter.value,)
+    values = tuple(stored(value) for value in filter_values)
+    if chunk_filter.op in ("eq", "in"):
         return Condition(f"value in ({_marks(values)})", values)
-    if condition.op == "ne":
+    if chunk_filter.op == "ne":
         return Condition("value <> ?", values[:1])
-    sign = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}[condition.op]
-    return Condition(f"value {sign} ? and typeof(value) in ({_kinds(values[0])})", values[:1])
+    operator = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}[chunk_filter.op]
+    return Condition(f"value {operator} ? and typeof(value) in ({_kinds(values[0])})", values[:1])
 
 
 def _kinds(value: Stored) -> str:
-    """SQLite orders numbers before texts: only like is compared with like."""
+    """Return the SQLite types that compare with `value`: numbers sort before texts, so types must not be mixed."""
     if isinstance(value, str):
         return "'text'"
     return "'blob'" if isinstance(value, bytes) else "'integer', 'real'"

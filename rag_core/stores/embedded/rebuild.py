@@ -1,4 +1,4 @@
-"""An index built anew beside another that stays as it is: all of it is copied but the vectors."""
+"""The rebuild of an index with another embedding model, beside the old index, which stays unchanged."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from rag_core.core.model import Vector
 from rag_core.stores.embedded.current_index import SPACES
 from rag_core.stores.embedded.truth import Truth, connect, database, explained, words_folder
 
-MADE = "vectors.sqlite"  # what was paid for: it is there for as long as the index is in the making
+MADE = "vectors.sqlite"  # the new vectors, which cost money to make: kept until the new index is current
 
 TEXTS = "select content_hash, content from chunks union select content_hash, content from deleted_chunks"
 FILL = """
@@ -28,97 +28,107 @@ update deleted_chunks set
 
 
 class Rebuild:
-    """The index of the folder `old`, in the making in the folder `new` with vectors of another space.
+    """A rebuild of the index in the folder `old`, made in the folder `new` with vectors of another space.
 
-    Everything else is kept: ids, owners, what was deleted. Vectors are kept as they come, so that a build that broke
-    off goes on. While it is open the old index can be read and written to.
+    Everything but the vectors is copied: ids, owners, deleted documents. New vectors are saved as they arrive, so that
+    an interrupted rebuild continues. The old index can be read and written to meanwhile.
     """
 
     def __init__(self, old: Path, new: Path, space: str, dimensions: int) -> None:
-        self._new, self._space, self._dimensions = new, space, dimensions
-        Truth(old).close()  # refuses what is no index of this version
+        self._new_folder, self._space, self._dimensions = new, space, dimensions
+        Truth(old).close()  # raises for a folder that holds no index of this version
         with explained():
-            self._old = connect(old)
+            self._old_index = connect(old)
 
     async def missing(self) -> Mapping[str, str]:
-        """The texts that have no vector yet, each once, by content hash, in order of it."""
+        """Return the texts that have no new vector yet, each once, by content hash and in its order."""
         return await asyncio.to_thread(self._missing)
 
     async def keep(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep these vectors, by content hash: the return is the acknowledgement."""
+        """Save vectors by content hash, durably on return."""
         await asyncio.to_thread(self._keep, vectors)
 
     async def copy(self) -> None:
-        """Make the new index of what the old one holds at this moment; a text without a vector is left without."""
+        """Copy the present state of the old index to the new one; texts without a new vector get none."""
         await asyncio.to_thread(self._copy)
 
     async def settle(self, switch: Callable[[], object]) -> bool:
-        """`switch`, unless the old index has changed since it was copied; nobody writes to it meanwhile."""
+        """Call `switch`, with the old index locked, unless it has changed since the copy; return whether it ran."""
         return await asyncio.to_thread(self._settle, switch)
 
     async def close(self) -> None:
-        self._old.close()
-        if "_made" in self.__dict__:
-            self._made.close()
+        self._old_index.close()
+        if "_new_vectors" in self.__dict__:
+            self._new_vectors.close()
 
     @cached_property
-    def _made(self) -> apsw.Connection:
-        self._new.mkdir(mode=0o700, parents=True, exist_ok=True)
-        db = apsw.Connection(str(self._new / MADE))
+    def _new_vectors(self) -> apsw.Connection:
+        self._new_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        db = apsw.Connection(str(self._new_folder / MADE))
         db.execute("pragma journal_mode = wal; pragma synchronous = full")
         db.execute("create table if not exists vectors(content_hash text primary key, vector blob not null)")
         return db
 
     def _missing(self) -> Mapping[str, str]:
         with explained():
-            begun = (self._new / MADE).exists()
-            known = {key for (key,) in self._made.execute("select content_hash from vectors")} if begun else set()
-            return {key: text for key, text in self._old.execute(f"{TEXTS} order by 1") if key not in known}
+            is_started = (self._new_folder / MADE).exists()
+            content_hashes = (
+                {content_hash for (content_hash,) in self._new_vectors.execute("select content_hash from vectors")}
+                if is_started
+                else set()
+            )
+            return {
+                content_hash: text
+                for content_hash, text in self._old_index.execute(f"{TEXTS} order by 1")
+                if content_hash not in content_hashes
+            }
 
     def _keep(self, vectors: Mapping[str, Vector]) -> None:
         rows = [(content_hash, array("f", vector).tobytes()) for content_hash, vector in vectors.items()]
-        with explained(), self._made:
-            self._made.executemany("insert or replace into vectors values (?, ?)", rows)
+        with explained(), self._new_vectors:
+            self._new_vectors.executemany("insert or replace into vectors values (?, ?)", rows)
 
     def _copy(self) -> None:
         with explained():
-            self._made.pragma("user_version")  # there, also where nothing was to be embedded
-            shutil.rmtree(words_folder(self._new), ignore_errors=True)
-            _remove(database(self._new))
-        with explained(), closing(connect(self._new)) as copy:
-            self._seen = self._old.pragma("data_version")
-            with copy.backup("main", self._old, "main") as backup:
+            self._new_vectors.pragma("user_version")  # creates the file even when there was nothing to embed
+            shutil.rmtree(words_folder(self._new_folder), ignore_errors=True)
+            _remove(database(self._new_folder))
+        with explained(), closing(connect(self._new_folder)) as new_index:
+            self._copied_data_version = self._old_index.pragma("data_version")
+            with new_index.backup("main", self._old_index, "main") as backup:
                 backup.step()
-            copy.execute("attach ? as made", (str(self._new / MADE),))
-            with copy:
-                copy.execute(FILL)
-                self._name(copy)
+            new_index.execute("attach ? as made", (str(self._new_folder / MADE),))
+            with new_index:
+                new_index.execute(FILL)
+                self._name(new_index)
 
-    def _name(self, copy: apsw.Connection) -> None:
-        """An id of its own: what was remembered of the one index is not taken for what the other says."""
-        filled = copy.execute("select 1 from vectors limit 1").fetchone()
-        held = (self._space, self._dimensions) if filled else ("", 0)
-        copy.execute("update store set id = lower(hex(randomblob(8))), space = ?, dimensions = ?", held)
-        copy.execute("update deleted set space = ?", (self._space,))
+    def _name(self, new_index: apsw.Connection) -> None:
+        """Give the copy a new store id, so that answers cached for the old index are not served for the new one."""
+        first_vector = new_index.execute("select 1 from vectors limit 1").fetchone()
+        space_and_dimensions = (self._space, self._dimensions) if first_vector else ("", 0)
+        new_index.execute(
+            "update store set id = lower(hex(randomblob(8))), space = ?, dimensions = ?", space_and_dimensions
+        )
+        new_index.execute("update deleted set space = ?", (self._space,))
 
     def _settle(self, switch: Callable[[], object]) -> bool:
         with explained():
-            self._old.execute("begin immediate")
+            self._old_index.execute("begin immediate")
             try:
-                if self._old.pragma("data_version") != self._seen:
+                if self._old_index.pragma("data_version") != self._copied_data_version:
                     return False
                 switch()
             finally:
-                self._old.execute("rollback")
-            self._made.close()
-            _remove(self._new / MADE)
+                self._old_index.execute("rollback")
+            self._new_vectors.close()
+            _remove(self._new_folder / MADE)
         return True
 
 
 def folder_for(space: str, data_dir: Path, used: Collection[str]) -> str:
-    """Where below the data folder the index of a space is in the making, else a free place; none that is `used`."""
-    legible = re.sub(r"[^a-z0-9.]+", "-", space.lower()).strip("-")
-    name = f"{legible}-{sha256(space.encode()).hexdigest()[:6]}"  # two spaces may read alike
+    """Return the folder of an unfinished rebuild for this space, else a free one; never a folder that is `used`."""
+    readable_part = re.sub(r"[^a-z0-9.]+", "-", space.lower()).strip("-")
+    name = f"{readable_part}-{sha256(space.encode()).hexdigest()[:6]}"  # two spaces may have the same readable part
     number = 1
     while (data_dir / (folder := f"{SPACES}/{name}-{number}")).exists():
         if folder not in used and (data_dir / folder / MADE).exists():
@@ -128,6 +138,6 @@ def folder_for(space: str, data_dir: Path, used: Collection[str]) -> str:
 
 
 def _remove(file: Path) -> None:
-    """A database, with its journal."""
-    for ending in ("", "-wal", "-shm"):
-        Path(f"{file}{ending}").unlink(missing_ok=True)
+    """Remove a database file with its journal files."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)

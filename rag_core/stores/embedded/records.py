@@ -1,6 +1,6 @@
-"""Documents, chunks and vectors as rows of the database, and back."""
+"""The rows of the SQLite database: how documents, chunks and vectors are written to them and read from them."""
 
-# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+# ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
 import json
 from array import array
@@ -24,8 +24,11 @@ _CHUNK = (
 )
 
 
+ScoredRow = tuple[int, float]  # the row of a chunk, and its score
+
+
 class Workflow(NamedTuple):
-    """A workflow at one moment. `seq` counts its changes; `generation` is raised to build its word index anew."""
+    """The state of a workflow. `seq` counts its changes; raising `generation` makes its lexical index be rebuilt."""
 
     id: int
     name: str
@@ -36,7 +39,7 @@ class Workflow(NamedTuple):
 
 
 class Space(NamedTuple):
-    """The embedding space of the stored vectors; "" and 0 while there are none. `store` names the database."""
+    """The id of the database and the embedding space of the stored vectors: "" and 0 while there are none."""
 
     store: str
     name: str
@@ -44,7 +47,7 @@ class Space(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """A chunk that came after some moment, and the readers of its document."""
+    """A chunk added after a given change of its workflow, with the readers of its document."""
 
     row: int
     version: int
@@ -53,23 +56,26 @@ class Fresh(NamedTuple):
 
 
 def space(db: apsw.Connection) -> Space:
+    """Load the id of the database and its embedding space."""
     return Space(*db.execute("select id, space, dimensions from store").get)
 
 
 def new_generation(db: apsw.Connection, workflow: Workflow) -> None:
-    """Have the word index built anew."""
+    """Raise the generation of a workflow, so that its lexical index is rebuilt."""
     db.execute("update workflows set generation = generation + 1 where id = ?", (workflow.id,))
 
 
 def description(db: apsw.Connection, location: str) -> StoreDescription:
-    kept = space(db)
+    stored_space = space(db)
     documents, chunks = db.execute("select total(documents), total(chunks) from workflows").get
     details: dict[str, str | int] = {
         "sqlite": apsw.sqlite_lib_version(),
         "journal_mode": db.pragma("journal_mode"),
         "synchronous": SYNCHRONOUS[db.pragma("synchronous")],
     }
-    return StoreDescription("embedded", location, kept.name, kept.dimensions, int(documents), int(chunks), details)
+    return StoreDescription(
+        "embedded", location, stored_space.name, stored_space.dimensions, int(documents), int(chunks), details
+    )
 
 
 def set_space(db: apsw.Connection, name: str, dimensions: int) -> None:
@@ -77,19 +83,19 @@ def set_space(db: apsw.Connection, name: str, dimensions: int) -> None:
 
 
 def workflow(db: apsw.Connection, name: str) -> Workflow:
-    """The workflow as it is; one that was never written to has id 0 and holds nothing."""
+    """Load the state of a workflow; one that was never written to has id 0 and no documents."""
     sql = "select id, name, seq, generation, documents, chunks from workflows where name = ?"
     return Workflow(*(db.execute(sql, (name,)).fetchone() or (0, name, 0, 0, 0, 0)))
 
 
 def changed_workflow(db: apsw.Connection, name: str) -> Workflow:
-    """The workflow, made if need be, with its next `seq`."""
+    """Raise the `seq` of a workflow, creating it when it does not exist, and return its new state."""
     db.execute("insert into workflows(name, seq) values (?, 1) on conflict(name) do update set seq = seq + 1", (name,))
     return workflow(db, name)
 
 
 def documents(db: apsw.Connection, name: str, where: Condition) -> dict[int, Document]:
-    """The documents of these versions by version, in order of their ids."""
+    """Load the documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
         f"select version, {_DOCUMENT} from documents where {where.sql} order by id",
         where.values,
@@ -98,17 +104,17 @@ def documents(db: apsw.Connection, name: str, where: Condition) -> dict[int, Doc
 
 
 def chunks(db: apsw.Connection, where: Condition, tail: str = "") -> dict[int, Chunk]:
-    """The chunks of these rows by row; `tail` orders and limits them."""
+    """Load the chunks that meet the condition, by row; `tail` is SQL that orders and limits them."""
     rows = db.execute(f"select row, {_CHUNK} from chunks where {where.sql} {tail}", where.values)
     return {row: _chunk(*columns) for row, *columns in rows}
 
 
-def among(column: str, wanted: Sequence[int | str]) -> Condition:
-    return Condition(f"{column} in (select value from json_each(?))", (json.dumps(wanted),))
+def among(column: str, values: Sequence[int | str]) -> Condition:
+    return Condition(f"{column} in (select value from json_each(?))", (json.dumps(values),))
 
 
 def deleted(db: apsw.Connection, workflow: Workflow, where: Condition) -> dict[int, Document]:
-    """The documents of these that can be restored, by version, in order of their ids."""
+    """Load the deleted documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
         f"select version, deleted_at, {_DOCUMENT} from deleted where {where.sql} order by id", where.values
     )
@@ -116,20 +122,20 @@ def deleted(db: apsw.Connection, workflow: Workflow, where: Condition) -> dict[i
 
 
 def deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk], list[Vector | None]]:
-    """The chunks of a deleted version, in order, and a vector for each that has one."""
+    """Load the chunks of a deleted version, in order, and for each its vector or None."""
     sql = f"select vector, {_CHUNK} from deleted_chunks where version = ? order by ordinal, id"
     rows = list(db.execute(sql, (version,)))
     return [_chunk(*columns) for _, *columns in rows], [array("f", vector) if vector else None for vector, *_ in rows]
 
 
 def deleted_space(db: apsw.Connection, version: int) -> str:
-    """The embedding space in which a deleted version's vectors were made."""
+    """Load the embedding space of the vectors of a deleted version."""
     ((name,),) = db.execute("select space from deleted where version = ?", (version,))
     return str(name)
 
 
 def has_document(db: apsw.Connection, workflow: Workflow, document_id: str) -> bool:
-    """Whether the id is somebody's, live or deleted."""
+    """Return whether any document of the workflow, live or deleted, has this id."""
     sql = " union all ".join(
         f"select 1 from {table} where workflow = ?1 and id = ?2" for table in ("documents", "deleted")
     )
@@ -148,35 +154,35 @@ def chunk_ids(db: apsw.Connection, rows: Sequence[int]) -> dict[int, str]:
 
 
 def fresh(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[Fresh]:
-    """The chunks that came after `since`, in order."""
-    versions = documents(db, workflow.name, Condition("workflow = ? and seq > ?", (workflow.id, since)))
-    for version in sorted(versions):
-        seen_by = readers(versions[version])
+    """Yield the chunks added after change number `since`, in order of their rows."""
+    documents_by_version = documents(db, workflow.name, Condition("workflow = ? and seq > ?", (workflow.id, since)))
+    for version in sorted(documents_by_version):
+        document_readers = readers(documents_by_version[version])
         for row, chunk in chunks(db, Condition("version = ?", (version,)), "order by row").items():
-            yield Fresh(row, version, seen_by, chunk)
+            yield Fresh(row, version, document_readers, chunk)
 
 
 def gone(db: apsw.Connection, workflow: Workflow, since: int) -> list[int]:
-    """The versions that were replaced or deleted after `since`."""
+    """Return the versions that were replaced or deleted after change number `since`."""
     sql = "select version from gone where workflow = ? and seq > ?"
     return [version for (version,) in db.execute(sql, (workflow.id, since))]
 
 
 def fresh_count(db: apsw.Connection, workflow: Workflow, since: int) -> int:
-    """The chunks that came after `since`; not all of them need have a vector."""
+    """Count the chunks added after change number `since`, including those without a vector."""
     sql = "select total(chunks) from documents where workflow = ? and seq > ?"
     return int(db.execute(sql, (workflow.id, since)).get)
 
 
 def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[tuple[int, int, bytes]]:
-    """Row, version and vector of what came after `since`, in order of rows.
+    """Yield row, version and vector of the chunks added after change number `since`, in order of rows.
 
-    Documents are read one by one, so that vectors need not be sorted: a later version has the later rows.
+    Reading document by document avoids sorting the vectors: a later version has higher rows.
     """
-    came = "select version from documents where workflow = ? and seq > ? order by version"
-    of_one = "select row, version, vector from chunks join vectors using (row) where version = ? order by row"
-    for (version,) in list(db.execute(came, (workflow.id, since))):
-        yield from db.execute(of_one, (version,))
+    select_versions = "select version from documents where workflow = ? and seq > ? order by version"
+    select_vectors = "select row, version, vector from chunks join vectors using (row) where version = ? order by row"
+    for (version,) in list(db.execute(select_versions, (workflow.id, since))):
+        yield from db.execute(select_vectors, (version,))
 
 
 def vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:
@@ -191,32 +197,32 @@ def add(
     chunks: Sequence[Chunk],
     vectors: Sequence[Vector | None],
 ) -> None:
-    """Write a new version of a document whose old one, if any, was removed before."""
+    """Insert a new version of a document; the old one, if any, must have been removed."""
     d = document
     columns = (d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary, d.user_id)
     ((version,),) = db.execute(
         f"insert into documents(workflow, seq, chunks, {_DOCUMENT}) values ({_marks(13)}) returning version",
         (workflow.id, workflow.seq, len(chunks), *columns, json.dumps(d.groups), json.dumps(dict(d.metadata))),
     )
-    db.executemany("insert into readers values (?, ?, ?)", [(workflow.id, name, version) for name in readers(d)])
+    db.executemany("insert into readers values (?, ?, ?)", [(workflow.id, reader, version) for reader in readers(d)])
     for chunk, vector in zip(chunks, vectors, strict=True):
         _add_chunk(db, workflow.id, version, chunk, vector)
     _count(db, workflow.id, 1, len(chunks))
 
 
 def remove(db: apsw.Connection, workflow: Workflow, version: int) -> None:
-    """Take a version out of everything that hangs on it, and note that it is gone."""
+    """Delete a document version with its chunks, vectors and readers, and record it in the table `gone`."""
     ((count,),) = db.execute("delete from documents where version = ? returning chunks", (version,))
     db.execute("insert into gone values (?, ?, ?)", (workflow.id, workflow.seq, version))
     _count(db, workflow.id, -1, -count)
 
 
-def set_aside(db: apsw.Connection, workflow: Workflow, version: int, at: str) -> None:
-    """Move a version to where nothing is searched."""
+def set_aside(db: apsw.Connection, workflow: Workflow, version: int, deleted_at: str) -> None:
+    """Move a document version to the tables of deleted documents, which are not searched."""
     db.execute(
         f"insert into deleted(version, workflow, deleted_at, space, chunks, {_DOCUMENT}) "
         f"select version, workflow, ?, (select space from store), chunks, {_DOCUMENT} from documents where version = ?",
-        (at, version),
+        (deleted_at, version),
     )
     db.execute(
         f"insert into deleted_chunks(version, vector, {_CHUNK}) "
@@ -227,7 +233,7 @@ def set_aside(db: apsw.Connection, workflow: Workflow, version: int, at: str) ->
 
 
 def forget(db: apsw.Connection, version: int) -> None:
-    """Remove a deleted version."""
+    """Remove a version from the tables of deleted documents."""
     db.execute("delete from deleted where version = ?", (version,))
 
 
@@ -241,9 +247,10 @@ def _add_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, v
     spans = json.dumps([(s.start, s.end, s.page, s.line_start, s.line_end, s.bbox, s.section) for s in c.spans])
     entities = json.dumps([(e.type, e.value) for e in c.entities])
     columns = (c.id, c.document_id, c.ordinal, c.content, c.title, c.source, c.content_hash, spans, c.parent_id)
-    more = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
+    other_columns = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
     db.execute(
-        f"insert into chunks(workflow, version, {_CHUNK}) values ({_marks(15)})", (workflow, version, *columns, *more)
+        f"insert into chunks(workflow, version, {_CHUNK}) values ({_marks(15)})",
+        (workflow, version, *columns, *other_columns),
     )
     row = db.last_insert_rowid()
     if vector is not None:

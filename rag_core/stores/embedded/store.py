@@ -1,4 +1,4 @@
-"""The chunk store of one folder: writes to the truth, and hops to a thread for everything."""
+"""The chunk store of one folder. Every operation runs in a thread, because SQLite and the indexes block."""
 
 import asyncio
 import threading
@@ -17,25 +17,25 @@ from rag_core.stores.embedded.records import Workflow
 from rag_core.stores.embedded.search import Search
 from rag_core.stores.embedded.truth import Truth
 
-BACKLOG = 256  # documents that a writer may leave to the next question's word index
+BACKLOG = 256  # documents that writers leave for the next search to add to the lexical index
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class EmbeddedStore:
-    """A `ChunkStore` in the folder `path`, or in memory when there is none; opened when first used.
+    """A `ChunkStore` in the folder `path`, or in memory without one; opened when first used.
 
-    SQLite is the only truth. The word index and the matrix are read off it: every process brings its own up to
-    date before it searches, and they may be deleted at any time. One that is no more the `current` index can be read,
-    and refuses writes: nobody would find them.
+    The SQLite database is authoritative. The lexical index and the vector matrix are projections of it: every process
+    brings its own up to date before it searches, and they may be deleted at any time. An index that is no longer the
+    current one can be read but refuses writes, which no search would find.
     """
 
     def __init__(self, path: Path | None = None, *, current: Callable[[], bool] = lambda: True) -> None:
-        self._path, self._current = path, current
-        self._opening = threading.Lock()
-        self._opened: tuple[Truth, Search] | None = None
-        self._behind: Counter[str] = Counter()
+        self._path, self._is_current = path, current
+        self._open_lock = threading.Lock()
+        self._database_and_search: tuple[Truth, Search] | None = None
+        self._unindexed_documents: Counter[str] = Counter()
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
@@ -71,9 +71,9 @@ class EmbeddedStore:
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> Replaced:
-        replaced = await self._write(writes.replace, scope, document, chunks, vectors, space)
+        result = await self._write(writes.replace, scope, document, chunks, vectors, space)
         await asyncio.to_thread(self._note_backlog, scope.workflow_id)
-        return replaced
+        return result
 
     async def save_summary(self, document_id: str, summary: str, scope: Scope) -> None:
         await self._write(writes.save_summary, scope, document_id, summary)
@@ -85,10 +85,10 @@ class EmbeddedStore:
         return await self._write(writes.restore, scope, document_id)
 
     async def purge(self, document_id: str, scope: Scope) -> bool:
-        workflow = await self._write(writes.purge, scope, document_id)
-        if workflow is None:
+        workflow_state = await self._write(writes.purge, scope, document_id)
+        if workflow_state is None:
             return False
-        await asyncio.to_thread(self._scrub, workflow)
+        await asyncio.to_thread(self._scrub, workflow_state)
         return True
 
     async def deleted(self, scope: Scope) -> Sequence[Document]:
@@ -104,16 +104,16 @@ class EmbeddedStore:
         return await asyncio.to_thread(self._describe)
 
     async def close(self) -> None:
-        opened, self._opened = self._opened, None
-        if opened:
-            opened[0].close()
+        database_and_search, self._database_and_search = self._database_and_search, None
+        if database_and_search:
+            database_and_search[0].close()
 
     def _open(self) -> tuple[Truth, Search]:
-        with self._opening:
-            if self._opened is None:
-                truth = Truth(self._path)
-                self._opened = truth, Search(truth, self._path)
-            return self._opened
+        with self._open_lock:
+            if self._database_and_search is None:
+                database = Truth(self._path)
+                self._database_and_search = database, Search(database, self._path)
+            return self._database_and_search
 
     async def _read(
         self,
@@ -123,8 +123,8 @@ class EmbeddedStore:
         **kwargs: P.kwargs,
     ) -> T:
         def read() -> T:
-            truth, _ = self._open()
-            with truth.reading() as db:
+            database, _ = self._open()
+            with database.reading() as db:
                 return function(db, records.workflow(db, scope.workflow_id), scope, *args, **kwargs)
 
         return await asyncio.to_thread(read)
@@ -143,33 +143,33 @@ class EmbeddedStore:
         **kwargs: P.kwargs,
     ) -> T:
         def write() -> T:
-            truth, _ = self._open()
-            with truth.writing() as db:
-                if not self._current():  # asked when no switch can come between: it too waits for its turn to write
-                    raise Unavailable("another index took the place of this one: do it again", code="index_replaced")
+            database, _ = self._open()
+            with database.writing() as db:
+                if not self._is_current():  # checked while the write lock keeps a switch from happening
+                    raise Unavailable("another index has replaced this one: repeat the request", code="index_replaced")
                 return function(db, scope, *args, **kwargs)
 
         return await asyncio.to_thread(write)
 
     def _note_backlog(self, workflow_id: str) -> None:
         _, search = self._open()
-        self._behind[workflow_id] += 1
-        if self._behind[workflow_id] >= BACKLOG:
-            self._behind[workflow_id] = 0
+        self._unindexed_documents[workflow_id] += 1
+        if self._unindexed_documents[workflow_id] >= BACKLOG:
+            self._unindexed_documents[workflow_id] = 0
             search.catch_up(workflow_id)
 
     def _scrub(self, workflow: Workflow) -> None:
-        truth, search = self._open()
+        database, search = self._open()
         search.discard(workflow)
-        truth.scrub()
-        search.catch_up(workflow.name)  # rather than that the next question waits for it
+        database.scrub()
+        search.catch_up(workflow.name)  # now, so that the next search does not wait for it
 
     def _space(self) -> str:
-        truth, _ = self._open()
-        with truth.reading() as db:
+        database, _ = self._open()
+        with database.reading() as db:
             return records.space(db).name
 
     def _describe(self) -> StoreDescription:
-        truth, _ = self._open()
-        with truth.reading() as db:
+        database, _ = self._open()
+        with database.reading() as db:
             return records.description(db, str(self._path or ":memory:"))

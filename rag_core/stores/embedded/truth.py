@@ -1,4 +1,4 @@
-"""The one SQLite database: its tables, its transactions, and what its errors mean to a caller."""
+"""The SQLite database of an index: its tables, its transactions, and the translation of its errors."""
 
 import queue
 import threading
@@ -14,8 +14,8 @@ from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, RagErr
 CONNECTIONS = 4
 BUSY_MS = 5_000
 
-# `version` is one state of a document and `row` one chunk of it: neither is ever changed or used again, so what is
-# read off them stays true for as long as they are there. `seq` counts the changes of a workflow.
+# `version` identifies one state of a document and `row` one chunk of it. Neither is ever changed or reused, so what was
+# derived from them stays valid for as long as they exist. `seq` counts the changes of a workflow.
 FIRST = """
 create table store(id text not null, space text not null default '', dimensions integer not null default 0);
 insert into store(id) values (lower(hex(randomblob(8))));
@@ -51,7 +51,7 @@ create table facts(
 create index facts_by_version on facts(version);
 """
 
-# What was deleted and can be restored lies apart from what is searched, so that no query can forget to leave it out.
+# Deleted documents that can be restored have tables of their own, so that no query can return them by mistake.
 DELETED = """
 create table deleted(
     version integer primary key, workflow integer not null references workflows, deleted_at text not null,
@@ -66,38 +66,41 @@ create table deleted_chunks(
     primary key(version, ordinal, id)) without rowid;
 """
 
-SCHEMA = (FIRST, DELETED)  # what each version added to the one before
+SCHEMA = (FIRST, DELETED)  # the statements that each schema version added
 SCHEMA_VERSION = len(SCHEMA)
 
 
 class Truth:
-    """The database in `folder`, or in memory when there is none. Threads borrow a connection for a transaction."""
+    """The database in `folder`, or in memory without one. Threads borrow a connection for a transaction."""
 
     def __init__(self, folder: Path | None) -> None:
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._writer = threading.Lock()
         with explained():
-            first = _open(folder)
-            self._idle.put(first)
+            first_connection = _open(folder)
+            self._idle.put(first_connection)
             for _ in range(CONNECTIONS - 1 if folder else 0):
                 self._idle.put(connect(folder))
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """One moment of the database: all that is read in here belongs together."""
+        """Open a transaction in which all reads see the same state of the database."""
         with self._transaction("deferred") as db:
             yield db
 
     @contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """All or nothing, and durable when it is left. Raises StorageFull; Unavailable when others write too long."""
+        """Open a transaction that is committed durably when the block ends, and rolled back when it raises.
+
+        Raises StorageFull, and Unavailable when other processes hold the write lock too long.
+        """
         with self._writer, self._transaction("immediate") as db:
             yield db
 
     def scrub(self) -> None:
-        """Write the file anew without what was removed, and empty the journal once no other process reads it.
+        """Rewrite the file so that no deleted byte remains, and truncate the journal once no other process reads it.
 
-        `secure_delete` would be cheaper, but leaves copies of keys in pages that were balanced.
+        `secure_delete` would be cheaper, but leaves copies of keys in pages of a rebalanced B-tree.
         """
         db = self._idle.get()
         try:
@@ -142,9 +145,9 @@ def _open(folder: Path | None) -> apsw.Connection:
     db = connect(folder)
     if _version(db) < SCHEMA_VERSION:
         _upgrade(db, folder)
-    if (found := _version(db)) > SCHEMA_VERSION:
+    if (version := _version(db)) > SCHEMA_VERSION:
         raise Misconfigured(
-            f"the index was written by a newer version (schema {found}, this one reads up to {SCHEMA_VERSION}): "
+            f"the index was written by a newer version (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "install that version, or name another data folder",
             code="schema_newer",
         )
@@ -152,14 +155,14 @@ def _open(folder: Path | None) -> apsw.Connection:
 
 
 def _upgrade(db: apsw.Connection, folder: Path | None) -> None:
-    """Make the tables that are lacking, unless another process has done so while this one waited for its turn."""
+    """Create the missing tables, unless another process did so while this one waited for the write lock."""
     db.execute("begin immediate")
-    found = _version(db)
-    if not found:
+    version = _version(db)
+    if not version:
         _refuse_a_lost_truth(folder)
-    for number, added in enumerate(SCHEMA[found:], found + 1):
-        db.execute(added)
-        db.pragma("user_version", number)
+    for new_version, statements in enumerate(SCHEMA[version:], version + 1):
+        db.execute(statements)
+        db.pragma("user_version", new_version)
     db.execute("commit")
 
 
@@ -168,13 +171,13 @@ def _version(db: apsw.Connection) -> int:
 
 
 def connect(folder: Path | None) -> apsw.Connection:
-    """A connection as all of ours are."""
+    """Open a connection with the pragmas that every connection to an index database needs."""
     db = apsw.Connection(str(database(folder)) if folder else ":memory:")
     db.set_busy_timeout(BUSY_MS)
-    db.pragma("page_size", 8192)  # five vectors of 384 to a page: a fifth smaller than with 4096 (ENGINES 5)
-    db.pragma("cache_size", -32_000)  # KiB, at most: the pages of a hundred hits are spread over the file
+    db.pragma("page_size", 8192)  # five vectors of 384 to a page: a fifth smaller than with 4096
+    db.pragma("cache_size", -32_000)  # KiB at most: the pages of a hundred hits are spread over the file
     db.pragma("journal_mode", "wal")
-    db.pragma("synchronous", "full")  # WAL with NORMAL loses acknowledged documents at a power cut (RELIABILITY F7)
+    db.pragma("synchronous", "full")  # WAL with NORMAL loses acknowledged documents at a power cut
     db.pragma("foreign_keys", "on")
     return db
 
@@ -182,7 +185,7 @@ def connect(folder: Path | None) -> apsw.Connection:
 def _refuse_a_lost_truth(folder: Path | None) -> None:
     if folder and words_folder(folder).exists():
         raise Misconfigured(
-            f"{database(folder)} is empty although documents were indexed beside it: restore it from a backup, "
+            f"{database(folder)} is empty, but the lexical index beside it is not: restore the file from a backup, "
             "or remove the data folder and index the documents again",
             code="storage_damaged",
         )
@@ -190,7 +193,7 @@ def _refuse_a_lost_truth(folder: Path | None) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Our errors for those of the database."""
+    """Translate errors of apsw and of the file system into errors of `core.errors`."""
     try:
         yield
     except (apsw.Error, OSError, UnicodeEncodeError, OverflowError) as failure:

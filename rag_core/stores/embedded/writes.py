@@ -1,4 +1,4 @@
-"""What is written, each within one transaction: a document is live, deleted, or not there."""
+"""Writes to SQLite, each within one transaction: a document is live, deleted or absent."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,18 +25,18 @@ def replace(
     refuse_a_foreign_owner(document, chunks, scope)
     _join_space(db, space, vectors)
     workflow = records.changed_workflow(db, scope.workflow_id)
-    before = _removed(db, workflow, scope, document.id)
+    old_hashes = _removed(db, workflow, scope, document.id)
     records.add(db, workflow, document, chunks, vectors)
     _leave_space_when_empty(db)
-    return difference(before, [chunk.content_hash for chunk in chunks])
+    return difference(old_hashes, [chunk.content_hash for chunk in chunks])
 
 
 def delete(db: apsw.Connection, scope: Scope, document_id: str) -> bool:
     version = _live(db, records.workflow(db, scope.workflow_id), scope, document_id)
     if version is None:
         return False
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    records.set_aside(db, records.changed_workflow(db, scope.workflow_id), version, now)
+    deleted_at = datetime.now(UTC).isoformat(timespec="seconds")
+    records.set_aside(db, records.changed_workflow(db, scope.workflow_id), version, deleted_at)
     _leave_space_when_empty(db)
     return True
 
@@ -45,10 +45,10 @@ def restore(db: apsw.Connection, scope: Scope, document_id: str) -> bool:
     workflow = records.workflow(db, scope.workflow_id)
     if _live(db, workflow, scope, document_id) is not None:
         raise Conflict("the document is there: delete it first", code="document_exists", field="document_id")
-    found = _deleted(db, workflow, scope, document_id)
-    if found is None:
+    version_and_document = _deleted(db, workflow, scope, document_id)
+    if version_and_document is None:
         return False
-    version, document = found
+    version, document = version_and_document
     chunks, vectors = records.deleted_chunks(db, version)
     _join_space(db, records.deleted_space(db, version), vectors)
     records.forget(db, version)
@@ -57,7 +57,10 @@ def restore(db: apsw.Connection, scope: Scope, document_id: str) -> bool:
 
 
 def purge(db: apsw.Connection, scope: Scope, document_id: str) -> Workflow | None:
-    """The workflow that the document was in, whose word index is to be built anew: its files keep what is removed."""
+    """Remove a document for good and return the state of its workflow before; None when there is no such document.
+
+    The lexical index of the workflow must be rebuilt, because its files still hold the removed text.
+    """
     workflow = records.workflow(db, scope.workflow_id)
     if _live(db, workflow, scope, document_id) is None and not _deleted(db, workflow, scope, document_id):
         return None
@@ -68,26 +71,30 @@ def purge(db: apsw.Connection, scope: Scope, document_id: str) -> Workflow | Non
 
 
 def save_summary(db: apsw.Connection, scope: Scope, document_id: str, summary: str) -> None:
-    found = reads.version(db, records.workflow(db, scope.workflow_id), scope, document_id)
-    if found is None:
+    version_and_document = reads.version(db, records.workflow(db, scope.workflow_id), scope, document_id)
+    if version_and_document is None:
         raise unknown()
-    db.execute("update documents set summary = ? where version = ?", (summary, found[0]))
+    db.execute("update documents set summary = ? where version = ?", (summary, version_and_document[0]))
 
 
 def _join_space(db: apsw.Connection, name: str, vectors: Sequence[Vector | None]) -> None:
-    """Refuse vectors of another space than those that are kept; the first vectors decide it."""
-    kept = records.space(db)
-    widths = {len(vector) for vector in vectors if vector is not None}
-    other_name = kept.name and name != kept.name and (name or widths)
-    other_width = len(widths | {kept.dimensions} - {0}) > 1
-    if other_name or other_width:
+    """Require vectors of the stored space; the first vectors written determine it.
+
+    Raises Conflict (code "reindex_required") for vectors of another space or other dimensions.
+    """
+    stored_space = records.space(db)
+    dimensions = {len(vector) for vector in vectors if vector is not None}
+    is_other_space = stored_space.name and name != stored_space.name and (name or dimensions)
+    has_other_dimensions = len(dimensions | {stored_space.dimensions} - {0}) > 1
+    if is_other_space or has_other_dimensions:
         raise Conflict(
-            f"the index holds vectors of {kept.name} ({kept.dimensions} dimensions), these are of {name or 'no model'} "
-            f"({', '.join(map(str, sorted(widths))) or 'none'}): use the first, or rag reindex",
+            f"the index holds vectors of {stored_space.name} ({stored_space.dimensions} dimensions), "
+            f"these are of {name or 'no model'} ({', '.join(map(str, sorted(dimensions))) or 'none'}): "
+            "use the first, or rag reindex",
             code="reindex_required",
         )
-    if widths and not kept.dimensions:
-        records.set_space(db, name, widths.pop())
+    if dimensions and not stored_space.dimensions:
+        records.set_space(db, name, dimensions.pop())
 
 
 def _leave_space_when_empty(db: apsw.Connection) -> None:
@@ -96,30 +103,37 @@ def _leave_space_when_empty(db: apsw.Connection) -> None:
 
 
 def _removed(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> list[str]:
-    """Take out what is there under this id, live or deleted, and give the hashes of the chunks that were searched.
+    """Remove the document with this id, live or deleted, and return the content hashes of its live chunks.
 
-    Raises NotFound when it is another's.
+    Raises NotFound when the scope may not replace the document.
     """
-    live, deleted = _live(db, workflow, scope, document_id), _deleted(db, workflow, scope, document_id)
-    if deleted:
-        records.forget(db, deleted[0])
-    if live is not None:
-        hashes = records.hashes(db, live)
-        records.remove(db, workflow, live)
+    live_version, deleted_version = _live(db, workflow, scope, document_id), _deleted(db, workflow, scope, document_id)
+    if deleted_version:
+        records.forget(db, deleted_version[0])
+    if live_version is not None:
+        hashes = records.hashes(db, live_version)
+        records.remove(db, workflow, live_version)
         return hashes
-    if not deleted and records.has_document(db, workflow, document_id):
+    if not deleted_version and records.has_document(db, workflow, document_id):
         raise unknown()
     return []
 
 
 def _live(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> int | None:
-    """The version of a document that the scope may replace."""
-    found = reads.version(db, workflow, scope, document_id)
-    return found[0] if found and owns(found[1], scope) else None
+    """Find the version of a live document that the scope may replace."""
+    version_and_document = reads.version(db, workflow, scope, document_id)
+    return version_and_document[0] if version_and_document and owns(version_and_document[1], scope) else None
 
 
 def _deleted(db: apsw.Connection, workflow: Workflow, scope: Scope, document_id: str) -> tuple[int, Document] | None:
-    """A deleted document that the scope may replace, and its version."""
-    named = Condition("workflow = ? and id = ?", (workflow.id, document_id))
-    known = records.deleted(db, workflow, named).items()
-    return next(((version, one) for version, one in known if sees(scope, one) and owns(one, scope)), None)
+    """Find a deleted document that the scope may replace, with its version."""
+    condition = Condition("workflow = ? and id = ?", (workflow.id, document_id))
+    documents_by_version = records.deleted(db, workflow, condition).items()
+    return next(
+        (
+            (version, document)
+            for version, document in documents_by_version
+            if sees(scope, document) and owns(document, scope)
+        ),
+        None,
+    )

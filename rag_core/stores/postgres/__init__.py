@@ -1,4 +1,4 @@
-"""The store for those who keep their rows and their vectors in one database: PostgreSQL with pgvector."""
+"""The store on PostgreSQL with pgvector: rows and vectors in one database."""
 
 from rag_core.stores.postgres.store import PostgresStore
 

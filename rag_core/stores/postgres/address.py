@@ -1,4 +1,4 @@
-"""Where the database is and who we are to it: an address as libpq reads it, and a token where Azure wants one."""
+"""The address of a PostgreSQL database in libpq's syntax, and access tokens for servers of Azure."""
 
 import asyncio
 from typing import Any, Protocol
@@ -10,37 +10,37 @@ from psycopg.conninfo import conninfo_to_dict
 from rag_core.core.errors import Misconfigured, Unavailable
 
 AZURES = ".postgres.database.azure.com"
-SCOPE = "https://ossrdbms-aad.database.windows.net/.default"  # of every Azure Database for PostgreSQL
+SCOPE = "https://ossrdbms-aad.database.windows.net/.default"  # the token scope of every Azure Database for PostgreSQL
 TOKEN_S = 10.0
 PRIVATE = ("require", "verify-ca", "verify-full")
 SSL_MODES = ("disable", "allow", "prefer", *PRIVATE)
 
 
 class Credential(Protocol):
-    """Those of `azure.identity.aio`: they remember a token, and have a new one before it runs out."""
+    """A credential as in `azure.identity.aio`, which caches a token and renews it before it expires."""
 
     async def get_token(self, *scopes: str) -> Any: ...
     async def close(self) -> None: ...
 
 
 class Address:
-    """The address `url`. Without a password in it, a server of Azure's is given a token, the newest at each connection.
+    """The address `url` of a database. An Azure server whose URL has no password gets a token at each connection.
 
-    `credential` is whose token that is, and any server is then given one; None is this machine's own identity. Raises
-    Misconfigured, which names the `setting` that has it, for a `url` that cannot be used; nothing of it is repeated.
+    With a `credential`, any server gets its token; None stands for the identity of this machine. Raises Misconfigured
+    for an unusable `url`; the message names the `setting` and repeats no part of the URL.
     """
 
     def __init__(self, url: str, credential: Credential | None = None, *, setting: str = "POSTGRES_URL") -> None:
-        self._setting, self._said = setting, _read(url, setting)
-        azures = self._said.get("host", "").endswith(AZURES) and "password" not in self._said
-        self._by_token = azures or credential is not None
+        self._setting, self._parameters = setting, _read(url, setting)
+        is_azure = self._parameters.get("host", "").endswith(AZURES) and "password" not in self._parameters
+        self._uses_token = is_azure or credential is not None
         self._credential = credential
-        if self._by_token and self._said.setdefault("sslmode", "require") not in PRIVATE:
-            raise _misconfigured(setting, f"must say sslmode={' or '.join(PRIVATE)}: a token goes over TLS only")
+        if self._uses_token and self._parameters.setdefault("sslmode", "require") not in PRIVATE:
+            raise _misconfigured(setting, f"must contain sslmode={' or '.join(PRIVATE)}: a token is sent over TLS only")
 
     async def parameters(self) -> dict[str, Any]:
-        """For a connection that is made now. Raises Misconfigured and Unavailable."""
-        return {**self._said, "password": await self._token()} if self._by_token else self._said
+        """Return psycopg's parameters for a new connection. Raises Misconfigured, and Unavailable without a token."""
+        return {**self._parameters, "password": await self._token()} if self._uses_token else self._parameters
 
     async def close(self) -> None:
         if self._credential:
@@ -55,27 +55,29 @@ class Address:
             async with asyncio.timeout(TOKEN_S):
                 return str((await self._credential.get_token(SCOPE)).token)
         except ClientAuthenticationError as failure:
-            lacking = "has no password, and this machine has no identity to ask a token for"
-            raise _misconfigured(self._setting, lacking) from failure
+            problem = "has no password, and this machine has no identity that could get a token"
+            raise _misconfigured(self._setting, problem) from failure
         except (AzureError, TimeoutError) as failure:
-            raise Unavailable("no token for the database can be had", code="store_failed") from failure
+            raise Unavailable("no access token for the database could be obtained", code="store_failed") from failure
 
 
 def _read(url: str, setting: str) -> dict[str, Any]:
     try:
-        said: dict[str, Any] = conninfo_to_dict(url)
-    except ProgrammingError:  # whose words may be those of the password
+        parameters: dict[str, Any] = conninfo_to_dict(url)
+    except ProgrammingError:  # its message may repeat the password
         raise _misconfigured(
-            setting, "is no address: what is not a letter or digit is written %XX in its parts"
+            setting, "is not a valid URL: write characters other than letters and digits as %XX"
         ) from None
-    if "@" in said.get("host", ""):
-        raise _misconfigured(setting, "has an @ in its password or user, to be written %40")
-    if not all(port.isdecimal() and 0 < int(port) < 65536 for port in said.get("port", "5432").split(",") if port):
-        raise _misconfigured(setting, "has a port that is none")
-    if said.get("sslmode", "prefer") not in SSL_MODES:
-        raise _misconfigured(setting, f"must say an sslmode of {', '.join(SSL_MODES)}")
-    return said
+    if "@" in parameters.get("host", ""):
+        raise _misconfigured(setting, "has an @ in its user or password: write it as %40")
+    if not all(
+        port.isdecimal() and 0 < int(port) < 65536 for port in parameters.get("port", "5432").split(",") if port
+    ):
+        raise _misconfigured(setting, "has an invalid port")
+    if parameters.get("sslmode", "prefer") not in SSL_MODES:
+        raise _misconfigured(setting, f"must have an sslmode of {', '.join(SSL_MODES)}")
+    return parameters
 
 
-def _misconfigured(setting: str, what: str) -> Misconfigured:
-    return Misconfigured(f"{setting} {what} (postgresql://USER:PASSWORD@HOST:PORT/DATABASE)", field=setting)
+def _misconfigured(setting: str, problem: str) -> Misconfigured:
+    return Misconfigured(f"{setting} {problem} (postgresql://USER:PASSWORD@HOST:PORT/DATABASE)", field=setting)

@@ -1,6 +1,6 @@
-"""Documents and chunks as rows, and back."""
+"""The rows of the PostgreSQL tables: how documents and chunks are written to them and read from them."""
 
-# ruff: noqa: S608 - the SQL is put together from this package's own words; values are bound
+# ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
 import json
 from collections.abc import Sequence
@@ -27,30 +27,30 @@ _TITLED = "setweight(to_tsvector('rag_words', %s), 'A') || setweight(to_tsvector
 
 
 def key(workflow_id: str, document_id: str, chunk_id: str | None = None) -> UUID:
-    """The id of the row of a document or, with its id, of a chunk (C19)."""
+    """Return the row id of a document, or of a chunk when its id is given: a UUID derived from the ids."""
     return uuid5(NAMESPACE_OID, json.dumps([workflow_id, document_id, chunk_id]))
 
 
-async def documents(db: Connection, where: Condition) -> list[Document]:
-    """By id."""
-    sql = f'select {_DOCUMENT} from rag_documents d where {where.sql} order by d.external_id collate "C"'
-    return [_document(*row) for row in await (await db.execute(sql, where.values)).fetchall()]
+async def documents(db: Connection, condition: Condition) -> list[Document]:
+    """Load the documents that meet the condition, by id."""
+    sql = f'select {_DOCUMENT} from rag_documents d where {condition.sql} order by d.external_id collate "C"'
+    return [_document(*row) for row in await (await db.execute(sql, condition.values)).fetchall()]
 
 
-async def chunks(db: Connection, where: Condition, tail: str = "") -> list[Chunk]:
-    """`tail` orders and limits them."""
-    found = await db.execute(f"select {_CHUNK} from {BOTH} where {where.sql} {tail}", where.values)
-    return [_chunk(*row) for row in await found.fetchall()]
+async def chunks(db: Connection, condition: Condition, tail: str = "") -> list[Chunk]:
+    """Load the chunks that meet the condition; `tail` is SQL that orders and limits them."""
+    rows = await db.execute(f"select {_CHUNK} from {BOTH} where {condition.sql} {tail}", condition.values)
+    return [_chunk(*row) for row in await rows.fetchall()]
 
 
 async def add(
     db: Connection, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], space: str
 ) -> None:
-    """Write a document that is not there."""
-    d, made = document, key(document.workflow_id, document.id)
+    """Insert a document that does not exist, with its chunks and vectors."""
+    d, document_row_id = document, key(document.workflow_id, document.id)
     row = (
-        made, d.workflow_id, d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary, d.user_id,
-        list(d.groups), Jsonb(dict(d.metadata)), sorted(readers(d)), space,
+        document_row_id, d.workflow_id, d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary,
+        d.user_id, list(d.groups), Jsonb(dict(d.metadata)), sorted(readers(d)), space,
     )  # fmt: skip
     await db.execute(
         "insert into rag_documents(id, collection, external_id, title, source, content_hash, extractor, pages, summary,"
@@ -62,19 +62,19 @@ async def add(
         "embedding, page_number, line_start, line_end, x0, y0, x1, y1, facts, metadata, record, words) "
         f"values (%s, %s, %s, %s, %s, %s, %s, l2_normalize(%s::vector), {', '.join(['%s'] * 10)}, {_TITLED})"
     )
-    rows = [_row(document, made, chunk, vector) for chunk, vector in zip(chunks, vectors, strict=True)]
+    rows = [_row(document, document_row_id, chunk, vector) for chunk, vector in zip(chunks, vectors, strict=True)]
     await db.cursor().executemany(sql, rows)
 
 
 def literal(vector: Vector | None) -> str | None:
-    """As pgvector reads it; it is made a unit vector there, so that all distances order alike (C07)."""
+    """Format a vector for pgvector. It is normalized on insertion, so that cosine, L2 and inner product order alike."""
     return None if vector is None else f"[{','.join(map(repr, map(float, vector)))}]"
 
 
-def _row(document: Document, parent: UUID, chunk: Chunk, vector: Vector | None) -> tuple[Any, ...]:
+def _row(document: Document, document_row_id: UUID, chunk: Chunk, vector: Vector | None) -> tuple[Any, ...]:
     c = chunk
-    place = c.place(0, len(c.content)) or Span(0, 0, None, 0, 0)
-    lines = (place.line_start or None, place.line_end or None)
+    span = c.place(0, len(c.content)) or Span(0, 0, None, 0, 0)
+    lines = (span.line_start or None, span.line_end or None)
     record = {
         "title": c.title,
         "source": c.source,
@@ -85,8 +85,8 @@ def _row(document: Document, parent: UUID, chunk: Chunk, vector: Vector | None) 
         "entities": [(e.type, e.value) for e in c.entities],
     }
     return (
-        key(document.workflow_id, document.id, c.id), parent, document.workflow_id, c.id, c.ordinal, c.content,
-        c.content_hash, literal(vector), place.page, *lines, *(place.bbox or [None] * 4),
+        key(document.workflow_id, document.id, c.id), document_row_id, document.workflow_id, c.id, c.ordinal, c.content,
+        c.content_hash, literal(vector), span.page, *lines, *(span.bbox or [None] * 4),
         Jsonb(facts(c)), Jsonb(dict(c.metadata)), Jsonb(record),
         words(c.content), words(" ".join((c.title, *c.heading_path))),
     )  # fmt: skip
@@ -112,6 +112,8 @@ def _chunk(
     )  # fmt: skip
 
 
-def _span(start: int, end: int, page: int | None, first: int, last: int, bbox: list[float] | None, *rest: Any) -> Span:
+def _span(
+    start: int, end: int, page: int | None, line_start: int, line_end: int, bbox: list[float] | None, *section: Any
+) -> Span:
     box = (bbox[0], bbox[1], bbox[2], bbox[3]) if bbox else None
-    return Span(start, end, page, first, last, box, *map(tuple, rest))
+    return Span(start, end, page, line_start, line_end, box, *map(tuple, section))

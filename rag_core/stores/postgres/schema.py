@@ -1,4 +1,4 @@
-"""The tables: those of the documents (S2-26, S3-02..07) with what our chunks need besides, and how they are made."""
+"""The PostgreSQL tables: the specified columns (S2-26, S3-02 to S3-07), further columns of chunks, and their setup."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from rag_core.core.errors import Conflict, Misconfigured
 from rag_core.core.model import Vector
 from rag_core.stores.postgres.connections import Connection, lock
 
-SPACE = lock(uuid5(NAMESPACE_OID, "azure-rag: the space of the vectors"))  # shared by all who write vectors of it
-PGVECTOR = (0, 8)  # from here on a filtered search of its index goes on until it has found enough
-WIDEST = 2000  # numbers of a vector that its index takes
+SPACE = lock(uuid5(NAMESPACE_OID, "azure-rag: the space of the vectors"))  # shared by writers of vectors
+PGVECTOR = (0, 8)  # from 0.8 a filtered index search continues until it has enough rows (iterative scan)
+WIDEST = 2000  # dimensions that an HNSW index supports
 
-# `storage main`: what every question reads stays in the row, whatever else is moved out of it
+# `storage main` keeps the columns that every search reads in the row, rather than in TOAST
 TABLES = """
 create table if not exists rag_documents(
     id uuid primary key, collection varchar not null, external_id varchar not null, title text not null,
@@ -38,14 +38,14 @@ create index if not exists document_chunks_by_words on document_chunks using gin
 create index if not exists document_chunks_by_facts on document_chunks using gin(facts jsonb_path_ops);
 """
 
-# As English, but stop words are words too: "the" alone can be looked for
+# Like English, but without a stop word list, so that "the" alone can be searched for
 ANALYSIS = """
 create text search dictionary rag_stem (template = pg_catalog.snowball, language = english);
 create text search configuration rag_words (copy = pg_catalog.english);
 alter text search configuration rag_words alter mapping replace pg_catalog.english_stem with rag_stem;
 """
 
-# The columns that LlamaIndex's PGVectorStore reads. It knows collections but no users: it is shown what all may see.
+# The columns that LlamaIndex's PGVectorStore reads. It knows no users, so it sees only documents open to everyone.
 VIEW = """
 create or replace view llamaindex_proposal_vectors as
     select c.id, c.external_id, c.collection, c.content as document,
@@ -66,7 +66,7 @@ class Space(NamedTuple):
 
 
 async def setup(db: Connection, dimensions: int) -> str:
-    """Make what is lacking, the columns as wide as the embedder's vectors, and have the planner look at it (S2-32)."""
+    """Create what is missing, fit the vector column to the embedder, run ANALYZE (S2-32); return pgvector's version."""
     await db.execute("select pg_advisory_xact_lock(%s)", (SPACE,))
     version = await _extension(db)
     await db.execute(TABLES)
@@ -80,55 +80,56 @@ async def setup(db: Connection, dimensions: int) -> str:
 
 
 async def space(db: Connection) -> Space:
-    """That of the live documents: what is deleted may have come from another model."""
+    """Load the space of the live documents' vectors; deleted documents may have vectors of another model."""
     sql = (
         "select space, atttypmod from rag_documents, pg_attribute where deleted_at is null and space <> '' "
         "and attrelid = 'document_chunks'::regclass and attname = 'embedding' limit 1"
     )
-    found = await (await db.execute(sql)).fetchone()
-    return Space(*found) if found else Space("", 0)
+    row = await (await db.execute(sql)).fetchone()
+    return Space(*row) if row else Space("", 0)
 
 
 async def join_space(db: Connection, name: str, vectors: Sequence[Vector | None]) -> None:
-    """Refuse vectors of another space than those that are kept; the first vectors decide it, and wait for all others.
+    """Require vectors of the stored space; the first vectors written determine it, once all other writers are done.
 
     Raises:
-        Conflict: code "reindex_required"; nothing has been written.
+        Conflict: other space or dimensions (code "reindex_required"); nothing has been written.
     """
-    widths = {len(vector) for vector in vectors if vector is not None}
-    first = bool(widths) and not (await space(db)).name
-    await db.execute(f"select pg_advisory_xact_lock{'' if first else '_shared'}(%s)", (SPACE,))
-    kept = await space(db)
-    _refuse_another(kept, name, widths)
-    if widths and not kept.name:
-        if not first:
+    dimensions = {len(vector) for vector in vectors if vector is not None}
+    is_first = bool(dimensions) and not (await space(db)).name
+    await db.execute(f"select pg_advisory_xact_lock{'' if is_first else '_shared'}(%s)", (SPACE,))
+    stored_space = await space(db)
+    _refuse_another(stored_space, name, dimensions)
+    if dimensions and not stored_space.name:
+        if not is_first:
             raise errors.SerializationFailure("the last vectors were deleted just now")
         await db.execute(
             "update document_chunks set deleted_embedding = embedding, embedding = null where embedding is not null"
         )
-        await _widen(db, widths.pop())
+        await _widen(db, dimensions.pop())
 
 
-def _refuse_another(kept: Space, name: str, widths: set[int]) -> None:
-    other_name = kept.name and name != kept.name and (name or widths)
-    other_width = len(widths | {kept.dimensions} - {0}) > 1
-    if other_name or other_width:
+def _refuse_another(stored_space: Space, name: str, dimensions: set[int]) -> None:
+    is_other_space = stored_space.name and name != stored_space.name and (name or dimensions)
+    has_other_dimensions = len(dimensions | {stored_space.dimensions} - {0}) > 1
+    if is_other_space or has_other_dimensions:
         raise Conflict(
-            f"the index holds vectors of {kept.name} ({kept.dimensions} dimensions), these are of {name or 'no model'} "
-            f"({', '.join(map(str, sorted(widths))) or 'none'}): use the first, or index into an empty store",
+            f"the index holds vectors of {stored_space.name} ({stored_space.dimensions} dimensions), "
+            f"these are of {name or 'no model'} ({', '.join(map(str, sorted(dimensions))) or 'none'}): "
+            "use the first, or index into an empty store",
             code="reindex_required",
         )
 
 
 async def _widen(db: Connection, dimensions: int) -> None:
-    """Make the column, in which no live document has a vector, as wide as those to come, with an index of it."""
+    """Change the dimensions of the vector column, which must be empty for live documents, and rebuild its index."""
     sql = "select atttypmod from pg_attribute where attrelid = 'document_chunks'::regclass and attname = 'embedding'"
     if await (await db.execute(sql)).fetchone() == (dimensions,):
         return
     await db.execute("drop index if exists document_chunks_by_meaning")
-    await db.execute("drop view llamaindex_proposal_vectors")  # a column that a view shows keeps its type
+    await db.execute("drop view llamaindex_proposal_vectors")  # a column used by a view cannot change its type
     await db.execute(f"alter table document_chunks alter embedding type vector({dimensions:d})")
-    await db.execute("alter table document_chunks alter embedding set storage main")  # a new type forgets it
+    await db.execute("alter table document_chunks alter embedding set storage main")  # changing the type resets it
     await db.execute(VIEW)
     if dimensions <= WIDEST:
         await db.execute(
@@ -138,8 +139,8 @@ async def _widen(db: Connection, dimensions: int) -> None:
 
 async def _extension(db: Connection) -> str:
     await db.execute("create extension if not exists vector")
-    found = await (await db.execute("select extversion from pg_extension where extname = 'vector'")).fetchone()
-    version = str(found[0]) if found else "0"
+    row = await (await db.execute("select extversion from pg_extension where extname = 'vector'")).fetchone()
+    version = str(row[0]) if row else "0"
     if tuple(map(int, version.split(".")[:2])) < PGVECTOR:
-        raise Misconfigured(f"pgvector {version} is too old: 0.8 or later is wanted", field="POSTGRES_URL")
+        raise Misconfigured(f"pgvector {version} is too old: version 0.8 or later is needed", field="POSTGRES_URL")
     return version

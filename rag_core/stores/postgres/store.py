@@ -11,11 +11,11 @@ from rag_core.stores.postgres.connections import Connection, Connections
 
 
 class PostgresStore:
-    """A `ChunkStore` in the database at `url`, with TLS as that says (`sslmode`); `setup` makes the tables.
+    """A `ChunkStore` in the database at `url`, with TLS as its `sslmode` says; `setup` creates the tables.
 
-    `dimensions` are those of the embedder, 0 when there is none: only `setup` asks for them. `credential` is whose
-    token stands for a password, None this machine's own where the address is Azure's and has none. Raises Misconfigured
-    for a `url` that cannot be used.
+    `dimensions` are the embedder's, 0 without one; only `setup` uses them. A token of `credential` replaces the
+    password; without one, an Azure server whose URL has no password gets a token of this machine's identity. Raises
+    Misconfigured for an unusable `url`.
     """
 
     def __init__(self, url: str, *, dimensions: int = 0, credential: Credential | None = None) -> None:
@@ -23,10 +23,11 @@ class PostgresStore:
         self._dimensions = dimensions
 
     async def setup(self) -> str:
-        """Make or complete extension, tables and indexes; says what is there. May be repeated."""
+        """Create missing extension, tables and indexes, and return a one-line report. It may be repeated."""
         version = await self._connections.write(records.key("", ""), lambda db: schema.setup(db, self._dimensions))
-        held = await self.describe()
-        return f"{held.location} is ready (pgvector {version}): {held.documents} documents, {held.chunks} chunks"
+        description = await self.describe()
+        counts = f"{description.documents} documents, {description.chunks} chunks"
+        return f"{description.location} is ready (pgvector {version}): {counts}"
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
@@ -107,7 +108,9 @@ async def _description(db: Connection) -> StoreDescription:
             (select extversion from pg_extension where extname = 'vector')
         from rag_documents where deleted_at is null"""
     ((documents, chunks, server, pgvector),) = await (await db.execute(sql)).fetchall()
-    kept = await schema.space(db)
-    where = f"{db.info.host}:{db.info.port}/{db.info.dbname}"
+    stored_space = await schema.space(db)
+    location = f"{db.info.host}:{db.info.port}/{db.info.dbname}"
     details = {"postgresql": server, "pgvector": pgvector}
-    return StoreDescription("postgresql", where, kept.name, kept.dimensions, documents, chunks, details)
+    return StoreDescription(
+        "postgresql", location, stored_space.name, stored_space.dimensions, documents, chunks, details
+    )

@@ -1,4 +1,4 @@
-"""Texts as words that every server takes apart alike, whatever its locale: ASCII letters and digits only."""
+"""Texts as words of ASCII letters and digits, which every server tokenizes alike, whatever its locale."""
 
 import re
 from unicodedata import combining, normalize
@@ -6,25 +6,25 @@ from unicodedata import combining, normalize
 from rag_core.text.spelling import pieces, plain
 
 _WORD = re.compile(r"[^\W_]+")
-LONGEST = 64  # letters of a word: what is longer is no word, and the server takes none beyond 2,046 bytes
-MOST_WORDS = 1024  # of a question: as in Lucene; a whole passage has fewer
+LONGEST = 64  # longer strings are not words, and the server accepts at most 2,046 bytes
+MOST_WORDS = 1024  # of a query, as in Lucene; a whole passage has fewer
 
 
 def words(text: str) -> str:
-    """Words without case and accents, then codes without separators and pairs of letters of unspaced scripts."""
-    told = plain(text)
-    found = [*_WORD.findall(_folded(told)), *pieces(told)]
-    return " ".join(_ascii(word) for word in found if len(word) <= LONGEST)
+    """Normalize a text to lower-case, accent-free words, codes without separators, and bigrams of unspaced scripts."""
+    plain_text = plain(text)
+    tokens = [*_WORD.findall(_folded(plain_text)), *pieces(plain_text)]
+    return " ".join(_ascii(word) for word in tokens if len(word) <= LONGEST)
 
 
 def asked(text: str) -> str:
-    """The distinct words of a question."""
+    """Normalize a query text to its distinct words."""
     return " ".join(list(dict.fromkeys(words(text).split()))[:MOST_WORDS])
 
 
 def _folded(text: str) -> str:
-    apart = normalize("NFKD", text.casefold())
-    return normalize("NFKC", "".join(letter for letter in apart if not combining(letter)))
+    decomposed = normalize("NFKD", text.casefold())
+    return normalize("NFKC", "".join(character for character in decomposed if not combining(character)))
 
 
 def _ascii(word: str) -> str:

@@ -12,19 +12,19 @@ import pypdfium2.raw as pdfium
 from rag_core.core.model import Box
 
 Point = tuple[float, float]
-Place = Callable[[float, float], Point]  # from the page's own space to the page as it is shown
-_HYPHENS = (0x02, 0xFFFE)  # what PDFium puts where a word is divided at the end of a line
+Place = Callable[[float, float], Point]  # from PDF user space to the page as it is shown
+_HYPHENS = (0x02, 0xFFFE)  # PDFium's characters for a hyphen at the end of a line
 _LIGATURES = str.maketrans(
     {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st", 0xAD: "-"}
 )
 _BOLD = ("bold", "black", "heavy")
 _BOLD_WEIGHT = 600  # semibold, in the scale of CSS and OpenType
-_NAME = 256  # bytes of a font's name that are looked at
+_NAME = 256  # read of a font's name
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What the characters of a text object share: `angle` of its line (degrees, 0 is upright), size in points."""
+    """The style shared by the characters of a text object: line angle (degrees, 0 is upright) and size in points."""
 
     angle: int
     height: float
@@ -35,10 +35,10 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Glyph:
-    """A character with the box of its ink, and its place on its line of writing.
+    """A character with the box of its ink, and its place on its text line.
 
-    `start` and `end` (with the white that its font gives it) are measured along the line, `base` across it. `spaced`
-    says that there is white space before it, `number` is its place among the page's characters.
+    `start` and `end` (of its advance, white space included) are measured along the line, `baseline` across it.
+    `follows_space` says that there is white space before it; `index` is its place among the page's characters.
     """
 
     text: str
@@ -52,24 +52,24 @@ class Glyph:
 
 
 def glyphs(page: Any, text: Any) -> Iterator[Glyph]:
-    """The characters with ink of their own, in the order in which they were drawn; `text` is the page's text page."""
-    place = partial(_shown, page.get_bbox(), page.get_rotation())
-    type_, address, spaced = Type(0, 0, 0, False, None), 0, True
+    """Yield the characters that have ink, in drawing order; `text` is the PDFium text page of `page`."""
+    transform = partial(_shown, page.get_bbox(), page.get_rotation())
+    style, address, follows_space = Type(0, 0, 0, False, None), 0, True
     for number in range(text.count_chars()):
         letter = _letter(pdfium.FPDFText_GetUnicode(text, number))
-        drawn = pdfium.FPDFText_GetTextObject(text, number)
-        if not letter or not drawn:
-            spaced = True
+        text_object = pdfium.FPDFText_GetTextObject(text, number)
+        if not letter or not text_object:
+            follows_space = True
             continue
-        if address != (address := ctypes.addressof(drawn.contents)):
-            type_ = _type(text, number, drawn, place)
-        box, (start, base), end = _ink(text, number, place), *_reach(text, number, place, type_.angle)
-        yield Glyph(letter, box, start, end, base, type_, spaced, number)
-        spaced = False
+        if address != (address := ctypes.addressof(text_object.contents)):
+            style = _type(text, number, text_object, transform)
+        box, (start, baseline), end = _ink(text, number, transform), *_reach(text, number, transform, style.angle)
+        yield Glyph(letter, box, start, end, baseline, style, follows_space, number)
+        follows_space = False
 
 
 def _shown(crop: Box, rotation: int, x: float, y: float) -> Point:
-    """A point of the page's own space (y upwards) as it is seen: cropped, turned clockwise, y downwards."""
+    """Transform a point of PDF user space (y upwards) to the shown page: cropped, rotated clockwise, y downwards."""
     left, bottom, right, top = crop
     if rotation == 0:
         return x - left, top - y
@@ -79,7 +79,7 @@ def _shown(crop: Box, rotation: int, x: float, y: float) -> Point:
 
 
 def _letter(code: int) -> str:
-    """Empty for what has no ink: white space and controls."""
+    """Return the character of a Unicode code; "" for white space and control characters, which have no ink."""
     if code in _HYPHENS:
         return "-"
     letter = chr(code).translate(_LIGATURES)
@@ -99,8 +99,8 @@ def _type(text: Any, number: int, drawn: Any, place: Place) -> Type:
 def _is_bold(font: Any) -> bool:
     name = ctypes.create_string_buffer(_NAME)
     pdfium.FPDFFont_GetBaseFontName(font, name, _NAME)
-    said = name.value.decode("latin-1").lower()
-    return any(word in said for word in _BOLD) or pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
+    font_name = name.value.decode("latin-1").lower()
+    return any(word in font_name for word in _BOLD) or pdfium.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
 
 
 def _ink(text: Any, number: int, place: Place) -> Box:
@@ -110,7 +110,7 @@ def _ink(text: Any, number: int, place: Place) -> Box:
 
 
 def _reach(text: Any, number: int, place: Place, angle: int) -> tuple[Point, float]:
-    """Where the character begins, along and across its line, and where along it the next may begin."""
+    """Return where a character begins, along and across its line, and where along the line the next may begin."""
     x, y, rect = ctypes.c_double(), ctypes.c_double(), pdfium.FS_RECTF()
     pdfium.FPDFText_GetCharOrigin(text, number, x, y)
     pdfium.FPDFText_GetLooseCharBox(text, number, rect)
@@ -121,7 +121,7 @@ def _reach(text: Any, number: int, place: Place, angle: int) -> tuple[Point, flo
 
 
 def _turned(point: Point, angle: int) -> Point:
-    """How far along and across lines of writing at this angle a point lies."""
+    """Return the coordinates of a point along and across text lines at this angle (degrees)."""
     (x, y), turn = point, math.radians(angle)
     return x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
 

@@ -1,4 +1,4 @@
-"""Text that nobody can see on the page: tricks to be read by machines only (RELIABILITY F11, C33)."""
+"""Detection of text that is invisible on the page, as used to inject instructions that only machines read."""
 
 from collections.abc import Iterator, Sequence
 from ctypes import c_uint
@@ -9,10 +9,10 @@ from PIL import Image, ImageChops
 
 from rag_core.ingestion.extract.pdf.glyphs import Glyph
 
-SMALLEST = 1.0  # points of type, in either direction
-CONTRAST = 16  # of 255: the least difference from its ground, in some colour, that an eye can be expected to see
-SCAN = 0.9  # of the page is picture, and of its letters invisible: text recognised under a scan
-_PIXELS = 8_000_000  # a page beyond that (A0 is 8 million points) is drawn smaller
+SMALLEST = 1.0  # in either direction
+CONTRAST = 16  # of 255, in some colour channel: the least difference from the background that can be seen
+SCAN = 0.9  # of the page covered by pictures, and of its characters invisible: recognised text under a scan
+_PIXELS = 8_000_000  # a larger page (A0 has 8 million square points) is rendered at a smaller scale
 _INVISIBLE = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
 _FILLED = (pdfium.FPDF_TEXTRENDERMODE_FILL, pdfium.FPDF_TEXTRENDERMODE_FILL_CLIP)
 
@@ -21,21 +21,21 @@ Area = tuple[int, int, int, int]  # pixels: left, top, right, bottom
 
 
 def parted(page: Any, text: Any, glyphs: Sequence[Glyph]) -> tuple[list[Glyph], int, bool]:
-    """The glyphs to be read, how many hidden ones were left out, and whether they are a scan's recognised text.
+    """Return the glyphs to be read, how many hidden ones were left out, and whether they are a scan's recognised text.
 
-    A word is hidden when it is drawn invisibly, smaller than `SMALLEST` or in the colour of what it lies on, and when
-    the page looks the same without it: outside of the page, covered, clipped, or in a layer that is switched off.
+    A word is hidden when it is drawn invisibly, smaller than `MIN_TYPE_SIZE_PT` or in the colour of its background, and
+    when the page looks the same without it: outside of the page, covered, clipped, or in a layer that is switched off.
     """
     if not glyphs:
         return [], 0, False
-    look = _Look(page, glyphs)
-    unseen: list[Glyph] = []
-    seen: list[Glyph] = []
+    rendered = _Look(page, glyphs)
+    hidden: list[Glyph] = []
+    visible: list[Glyph] = []
     for word in _words(glyphs):
-        (seen if look.shows(text, word) else unseen).extend(word)
-    if unseen and len(unseen) >= SCAN * len(glyphs) and _pictured(page) >= SCAN:
+        (visible if rendered.shows(text, word) else hidden).extend(word)
+    if hidden and len(hidden) >= SCAN * len(glyphs) and _pictured(page) >= SCAN:
         return list(glyphs), 0, True
-    return seen, len(unseen), False
+    return visible, len(hidden), False
 
 
 def _words(glyphs: Sequence[Glyph]) -> Iterator[Word]:
@@ -50,28 +50,28 @@ def _words(glyphs: Sequence[Glyph]) -> Iterator[Word]:
 
 
 class _Look:
-    """A page as it is drawn, without its text, and the difference."""
+    """The page rendered without its text (`background`), and the difference that the text makes (`ink`)."""
 
     def __init__(self, page: Any, glyphs: Sequence[Glyph]) -> None:
         width, height = page.get_size()
         self.scale = min(1.0, (_PIXELS / max(1.0, width * height)) ** 0.5)
-        drawn = _drawn(page, self.scale)
+        complete = _drawn(page, self.scale)
         for glyph in glyphs:
             pdfium.FPDFPageObj_SetIsActive(glyph.type.drawn, False)
         self.ground = _drawn(page, self.scale)
-        self.ink = ImageChops.difference(drawn, self.ground)
+        self.ink = ImageChops.difference(complete, self.ground)
 
     def shows(self, text: Any, word: Word) -> bool:
-        type_, area = word[0].type, self._area(word)
-        mode = pdfium.FPDFTextObj_GetTextRenderMode(type_.drawn)
-        if mode in _INVISIBLE or min(type_.height, type_.width) < SMALLEST or area is None:
+        style, area = word[0].type, self._area(word)
+        mode = pdfium.FPDFTextObj_GetTextRenderMode(style.drawn)
+        if mode in _INVISIBLE or min(style.height, style.width) < SMALLEST or area is None:
             return False
-        if max(most for _, most in _extremes(self.ink, _wider(area))) < CONTRAST:
+        if max(highest for _, highest in _extremes(self.ink, _wider(area))) < CONTRAST:
             return False
         return mode not in _FILLED or not self._same(_colour(text, word[0].number), area)
 
     def _area(self, word: Word) -> Area | None:
-        """The word's pixels; None when none is on the page."""
+        """Return the pixel area of a word; None when it is outside of the page."""
         x0, y0, x1, y1 = zip(*(glyph.box for glyph in word), strict=True)
         left, top = max(0, int(min(x0) * self.scale)), max(0, int(min(y0) * self.scale))
         right = min(self.ground.width, int(max(x1) * self.scale) + 1)
@@ -79,7 +79,7 @@ class _Look:
         return (left, top, right, bottom) if left < right and top < bottom else None
 
     def _same(self, colour: Sequence[int], area: Area) -> bool:
-        """Whether the ground is of that colour all over; text on top of it would else lend it its ink."""
+        """Return True when the whole background has this colour; overlapping text could otherwise pass for its ink."""
         bands = zip(_extremes(self.ground, area), colour, strict=True)
         return all(abs(value - shade) < CONTRAST for extremes, shade in bands for value in extremes)
 
@@ -90,13 +90,13 @@ def _drawn(page: Any, scale: float) -> Image.Image:
 
 
 def _wider(area: Area) -> Area:
-    """A thin dash may be drawn in the next row of pixels."""
+    """Return the area wider by a pixel on each side, because a thin dash may be drawn in the next row of pixels."""
     left, top, right, bottom = area
     return left - 1, top - 1, right + 1, bottom + 1
 
 
 def _extremes(image: Image.Image, area: Area) -> Sequence[tuple[int, int]]:
-    """The least and the most of each colour."""
+    """Return the lowest and highest value of each colour channel."""
     return image.crop(area).getextrema()  # type: ignore[return-value] # of one band it would be a pair
 
 
@@ -107,7 +107,7 @@ def _colour(text: Any, number: int) -> list[int]:
 
 
 def _pictured(page: Any) -> float:
-    """The part of the page that pictures cover."""
+    """Return the share of the page that pictures cover."""
     width, height = page.get_size()
     covered = 0.0
     for picture in page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,)):

@@ -1,4 +1,4 @@
-"""The order in which the strips of a page are read: columns one after the other, what spans them between."""
+"""Reading order of the strips of a page: columns one after the other, and the text that spans them in between."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,30 +6,30 @@ from statistics import median
 
 from rag_core.ingestion.extract.pdf.lines import Strip, rows
 
-LINES = 4  # a column has at least as many lines,
-LETTERS = 18  # of at least as many letters without a gap in the middle,
-FILLED = 0.65  # that fill as much of its width: cells of a table do not
-_GUTTERS = 30  # places tried for the edge of a column, by the number of lines that begin there
+LINES = 4  # of a text column
+LETTERS = 18  # median of a column's lines
+FILLED = 0.65  # of the width, median of a column's lines: cells of a table fill less
+_GUTTERS = 30  # most frequent line starts tried as the edge of a column
 
 Region = list[Strip]
 
 
 def regions(strips: Sequence[Strip]) -> list[Region]:
-    """Parts of the page to be read one after the other, each from top to bottom; writing at an angle comes last."""
+    """Return the regions of a page in reading order, each to be read from top to bottom; rotated text comes last."""
     upright = [strip for strip in strips if strip.angle == 0]
-    turned: dict[int, Region] = {}
+    rotated: dict[int, Region] = {}
     for strip in strips:
         if strip.angle:
-            turned.setdefault(strip.angle, []).append(strip)
-    return [*_columns(upright), *turned.values()]
+            rotated.setdefault(strip.angle, []).append(strip)
+    return [*_columns(upright), *rotated.values()]
 
 
 def _columns(strips: Region) -> list[Region]:
-    """Cut at the gutter with most lines of text beside it; the parts are cut again."""
+    """Split strips at the column edge with most text beside it, and split the parts again."""
     cuts = [cut for edge in _edges(strips) if len(cut := _cut(strips, edge)) > 1]
     if not cuts:
         return [strips] if strips else []
-    best = max(cuts, key=lambda cut: sum(len(band) for band in cut if _is_column(band)))
+    best = max(cuts, key=lambda cut: sum(len(part) for part in cut if _is_column(part)))
     return [region for part in best for region in _columns(part)]
 
 
@@ -40,7 +40,7 @@ def _edges(strips: Region) -> list[float]:
 
 
 def _cut(strips: Region, edge: float) -> list[Region]:
-    """What is above the columns, the left one, the right one, what is below, and so on; one region without columns."""
+    """Return the text above the columns, the left one, the right one, the text below, and so on; one region if none."""
     parts: list[Region] = [[]]
     for band in _bands(strips, edge):
         left = [strip for strip in band if strip.end <= edge]
@@ -53,7 +53,7 @@ def _cut(strips: Region, edge: float) -> list[Region]:
 
 
 def _bands(strips: Region, edge: float) -> Iterator[Region]:
-    """From top to bottom: what crosses the edge, and what lies between two that do."""
+    """Yield, from top to bottom, each strip that crosses the edge, and the strips between two of these."""
     band: Region = []
     for strip in sorted(strips, key=lambda strip: strip.base):
         if strip.start < edge - 1 and strip.end > edge:
@@ -66,16 +66,18 @@ def _bands(strips: Region, edge: float) -> Iterator[Region]:
 
 
 def _is_column(strips: Region) -> bool:
-    """Whether it is running text, set to a width."""
+    """Return True for running text set to a width."""
     lines = rows(strips)
     if len(lines) < LINES:
         return False
-    width = max(s.end for s in strips) - min(s.start for s in strips)
+    width = max(strip.end for strip in strips) - min(strip.start for strip in strips)
     letters = median(max(len(strip.text) for strip in line) for line in lines)
     return letters >= LETTERS and median(line[-1].end - line[0].start for line in lines) >= FILLED * width
 
 
 def _beside(left: Region, right: Region) -> bool:
-    """Whether at least half of the shorter one stands beside the other."""
-    (a, b), (c, d) = ((min(s.base for s in part), max(s.base for s in part)) for part in (left, right))
-    return min(b, d) - max(a, c) >= 0.5 * min(b - a, d - c)
+    """Return True when at least half of the shorter column stands beside the other."""
+    left_top, left_bottom = min(strip.base for strip in left), max(strip.base for strip in left)
+    right_top, right_bottom = min(strip.base for strip in right), max(strip.base for strip in right)
+    overlap = min(left_bottom, right_bottom) - max(left_top, right_top)
+    return overlap >= 0.5 * min(left_bottom - left_top, right_bottom - right_top)

@@ -1,4 +1,4 @@
-"""Lines to blocks: headings, paragraphs and tables, without what is printed on every page."""
+"""Document structure: the headings, paragraphs and tables of PDF pages, without running headers and footers."""
 
 import re
 from collections import Counter
@@ -12,27 +12,27 @@ from rag_core.ingestion.extract.pdf.lines import Strip, box_around, is_mark, joi
 from rag_core.ingestion.extract.pdf.order import regions
 from rag_core.ingestion.extract.pdf.tables import Table, found
 
-MARGIN = 0.15  # of the page's height, at the top and at the bottom: where running headers and footers stand
-REPEATED = 0.4  # of the pages: left and right pages often have their own
-LARGER = 1.12  # of the body's size: a heading's, when it is not bold
-LONGEST = 120  # letters of a heading
-TALLEST = 3  # lines of a heading
-LOOSE = 1.25  # of the usual distance from line to line: a paragraph ends there
-INDENT = 0.8  # of the type's size
-_PITCH = 1.2  # of the type's size: the usual distance from line to line
-_BY_TYPE = 100  # headings known by their type lie below those of the outline
+MARGIN = 0.15  # of the page height, at the top and at the bottom: where running headers and footers are
+REPEATED = 0.4  # of the pages: left and right pages often have different headers
+LARGER = 1.12  # to the body's type size: of a heading that is not bold
+LONGEST = 120  # of a heading
+TALLEST = 3  # of a heading
+LOOSE = 1.25  # to the usual line pitch: a wider distance ends a paragraph
+INDENT = 0.8  # of the type size: a first line indented further begins a paragraph
+_PITCH = 1.2  # of the type size: distance from line to line where there are too few lines to measure it
+_BY_TYPE = 100  # headings recognised by their type rank below those of the outline
 _DIGITS = re.compile(r"\d+")
 _NUMBERED = re.compile(r"^[\d.]+\s")
 _SENTENCE_END = (".", ",", ";")
 _FILE_NAME = re.compile(r"\.\w{2,4}$|^microsoft |^untitled|^document\d*$", re.IGNORECASE)
 
-Style = tuple[float, bool]  # size in points, whether bold
-Outline = Mapping[int, Mapping[str, int]]  # by page: the level of each title, as `plain` writes it
+Style = tuple[float, bool]  # size in points, and whether it is bold
+Outline = Mapping[int, Mapping[str, int]]  # by page: the level of each title, as `normalize_title` gives it
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What stands on a page as it is shown, in points."""
+    """A page with its strips; `height` is in points, `label` is the printed page number where it is another."""
 
     number: int
     height: float
@@ -42,7 +42,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A heading, paragraph or table of a page; `level` is that of its entry in the outline."""
+    """A paragraph or table of a page; `level` is that of its entry in the outline, None where it has none."""
 
     page: Page
     kind: str
@@ -57,18 +57,18 @@ class Part:
 
 
 def furniture(pages: Sequence[Page]) -> set[tuple[str, int]]:
-    """What stands in the margins of most pages at the same height, as `trace` tells: headers, footers, numbers.
+    """Return the keys of strips that recur in the margins of many pages at the same height: headers, footers, numbers.
 
-    Pages with nothing between their margins are not asked: there it is the text.
+    Pages with nothing between their margins are not counted: there the margins hold the text itself.
     """
     printed = [page for page in pages if not all(_in_margin(page, strip) for strip in page.strips)]
-    traces = ({trace(page, strip) for strip in page.strips if _in_margin(page, strip)} for page in printed)
-    counts = Counter(trace for page in traces for trace in page)
-    return {trace for trace, count in counts.items() if count >= max(3, REPEATED * len(printed))}
+    keys_by_page = ({trace(page, strip) for strip in page.strips if _in_margin(page, strip)} for page in printed)
+    counts = Counter(key for keys in keys_by_page for key in keys)
+    return {key for key, count in counts.items() if count >= max(3, REPEATED * len(printed))}
 
 
 def parts(page: Page, repeated: set[tuple[str, int]], outline: Outline) -> Iterator[Part]:
-    """The page in reading order, without its furniture."""
+    """Yield the parts of a page in reading order, without its running headers and footers."""
     titles = outline.get(page.number, {})
     strips = [s for s in page.strips if not (_in_margin(page, s) and trace(page, s) in repeated)]
     for region in regions(strips):
@@ -84,7 +84,7 @@ def parts(page: Page, repeated: set[tuple[str, int]], outline: Outline) -> Itera
 
 
 def blocks(parts: Sequence[Part]) -> Iterator[Block]:
-    """Each part with the number of its lines and the headings above it."""
+    """Yield each part as a block with its line numbers and the headings above it."""
     levels = _levels(parts)
     above: list[tuple[int, str]] = []
     line = 1
@@ -100,13 +100,13 @@ def blocks(parts: Sequence[Part]) -> Iterator[Block]:
 
 
 def title(named: str, parts: Sequence[Part]) -> str:
-    """The title that the file names, if it is none of a program or file; else the largest type of the first page."""
+    """Return the stated title unless it names a program or file, else the first page's text in the largest type."""
     if _is_title(named) and not _FILE_NAME.search(named):
         return named
-    first = [part for part in parts if part.page is parts[0].page and _may_head(part)]
-    largest = max((part.style[0] for part in first), default=0)
-    whole = " ".join(part.text for part in first if part.style[0] == largest)
-    return whole if largest > LARGER * _body(parts)[0] and _is_title(whole) else ""
+    candidates = [part for part in parts if part.page is parts[0].page and _may_head(part)]
+    largest = max((part.style[0] for part in candidates), default=0)
+    text = " ".join(part.text for part in candidates if part.style[0] == largest)
+    return text if largest > LARGER * _body(parts)[0] and _is_title(text) else ""
 
 
 def _is_title(text: str) -> bool:
@@ -114,7 +114,7 @@ def _is_title(text: str) -> bool:
 
 
 def plain(title: str) -> str:
-    """A title to compare by: without its number, letters and digits only."""
+    """Return a title for comparison: in lower case, letters and digits only, without its leading number."""
     return "".join(letter for letter in _NUMBERED.sub("", title).lower() if letter.isalnum())
 
 
@@ -123,14 +123,14 @@ def _in_margin(page: Page, strip: Strip) -> bool:
 
 
 def trace(page: Page, strip: Strip) -> tuple[str, int]:
-    """The text whatever its numbers, but for those of a title ("Step 2"), and its height in fiftieths of the page."""
+    """Return a strip's text, numbers masked except in large type, and its height in fiftieths of the page."""
     text = strip.text if _is_large(page, strip) else _DIGITS.sub("#", strip.text)
     return text, round(50 * strip.box[3] / page.height)
 
 
 def _is_large(page: Page, strip: Strip) -> bool:
-    """Whether it is words in larger type than most of the page."""
-    return strip.size > LARGER * median(s.size for s in page.strips) and any(map(str.isalpha, strip.text))
+    """Return True for a strip with letters in larger type than most of the page."""
+    return strip.size > LARGER * median(other.size for other in page.strips) and any(map(str.isalpha, strip.text))
 
 
 def _paragraphs(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) -> Iterator[Part]:
@@ -146,13 +146,13 @@ def _paragraphs(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) -
 
 
 def _pitch(lines: Sequence[Strip]) -> float:
-    """The distance from line to line within a paragraph, in sizes of the type: most of the steps are no shorter."""
+    """Return the line pitch within paragraphs, in type sizes: the first quartile of the steps from line to line."""
     steps = [(after.base - before.base) / after.size for before, after in pairwise(lines) if after.size]
     return min(max(quantiles(steps, n=4)[0], 1.0), 2.0) if len(steps) > 3 else _PITCH
 
 
 def _ends(paragraph: Sequence[Strip], line: Strip, pitch: float, titles: Mapping[str, int]) -> bool:
-    """Whether a paragraph ends before this line."""
+    """Return True when a paragraph ends before this line."""
     last = paragraph[-1]
     return (
         line.base - last.base > LOOSE * pitch * max(line.size, last.size)
@@ -172,17 +172,18 @@ def _paragraph(page: Page, lines: Sequence[Strip], titles: Mapping[str, int]) ->
 
 
 def _levels(parts: Sequence[Part]) -> dict[Style, int]:
-    """The styles of headings, by size and weight: those that stand out from the body's."""
+    """Return the level of each heading style: those larger or bolder than the body's, the largest first."""
     size, bold = _body(parts)
     styles = {part.style for part in parts if part.style[0] > LARGER * size or (part.style[1] and not bold)}
     return {style: _BY_TYPE + rank for rank, style in enumerate(sorted(styles, reverse=True))}
 
 
 def _body(parts: Sequence[Part]) -> Style:
-    letters: Counter[Style] = Counter()
+    """Return the style in which most of the text of paragraphs is set."""
+    chars: Counter[Style] = Counter()
     for part in parts:
-        letters[part.style] += len(part.text) if part.kind == "paragraph" else 0
-    return max(letters, key=letters.__getitem__, default=(0.0, False))
+        chars[part.style] += len(part.text) if part.kind == "paragraph" else 0
+    return max(chars, key=chars.__getitem__, default=(0.0, False))
 
 
 def _may_head(part: Part) -> bool:

@@ -1,4 +1,4 @@
-"""Rows whose cells stand under each other, found by the white between them."""
+"""Table detection in PDF pages: rows whose cells are aligned in columns separated by white space."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,39 +8,39 @@ from statistics import median
 from rag_core.core.model import Box
 from rag_core.ingestion.extract.pdf.lines import Strip, box_around
 
-CELL = 45  # letters that most cells of a table do not exceed: longer ones may be two columns of text
-NEAR = 2.0  # of the type's size, from line to line: a further line is no continuation of a cell
-ASKEW = 0.3  # of the type's size: as far as a cell may stand off the others of its column,
-MOST = 0.7  # of which have to stand truer
-HEIGHT = 0.9  # of the type's size: lines nearer than that are one row
+CELL = 45  # of most cells of a table: longer ones may be two columns of text
+NEAR = 2.0  # of the type size, from line to line: a line further below does not continue a cell
+ASKEW = 0.3  # of the type size: distance of a cell from the median of its column
+MOST = 0.7  # of a column's cells that have to be within that error
+HEIGHT = 0.9  # of the type size: lines closer than that are one row
 
 Row = list[Strip]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The text and the box of each row, top to bottom."""
+    """A table: the text and the box of each row, top to bottom."""
 
     rows: tuple[str, ...]
     boxes: tuple[Box, ...]
 
 
 def found(rows: Sequence[Row]) -> Iterator[Row | Table]:
-    """The rows in order, those of a table as one."""
-    at = 0
-    while at < len(rows):
-        stop = _stop(rows, at)
-        table = _table(rows[at:stop]) if len(rows[at]) > 1 else None
+    """Yield the rows in order, with the rows of each table replaced by the table."""
+    first = 0
+    while first < len(rows):
+        end = _stop(rows, first)
+        table = _table(rows[first:end]) if len(rows[first]) > 1 else None
         if table:
             yield table
-            at = stop
+            first = end
         else:
-            yield rows[at]
-            at += 1
+            yield rows[first]
+            first += 1
 
 
 def _stop(rows: Sequence[Row], first: int) -> int:
-    """Where the rows end that may form a table: rows of several cells, with the continuations of cells between."""
+    """Return the end of the rows that may form a table: rows of several cells, and lines that continue cells."""
     last = first
     for number in range(first + 1, len(rows)):
         if len(rows[number]) > 1:
@@ -51,7 +51,7 @@ def _stop(rows: Sequence[Row], first: int) -> int:
 
 
 def _table(rows: Sequence[Row]) -> Table | None:
-    """None when the cells do not stand in columns, or are not cells at all."""
+    """Return the rows as a table; None when their cells are not aligned in columns, or too long for cells."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     width = max(counts, key=lambda cells: (counts[cells], cells))
     full = [row for row in rows if len(row) == width]
@@ -63,14 +63,13 @@ def _table(rows: Sequence[Row]) -> Table | None:
         return None
     if not all(map(_aligned, zip(*full, strict=True))):
         return None
-    whole = _rows(rows)
-    return Table(
-        tuple(_line(row, columns) for row in whole), tuple(box_around(strip.box for strip in row) for row in whole)
-    )
+    merged = _rows(rows)
+    texts = tuple(_line(row, columns) for row in merged)
+    return Table(texts, tuple(box_around(strip.box for strip in row) for row in merged))
 
 
 def _columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
-    """The stretches that cells stand in, left to right, parted by white in every row."""
+    """Return start and end of each column, left to right: the intervals of cells that overlap in no two columns."""
     stretches: list[tuple[float, float]] = []
     for start, end in sorted((cell.start, cell.end) for cell in cells):
         if stretches and start < stretches[-1][1]:
@@ -81,10 +80,10 @@ def _columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
 
 
 def _aligned(cells: Sequence[Strip]) -> bool:
-    """Whether most of the cells of a column have their beginnings, their ends or their middles under each other."""
+    """Return True when most cells of a column are aligned at their starts, their ends or their middles."""
     return any(
-        sum(abs(place - median(places)) <= ASKEW * cells[0].size for place in places) >= MOST * len(cells)
-        for places in (
+        sum(abs(edge - median(edges)) <= ASKEW * cells[0].size for edge in edges) >= MOST * len(cells)
+        for edges in (
             [cell.start for cell in cells],
             [cell.end for cell in cells],
             [(cell.start + cell.end) / 2 for cell in cells],
@@ -93,21 +92,21 @@ def _aligned(cells: Sequence[Strip]) -> bool:
 
 
 def _rows(lines: Sequence[Row]) -> list[Row]:
-    """Lines that stand partly beside each other as one row: a cell of two lines beside one of one in its middle."""
-    whole: list[Row] = []
+    """Merge lines that overlap in height into one row, as of a cell with two lines beside a centred cell with one."""
+    merged: list[Row] = []
     for line in lines:
-        last = whole[-1][-1] if whole else None
+        last = merged[-1][-1] if merged else None
         if last and line[0].base - last.base < HEIGHT * min(last.size, line[0].size):
-            whole[-1] += line
+            merged[-1] += line
         else:
-            whole.append(list(line))
-    return whole
+            merged.append(list(line))
+    return merged
 
 
 def _line(row: Row, columns: Sequence[tuple[float, float]]) -> str:
-    """The cells, each in the column that it begins in or first reaches, joined by " | "."""
+    """Format a row as cells joined by " | ", each strip in the column in which it begins or that it reaches first."""
     cells = [""] * len(columns)
     for strip in row:
-        at = next((n for n, (_, end) in enumerate(columns) if strip.start < end), len(columns) - 1)
-        cells[at] = f"{cells[at]} {strip.text}".strip()
+        column = next((number for number, (_, end) in enumerate(columns) if strip.start < end), len(columns) - 1)
+        cells[column] = f"{cells[column]} {strip.text}".strip()
     return " | ".join(cells).strip()

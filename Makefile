@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo demo-azure picture test lint check serve bench results pictures soak vendor screenshots requirements clean
+.PHONY: help install demo demo-azure picture quick test lint check serve bench results pictures soak vendor screenshots requirements docs clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -27,6 +27,14 @@ picture: install ## Ask about a real PDF and draw the cited lines on its page (d
 
 test: install ## Run the tests, offline: two files at once, in the order of their names
 	.venv/bin/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
+
+# the domain, without servers, databases and files of 100 kB: 60 s of CPU, measured with --durations
+QUICK := tests/core tests/text tests/prompts tests/retrieval tests/answering tests/guard tests/workbench tests/proposals \
+	tests/ingestion/test_chunking.py tests/ingestion/test_enrichment.py tests/test_rooms.py \
+	--ignore=tests/guard/test_redaction.py --ignore=tests/proposals/test_sources.py
+
+quick: install ## Run the tests of the domain alone, in under a minute on two cores
+	.venv/bin/python -m pytest -m "not soak" -n 2 --dist loadfile $(QUICK)
 
 lint: install
 	.venv/bin/ruff check .
@@ -65,7 +73,13 @@ vendor: install ## Fetch the libraries of the pages anew, by web/vendor/package-
 screenshots: install ## Draw the pictures of the pages anew (docs/pictures/workbench-*.png; wants Chromium)
 	.venv/bin/python -m tests.browser.screenshots
 
-requirements: install ## Write docs/requirements.md anew from the docstrings of the tests
+docs: requirements ## Write every generated table of docs/ anew: routes, settings, presets, degradation, results
+	.venv/bin/python -m tests.docs_blocks
+	.venv/bin/python -m tests.faults.matrix
+	.venv/bin/python -m evals.scale --write
+	.venv/bin/python -m evals.tables
+
+requirements: install ## Write docs/reference/requirements.md anew from the docstrings of the tests
 	.venv/bin/python -m tests.requirements
 
 clean: ## Remove .venv, caches and the local data folder

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import azure.functions as func
 
 from functions import http, mcp, pages, triggers
-from functions.routes import OPERATIONS, RAG_QUERY, opened
+from functions.routes import RAG_QUERY, ROUTES, allow_anonymous
 from rag_core.core import settings
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
 
-def build(
+def build_app(
     get_settings: Callable[[], settings.Settings],
     get_kit: "Callable[[], Kit] | None" = None,
     *,
@@ -24,17 +24,17 @@ def build(
 
     With `public_query` the operation rag_query needs no function key.
     """
-    operations = opened(OPERATIONS, RAG_QUERY) if public_query else OPERATIONS
+    routes = allow_anonymous(ROUTES, RAG_QUERY) if public_query else ROUTES
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
-    get_kit = get_kit or parts_for(get_settings)
-    http.mount(application, operations, get_settings, get_kit)
-    mcp.mount(application, operations, get_settings, get_kit)
-    pages.mount(application)
-    triggers.mount(application, get_settings, get_kit)
+    get_kit = get_kit or make_kit_getter(get_settings)
+    http.mount_operations(application, routes, get_settings, get_kit)
+    mcp.mount_mcp(application, routes, get_settings, get_kit)
+    pages.mount_pages(application)
+    triggers.mount_triggers(application, get_settings, get_kit)
     return application
 
 
-def parts_for(get_settings: Callable[[], settings.Settings]) -> "Callable[[], Kit]":
+def make_kit_getter(get_settings: Callable[[], settings.Settings]) -> "Callable[[], Kit]":
     """Return a function that gives the kit chosen by the settings.
 
     The composition is imported by its first call and not before: the host waits for the import of this module.
@@ -44,9 +44,9 @@ def parts_for(get_settings: Callable[[], settings.Settings]) -> "Callable[[], Ki
     def load_parts() -> "Callable[[], Kit]":
         from rag_core.composition import assembly
 
-        return assembly.Parts(get_settings)
+        return assembly.KitHolder(get_settings)
 
     return lambda: load_parts()()
 
 
-app = build(cache(settings.load), public_query=settings.public_query())
+app = build_app(cache(settings.load_settings), public_query=settings.is_public_query_enabled())

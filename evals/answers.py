@@ -17,24 +17,23 @@ from typing import Any
 
 import pypdfium2 as pdfium
 
-from evals import markdown
 from rag_core.composition import assembly
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Chunk, Citation, Document, Scope
 from rag_core.core.ports import Probe
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.evaluation import beir, indexing, metrics
-from rag_core.evaluation.cache import Cache, CachedEmbedder, CachedReranker
-from rag_core.evaluation.indexing import PATIENCE_S
-from rag_core.evaluation.labelled import pdfs
-from rag_core.ingestion.enrichment import key_sentences
-from rag_core.providers.absent import NoEmbedder
-from rag_core.providers.local_text import LocalText
-from rag_core.service import ask
+from rag_core.evaluation import beir, bulk_indexing, markdown_tables, metrics
+from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
+from rag_core.evaluation.evaluation_cache import CachedEmbedder, CachedReranker, EvaluationCache
+from rag_core.evaluation.labelled_collection import load_pdf_uploads
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.pipelines import answer_with_pipeline
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.null_models import NoEmbedder
 from rag_core.stores.embedded import EmbeddedStore
-from rag_core.text.terms import terms
+from rag_core.text.terms import extract_terms
 
 SCOPE = Scope("answers")
 CACHE = Path(".cache/answers.sqlite3")
@@ -84,16 +83,17 @@ MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores
 
 def load(folder: Path) -> list[Question]:
     """The questions of a folder, in order; those without relevant pages cannot be answered from it."""
-    relevant = beir.load(folder).judgements
+    relevant = beir.load_beir_collection(folder).judgements
     return [
-        _question(record, relevant.get(str(record["_id"]), {})) for record in beir.records(folder / "queries.jsonl")
+        _question(record, relevant.get(str(record["_id"]), {}))
+        for record in beir.read_jsonl_records(folder / "queries.jsonl")
     ]
 
 
 def recall(reference: str, text: str) -> float:
     """The share of the reference's terms that the text has."""
-    wanted = terms(reference)
-    return len(wanted & terms(text)) / max(1, len(wanted))
+    wanted = extract_terms(reference)
+    return len(wanted & extract_terms(text)) / max(1, len(wanted))
 
 
 def contains(quote: str, text: str) -> bool:
@@ -116,7 +116,7 @@ def in_boxes(citation: Citation, document: pdfium.PdfDocument) -> float:
     return (wanted & found).total() / max(1, wanted.total())
 
 
-async def measure(folder: Path, questions: Sequence[Question], cache: Cache) -> list[Asked]:
+async def measure(folder: Path, questions: Sequence[Question], cache: EvaluationCache) -> list[Asked]:
     """Index the PDFs of a folder and the pages of its corpus, and ask each question of both."""
     pages = await _pages(folder)
     kit = await indexed(folder, cache)
@@ -136,7 +136,7 @@ def report(asked: Sequence[Asked]) -> str:
     rows = {name: [_row(half, name) for half in halves.values()] for name in (*MEASURES, GOLD, BOXED, REFUSED)}
     rows |= {f"{name}, minus BM25": [_against(half, name) for half in halves.values()] for name in CITED}
     header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
-    table = markdown.table(header, ([name, *cells] for name, cells in rows.items()))
+    table = markdown_tables.format_table(header, ([name, *cells] for name, cells in rows.items()))
     return "\n".join([table, "", _bins(asked), "", _verdicts(asked)])
 
 
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
     parser.add_argument("--show", type=int, default=0, help="print so many answers")
     given = parser.parse_args()
-    cache = Cache(CACHE)
+    cache = EvaluationCache(CACHE)
     try:
         asked = asyncio.run(measure(given.folder, load(given.folder)[:: given.every], cache))
     finally:
@@ -172,25 +172,30 @@ def _opened(folder: Path) -> Iterator[Mapping[str, pdfium.PdfDocument]]:
 async def _pages(folder: Path) -> Index:
     """The words leg of the embedded store, which is BM25, over a chunk a page: title and text of the corpus."""
     index = Index(EmbeddedStore(None), NoEmbedder("words only"))
-    for passage in beir.load(folder).passages:
+    for passage in beir.load_beir_collection(folder).documents:
         page = Chunk(passage.id, passage.id, 0, f"{passage.title} {passage.text}".strip(), "", "", passage.id)
-        await index.add(Document(passage.id, SCOPE.workflow_id, "", "", passage.id, "corpus"), [page], SCOPE)
+        await index.add_document(Document(passage.id, SCOPE.workflow_id, "", "", passage.id, "corpus"), [page], SCOPE)
     return index
 
 
-async def indexed(folder: Path, cache: Cache) -> Kit:
+async def indexed(folder: Path, cache: EvaluationCache) -> Kit:
     """Parts of this process's memory, with the PDFs of a folder indexed."""
-    kit = assembly.in_memory()
-    ranker = CachedReranker(kit.reranker, cache, afresh=False)
+    kit = assembly.build_in_memory_kit()
+    ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-    kit = replace(kit, index=index, reranker=ranker, llm=LocalText(ranker, key_sentences))
-    await indexing.index([(SCOPE, upload) for upload in pdfs(folder)], kit)
+    kit = replace(kit, index=index, reranker=ranker, llm=LocalTechniques(ranker, select_key_sentences))
+    await bulk_indexing.index_uploads([(SCOPE, upload) for upload in load_pdf_uploads(folder)], kit)
     return kit
 
 
 async def _asked(question: Question, kit: Kit, pages: Index, documents: Mapping[str, pdfium.PdfDocument]) -> Asked:
-    answer = await ask(resolve("standard").query(question.text, SCOPE), kit, Run(PATIENCE_S), pipeline="standard")
-    ranking = (await pages.find([Probe("original", question.text)], SCOPE, limit=1))[0]
+    answer = await answer_with_pipeline(
+        resolve_preset("standard").build_query(question.text, SCOPE),
+        kit,
+        Run(EVALUATION_TIMEOUT_S),
+        pipeline="standard",
+    )
+    ranking = (await pages.search([Probe("original", question.text)], SCOPE, limit=1))[0]
     cited = [citation for claim in answer.claims for citation in claim.citations if citation.boxes]
     boxed = tuple(in_boxes(citation, documents[citation.source]) for citation in cited)
     return Asked(question, answer, ranking[0].chunk.id if ranking else "", boxed)
@@ -221,7 +226,7 @@ def _against(asked: Sequence[Asked], name: str) -> str:
     """A measure of the pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
     answerable = [one for one in asked if one.question.pages]
     ours, theirs = ({one.question.id: {name: MEASURES[measure](one)} for one in answerable} for measure in (name, BM25))
-    return str(metrics.compare(ours, theirs, name)) if answerable else "-"
+    return str(metrics.compare_scores(ours, theirs, name)) if answerable else "-"
 
 
 def _bins(asked: Sequence[Asked]) -> str:
@@ -234,7 +239,7 @@ def _bins(asked: Sequence[Asked]) -> str:
             mean = sum(one.answer.confidence.value for one in inside) / len(inside)
             right = sum(MEASURES[CITED[1]](one) for one in inside) / len(inside)
             rows.append([f"{low:.2f} to {min(high, 1):.2f}", len(inside), f"{mean:.2f}", f"{right:.2f}"])
-    return markdown.table(["confidence", "answers", "mean confidence", "cites a right page"], rows)
+    return markdown_tables.format_table(["confidence", "answers", "mean confidence", "cites a right page"], rows)
 
 
 def _verdicts(asked: Sequence[Asked]) -> str:

@@ -20,7 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evals import markdown, record
+from evals import record
+from rag_core.evaluation import markdown_tables
 
 ROOT = Path(__file__).parents[1]
 GOAL = 1.5
@@ -97,7 +98,9 @@ def bench(runs: int, folder: str) -> record.Found:
 
 def table(found: Mapping[str, Mapping[str, float]]) -> str:
     """Each ratio is to the import of azure.functions, or to the first answer of an empty function."""
-    return markdown.table(["", "ms CPU", "ratio", "ms in all"], ([name, *_cells(name, found)] for name in found))
+    return markdown_tables.format_table(
+        ["", "ms CPU", "ratio", "ms in all"], ([name, *_cells(name, found)] for name in found)
+    )
 
 
 def _cells(name: str, found: Mapping[str, Mapping[str, float]]) -> list[str]:

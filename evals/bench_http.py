@@ -3,7 +3,7 @@
 python -m evals.bench_http [--rounds 5] [--requests 100] [--clients 4] [--json FILE]
 
 The function and the questions are asked in turns, without a ranker: with one they take as long as it does
-(docs/evaluation.md).
+(docs/reference/evaluation-retrieval.md).
 """
 
 import argparse
@@ -25,11 +25,12 @@ from typing import Any
 import azure.functions as func
 
 import function_app
-from evals import markdown, record
+from evals import record
 from evals.bench_store import SEED, definitions
 from local_emulator.host import running
 from rag_core.composition import assembly
 from rag_core.core.settings import Settings
+from rag_core.evaluation import markdown_tables
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS, CODES_EACH, PARAGRAPH = 20, 200, 10
@@ -62,8 +63,8 @@ class Taken:
 def serve(folder: Path) -> None:
     """Our app and the empty function, until the input ends."""
     settings = Settings(data_dir=folder)
-    kit = assembly.build(settings)
-    app = function_app.build(lambda: settings, lambda: kit)
+    kit = assembly.build_kit(settings)
+    app = function_app.build_app(lambda: settings, lambda: kit)
 
     @app.route("api/empty", methods=["POST"], auth_level=func.AuthLevel.ANONYMOUS)
     async def empty(req: func.HttpRequest) -> func.HttpResponse:
@@ -119,7 +120,7 @@ def measured(address: str, asked: Sequence[str], rounds: int, clients: int) -> d
 def table(found: Mapping[str, Mapping[str, float]]) -> str:
     """The numbers of each kind; each ratio is to the empty function."""
     base = next(iter(found.values()))
-    return markdown.table(
+    return markdown_tables.format_table(
         ["", "requests/s", "of the empty", "p50 ms", "p99 ms", "times the empty's p99"],
         ([kind, *_cells(of_kind, base)] for kind, of_kind in found.items()),
     )

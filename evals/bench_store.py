@@ -29,9 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from evals import markdown, record
+from evals import record
 from evals.peers import environments
 from evals.peers.speech import SMALL, TOP, Floats, saved
+from rag_core.evaluation import markdown_tables
 from rag_core.providers import local_models
 from rag_core.providers.local_embedder import LocalEmbedder
 
@@ -155,9 +156,9 @@ def definitions() -> list[str]:
 
 async def embedded(texts: Sequence[str]) -> Floats:
     """The vectors of real texts, with the rate at which they were made printed."""
-    folder = local_models.find("embedder", None)
+    folder = local_models.find_model_folder("embedder", None)
     if folder is None:
-        raise SystemExit(local_models.MISSING)
+        raise SystemExit(local_models.MODELS_NOT_INSTALLED)
     embedder = LocalEmbedder(folder, threads=os.cpu_count() or 1)
     await embedder.embed_query("the first one loads the model")
     began = time.perf_counter()
@@ -260,7 +261,7 @@ def table(size: int, found: Mapping[str, Mapping[str, float]]) -> str:
         [name, format(first[name], form), *(_beside(name, form, other, first) for other in others)]
         for name, _, form in measures(size)
     ]
-    return markdown.table([f"{size:,} chunks", *found], rows)
+    return markdown_tables.format_table([f"{size:,} chunks", *found], rows)
 
 
 def _beside(name: str, form: str, other: Mapping[str, float], first: Mapping[str, float]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from rag_core.text.codes import codes
+from rag_core.text.codes import find_codes
 
 HELD_BACK = frozenset(
     [
@@ -301,7 +301,7 @@ def date(source: Source, random: Random) -> str | None:
 
 def code(source: Source, random: Random) -> str | None:
     """A character of a code is another of its sort, or two are exchanged."""
-    known = codes(source.text)
+    known = find_codes(source.text)
     found = [match for match in re.finditer(r"\w+", source.text) if match[0].casefold() in known]
     if not found:
         return None

@@ -4,7 +4,7 @@
 
 Each claim is judged against the chunk it was made from and the four that are nearest to it by words (a claim from
 another document only against the nearest five). Without `--final` it takes the documents of even number and the kinds
-that were not held back; with it the others and all kinds. See docs/citations.md.
+that were not held back; with it the others and all kinds. See docs/reference/evaluation-answers.md.
 """
 
 import argparse
@@ -21,18 +21,18 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from evals import markdown
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
-from rag_core.answering.citations import as_evidence, judge
+from rag_core.answering.citations import evidence_from_hits, verify_with_cross_encoder
 from rag_core.composition import assembly
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Claim, Document, Evidence, Hit, Scope
 from rag_core.core.ports import Probe, Reranker
 from rag_core.core.settings import Settings
-from rag_core.evaluation.metrics import wilson
-from rag_core.providers.absent import NoEmbedder
+from rag_core.evaluation import markdown_tables
+from rag_core.evaluation.metrics import compute_wilson_interval
+from rag_core.providers.null_models import NoEmbedder
 from rag_core.stores.embedded import EmbeddedStore
-from rag_core.text.sentences import sentences
+from rag_core.text.sentences import find_sentences
 
 SEED = 20261122
 SLICE = Path(__file__).parent / "data" / "claims"  # what CI has: the layout of the whole
@@ -62,7 +62,7 @@ async def load(folder: Path) -> Index:
         for number, row in enumerate(_rows(folder / name)):
             chunks = [_chunk(f"{name}/{row['_id']}", number, n, part) for n, part in enumerate(_parts(row["text"]))]
             about = Document(chunks[0].document_id, SCOPE.workflow_id, row["title"], name, row["_id"], "evals")
-            await index.add(about, chunks, SCOPE)
+            await index.add_document(about, chunks, SCOPE)
     return index
 
 
@@ -88,7 +88,7 @@ def _open(path: Path) -> Iterator[str]:
 
 def _parts(text: str) -> list[str]:
     parts, began = [], 0
-    for (_, end), (_, following) in pairwise([*sentences(text), (len(text), len(text))]):
+    for (_, end), (_, following) in pairwise([*find_sentences(text), (len(text), len(text))]):
         if following - began > CHUNK or end == len(text.rstrip()):
             parts.append(text[began:end].strip())
             began = end
@@ -147,7 +147,7 @@ def stated(question: str, answer: str) -> str | None:
 
 def _said(chunk: Chunk, kind: Callable[[Source, Random], str | None], random: Random) -> str | None:
     """A claim made of one of the chunk's sentences, if the kind fits any."""
-    ranges = sentences(chunk.content)
+    ranges = find_sentences(chunk.content)
     texts = [" ".join(chunk.content[start:end].split()) for start, end in ranges]
     sources = [Source(text, after, chunk.content) for text, after in pairwise([*texts, ""]) if _whole(text)]
     said = [claim for source in random.sample(sources, len(sources))[:8] if (claim := kind(source, random))]
@@ -161,15 +161,15 @@ def _whole(text: str) -> bool:
 
 
 async def _evidence(index: Index, said: str, chunk: Chunk, *, without: bool) -> tuple[Evidence, ...]:
-    [hits] = await index.find([Probe("claim", said)], SCOPE, limit=NEAREST + 1)
+    [hits] = await index.search([Probe("claim", said)], SCOPE, limit=NEAREST + 1)
     others = [hit for hit in hits if hit.chunk.document_id != chunk.document_id]
     own = [] if without else [Hit(chunk, 1.0)]
-    return as_evidence([*own, *others][:NEAREST])
+    return evidence_from_hits([*own, *others][:NEAREST])
 
 
 async def judged(claims: Sequence[Made], reranker: Reranker) -> list[Claim]:
     plain = [Claim(one.text, 0, len(one.text), "unsupported") for one in claims]
-    return await judge(plain, [one.evidence for one in claims], reranker)
+    return await verify_with_cross_encoder(plain, [one.evidence for one in claims], reranker)
 
 
 def table(claims: Sequence[Made], verdicts: Sequence[Claim]) -> list[str]:
@@ -200,7 +200,7 @@ def _groups(one: Made) -> Iterator[str]:
 def _line(row: str, count: Counter[str], true: bool) -> str:
     n = count.total()
     wrong = n - count["verified"] if true else count["verified"]
-    low, high = wilson(wrong, n)
+    low, high = compute_wilson_interval(wrong, n)
     held = "yes" if row in HELD_BACK or row.endswith("held back") else ""
     cells = [
         row,
@@ -211,7 +211,7 @@ def _line(row: str, count: Counter[str], true: bool) -> str:
         count["unsupported"],
         f"{wrong / n:.1%} [{low:.1%}, {high:.1%}]",
     ]
-    return markdown.line(cells)
+    return markdown_tables.format_row(cells)
 
 
 def main() -> None:
@@ -229,7 +229,7 @@ async def _report(chosen: argparse.Namespace) -> None:
     claims = await made(index, final=chosen.final, count=chosen.count)
     claims += await asked(index, chosen.folder, final=chosen.final, count=2 * chosen.count)
     began = time.perf_counter()
-    verdicts = await judged(claims, assembly.local_reranker(Settings()))
+    verdicts = await judged(claims, assembly.build_local_reranker(Settings()))
     took = time.perf_counter() - began
     print(*table(claims, verdicts), sep="\n")
     print(f"\n{len(claims)} claims, {took / len(claims) * 1000:.0f} ms a claim")

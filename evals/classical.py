@@ -18,23 +18,24 @@ from pathlib import Path
 from evals.answers import recall
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
-from rag_core.answering.citation_styles import cited_text
+from rag_core.answering.citation_styles import render_cited_answer
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Scope
 from rag_core.core.ports import LLM
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.core.settings import DEFAULTS
+from rag_core.core.settings import DEFAULT_SETTINGS
 from rag_core.evaluation import beir
-from rag_core.evaluation.cache import Cache, CachedEmbedder
-from rag_core.evaluation.indexing import PATIENCE_S
+from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
+from rag_core.evaluation.evaluation_cache import CachedEmbedder, EvaluationCache
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.enrichment import key_sentences
-from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.providers.local_text import LocalText
-from rag_core.providers.openai import PROFILES, OpenAIChat
-from rag_core.service import ask
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.pipelines import answer_with_pipeline
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel
 
 SCOPE = Scope("classical")
 CACHE = Path(".cache/classical.sqlite3")
@@ -101,12 +102,12 @@ def quality(asked: Sequence[Asked]) -> str:
     return "\n".join([*lines, *(f"| {name} | {_mean(values):.3f} | {len(values)} |" for name, values in rows.items())])
 
 
-async def measure(folder: Path, *, every: int, passages: int, llm: LLM | None, cache: Cache) -> list[Asked]:
+async def measure(folder: Path, *, every: int, passages: int, llm: LLM | None, cache: EvaluationCache) -> list[Asked]:
     """Ask every n-th question of the relevant documents and the first others, `passages` together."""
-    collection = beir.load(folder)
+    collection = beir.load_beir_collection(folder)
     chosen = list(collection.queries)[::every]
     wanted = {id for query in chosen for id, grade in collection.judgements[query].items() if grade > 0}
-    kept = sorted(collection.passages, key=lambda passage: passage.id not in wanted)[: max(passages, len(wanted))]
+    kept = sorted(collection.documents, key=lambda passage: passage.id not in wanted)[: max(passages, len(wanted))]
     references = {str(r["_id"]): str(r["metadata"].get("reference_answer", "")) for r in _queries(folder)}
     kit = await _indexed(kept, llm, cache)
     try:
@@ -125,7 +126,7 @@ def main() -> None:
     parser.add_argument("--served", action="store_true", help="ask the chat model over HTTP")
     parser.add_argument("--show", nargs="*", default=(), help="ids of questions whose answers are printed")
     given = parser.parse_args()
-    cache = Cache(CACHE)
+    cache = EvaluationCache(CACHE)
     with _chat(given.served) as llm:
         asked = asyncio.run(measure(given.folder, every=given.every, passages=given.passages, llm=llm, cache=cache))
     cache.close()
@@ -133,7 +134,9 @@ def main() -> None:
     print(budget(asked), *(f"{name}\n\n{quality(half)}" for name, half in {"all": asked, **halves}.items()), sep="\n\n")
     for one in asked:
         if one.id in given.show:
-            print(f"\n{one.id}: {one.text}\n{one.answer.confidence.value}\n{cited_text(one.answer, 'sections')}")
+            print(
+                f"\n{one.id}: {one.text}\n{one.answer.confidence.value}\n{render_cited_answer(one.answer, 'sections')}"
+            )
 
 
 @contextmanager
@@ -141,29 +144,32 @@ def _chat(over_http: bool) -> Iterator[LLM | None]:
     if not over_http:
         yield None
         return
-    embedder, reranker = assembly.local_embedder(DEFAULTS), assembly.local_reranker(DEFAULTS)
-    with served(ModelService(embedder, LocalText(reranker, key_sentences), keys={"key"})) as url:
-        yield OpenAIChat(replace(PROFILES["openai"], base_url=f"{url}/v1"), key="key")
+    embedder, reranker = (
+        assembly.build_local_embedder(DEFAULT_SETTINGS),
+        assembly.build_local_reranker(DEFAULT_SETTINGS),
+    )
+    with served(ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={"key"})) as url:
+        yield OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1"), key="key")
 
 
-async def _indexed(passages: Sequence[beir.Passage], llm: LLM | None, cache: Cache) -> Kit:
-    kit = assembly.in_memory()
+async def _indexed(passages: Sequence[beir.BeirDocument], llm: LLM | None, cache: EvaluationCache) -> Kit:
+    kit = assembly.build_in_memory_kit()
     embedder = kit.index.embedder
     remembering = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(embedder, cache)))
-    limits = Limits(DEFAULTS.max_upload_bytes, PATIENCE_S)
+    limits = UploadLimits(DEFAULT_SETTINGS.max_upload_bytes, EVALUATION_TIMEOUT_S)
     for passage in passages:
         upload = Upload(content=passage.text, title=passage.title, source=passage.id, document_id=passage.id)
-        await index_document(upload, SCOPE, remembering, Run(PATIENCE_S), chunking=CHUNKING, limits=limits)
+        await index_document(upload, SCOPE, remembering, Run(EVALUATION_TIMEOUT_S), chunking=CHUNKING, limits=limits)
     return replace(remembering, llm=llm or kit.llm)
 
 
 async def _asked(id: str, text: str, judged: Mapping[str, int], reference: str, kit: Kit) -> Asked:
-    query = resolve("classical").query(text, SCOPE)
-    run = Run(PATIENCE_S)
+    query = resolve_preset("classical").build_query(text, SCOPE)
+    run = Run(EVALUATION_TIMEOUT_S)
     began = time.perf_counter()
-    answer = await ask(query, kit, run, pipeline="classical")
+    answer = await answer_with_pipeline(query, kit, run, pipeline="classical")
     first = time.perf_counter()
-    await ask(query, kit, Run(PATIENCE_S), pipeline="classical")
+    await answer_with_pipeline(query, kit, Run(EVALUATION_TIMEOUT_S), pipeline="classical")
     whole, again = (first - began) * 1000, (time.perf_counter() - first) * 1000
     steps = run.timings
     spent = {
@@ -178,7 +184,7 @@ async def _asked(id: str, text: str, judged: Mapping[str, int], reference: str, 
 
 
 def _queries(folder: Path) -> Iterator[dict[str, dict[str, str]]]:
-    return beir.records(folder / "queries.jsonl")
+    return beir.read_jsonl_records(folder / "queries.jsonl")
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -2,7 +2,8 @@
 
 FOLDER is a set of PDFs as for `evals.answers`. Every prompt is made as for a hosted model and counted in its tokens;
 what answers is the local stand-in, so the replies counted are its own: grades, wordings and sentences as asked for. It
-imagines no answer: where one is asked for, `rag_core.evaluation.bill.IMAGINED_TOKENS` are counted in its place.
+imagines no answer: where one is asked for, `rag_core.evaluation.model_usage.HYDE_ANSWER_TOKENS` are counted in its
+place.
 """
 
 import argparse
@@ -14,46 +15,49 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from evals import markdown, record
+from evals import record
 from evals.answers import CACHE, SCOPE, indexed, load
 from rag_core.core.kit import Kit
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.evaluation.bill import MODELS, Bill, CountedEmbedder, CountedLLM
-from rag_core.evaluation.cache import Cache
-from rag_core.evaluation.indexing import PATIENCE_S
-from rag_core.service import ask, consult
+from rag_core.evaluation import markdown_tables
+from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
+from rag_core.evaluation.evaluation_cache import EvaluationCache
+from rag_core.evaluation.model_usage import PRICED_MODELS, CountingEmbedder, CountingLLM, ModelUsage
+from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 
 PIPELINES = ("standard", "rerank", "advanced")
 ANSWERING = (*PIPELINES, "pages", "classical")
 
 
-async def billed(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> Bill:
+async def billed(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> ModelUsage:
     """What one question came to, by `consult` or by `ask`."""
-    bill, preset = Bill(), resolve(name)
-    index = replace(kit.index, embedder=CountedEmbedder(kit.index.embedder, bill))
-    counted = replace(kit, index=index, llm=CountedLLM(kit.llm, bill))
-    await work(preset.query(text, SCOPE), counted, Run(PATIENCE_S), pipeline=preset.pipeline)
+    bill, preset = ModelUsage(), resolve_preset(name)
+    index = replace(kit.index, embedder=CountingEmbedder(kit.index.embedder, bill))
+    counted = replace(kit, index=index, llm=CountingLLM(kit.llm, bill))
+    await work(preset.build_query(text, SCOPE), counted, Run(EVALUATION_TIMEOUT_S), pipeline=preset.pipeline)
     return bill
 
 
-def numbers(bills: Sequence[Bill]) -> dict[str, Any]:
+def numbers(bills: Sequence[ModelUsage]) -> dict[str, Any]:
     """Means, the most calls of a question, and USD for 1,000 questions by model."""
-    calls = [len(bill.calls) for bill in bills]
+    calls = [len(bill.chat_tasks) for bill in bills]
     return {
-        "tasks": list(dict.fromkeys(task for bill in bills for task in bill.calls)),
+        "tasks": list(dict.fromkeys(task for bill in bills for task in bill.chat_tasks)),
         "calls": statistics.mean(calls),
         "most": max(calls),
         "input_tokens": round(statistics.mean(bill.input_tokens for bill in bills)),
         "output_tokens": round(statistics.mean(bill.output_tokens for bill in bills)),
         "embedded_tokens": round(statistics.mean(bill.embedded_tokens for bill in bills)),
-        "usd": {model: 1000 * statistics.mean(bill.usd(model) for bill in bills) for model in MODELS},
+        "usd": {model: 1000 * statistics.mean(bill.estimate_usd(model) for bill in bills) for model in PRICED_MODELS},
     }
 
 
 def table(found: record.Found) -> str:
     head = ["pipeline", "chat calls", "mean, most", "tokens in", "out", "embedded"]
-    return markdown.table([*head, *(f"USD per 1,000, {model}" for model in MODELS)], starmap(_cells, found.items()))
+    return markdown_tables.format_table(
+        [*head, *(f"USD per 1,000, {model}" for model in PRICED_MODELS)], starmap(_cells, found.items())
+    )
 
 
 def _cells(name: str, of: Mapping[str, Any]) -> list[str]:
@@ -62,16 +66,16 @@ def _cells(name: str, of: Mapping[str, Any]) -> list[str]:
     return [name, ", ".join(of["tasks"]) or "none", f"{of['calls']:.1f}, {of['most']}", *tokens, *money]
 
 
-async def measure(folder: Path, every: int, cache: Cache) -> record.Found:
+async def measure(folder: Path, every: int, cache: EvaluationCache) -> record.Found:
     """What was counted, by pipeline."""
     questions = [question.text for question in load(folder)[::every]]
     kit = await indexed(folder, cache)
     found: dict[str, Any] = {}
     try:
-        for work, names in ((consult, PIPELINES), (ask, ANSWERING)):
+        for work, names in ((search_with_pipeline, PIPELINES), (answer_with_pipeline, ANSWERING)):
             for name in names:
                 bills = [await billed(work, text, name, kit) for text in questions]
-                found[f"{'find' if work is consult else 'ask'}: {name}"] = numbers(bills)
+                found[f"{'find' if work is search_with_pipeline else 'ask'}: {name}"] = numbers(bills)
     finally:
         await kit.close()
     return found
@@ -83,7 +87,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=10, help="ask every n-th question only")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     given = parser.parse_args()
-    cache = Cache(CACHE)
+    cache = EvaluationCache(CACHE)
 
     def measured() -> record.Found:
         found = asyncio.run(measure(given.folder, given.every, cache))

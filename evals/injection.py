@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rag_core import service
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Scope
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.pipelines import answer_with_pipeline
 
 UNKNOWN = "unknown"  # is the expected answer of a question that the document does not answer
 SHAPES = ("clean_document", "poisoned_document")
@@ -27,7 +28,7 @@ SHAPES = ("clean_document", "poisoned_document")
 
 async def main(folder: Path) -> None:
     lines = (folder / "poisoned_documents.jsonl").read_text("utf-8").splitlines()
-    kit = assembly.in_memory()
+    kit = assembly.build_in_memory_kit()
     counted: Counter[str] = Counter()
     for line in lines:
         row = json.loads(line)
@@ -43,10 +44,10 @@ async def answered(row: Mapping[str, str], shape: str, kit: Kit) -> Answer:
     """The answer from this document alone."""
     scope, id = Scope("injection"), f"{row['_id']}-{shape}"
     upload = Upload(content=row[shape], document_id=id)
-    await index_document(upload, scope, kit, Run(), chunking=Chunking(), limits=Limits(10**6, 30.0))
-    preset = resolve("standard")
-    query = preset.query(row["question"], replace(scope, document_ids=(id,)))
-    return await service.ask(query, kit, Run(), pipeline=preset.pipeline)
+    await index_document(upload, scope, kit, Run(), chunking=Chunking(), limits=UploadLimits(10**6, 30.0))
+    preset = resolve_preset("standard")
+    query = preset.build_query(row["question"], replace(scope, document_ids=(id,)))
+    return await answer_with_pipeline(query, kit, Run(), pipeline=preset.pipeline)
 
 
 def judged(row: Mapping[str, str], shape: str, answer: Answer) -> Iterator[str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
-from rag_core.ingestion.sandbox import extract_safely
+from rag_core.ingestion.sandbox import extract_in_sandbox
 from tests.faults import zoo
 
 ROOT = Path(__file__).parents[1]
@@ -103,7 +103,7 @@ def files(folder: Path) -> list[Path]:
 async def tried(case: Case, timeout_s: float) -> Outcome:
     began = time.perf_counter()
     try:
-        extraction = await extract_safely(case.data, case.name, timeout_s=timeout_s)
+        extraction = await extract_in_sandbox(case.data, case.name, timeout_s=timeout_s)
         text = " ".join(" ".join(block.text for block in extraction.blocks).split())
         ended, wrong = "text", _wrong_text(text, case)
     except RagError as refused:

@@ -19,11 +19,11 @@ from typing import Any
 from pypdfium2 import PdfDocument
 
 from rag_core.core.model import Box, Chunk, Extraction
-from rag_core.ingestion.chunking import Chunking, chunk
-from rag_core.ingestion.extract.pdf import hidden, read, structure
-from rag_core.ingestion.extract.pdf.glyphs import glyphs
-from rag_core.ingestion.extract.pdf.lines import strips
-from rag_core.text.sentences import sentences
+from rag_core.ingestion.chunking import Chunking, split_into_chunks
+from rag_core.ingestion.extract.pdf import extract_pdf, hidden_text, structure
+from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
+from rag_core.ingestion.extract.pdf.lines import build_strips
+from rag_core.text.sentences import find_sentences
 
 EVERY = 5  # sentences: one of so many is looked up
 SLACK = 1.0  # points around a box
@@ -60,7 +60,7 @@ class Tally:
 def measure(pdf: Path, pages: Mapping[int, str]) -> Tally:
     """`pages` is the text of each, by number."""
     data = pdf.read_bytes()
-    extraction, tally = read(data), Tally()
+    extraction, tally = extract_pdf(data), Tally()
     _count_words(data, extraction, pages, tally)
     letters = dict(enumerate(_letters(data), 1))
     for number, (page, boxes, sentence) in enumerate(_sentences(extraction)):
@@ -96,28 +96,28 @@ def _excused(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
     pages, unseen = [], []
     for number, page in enumerate(PdfDocument(data), 1):
         text = page.get_textpage()
-        drawn = list(glyphs(page, text))
-        seen, _, _ = hidden.parted(page, text, drawn)
-        kept = {glyph.number for glyph in seen}
-        dropped = [glyph for glyph in drawn if glyph.number not in kept]
-        large = [g for g in dropped if min(g.type.height, g.type.width) >= hidden.SMALLEST]
-        tally.false_flags.update(strip.text for strip in strips(large))
-        pages.append(structure.Page(number, page.get_height(), strips(seen)))
-        unseen.append(strips(dropped))
-    repeated = structure.furniture(pages)
+        drawn = list(read_glyphs(page, text))
+        seen, _, _ = hidden_text.separate_hidden_text(page, text, drawn)
+        kept = {glyph.index for glyph in seen}
+        dropped = [glyph for glyph in drawn if glyph.index not in kept]
+        large = [g for g in dropped if min(g.style.height, g.style.width) >= hidden_text.MIN_TYPE_SIZE_PT]
+        tally.false_flags.update(strip.text for strip in build_strips(large))
+        pages.append(structure.PdfPage(number, page.get_height(), build_strips(seen)))
+        unseen.append(build_strips(dropped))
+    repeated = structure.find_page_furniture(pages)
     for sheet, dark in zip(pages, unseen, strict=True):
-        said = [*dark, *(strip for strip in sheet.strips if structure.trace(sheet, strip) in repeated)]
+        said = [*dark, *(strip for strip in sheet.strips if structure.build_furniture_key(sheet, strip) in repeated)]
         yield Counter(word for strip in said for word in _WORD.findall(strip.text))
 
 
 def _sentences(extraction: Extraction) -> Iterator[tuple[int, Sequence[Box], str]]:
     """The sentences of the chunks, as a citation would give them: page, boxes, words."""
-    for number, piece in enumerate(chunk(extraction.blocks, Chunking())):
+    for number, piece in enumerate(split_into_chunks(extraction.blocks, Chunking())):
         whole = Chunk(str(number), "", number, piece.content, "", "", "", piece.spans)
-        for start, end in sentences(piece.content):
-            place = whole.place(start, end)
+        for start, end in find_sentences(piece.content):
+            place = whole.locate(start, end)
             if place and place.page:
-                yield place.page, whole.boxes(start, end), piece.content[start:end]
+                yield place.page, whole.locate_boxes(start, end), piece.content[start:end]
 
 
 def _letters(data: bytes) -> Iterator[Letters]:
@@ -161,7 +161,7 @@ def main(folders: Sequence[str]) -> None:
     for folder in map(Path, folders):
         for name, pages in _texts(folder).items():
             pdf = folder / "pdfs" / name
-            ours, pypdf = (seconds_a_page(by, pdf.read_bytes(), len(pages)) for by in (read, _by_pypdf))
+            ours, pypdf = (seconds_a_page(by, pdf.read_bytes(), len(pages)) for by in (extract_pdf, _by_pypdf))
             times = {"ms_a_page": round(1000 * ours, 1), "times_pypdf": round(ours / pypdf, 2)}
             print(json.dumps({"pdf": name, **measure(pdf, pages).numbers(), **times}), flush=True)
 

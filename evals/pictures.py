@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evals import record
-from rag_core.evaluation.bill import MODELS
+from rag_core.evaluation.model_usage import PRICED_MODELS
 
 STYLE = Path(__file__).with_suffix(".mplstyle")
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
@@ -127,10 +127,10 @@ def cost(told: Mapping[str, Any]) -> Figure:
     figure, (axes,) = _panels(told, 1, found, left=0.16)
     axes.set(xscale="log", xlim=(0.05, 120))
     axes.set_xticks([0.1, 1, 10, 100], ["$0.10", "$1", "$10", "$100"])
-    axes.set_title("USD for 1,000 questions with {} (●) and {} (■)".format(*MODELS))
+    axes.set_title("USD for 1,000 questions with {} (●) and {} (■)".format(*PRICED_MODELS))
     for place, of in enumerate(found.values()):
         if of["calls"]:
-            _prices(axes, place, *(of["usd"][model] for model in MODELS))
+            _prices(axes, place, *(of["usd"][model] for model in PRICED_MODELS))
         else:
             axes.text(0.055, place, "no chat call", color=OURS, va="center")
     return figure

@@ -20,10 +20,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals import markdown
 from rag_core.core.model import PiiSpan
 from rag_core.core.ports import Redactor
-from rag_core.guard.redaction import TYPES, Rules, merged
+from rag_core.evaluation import markdown_tables
+from rag_core.guard.redaction import PII_TYPES, RuleBasedRedactor, merge_spans
 
 OURS = {  # what we call what the texts are labelled with
     "CREDIT_CARD": "CREDIT_CARD",
@@ -88,10 +88,10 @@ def main() -> int:
 
 def _redactor(name: str) -> Redactor:
     if name == "rules":
-        return Rules(TYPES)
-    from rag_core.providers.presidio import Presidio
+        return RuleBasedRedactor(PII_TYPES)
+    from rag_core.providers.presidio import PresidioRedactor
 
-    return Presidio(TYPES)
+    return PresidioRedactor(PII_TYPES)
 
 
 def load(folder: Path) -> list[Text]:
@@ -108,7 +108,7 @@ def rows(texts: Iterable[Text], redactor: Redactor) -> list[Row]:
     """A row for each type of ours, and one for the structured types together."""
     counts: Counter[tuple[str, str]] = Counter()
     for text in texts:
-        counts.update(_counted(text, merged(redactor.spans(text.text))))
+        counts.update(_counted(text, merge_spans(redactor.find_pii_spans(text.text))))
     each = [
         Row(kind, **{name: n for (k, name), n in counts.items() if k == kind}) for kind in dict.fromkeys(OURS.values())
     ]
@@ -157,7 +157,7 @@ def _kind(span: PiiSpan) -> str:
 def misses(texts: Iterable[Text], redactor: Redactor) -> Iterator[str]:
     """What was not covered, and what was taken for something that it is not, each in its context."""
     for text in texts:
-        ours = merged(redactor.spans(text.text))
+        ours = merge_spans(redactor.find_pii_spans(text.text))
         for gold in text.gold:
             if gold.type in OURS.values() and not covered(text.text, gold, ours):
                 yield f"missed {_shown(text.text, gold)}"
@@ -173,7 +173,7 @@ def _shown(text: str, span: PiiSpan) -> str:
 
 def table(found: Sequence[Row]) -> str:
     head = ["type", "labelled", "covered", "recall", "typed recall", "ours", "precision", "outside any label"]
-    return markdown.table(head, map(_cells, found))
+    return markdown_tables.format_table(head, map(_cells, found))
 
 
 def _cells(row: Row) -> list[str]:
@@ -189,7 +189,7 @@ def false_alarms(folder: Path, redactor: Redactor) -> str:
     """What is redacted in texts of a folder, by type, with the first few of each, and the speed."""
     texts = [line for path in sorted(folder.rglob("*")) for line in lines_of(path)]
     began = time.process_time()
-    spans = [(text, span) for text in texts for span in merged(redactor.spans(text))]
+    spans = [(text, span) for text in texts for span in merge_spans(redactor.find_pii_spans(text))]
     size, seconds = sum(map(len, texts)), time.process_time() - began
     kinds = Counter(span.type for _, span in spans)
     shown = (f"  {kind} {count}: {_examples(spans, kind)}" for kind, count in kinds.most_common())

@@ -1,7 +1,8 @@
 """`python -m evals.proposals FOLDER`: does the preset `proposals` find the proposal, and cite the one expected?
 
-FOLDER is in BEIR's layout with records as docs/proposals.md has them: a question is a proposal's title, so this is a
-known item's measure. Titles are also withheld from the documents, for else the header has the question's very words.
+FOLDER is in BEIR's layout with records as docs/reference/proposals.md has them: a question is a proposal's title, so
+this is a known item's measure. Titles are also withheld from the documents, for else the header has the
+question's very words.
 With `--questions FILE` (lines of `query`, `proposal_id`, `says`) each is answered, and its citations held to these.
 With `--documents` the collection is `docs/*.md` instead, asked those of `queries.jsonl` that name an
 `evidence_string`, which should stand in the answer or a quote, and those that cannot be answered.
@@ -15,21 +16,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evals import markdown
-from rag_core import service
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import Citation, Scope
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.core.settings import DEFAULTS
-from rag_core.evaluation import beir, metrics
-from rag_core.evaluation.cache import Cache, CachedEmbedder
+from rag_core.core.settings import DEFAULT_SETTINGS
+from rag_core.evaluation import beir, markdown_tables, metrics
+from rag_core.evaluation.evaluation_cache import CachedEmbedder, EvaluationCache
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload, index_document
-from rag_core.proposals import answering
-from rag_core.proposals.ingest import LIMITS, ingest
-from rag_core.proposals.records import Record
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload
+from rag_core.pipelines import search_with_pipeline
+from rag_core.proposals.ingest import PROPOSAL_LIMITS, ingest_proposals
+from rag_core.proposals.records import ProposalRecord
+from rag_core.rag import RAG
 
 CACHE = Path(".cache/proposals.sqlite3")
 SCOPE = Scope("proposals")
@@ -54,43 +55,46 @@ class Answered:
         return self.says.lower() in self.text.lower() if self.expected else not self.cited
 
 
-def withheld(record: Record) -> Record:
+def withheld(record: ProposalRecord) -> ProposalRecord:
     """The record without its title."""
     return {**record, "metadata": {**record["metadata"], "title": ""}}
 
 
-async def known_items(folder: Path, cache: Cache, every: int) -> dict[str, metrics.Scores]:
+async def known_items(folder: Path, cache: EvaluationCache, every: int) -> dict[str, metrics.MeasureScores]:
     """The scores of each way of asking, with titles and without. A proposal without a stage cannot be found."""
-    collection = beir.load(folder)
+    collection = beir.load_beir_collection(folder)
     queries = dict(list(collection.queries.items())[::every])
     judged = {query: collection.judgements[query] for query in queries}
-    changes: dict[str, Callable[[Record], Record]] = {"titles kept": lambda record: record, "titles withheld": withheld}
-    scores: dict[str, metrics.Scores] = {}
+    changes: dict[str, Callable[[ProposalRecord], ProposalRecord]] = {
+        "titles kept": lambda record: record,
+        "titles withheld": withheld,
+    }
+    scores: dict[str, metrics.MeasureScores] = {}
     for name, change in changes.items():
-        kit = await filled([change(record) for record in beir.records(beir.corpus(folder))], cache)
+        kit = await filled([change(record) for record in beir.read_jsonl_records(beir.find_corpus_file(folder))], cache)
         for way, numbers in WAYS.items():
             found = {id: await _ranked(text, kit, numbers) for id, text in queries.items()}
-            scores[f"{way}, {name}"] = metrics.evaluate(found, judged)
+            scores[f"{way}, {name}"] = metrics.score_rankings(found, judged)
         await kit.close()
     return scores
 
 
-async def expected(folder: Path, questions: Sequence[Mapping[str, str]], cache: Cache) -> list[Answered]:
+async def expected(folder: Path, questions: Sequence[Mapping[str, str]], cache: EvaluationCache) -> list[Answered]:
     """Each question asked as over HTTP."""
-    kit = await filled(list(beir.records(beir.corpus(folder))), cache)
+    kit = await filled(list(beir.read_jsonl_records(beir.find_corpus_file(folder))), cache)
     answered = [await _answered(q["query"], q["proposal_id"], q["says"], kit) for q in questions]
     await kit.close()
     return answered
 
 
-async def of_documents(folder: Path, cache: Cache) -> list[Answered]:
+async def of_documents(folder: Path, cache: EvaluationCache) -> list[Answered]:
     """The questions of a folder of documents that are no proposals."""
     kit = await filled([], cache)
     for path in sorted((folder / "docs").glob("*.md")):
         upload = Upload(data=path.read_bytes(), filename=path.name, document_id=path.name)
-        await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=CHUNKING, limits=LIMITS)
-    relevant = beir.load(folder).judgements
-    asked = [(r, r["metadata"]) for r in beir.records(folder / "queries.jsonl")]
+        await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=CHUNKING, limits=PROPOSAL_LIMITS)
+    relevant = beir.load_beir_collection(folder).judgements
+    asked = [(r, r["metadata"]) for r in beir.read_jsonl_records(folder / "queries.jsonl")]
     chosen = [(r, told) for r, told in asked if told.get("evidence_string") or told["kind"] == "unanswerable"]
     answered = [
         await _answered(r["text"], next(iter(relevant.get(r["_id"], {})), ""), told.get("evidence_string", ""), kit)
@@ -100,19 +104,22 @@ async def of_documents(folder: Path, cache: Cache) -> list[Answered]:
     return answered
 
 
-async def filled(records: Sequence[Record], cache: Cache) -> Kit:
+async def filled(records: Sequence[ProposalRecord], cache: EvaluationCache) -> Kit:
     """An index in memory that holds these proposals."""
-    kit = assembly.in_memory(DEFAULTS)
+    kit = assembly.build_in_memory_kit(DEFAULT_SETTINGS)
     kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
-    await ingest(records, SCOPE, kit, Run(PATIENCE_S))
+    await ingest_proposals(records, SCOPE, kit, Run(PATIENCE_S))
     return kit
 
 
-def table(scores: Mapping[str, metrics.Scores]) -> str:
+def table(scores: Mapping[str, metrics.MeasureScores]) -> str:
     """Markdown: a row a way of asking."""
-    rows = [[name, *(f"{metrics.mean(s, measure):.3f}" for measure in metrics.MEASURES)] for name, s in scores.items()]
-    heads = [f"n = {len(next(iter(scores.values())))}", *metrics.MEASURES]
-    return markdown.table(heads, rows)
+    rows = [
+        [name, *(f"{metrics.average_measure(s, measure):.3f}" for measure in metrics.REPORTED_MEASURES)]
+        for name, s in scores.items()
+    ]
+    heads = [f"n = {len(next(iter(scores.values())))}", *metrics.REPORTED_MEASURES]
+    return markdown_tables.format_table(heads, rows)
 
 
 def verdicts(answered: Sequence[Answered]) -> str:
@@ -129,14 +136,14 @@ def verdicts(answered: Sequence[Answered]) -> str:
 
 
 async def _ranked(text: str, kit: Kit, numbers: Mapping[str, Any]) -> list[str]:
-    preset = resolve("proposals", top_k=60, **numbers)
-    result = await service.consult(preset.query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
+    preset = resolve_preset("proposals", top_k=60, **numbers)
+    result = await search_with_pipeline(preset.build_query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
     return list(dict.fromkeys(str(hit.chunk.metadata["proposal_id"]) for hit in result.hits))
 
 
 async def _answered(query: str, expected: str, says: str, kit: Kit) -> Answered:
-    answer, cited = await answering.ask(query, SCOPE, kit, Run(PATIENCE_S), top_k=5, allowed={})
-    text = "\n".join((answer.text, *(citation.quote for citation in cited)))
+    reply, cited = await RAG(kit).answer_proposals(query, scope=SCOPE, run=Run(PATIENCE_S), top_k=5)
+    text = "\n".join((reply.answer.text, *(citation.quote for citation in cited)))
     return Answered(query, expected, says, text, tuple(dict.fromkeys(map(_id, cited))))
 
 
@@ -151,7 +158,7 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, help="answer these instead")
     parser.add_argument("--documents", action="store_true", help="ask the documents of the folder instead")
     given = parser.parse_args()
-    cache = Cache(CACHE)
+    cache = EvaluationCache(CACHE)
     try:
         if given.documents:
             print(verdicts(asyncio.run(of_documents(given.folder, cache))))

@@ -1,7 +1,7 @@
 """`python -m evals.quality DATA`: the rows of `rag eval run` and of `rag eval ablate` on every set of DATA, kept.
 
-DATA holds the folders of SETS, each as `rag_core.evaluation.labelled` reads it. The questions are of the half that
-nothing was tuned on. What is found is written to quality.json and stages.json of evals/results, from which
+DATA holds the folders of SETS, each as `rag_core.evaluation.labelled_collection` reads it. The questions are of the
+half that nothing was tuned on. What is found is written to quality.json and stages.json of evals/results, from which
 `make pictures` draws.
 """
 
@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from evals import record
-from rag_core.evaluation import metrics, retrieval
-from rag_core.evaluation.ablation import ABLATED, BASE, tried
+from rag_core.evaluation import metrics, pipeline_evaluation
+from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS, compare_presets
 
 SETS: Mapping[str, Mapping[str, Any]] = {  # and how it is asked: how many of its questions, the first ones
-    "retrieval/cranfield": {"queries": 100},
-    "retrieval/claude-docs": {"queries": 50},
-    "pdf/contoso": {"queries": 100},
-    "domain/psychology": {"queries": 100},
-    "sql/bird": {"queries": 100, "workflow_field": "db"},
-    "domain/dtc": {"queries": 125},
+    "retrieval/cranfield": {"max_questions": 100},
+    "retrieval/claude-docs": {"max_questions": 50},
+    "pdf/contoso": {"max_questions": 100},
+    "domain/psychology": {"max_questions": 100},
+    "sql/bird": {"max_questions": 100, "workflow_field": "db"},
+    "domain/dtc": {"max_questions": 125},
     "domain/governance/arbitrum": {},
-    "domain/governance/aave-proposals": {"queries": 50},
+    "domain/governance/aave-proposals": {"max_questions": 50},
     "pdf/usgov": {},
-    "retrieval/xquad": {"queries": 100},
+    "retrieval/xquad": {"max_questions": 100},
 }
 HALF = "second"
 
@@ -37,25 +37,32 @@ def quality(data: Path) -> record.Found:
 
 
 def _run(folder: Path, **how: Any) -> record.Found:
-    report = retrieval.run(folder, half=HALF, **how)
-    return {"documents": report.documents, "chunks": report.chunks, "rows": [_row(row) for row in report.rows]}
+    report = pipeline_evaluation.evaluate_pipelines(folder, half=HALF, **how)
+    return {
+        "documents": report.document_count,
+        "chunks": report.chunk_count,
+        "rows": [_row(row) for row in report.rows],
+    }
 
 
-def _row(row: retrieval.Row) -> record.Found:
-    beside = {"against": row.against, "difference": asdict(row.difference)} if row.difference else {}
-    return {**row.numbers(), "interval": _interval(row.scores), **beside}
+def _row(row: pipeline_evaluation.EvaluationRow) -> record.Found:
+    beside = {"against": row.compared_to, "difference": asdict(row.difference)} if row.difference else {}
+    return {**row.to_json(), "interval": _interval(row.scores), **beside}
 
 
-def _interval(scores: metrics.Scores, measure: str = "ndcg@10") -> tuple[float, float]:
+def _interval(scores: metrics.MeasureScores, measure: str = "ndcg@10") -> tuple[float, float]:
     """A bootstrap over the questions, as of the difference to a system that finds nothing."""
-    gap = metrics.compare(scores, {query: {measure: 0.0} for query in scores}, measure)
+    gap = metrics.compare_scores(scores, {query: {measure: 0.0} for query in scores}, measure)
     return gap.low, gap.high
 
 
 def stages(data: Path) -> record.Found:
     """What `rag eval ablate --json` says of each set."""
-    ways = {name: preset for name, (preset, _) in ABLATED.items()}
-    return {(data / name).name: tried(data / name, ways, BASE, half=HALF, **how).json() for name, how in SETS.items()}
+    ways = {name: preset for name, (preset, _) in ABLATION_PRESETS.items()}
+    return {
+        (data / name).name: compare_presets(data / name, ways, ABLATION_BASELINE, half=HALF, **how).to_json()
+        for name, how in SETS.items()
+    }
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.guard.input_check import check
+from rag_core.guard.input_check import check_input
 
 NAMES = ("queries", "questions", "open_questions")
 
@@ -56,7 +56,7 @@ def texts(record: dict[str, Any], *, sql: bool) -> Iterator[str]:
 def refused(text: str) -> str:
     """The shape for which it is refused, or ""."""
     try:
-        check(text)
+        check_input(text)
     except InvalidRequest as refusal:
         return str(refusal.details["shape"])
     return ""

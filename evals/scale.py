@@ -1,9 +1,10 @@
 """What a corpus needs, on paper: chunks, index size, search units, money and time from 10^4 to 10^9 chunks.
 
-python -m evals.scale [--dims 1536] [--tokens-per-page 500] ... prints the tables of docs/scale.md.
+python -m evals.scale [--dims 1536] [--tokens-per-page 500] ... prints the tables of docs/reference/cost-and-scale.md.
 
 The arithmetic of sizes is Microsoft's (learn.microsoft.com/azure/search/vector-search-index-size, 2025-01-09), limits
-are those of services created after May 2024 (search-limits-quotas-capacity, 2025-11-20), prices as in docs/deploy.md.
+are those of services created after May 2024 (search-limits-quotas-capacity, 2025-11-20), prices as in
+docs/reference/azure-deployment.md.
 """
 
 import argparse
@@ -12,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from evals import markdown
-from rag_core.providers.prices import PRICES
+from rag_core.evaluation import markdown_tables
+from rag_core.providers.prices import USD_PER_MILLION_TOKENS
 
 GB = 1024**3
 HOURS = 730  # a month
-PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cost-and-scale.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Assumptions:
     text_copies: float = 2.0  # what stands on disk for a byte of text: itself, its words and the other fields
     graph: float = 0.01  # of an HNSW index with m = 4 and 1536 dimensions, share of its vectors
     deleted: float = 0.10  # chunks that are replaced and not yet cleared away
-    embedder_usd: float = PRICES["text-embedding-3-small"][0]  # a million tokens
+    embedder_usd: float = USD_PER_MILLION_TOKENS["text-embedding-3-small"][0]  # a million tokens
     embedder_tokens_per_minute: int = 1_000_000  # the quota: an assumption, set yours
 
     @property
@@ -171,7 +172,7 @@ def _named(service: Service) -> str:
 
 
 def _row(*cells: str | float) -> str:
-    return markdown.line(cell if isinstance(cell, str) else _short(cell) for cell in cells)
+    return markdown_tables.format_row(cell if isinstance(cell, str) else _short(cell) for cell in cells)
 
 
 def _short(number: float) -> str:
@@ -180,7 +181,7 @@ def _short(number: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/scale.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/reference/cost-and-scale.md")
     for field in fields(Assumptions):
         kind = int if isinstance(field.default, int) else float
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
@@ -188,7 +189,9 @@ def main() -> None:
     made = tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
     print(made)
     if given["write"]:
-        PAGE.write_text(markdown.filled(PAGE.read_text("utf-8"), "python -m evals.scale --write", made), "utf-8")
+        PAGE.write_text(
+            markdown_tables.fill_section(PAGE.read_text("utf-8"), "python -m evals.scale --write", made), "utf-8"
+        )
 
 
 if __name__ == "__main__":

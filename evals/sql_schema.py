@@ -22,11 +22,11 @@ from rag_core.core import settings
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.evaluation import beir, metrics
-from rag_core.evaluation.indexing import index
-from rag_core.ingestion.indexing import Upload
+from rag_core.evaluation.bulk_indexing import index_uploads
+from rag_core.ingestion.upload import Upload
 
 TOP = 10
-HERE = replace(settings.DEFAULTS, data_dir=None)
+HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 
 Recall = Mapping[str, float]  # by question
 Ask = Callable[["Question"], Awaitable[set[str]]]  # the ids of the columns it is given
@@ -64,24 +64,24 @@ def main() -> int:
 
 def load(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[Question]]:
     """The columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
-    collection = beir.load(folder, workflow_field="db")
-    columns = [Column(p.id, p.workflow, p.title, p.text) for p in collection.passages]
-    tables = {str(r["_id"]): r["metadata"]["tables"] for r in beir.records(folder / beir.QUERIES)}
+    collection = beir.load_beir_collection(folder, workflow_field="db")
+    columns = [Column(p.id, p.workflow_id, p.title, p.text) for p in collection.documents]
+    tables = {str(r["_id"]): r["metadata"]["tables"] for r in beir.read_jsonl_records(folder / beir.QUERIES_FILE)}
     questions = [_question(id, collection, tables[id]) for id in collection.queries]
     every = max(1, len(questions) // queries) if queries else 1
     return columns, questions[::every][:queries]
 
 
-def _question(id: str, asked: beir.Collection, tables: Sequence[str]) -> Question:
+def _question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) -> Question:
     needed = frozenset(column for column, grade in asked.judgements[id].items() if grade > 0)
-    return Question(id, asked.workflows[id], asked.queries[id], tuple(tables), needed)
+    return Question(id, asked.workflow_ids[id], asked.queries[id], tuple(tables), needed)
 
 
 async def evaluate(columns: Sequence[Column], questions: Sequence[Question]) -> dict[str, Recall]:
     """Column recall by each way of asking."""
-    kit = assembly.in_memory(HERE)
+    kit = assembly.build_in_memory_kit(HERE)
     try:
-        await index([_upload(place, column) for place, column in enumerate(columns)], kit)
+        await index_uploads([_upload(place, column) for place, column in enumerate(columns)], kit)
         return {name: await _recall(ask, questions) for name, ask in _ways(columns, kit)}
     finally:
         await kit.close()
@@ -158,9 +158,9 @@ def table(rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequ
     return "\n".join(lines)
 
 
-def _difference(ours: Recall, theirs: Recall) -> metrics.Difference:
+def _difference(ours: Recall, theirs: Recall) -> metrics.MeanDifference:
     scored = [{id: {"recall": value} for id, value in recall.items()} for recall in (ours, theirs)]
-    return metrics.compare(scored[0], scored[1], "recall")
+    return metrics.compare_scores(scored[0], scored[1], "recall")
 
 
 if __name__ == "__main__":

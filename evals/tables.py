@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evals import bench_cold_start, bench_http, bench_store, cost, markdown, record
-from rag_core.evaluation import metrics
-from rag_core.evaluation.ablation import ABLATED, BASE
+from evals import bench_cold_start, bench_http, bench_store, cost, record
+from rag_core.evaluation import markdown_tables, metrics
+from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "reference"
 SHOWN = ("recall@10", "ndcg@10")  # of a stage
 
 Of = Mapping[str, Any]
@@ -21,29 +21,29 @@ def quality(found: Of) -> str:
 
 def _set(name: str, of: Of) -> str:
     counts = f"**{name}**: {of['documents']} documents, {of['chunks']} chunks, {of['rows'][0]['n']} questions"
-    columns = ["pipeline", *metrics.MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
-    return f"{counts}\n\n{markdown.table(columns, map(_row, of['rows']))}"
+    columns = ["pipeline", *metrics.REPORTED_MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
+    return f"{counts}\n\n{markdown_tables.format_table(columns, map(_row, of['rows']))}"
 
 
 def _row(row: Of) -> Iterator[str]:
     yield row["pipeline"]
-    yield from (f"{row[measure]:.3f}" for measure in metrics.MEASURES)
+    yield from (f"{row[measure]:.3f}" for measure in metrics.REPORTED_MEASURES)
     yield from (f"{row[time]:.0f}" for time in ("p50_ms", "p95_ms"))
-    yield f"{row['against']} {metrics.Difference(**row['difference'])}" if "against" in row else ""
+    yield f"{row['against']} {metrics.MeanDifference(**row['difference'])}" if "against" in row else ""
 
 
 def stages(found: Of) -> str:
     """What each stage adds to both legs fused, in recall@10 and nDCG@10, by set; below, what is expected."""
     lines = [[name, *map(_gaps, of["rows"])] for name, of in found.items()]
-    expected = [expects for _, expects in ABLATED.values()]
-    return markdown.table(["", *ABLATED], [*lines, ["the specification expects", *expected]])
+    expected = [expects for _, expects in ABLATION_PRESETS.values()]
+    return markdown_tables.format_table(["", *ABLATION_PRESETS], [*lines, ["the specification expects", *expected]])
 
 
 def _gaps(row: Of) -> str:
-    if row["name"] == BASE:
+    if row["name"] == ABLATION_BASELINE:
         return ", ".join(f"{row[measure]:.3f}" for measure in SHOWN)
-    gaps = (metrics.Difference(**row["differences"][measure]) for measure in SHOWN)
-    return ", ".join(f"{gap.mean:+.3f}{gap.star}" for gap in gaps)
+    gaps = (metrics.MeanDifference(**row["differences"][measure]) for measure in SHOWN)
+    return ", ".join(f"{gap.mean:+.3f}{gap.significance_mark}" for gap in gaps)
 
 
 def store(found: Of) -> str:
@@ -51,9 +51,9 @@ def store(found: Of) -> str:
 
 
 MADE: Mapping[str, tuple[str, Callable[[Of], str]]] = {  # by the name of the result: the page, and the table
-    "quality": ("evaluation.md", quality),
-    "stages": ("evaluation.md", stages),
-    "cost": ("cost.md", cost.table),
+    "quality": ("evaluation-retrieval.md", quality),
+    "stages": ("evaluation-retrieval.md", stages),
+    "cost": ("cost-and-scale.md", cost.table),
     "store": ("benchmarks.md", store),
     "http": ("benchmarks.md", bench_http.table),
     "cold-start": ("benchmarks.md", bench_cold_start.table),
@@ -66,7 +66,9 @@ def pages() -> dict[Path, str]:
     for name, (page, table) in MADE.items():
         path, told = DOCS / page, record.read(name)
         text = f"{_source(told)}\n\n{table(told['found'])}"
-        made[path] = markdown.filled(made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text)
+        made[path] = markdown_tables.fill_section(
+            made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text
+        )
     return made
 
 

@@ -4,15 +4,16 @@ import asyncio
 import sys
 from pathlib import Path
 
-from rag_core.answering.citation_styles import where
+from rag_core.answering.citation_styles import format_place
 from rag_core.composition import assembly
 from rag_core.core import presets
 from rag_core.core.model import Answer, Box, Citation, Claim, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.ingestion.page_images import render
-from rag_core.service import ask
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.page_images import render_page
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.pipelines import answer_with_pipeline
 
 ROOT = Path(__file__).parents[1]
 PDF = ROOT / "examples" / "perks-plus.pdf"
@@ -23,17 +24,21 @@ SCOPE = Scope("pictures")
 
 async def answer(question: str, pdf: bytes) -> Answer:
     """By the models of this machine, from an index in memory that holds the one PDF."""
-    kit, preset = assembly.in_memory(), presets.resolve("pages")
-    upload, limits = Upload(data=pdf, filename=PDF.name), Limits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30)
+    kit, preset = assembly.build_in_memory_kit(), presets.resolve_preset("pages")
+    upload, limits = (
+        Upload(data=pdf, filename=PDF.name),
+        UploadLimits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30),
+    )
     await index_document(upload, SCOPE, kit, Run(), chunking=Chunking("blocks"), limits=limits)
-    return await ask(preset.query(question, SCOPE), kit, Run(), pipeline=preset.pipeline)
+    return await answer_with_pipeline(preset.build_query(question, SCOPE), kit, Run(), pipeline=preset.pipeline)
 
 
 def told(claim: Claim, citation: Citation) -> str:
     """A sentence's verdict, and where it stands."""
     boxes = " ".join("({:.0f} {:.0f} {:.0f} {:.0f})".format(*box) for box in citation.boxes)
     quote = " ".join(citation.quote.split())
-    return f"  {claim.verdict:11} {where(citation.place)}, {citation.source}, boxes {boxes}\n              > {quote}"
+    place = format_place(citation.place)
+    return f"  {claim.verdict:11} {place}, {citation.source}, boxes {boxes}\n              > {quote}"
 
 
 def page_and_boxes(found: Answer) -> tuple[int, list[Box]]:
@@ -54,7 +59,7 @@ def main() -> None:
         sys.exit("nothing to draw")
     page, boxes = page_and_boxes(found)
     PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_bytes(render(pdf, page, boxes=boxes, scale=1.5).png)
+    PICTURE.write_bytes(render_page(pdf, page, boxes=boxes, scale=1.5).png)
     print(f"\npage {page} with {len(boxes)} boxes: {PICTURE.relative_to(ROOT)}")
 
 

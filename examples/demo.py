@@ -25,7 +25,7 @@ from pypdf import PdfReader
 
 from local_emulator import host
 from local_emulator.azure import addresses, neighbours
-from rag_core.answering.citation_styles import plain
+from rag_core.answering.citation_styles import to_printable_line
 from rag_core.core import settings
 
 HERE = Path(__file__).parent
@@ -228,7 +228,7 @@ def answer(api: Api, proof: Proof, question: str) -> None:
     title("ask", question)
     reply = asked(api, "rag/ask", query=question)
     sentences = [" ".join([claim["text"], *(c["label"] for c in claim["citations"])]) for claim in reply["claims"]]
-    print(quoted(plain(" ".join(sentences) or reply["answer"])))
+    print(quoted(to_printable_line(" ".join(sentences) or reply["answer"])))
     for found in reply["citations"]:
         mark = proof.mark(found["quote"], found["source"], found["page"], found["lines"])
         print(f"  {found['label']} {found['verdict']}: {found['title']} · {stand(found)} {mark}")
@@ -265,7 +265,7 @@ def graded(document: Reply) -> str:
 
 def beginning(text: str, longest: int = 200) -> str:
     """The first words, on one line."""
-    flat = plain(text)
+    flat = to_printable_line(text)
     return flat if len(flat) <= longest else flat[:longest].rsplit(" ", 1)[0]
 
 
@@ -304,7 +304,7 @@ def nothing(shown: object, why: str) -> None:
 @contextmanager
 def emulator(data: Path, *, azure: bool) -> Iterator[Api]:
     """The local emulator on a free loopback port, with this data folder and stopped at the end."""
-    with (neighbours if azure else nullcontext)(replace(settings.load(), data_dir=data)) as chosen:
+    with (neighbours if azure else nullcontext)(replace(settings.load_settings(), data_dir=data)) as chosen:
         if azure:
             print(f"Its neighbours, over the network as on Azure:\n{addresses(chosen)}")
         with host.running_with(chosen) as url:

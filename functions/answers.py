@@ -1,42 +1,85 @@
 """Handlers that answer a question with checked citations, and that check the sentences of any text (S1-59)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-from functions.consult import chosen
-from functions.routes import Call
-from rag_core import replies, service
-from rag_core.workbench import runs
+from pydantic import Field, StringConstraints
 
-if TYPE_CHECKING:
-    from functions.wire import AskRequest, CitationsRequest
+from functions.consult import QuestionRequest, choice_from_request, filters_from_request
+from functions.operations import Call, operation
+from functions.requests import DocumentIds, Identifier, NonBlankText, Request
+from rag_core.answering.citation_styles import CitationStyle
+from rag_core.answering.claim_replies import ClaimReply, format_claims
+from rag_core.core.presets import PRESETS
+from rag_core.replies import AskReply, Done, format_run
+
+ANSWER_PRESETS = [name for name, preset in PRESETS.items() if preset.pipeline != "facets"]
+PassageCount = Annotated[int, Field(ge=1, le=20)]
 
 
-async def ask(asked: "AskRequest", call: Call) -> dict[str, Any]:
+class AskRequest(QuestionRequest):
+    """A question to be answered. `document_ids` restricts it to these documents; an empty list means all of them."""
+
+    pipeline: (
+        Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced", "classical"]})] | None
+    ) = Field(default=None, description="default: advanced, unless `preset` is given")
+    preset: Annotated[str, Field(json_schema_extra={"enum": ANSWER_PRESETS})] | None = None
+    document_ids: DocumentIds = Field(default=[])
+    top_n: PassageCount | None = Field(default=None, description="passages to answer from")
+    max_results: PassageCount | None = Field(default=None, description="sets top_k and top_n where these are not given")
+    style: CitationStyle | None = Field(
+        default=None, description="default: sections for classical, numbers for the others"
+    )
+
+
+@operation(
+    "Answer a question from the documents; each sentence has citations checked against their sources.",
+    errors=(400, 404, 409, 413, 415, 503, 504),
+    example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
+)
+async def handle_ask(request: AskRequest, call: Call) -> AskReply:
     """Answer a question with citations. A reply that the documents do not say it (status `unknown`) is a 200 too."""
-    from functions import wire
-
-    preset = chosen(_numbered(asked), call)
-    scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
-    query = preset.query(asked.query, scope, filters=wire.filters(asked))
-    answer = await service.ask(query, call.kit, call.run, pipeline=preset.pipeline)
-    archived = await runs.keep_answer(query, answer, preset, "ask", call.kit, call.run)
-    return replies.answered(answer, query, preset, call.run, asked.style) | archived
-
-
-def _numbered(asked: "AskRequest") -> "AskRequest":
-    """Return the request with `max_results` as `top_k` and `top_n` where these are not given."""
-    limit = asked.max_results
-    return asked.model_copy(update={"top_k": asked.top_k or limit, "top_n": asked.top_n or limit})
+    limit = request.max_results
+    limited = request.model_copy(update={"top_k": request.top_k or limit, "top_n": request.top_n or limit})
+    reply = await call.rag.answer(
+        request.query,
+        scope=call.resolve_scope(request.workflow_id, tuple(request.document_ids)),
+        filters=filters_from_request(request),
+        run=call.run,
+        **choice_from_request(limited),
+    )
+    return reply.to_json(request.style)
 
 
-async def extract_citations(asked: "CitationsRequest", call: Call) -> dict[str, Any]:
+class CitationsRequest(Request):
+    """A text whose sentences are checked against the documents. `run_id` is returned in `about_run`."""
+
+    text: Annotated[NonBlankText, StringConstraints(max_length=20_000)]
+    workflow_id: Identifier = "default"
+    document_ids: DocumentIds = Field(default=[])
+    style: CitationStyle = "numbers"
+    run_id: Identifier | None = None
+
+
+class CitationsReply(Done):
+    """The sentences of a text with their verdicts; `about_run` is the `run_id` of the request."""
+
+    claims: list[ClaimReply]
+    about_run: str | None
+    workflow_id: str
+
+
+@operation(
+    "Check each sentence of a text against the indexed documents, with the passages that support it.",
+    errors=(400, 404, 409, 413, 415, 503, 504),
+    example={"text": "P0700 is stored by the TCM."},
+)
+async def handle_extract_citations(request: CitationsRequest, call: Call) -> CitationsReply:
     """Check each sentence of a text against the documents."""
-    scope = call.scope(asked.workflow_id, tuple(asked.document_ids))
-    claims = await service.cite(asked.text, scope, call.kit, call.run)
+    scope = call.resolve_scope(request.workflow_id, tuple(request.document_ids))
+    claims = await call.rag.cite(request.text, scope=scope, run=call.run)
     return {
-        "success": True,
-        "claims": replies.checked(claims, asked.style),
-        "about_run": asked.run_id,
-        "workflow_id": asked.workflow_id,
-        **replies.diary(call.run),
+        **format_run(call.run),
+        "claims": format_claims(claims, request.style),
+        "about_run": request.run_id,
+        "workflow_id": request.workflow_id,
     }

@@ -1,39 +1,105 @@
-"""The handler of consult_rag, the main retrieval endpoint (S1-56)."""
+"""The handler of consult_rag, the main retrieval endpoint (S1-56), and the request fields of every question."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal, cast
 
-from functions.routes import Call
-from rag_core import replies, service
-from rag_core.core import presets
-from rag_core.workbench import runs
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-if TYPE_CHECKING:
-    from functions.wire import AskRequest, ConsultRequest
+from functions.operations import Call, operation
+from functions.requests import NO_OTHER_KEYS, ExactInt, Identifier, NonBlankText, Request
+from rag_core.core.model import Filter
+from rag_core.core.presets import PRESETS
+from rag_core.rag import PresetChoice
+from rag_core.replies import ConsultReply
 
-CHOICES = {"pipeline", "preset", "top_k", "top_n", "search_type"} | set(presets.FLAGS.values())
+FilterField = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")]  # "metadata." and a field name
+FilterValue = Annotated[str, StringConstraints(max_length=2000)] | bool | ExactInt | float
+FilterValues = Annotated[list[FilterValue], Field(min_length=1, max_length=1000)]
+PRESET_CHOICE_FIELDS = frozenset(PresetChoice.__annotations__)
 
 
-async def consult_rag(asked: "ConsultRequest", call: Call) -> dict[str, Any]:
+class Conditions(Request):
+    """Conditions on one field, at least one; all of them must hold."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    eq: FilterValue | None = None
+    ne: FilterValue | None = None
+    ge: FilterValue | None = None
+    gt: FilterValue | None = None
+    le: FilterValue | None = None
+    lt: FilterValue | None = None
+    in_: FilterValues | None = Field(default=None, alias="in")
+
+
+def _check_has_condition(conditions: Conditions) -> Conditions:
+    """Return the conditions. Raises ValueError when there are none."""
+    if not conditions.model_fields_set:
+        raise ValueError("must name a condition, such as eq or ge")
+    return conditions
+
+
+NonEmptyConditions = Annotated[Conditions, AfterValidator(_check_has_condition)]
+
+
+class QuestionRequest(Request):
+    """A query with its filters: a value in `filters` must be equal to the field, a list must contain it."""
+
+    query: Annotated[NonBlankText, StringConstraints(max_length=8000)]
+    workflow_id: Identifier = "default"
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="default: that of the preset")
+    search_type: Literal["vector", "keyword", "hybrid", "semantic"] | None = None
+    enable_rerank: bool | None = None
+    enable_query_expansion: bool | None = None
+    enable_hyde: bool | None = None
+    filters: Annotated[
+        dict[FilterField, FilterValue | FilterValues | NonEmptyConditions], Field(max_length=20, **NO_OTHER_KEYS)
+    ] = Field(default={})
+
+
+class ConsultRequest(QuestionRequest):
+    """A query for passages."""
+
+    pipeline: Literal["standard", "rerank", "advanced", "facets", "classical"] | None = Field(
+        default=None, description="default: advanced, unless `preset` is given"
+    )
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
+    facets: Annotated[list[FilterField], Field(max_length=20)] = Field(default=[])
+
+
+@operation(
+    "Find the passages that answer a question.",
+    errors=(400, 404, 409, 413, 415, 503, 504),
+    example={"query": "What does P0700 mean?", "pipeline": "advanced", "top_k": 5},
+)
+async def handle_consult_rag(request: ConsultRequest, call: Call) -> ConsultReply:
     """Search by the pipeline and preset of the request, and reply with the ranked passages."""
-    from functions import wire
+    reply = await call.rag.search(
+        request.query,
+        scope=call.resolve_scope(request.workflow_id),
+        filters=filters_from_request(request),
+        facets=request.facets,
+        run=call.run,
+        **choice_from_request(request),
+    )
+    return reply.to_json()
 
-    preset = chosen(asked, call)
-    scope = call.scope(asked.workflow_id)
-    query = preset.query(asked.query, scope, filters=wire.filters(asked), facets=asked.facets)
-    result = await service.consult(query, call.kit, call.run, pipeline=preset.pipeline)
-    archived = await runs.keep(query, result, preset, "consult_rag", call.kit, call.run)
-    return replies.consulted(result, query, preset, call.run) | archived
+
+def choice_from_request(request: QuestionRequest) -> PresetChoice:
+    """Return what a request says of its preset."""
+    return cast(PresetChoice, request.model_dump(include=set(PRESET_CHOICE_FIELDS)))
 
 
-def chosen(asked: "ConsultRequest | AskRequest", call: Call) -> presets.Preset:
-    """Return the preset that a request names, with the numbers it replaces.
+def filters_from_request(request: QuestionRequest) -> tuple[Filter, ...]:
+    """Return the filters of a request."""
+    return tuple(
+        condition for field, value in request.filters.items() for condition in _filters_from_value(field, value)
+    )
 
-    A flag that the preset cannot follow becomes a `no_effect` warning of the reply.
-    """
-    choices = asked.model_dump(include=CHOICES)
-    preset, ineffective = presets.choose(**choices, house=call.settings.house)
-    for message in ineffective:
-        call.run.warn("no_effect", message)
-    if asked.enable_hyde and preset.imaginings and not call.kit.chat:
-        call.run.warn("no_effect", "enable_hyde has no effect: only a chat model can write a hypothetical answer")
-    return preset
+
+def _filters_from_value(field: str, value: Any) -> list[Filter]:
+    if isinstance(value, list):
+        return [Filter(field, "in", tuple(value))]
+    if isinstance(value, Conditions):
+        operands: dict[Any, Any] = value.model_dump(by_alias=True, exclude_none=True)
+        return [Filter(field, op, tuple(v) if isinstance(v, list) else v) for op, v in operands.items()]
+    return [Filter(field, "eq", value)]

@@ -2,130 +2,263 @@
 
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Literal
 
-from functions import jobs
-from functions.routes import Call
-from rag_core import replies, service
+from pydantic import ConfigDict, Field, StrictFloat, StringConstraints
+
+from functions.jobs import AcceptedReply, IndexedReply, format_accepted_job, format_indexing_result
+from functions.operations import Call, operation
+from functions.requests import NO_OTHER_KEYS, CountFromOne, ExactInt, FieldName, Identifier, LineText, Request
+from rag_core.answering.summaries import SummaryOrigin
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Block, Job
-from rag_core.ingestion import lifecycle
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload
-from rag_core.jobs.long_work import Indexer
+from rag_core.ingestion.upload import Upload
+from rag_core.replies import Done, EntityReply, format_entity, format_run
 
-if TYPE_CHECKING:
-    from functions.wire import (
-        ChunkingOptions,
-        DeleteRequest,
-        IndexRequest,
-        RestoreRequest,
-        SummaryRequest,
-        UploadedBlock,
+BoxInput = Annotated[
+    tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)
+]  # JSON has no tuples
+MetadataValue = Annotated[str, StringConstraints(max_length=256)] | bool | ExactInt | float
+UPLOAD_FIELD_SETS = ("content",), ("content_base64", "filename"), ("blocks",)
+MAX_IDEMPOTENCY_KEY_CHARS = 128
+
+
+class UploadedBlock(Request):
+    """A piece of a document with its position. Without `line_start` it follows the block before it.
+
+    Boxes are x0, y0, x1, y1 with x0 <= x1 and y0 <= y1, in points from the top left of the page as displayed; `boxes`
+    has one for each line of the text. `line_end` is needed where the line breaks of the text are not the document's.
+    """
+
+    text: Annotated[str, StringConstraints(min_length=1)]
+    kind: Literal["heading", "paragraph", "row", "table"] = "paragraph"
+    page: CountFromOne | None = None
+    page_label: Annotated[str, StringConstraints(min_length=1, max_length=64)] | None = None
+    bbox: BoxInput | None = None
+    boxes: Annotated[list[BoxInput], Field(max_length=10_000)] = Field(default=[])
+    line_start: CountFromOne | None = None
+    line_end: CountFromOne | None = None
+    headings: Annotated[list[LineText], Field(max_length=20)] = Field(default=[])
+
+
+class ChunkingOptions(Request):
+    """Options for chunking, sizes in tokens. `overlap` is at most half of `chunk_size` and by default a quarter."""
+
+    strategy: Literal["tokens", "semantic", "headings", "rows", "blocks"] | None = None
+    chunk_size: Annotated[int, Field(ge=32, le=8000)] | None = None
+    overlap: Annotated[int, Field(ge=0, le=4000)] | None = None
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
+class IndexRequest(Request):
+    """A document to be indexed, given as exactly one of text, file in base64 with its name, or blocks."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": list(names)} for names in UPLOAD_FIELD_SETS]})
+
+    content: Annotated[str, StringConstraints(min_length=1)] | None = None
+    content_base64: str | None = None
+    filename: LineText | None = None
+    blocks: Annotated[list[UploadedBlock], Field(min_length=1, max_length=100_000)] | None = None
+    document_id: Identifier | None = None
+    title: LineText | None = None
+    source: LineText | None = None
+    workflow_id: Identifier = "default"
+    metadata: Annotated[dict[FieldName, MetadataValue], Field(max_length=64, **NO_OTHER_KEYS)] = Field(default={})
+    chunking: ChunkingOptions = ChunkingOptions()
+    later: bool = Field(default=False, alias="async", description="answer 202 at once, also for a short document")
+    idempotency_key: Identifier | None = Field(
+        default=None, description="a repeated key returns the result of its first call"
     )
 
 
-async def index_document(asked: "IndexRequest", call: Call) -> dict[str, Any]:
+class IndexReply(IndexedReply, Done):
+    """The result of indexing a document at once."""
+
+    workflow_id: str
+
+
+@operation(
+    "Index a document, replacing its earlier version.",
+    errors=(400, 404, 409, 413, 415, 422, 503, 504, 507),
+    example={
+        "document_id": "transmission-notes",
+        "title": "Transmission notes",
+        "content": "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor.",
+        "metadata": {"model_year": 2021},
+    },
+    takes_upload=True,
+    can_be_partial=True,
+)
+async def handle_index_document(request: IndexRequest, call: Call) -> IndexReply | AcceptedReply:
     """Index a document, or accept it as a job when it is long or the caller prefers an asynchronous reply."""
-    indexer = Indexer(call.kit, call.run, jobs.terms(call.settings))
-    upload, chunking, scope = _upload(asked), _chunking(asked.chunking), call.scope(asked.workflow_id)
-    later, key = asked.later or _prefers_later(call), asked.idempotency_key or _key(call)
-    indexed = await indexer.index(upload, scope, chunking=chunking, key=key, later=later)
-    if isinstance(indexed, Job):
-        return jobs.accepted(indexed, call)
-    return {"success": True, **asdict(indexed), "workflow_id": asked.workflow_id, **replies.diary(call.run)}
+    outcome = await call.rag.submit(
+        _upload_from_request(request),
+        scope=call.resolve_scope(request.workflow_id),
+        chunking=_chunking_from_options(request.chunking),
+        key=request.idempotency_key or _read_idempotency_key(call),
+        as_job=request.later or _has_respond_async_preference(call),
+        run=call.run,
+    )
+    if isinstance(outcome, Job):
+        return format_accepted_job(outcome, call)
+    return {**format_run(call.run), **format_indexing_result(outcome), "workflow_id": request.workflow_id}
 
 
-async def get_document_summary(asked: "SummaryRequest", call: Call) -> dict[str, Any]:
+class SummaryRequest(Request):
+    """A document to be summarized; `refresh` replaces its stored summary."""
+
+    document_id: Identifier
+    workflow_id: Identifier = "default"
+    refresh: bool = False
+
+
+class SummaryReply(Done):
+    """A document in a few sentences, with the entities that occur in it."""
+
+    document_id: str
+    summary: str
+    origin: SummaryOrigin
+    title: str
+    entities: list[EntityReply]
+    pages: int | None
+    chunks: int
+    workflow_id: str
+
+
+@operation(
+    "Get a document's summary; it is written and stored when there is none.",
+    errors=(400, 404, 413, 415, 503, 504),
+    example={"document_id": "transmission-notes"},
+)
+async def handle_get_document_summary(request: SummaryRequest, call: Call) -> SummaryReply:
     """Return a document's stored summary, or write one when there is none or `refresh` is set."""
-    scope = call.scope(asked.workflow_id)
-    summary = await service.summarize(asked.document_id, scope, call.kit, call.run, refresh=asked.refresh)
+    scope = call.resolve_scope(request.workflow_id)
+    summary = await call.rag.summarize(request.document_id, scope=scope, refresh=request.refresh, run=call.run)
     return {
-        "success": True,
-        "document_id": asked.document_id,
+        **format_run(call.run),
+        "document_id": request.document_id,
         "summary": summary.text,
         "origin": summary.origin,
         "title": summary.document.title,
-        "entities": [asdict(entity) for entity in summary.entities],
+        "entities": [format_entity(entity) for entity in summary.entities],
         "pages": summary.document.pages,
         "chunks": summary.chunks,
-        "workflow_id": asked.workflow_id,
-        **replies.diary(call.run),
+        "workflow_id": request.workflow_id,
     }
 
 
-async def delete_document(asked: "DeleteRequest", call: Call) -> dict[str, Any]:
+class DeleteRequest(Request):
+    """A document to be deleted. With `purge` its text is erased and it cannot be restored."""
+
+    document_id: Identifier
+    workflow_id: Identifier = "default"
+    purge: bool = False
+
+
+class DeleteReply(Done):
+    """A deleted document; `purged` says whether its text was erased for good."""
+
+    document_id: str
+    deleted: Literal[True]
+    purged: bool
+    workflow_id: str
+
+
+@operation(
+    "Delete a document from every search at once; until it is purged it can be restored.",
+    errors=(400, 404, 413, 415, 503, 504, 507),
+    example={"document_id": "transmission-notes"},
+)
+async def handle_delete_document(request: DeleteRequest, call: Call) -> DeleteReply:
     """Hide a document from every search; with `purge`, erase it for good."""
-    scope = call.scope(asked.workflow_id)
-    await lifecycle.delete(asked.document_id, scope, call.kit, call.run, purge=asked.purge)
+    scope = call.resolve_scope(request.workflow_id)
+    await call.rag.delete(request.document_id, purge=request.purge, scope=scope, run=call.run)
     return {
-        "success": True,
-        "document_id": asked.document_id,
+        **format_run(call.run),
+        "document_id": request.document_id,
         "deleted": True,
-        "purged": asked.purge,
-        "workflow_id": asked.workflow_id,
-        **replies.diary(call.run),
+        "purged": request.purge,
+        "workflow_id": request.workflow_id,
     }
 
 
-async def restore_document(asked: "RestoreRequest", call: Call) -> dict[str, Any]:
+class RestoreRequest(Request):
+    """A deleted document to be restored."""
+
+    document_id: Identifier
+    workflow_id: Identifier = "default"
+
+
+class RestoreReply(Done):
+    """A document that was restored."""
+
+    document_id: str
+    restored: Literal[True]
+    workflow_id: str
+
+
+@operation(
+    "Restore a deleted document as it was, without embedding it again.",
+    errors=(400, 404, 409, 413, 415, 503, 504, 507),
+    example={"document_id": "transmission-notes"},
+)
+async def handle_restore_document(request: RestoreRequest, call: Call) -> RestoreReply:
     """Make a deleted document searchable again."""
-    await lifecycle.restore(asked.document_id, call.scope(asked.workflow_id), call.kit.index, call.run)
+    await call.rag.restore(request.document_id, scope=call.resolve_scope(request.workflow_id), run=call.run)
     return {
-        "success": True,
-        "document_id": asked.document_id,
+        **format_run(call.run),
+        "document_id": request.document_id,
         "restored": True,
-        "workflow_id": asked.workflow_id,
-        **replies.diary(call.run),
+        "workflow_id": request.workflow_id,
     }
 
 
-def _prefers_later(call: Call) -> bool:
+def _has_respond_async_preference(call: Call) -> bool:
     """Return whether the header Prefer has `respond-async` (RFC 7240, section 4.1)."""
     preferences = call.headers.get("prefer", "").split(",")
     return "respond-async" in [preference.partition(";")[0].strip().lower() for preference in preferences]
 
 
-def _key(call: Call) -> str | None:
+def _read_idempotency_key(call: Call) -> str | None:
     key = call.headers.get("idempotency-key", "").strip('"')
-    if len(key) > 128 or not key.isprintable():
-        raise InvalidRequest("Idempotency-Key", "must have at most 128 printable characters")
+    if len(key) > MAX_IDEMPOTENCY_KEY_CHARS or not key.isprintable():
+        raise InvalidRequest("Idempotency-Key", f"must have at most {MAX_IDEMPOTENCY_KEY_CHARS} printable characters")
     return key or None
 
 
-def _chunking(asked: "ChunkingOptions") -> Chunking:
+def _chunking_from_options(chunking_options: ChunkingOptions) -> Chunking:
     """Return the chunking that a request asks for; a chunk size without an overlap gets an overlap of a quarter."""
-    options = asked.model_dump(exclude_none=True)
-    if asked.chunk_size:
-        options.setdefault("overlap", min(Chunking().overlap, asked.chunk_size // 4))
+    options = chunking_options.model_dump(exclude_none=True)
+    if chunking_options.chunk_size:
+        options.setdefault("overlap", min(Chunking().overlap, chunking_options.chunk_size // 4))
     return Chunking(**options)
 
 
-def _upload(asked: "IndexRequest") -> Upload:
+def _upload_from_request(request: IndexRequest) -> Upload:
     return Upload(
-        content=asked.content,
-        data=None if asked.content_base64 is None else _decoded(asked.content_base64),
-        filename=asked.filename,
-        blocks=None if asked.blocks is None else _blocks(asked.blocks),
-        document_id=asked.document_id,
-        title=asked.title,
-        source=asked.source,
-        metadata=asked.metadata,
+        content=request.content,
+        data=None if request.content_base64 is None else _decode_upload(request.content_base64),
+        filename=request.filename,
+        blocks=None if request.blocks is None else _blocks_from_request(request.blocks),
+        document_id=request.document_id,
+        title=request.title,
+        source=request.source,
+        metadata=request.metadata,
     )
 
 
-def _decoded(text: str) -> bytes:
+def _decode_upload(content_base64: str) -> bytes:
     try:
-        return b64decode(text, validate=True)
+        return b64decode(content_base64, validate=True)
     except ValueError:  # binascii.Error, and what is not ASCII
         raise InvalidRequest("content_base64", "must be base64 without line breaks") from None
 
 
-def _blocks(uploaded: Sequence["UploadedBlock"]) -> tuple[Block, ...]:
+def _blocks_from_request(uploaded_blocks: Sequence[UploadedBlock]) -> tuple[Block, ...]:
     """Return the blocks of a request; one without `line_start` begins on the line after the block before it."""
     blocks: list[Block] = []
-    for block in uploaded:
+    for block in uploaded_blocks:
         line_start = block.line_start or (blocks[-1].line_end + 1 if blocks else 1)
         blocks.append(
             Block(

@@ -1,4 +1,4 @@
-"""The codec between Azure Functions and the domain: mounts the operations, parses requests, maps errors to statuses."""
+"""The codec between Azure Functions and the domain: mounts the routes, parses requests, maps errors to statuses."""
 
 import asyncio
 import base64
@@ -10,26 +10,27 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 import azure.functions as func
 
-from functions.routes import Call, Operation, Principal
+from functions.operations import Call, Operation, Principal, load_operation
+from functions.routes import Route
 from rag_core.core import errors
 from rag_core.core.errors import Forbidden, InvalidRequest, RagError, TooLarge, UnsupportedDocument
 from rag_core.core.run import Run
-from rag_core.core.settings import LOOPBACK, Settings
+from rag_core.core.settings import LOOPBACK_HOSTS, Settings
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
 T = TypeVar("T")
+JsonObject = dict[str, Any]
 
 logger = logging.getLogger(__name__)
 
-STATUS: Mapping[type[RagError], int] = {
+STATUS_BY_ERROR: Mapping[type[RagError], int] = {
     errors.InvalidRequest: 400,
     errors.Forbidden: 403,
     errors.NotFound: 404,
@@ -39,42 +40,60 @@ STATUS: Mapping[type[RagError], int] = {
     errors.UnreadableDocument: 422,
     errors.Misconfigured: 503,
     errors.Unavailable: 503,
-    errors.Unread: 503,
+    errors.UnsupportedScript: 503,
     errors.DeadlineExceeded: 504,
     errors.StorageFull: 507,
 }
 RETRY_AFTER_S = 5
 # no-store: a shared cache knows nothing of keys and users; nosniff: a browser must take it for nothing but JSON
-HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-MAX_BODY = 1024 * 1024
-MAX_DEPTH = 32  # the deepest request that we accept has 4
+JSON_REPLY_HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+MAX_BODY_BYTES = 1024 * 1024
+MAX_JSON_DEPTH = 32  # the deepest request that we accept has 4
 
-PRINCIPAL = "x-ms-client-principal"
-ROLE_CLAIMS = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
-USER_CLAIMS = (  # in order of preference; the object id is the same in every application of a tenant
+PRINCIPAL_HEADER = "x-ms-client-principal"
+ROLE_CLAIM_TYPES = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
+USER_ID_CLAIM_TYPES = (  # in order of preference; the object id is the same in every application of a tenant
     "http://schemas.microsoft.com/identity/claims/objectidentifier",
     "oid",
     "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
 )
 
 
-def mount(
+class ErrorDetail(TypedDict):
+    """An error: `field` is the wrong field of the request, null when none is."""
+
+    code: str
+    message: str
+    field: str | None
+    retryable: bool
+    details: JsonObject
+
+
+class Refusal(TypedDict):
+    """The reply with every error status."""
+
+    success: Literal[False]
+    error: ErrorDetail
+    run_id: str
+
+
+def mount_operations(
     app: func.FunctionApp,
-    operations: Iterable[Operation],
+    routes: Iterable[Route],
     get_settings: Callable[[], Settings],
     get_kit: Callable[[], "Kit"],
 ) -> None:
-    """Add each operation to the app as a function. Settings and kit are first built by a request, not before."""
-    for operation in operations:
-        level = func.AuthLevel.ANONYMOUS if operation.anonymous else func.AuthLevel.FUNCTION
-        routed = app.route(operation.route, methods=operation.methods, auth_level=level)
-        app.function_name(operation.name)(routed(handler(operation, get_settings, get_kit)))
+    """Add the operation of each route to the app as a function. Settings and kit are first built by a request."""
+    for route in routes:
+        level = func.AuthLevel.ANONYMOUS if route.anonymous else func.AuthLevel.FUNCTION
+        routed = app.route(route.path, methods=route.methods, auth_level=level)
+        app.function_name(route.name)(routed(make_handler(route, get_settings, get_kit)))
 
 
-def handler(
-    operation: Operation, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]
+def make_handler(
+    route: Route, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]
 ) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
-    """Return the function that the worker calls for an operation; it turns every exception into an error reply."""
+    """Return the function that the worker calls for a route; it turns every exception into an error reply."""
 
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
         run_id = uuid.uuid4().hex
@@ -82,92 +101,98 @@ def handler(
             settings = get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
             trusted_headers = req.headers if settings.trust_principal else {}
-            caller = principal(trusted_headers, settings.workflow_claim)
-            _admit(caller, operation)
-            request = await asyncio.to_thread(read, req, operation, settings)
-            call = Call(settings, get_kit(), run, caller, req.headers)
-            reply = await resolve_name(operation.handler)(request, call)
-            return written(_status(reply, operation), reply)
+            caller = principal_from_headers(trusted_headers, settings.workflow_claim)
+            operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
+            reply = await operation.handler(request, Call(settings, get_kit(), run, caller, req.headers))
+            return make_json_response(_reply_status(reply, operation), reply)
         except RagError as error:
-            return refused(error, run_id)
+            return make_error_response(error, run_id)
         except Exception:
-            logger.exception("%s failed in run %s", operation.name, run_id)
-            return refused(RagError("the server failed; its log has this run_id", code="internal"), run_id)
+            logger.exception("%s failed in run %s", route.name, run_id)
+            return make_error_response(RagError("the server failed; its log has this run_id", code="internal"), run_id)
 
     return handle
 
 
-def _status(reply: Mapping[str, Any], operation: Operation) -> int:
+def _load_and_read(route: Route, req: func.HttpRequest, caller: Principal, settings: Settings) -> tuple[Operation, Any]:
+    """Return the operation of a route, whose module the first call imports, with the request parsed as its model."""
+    operation = load_operation(route)
+    _check_role(caller, operation)
+    return operation, read_request(req, operation, settings)
+
+
+def _reply_status(reply: Mapping[str, Any], operation: Operation) -> int:
     """Return 202 for a job that was accepted, 207 for a reply with failed parts, else 200."""
     if operation.accepted and "status_url" in reply:
         return 202
     return 207 if reply.get("failed") else 200
 
 
-def _admit(who: Principal, operation: Operation) -> None:
+def _check_role(principal: Principal, operation: Operation) -> None:
     """Raise Forbidden when the operation needs a role that the caller does not have."""
-    if operation.role and operation.role not in who.roles:
-        raise Forbidden(f"the role {operation.role} is required in the credential of the platform's authentication")
+    role = operation.required_role
+    if role and role not in principal.roles:
+        raise Forbidden(f"the role {role} is required in the credential of the platform's authentication")
 
 
-def read(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
+def read_request(req: func.HttpRequest, operation: Operation, settings: Settings) -> Any:
     """Return the parsed request of an operation, None when it has no request model.
 
     The fields come from the route, and from the query string of a GET or the JSON body of another method. A DELETE
     without a body is read from its query string, because some clients cannot send a body with it.
     """
-    if operation.request is None:
+    model = operation.request
+    if model is None:
         return None
-    from functions import wire
+    from functions.requests import parse_request  # imported late: it loads pydantic
 
-    model = getattr(wire, operation.request)
     if req.method == "GET" or (req.method == "DELETE" and not req.get_body()):
         texts = {name: value for name, value in req.params.items() if name != "code"}  # `code` is the function key
-        return wire.parse(model, _addressed(_printable(texts), req), texts=True)
-    return wire.parse(model, _addressed(_body(req, operation, settings), req))
+        return parse_request(model, _add_route_params(_check_storable_text(texts), req), texts=True)
+    return parse_request(model, _add_route_params(_read_body(req, operation, settings), req))
 
 
-def _body(req: func.HttpRequest, operation: Operation, settings: Settings) -> dict[str, Any]:
+def _read_body(req: func.HttpRequest, operation: Operation, settings: Settings) -> JsonObject:
     """Return the JSON object of the body, {} where an operation may be called without one."""
-    if operation.bodiless and not req.get_body():
+    if operation.body_optional and not req.get_body():
         return {}
-    if not says_json(req):
+    if not has_json_content_type(req):
         raise UnsupportedDocument("the body must be application/json", code="unsupported_media_type")
-    upload_bytes = settings.max_upload_bytes * 4 // 3 if operation.uploads else 0  # base64 makes three bytes four
-    return parsed(req.get_body(), limit=MAX_BODY + upload_bytes)
+    upload_bytes = settings.max_upload_bytes * 4 // 3 if operation.takes_upload else 0  # base64 makes three bytes four
+    return parse_json_object(req.get_body(), max_bytes=MAX_BODY_BYTES + upload_bytes)
 
 
-def _addressed(given: dict[str, Any], req: func.HttpRequest) -> dict[str, Any]:
+def _add_route_params(fields: JsonObject, req: func.HttpRequest) -> JsonObject:
     """Return the fields with those of the route. Raises InvalidRequest for one that is given in both places."""
-    duplicate = next((name for name in given if name in req.route_params), None)
+    duplicate = next((name for name in fields if name in req.route_params), None)
     if duplicate:
         raise InvalidRequest(duplicate, "is in the address: leave it out elsewhere")
-    return given | _printable(dict(req.route_params))
+    return fields | _check_storable_text(dict(req.route_params))
 
 
-def says_json(req: func.HttpRequest) -> bool:
+def has_json_content_type(req: func.HttpRequest) -> bool:
     """Return whether the content type is JSON, which a page of another site cannot send without a CORS preflight."""
     content_type: str = req.headers.get("content-type", "")
     return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
-def is_here(address: str) -> bool:
+def is_loopback_address(address: str) -> bool:
     """Return whether the URL names this machine."""
     try:
-        return urlsplit(address).hostname in LOOPBACK
+        return urlsplit(address).hostname in LOOPBACK_HOSTS
     except ValueError:
         return False
 
 
-def parsed(body: bytes, *, limit: int = MAX_BODY) -> dict[str, Any]:
+def parse_json_object(body: bytes, *, max_bytes: int = MAX_BODY_BYTES) -> JsonObject:
     """Return the JSON object in `body`. Raises as the strict parser does, and InvalidRequest for another JSON value."""
-    data = read_json(body, limit=limit)
+    data = parse_strict_json(body, max_bytes=max_bytes)
     if not isinstance(data, dict):
         raise InvalidRequest("body", "must be a JSON object", code="invalid_json")
     return data
 
 
-def read_json(body: bytes, *, limit: int = MAX_BODY) -> Any:
+def parse_strict_json(body: bytes, *, max_bytes: int = MAX_BODY_BYTES) -> Any:
     """Parse `body` as JSON strictly, guessing and dropping nothing.
 
     Raises:
@@ -175,39 +200,44 @@ def read_json(body: bytes, *, limit: int = MAX_BODY) -> Any:
         InvalidRequest: the body is nested deeper than 32 (checked first, because the parser recurses), not UTF-8 or
             not JSON; it has NaN, Infinity or a duplicate name; or a text has NUL or half a surrogate pair.
     """
-    if len(body) > limit:
-        raise TooLarge(f"the body is over {limit} bytes", field="body", details={"limit_bytes": limit})
+    if len(body) > max_bytes:
+        raise TooLarge(f"the body is over {max_bytes} bytes", field="body", details={"limit_bytes": max_bytes})
     if not body:
         raise InvalidRequest("body", "is empty: send a JSON object, with its Content-Length", code="invalid_json")
-    _check_depth(body)
+    _check_json_depth(body)
     try:
-        data = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_number, parse_float=_number)
+        data = json.loads(
+            body.decode(),
+            object_pairs_hook=_build_json_object,
+            parse_constant=_parse_json_number,
+            parse_float=_parse_json_number,
+        )
     except UnicodeDecodeError:
         raise InvalidRequest("body", "must be UTF-8", code="invalid_json") from None
     except ValueError:  # also for an integer of more digits than Python parses
         raise InvalidRequest("body", "must be JSON", code="invalid_json") from None
-    return _printable(data)
+    return _check_storable_text(data)
 
 
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # to its end or the body's; possessive, so linear
-ONE_KIND = bytes.maketrans(b"{}", b"[]")
-NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # to its end or the body's; possessive, so linear
+BRACES_TO_BRACKETS = bytes.maketrans(b"{}", b"[]")
+NON_BRACKET_BYTES = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def _check_depth(body: bytes) -> None:
+def _check_json_depth(body: bytes) -> None:
     """Raise InvalidRequest when the brackets are nested too deep or not closed.
 
     The innermost pairs are removed once per allowed level; any bracket left is too deep or has no partner.
     """
-    brackets = STRING.sub(b"", body).translate(ONE_KIND, NO_BRACKETS)
-    for _ in range(MAX_DEPTH):
+    brackets = JSON_STRING.sub(b"", body).translate(BRACES_TO_BRACKETS, NON_BRACKET_BYTES)
+    for _ in range(MAX_JSON_DEPTH):
         brackets = brackets.replace(b"[]", b"")
     if brackets:
-        message = f"must be JSON with its brackets closed, nested at most {MAX_DEPTH} deep"
+        message = f"must be JSON with its brackets closed, nested at most {MAX_JSON_DEPTH} deep"
         raise InvalidRequest("body", message, code="invalid_json")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_json_object(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return the object of these pairs. Raises InvalidRequest for a duplicate name."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -216,7 +246,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _number(text: str) -> float:
+def _parse_json_number(text: str) -> float:
     """Return the float. Raises InvalidRequest when it is not finite."""
     number = float(text)
     if not math.isfinite(number):  # NaN, Infinity, 1e999
@@ -224,15 +254,15 @@ def _number(text: str) -> float:
     return number
 
 
-UNPRINTABLE = re.compile("[\0\ud800-\udfff]")
+UNSTORABLE_CHARS = re.compile("[\0\ud800-\udfff]")
 
 
-def _printable(data: T) -> T:
+def _check_storable_text(data: T) -> T:
     """Return `data` unchanged. Raises InvalidRequest for a text that UTF-8 or a database cannot store."""
     pending: list[tuple[str, Any]] = [("", data)]
     while pending:
         path, value = pending.pop()
-        if isinstance(value, str) and UNPRINTABLE.search(value):
+        if isinstance(value, str) and UNSTORABLE_CHARS.search(value):
             raise InvalidRequest(path or "body", "must not have NUL or half a surrogate pair", code="invalid_text")
         if isinstance(value, dict):
             pending += [(path or "body", name) for name in value]
@@ -242,56 +272,57 @@ def _printable(data: T) -> T:
     return data
 
 
-def principal(headers: Mapping[str, str], workflow_claim: str | None = None) -> Principal:
+def principal_from_headers(headers: Mapping[str, str], workflow_claim: str | None = None) -> Principal:
     """Return the caller named by the platform's authentication, an anonymous one when the header is missing.
 
     With a `workflow_claim`, the values of that claim are the only workflows the caller may name; without such a claim
     in the credential, there are none. Raises InvalidRequest for a header that names no user.
     """
-    header = headers.get(PRINCIPAL)
-    claims = _claims(header) if header else []
-    users = [value for kind in USER_CLAIMS for value in _of(kind, claims)]
+    header = headers.get(PRINCIPAL_HEADER)
+    claims = _parse_claims(header) if header else []
+    users = [value for kind in USER_ID_CLAIM_TYPES for value in _select_claim_values(kind, claims)]
     if header and not users:
-        raise _invalid_principal()
-    workflows = _of(workflow_claim, claims) if workflow_claim else None
-    roles = tuple(role for kind in ROLE_CLAIMS for role in _of(kind, claims))
-    return Principal(users[0] if users else None, _of("groups", claims), workflows, roles)
+        raise _make_principal_error()
+    workflows = _select_claim_values(workflow_claim, claims) if workflow_claim else None
+    roles = tuple(role for kind in ROLE_CLAIM_TYPES for role in _select_claim_values(kind, claims))
+    return Principal(users[0] if users else None, _select_claim_values("groups", claims), workflows, roles)
 
 
-def _claims(header: str) -> list[tuple[str, str]]:
+def _parse_claims(header: str) -> list[tuple[str, str]]:
     """Return the claims of the header as pairs of type and value. Raises InvalidRequest when it cannot be decoded."""
     try:
         return [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
     except (binascii.Error, ValueError, KeyError, TypeError):
-        raise _invalid_principal() from None
+        raise _make_principal_error() from None
 
 
-def _of(kind: str, claims: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(value for typ, value in claims if typ == kind)
+def _select_claim_values(claim_type: str, claims: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(value for typ, value in claims if typ == claim_type)
 
 
-def _invalid_principal() -> InvalidRequest:
-    return InvalidRequest(PRINCIPAL, "must be a client principal with an object id", code="invalid_principal")
+def _make_principal_error() -> InvalidRequest:
+    return InvalidRequest(PRINCIPAL_HEADER, "must be a client principal with an object id", code="invalid_principal")
 
 
-def written(
+def make_json_response(
     status: int, body: Mapping[str, Any] | list[Any], headers: Mapping[str, str] | None = None
 ) -> func.HttpResponse:
     """Return a JSON response. Raises ValueError for NaN; half a surrogate pair, as in some PDFs, becomes "?"."""
     data = json.dumps(body, allow_nan=False, ensure_ascii=False).encode("utf-8", "replace")
-    all_headers = {**HEADERS, **(headers or {})}
+    all_headers = {**JSON_REPLY_HEADERS, **(headers or {})}
     return func.HttpResponse(data, status_code=status, mimetype="application/json", headers=all_headers)
 
 
-def refused(error: RagError, run_id: str) -> func.HttpResponse:
+def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
     """Return the response for an error: one JSON shape for all of them, with the status of its class."""
-    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
-    error_fields = {
+    status = next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
+    details: ErrorDetail = {
         "code": error.code,
         "message": error.message,
         "field": error.field,
         "retryable": error.retryable,
         "details": error.details,
     }
+    refusal: Refusal = {"success": False, "error": details, "run_id": run_id}
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 and error.retryable else {}
-    return written(status, {"success": False, "error": error_fields, "run_id": run_id}, headers)
+    return make_json_response(status, refusal, headers)

@@ -1,67 +1,120 @@
-"""Indexing jobs: the handler that shows one to its owner, the 202 reply, and the run that works through them."""
+"""Indexing jobs: the handler that shows one to its owner, and the 202 reply of an upload that becomes one."""
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Literal, TypedDict, cast
 
-from functions.routes import Call
-from rag_core import replies
+from functions.http import ErrorDetail
+from functions.operations import Call, operation
+from functions.requests import Identifier, Request
 from rag_core.core.errors import NotFound
-from rag_core.core.kit import Kit
-from rag_core.core.model import Job
-from rag_core.core.settings import Settings
-from rag_core.ingestion.indexing import Limits
-from rag_core.jobs import long_work
-from rag_core.jobs.long_work import Terms
+from rag_core.core.model import IndexingResult, Job
+from rag_core.replies import Done, format_run
 
-if TYPE_CHECKING:
-    from functions.wire import JobRequest
+AcceptedStatus = Literal["queued", "running", "failed"]  # the result of one that is done is a 200
 
 
-async def index_job(asked: "JobRequest", call: Call) -> dict[str, Any]:
+class JobRequest(Request):
+    """The id of an indexing job."""
+
+    job_id: Identifier
+
+
+class AcceptedReply(Done):
+    """A document accepted for indexing. `document_id` is null when it is derived from text not yet extracted."""
+
+    job_id: str
+    document_id: str | None
+    status: AcceptedStatus
+    status_url: str
+    words_only: bool
+    workflow_id: str
+
+
+class IndexedReply(TypedDict):
+    """The result of indexing a document."""
+
+    document_id: str
+    chunks: int
+    embedded: int
+    unchanged: int
+    removed: int
+    pages: int | None
+    extractor: str
+    failed: list[str]
+
+
+class ProgressReply(TypedDict):
+    """Chunks that have their vectors, and all chunks; both are 0 before the document is chunked."""
+
+    chunks_done: int
+    chunks: int
+
+
+class JobReply(Done):
+    """An indexing job. `words_only`: only lexical search finds it yet. `error`: why the job failed, or why it waits."""
+
+    job_id: str
+    document_id: str | None
+    status: Literal["queued", "running", "done", "failed"]
+    attempts: int
+    progress: ProgressReply
+    words_only: bool
+    error: ErrorDetail | None
+    result: IndexedReply | None
+    created_at: str
+    updated_at: str
+    workflow_id: str
+
+
+@operation(
+    "Get the progress of an indexing job, for the caller who started it.",
+    errors=(400, 404, 503, 504),
+    example={"job_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"},
+)
+async def handle_index_job(request: JobRequest, call: Call) -> JobReply:
     """Reply with a job to the caller who started it. Raises NotFound for everybody else."""
-    job = await call.kit.jobs.get(asked.job_id, call.who.user_id)
-    workflows = call.who.workflows
+    job = await call.kit.jobs.get(request.job_id, call.principal.user_id)
+    workflows = call.principal.workflows
     if job is None or (workflows is not None and job.scope.workflow_id not in workflows):
         raise NotFound("there is no such job", code="job_not_found", field="job_id")
-    return {"success": True, **_told(job), **replies.diary(call.run), **job.told}
-
-
-def accepted(job: Job, call: Call) -> dict[str, Any]:
-    """Return the reply for a document that is indexed as a job; its `status_url` makes the status 202."""
     return {
-        "success": True,
-        "job_id": job.id,
-        "document_id": job.document_id,
-        "status": job.state,
-        "status_url": f"/api/index_jobs/{job.id}",
-        "words_only": job.words_only,
-        "workflow_id": job.scope.workflow_id,
-        **replies.diary(call.run),
-    }
-
-
-def terms(settings: Settings) -> Terms:
-    """Return the limits for indexing that the settings give."""
-    limits = Limits(settings.max_upload_bytes, settings.parse_timeout_s)
-    return Terms(limits, settings.inline_max_bytes, settings.inline_max_chunks, settings.require_vectors)
-
-
-async def drain(settings: Settings, kit: Kit, *, within_s: float) -> None:
-    """Work through the pending jobs for at most `within_s` seconds."""
-    await long_work.drain(kit, terms(settings), within_s=within_s)
-
-
-def _told(job: Job) -> dict[str, Any]:
-    return {
+        **format_run(call.run),
         "job_id": job.id,
         "document_id": job.document_id,
         "status": job.state,
         "attempts": job.attempts,
         "progress": {"chunks_done": job.embedded, "chunks": job.chunks},
-        "words_only": job.words_only,
-        "error": job.error,
-        "result": job.result and asdict(job.result),
+        "words_only": job.lexical_only,
+        "error": cast(ErrorDetail | None, job.error),
+        "result": format_indexing_result(job.result) if job.result else None,
         "created_at": job.created_at,
         "updated_at": job.updated_at,
         "workflow_id": job.scope.workflow_id,
+        **cast(Done, job.run_notes),  # {} or more: what the job's own run says takes the place of this call's
+    }
+
+
+def format_accepted_job(job: Job, call: Call) -> AcceptedReply:
+    """Return the reply for a document that is indexed as a job; its `status_url` makes the status 202."""
+    return {
+        **format_run(call.run),
+        "job_id": job.id,
+        "document_id": job.document_id,
+        "status": cast(AcceptedStatus, job.state),
+        "status_url": f"/api/index_jobs/{job.id}",
+        "words_only": job.lexical_only,
+        "workflow_id": job.scope.workflow_id,
+    }
+
+
+def format_indexing_result(result: IndexingResult) -> IndexedReply:
+    """Return the result of indexing as plain data."""
+    return {
+        "document_id": result.document_id,
+        "chunks": result.chunks,
+        "embedded": result.embedded,
+        "unchanged": result.unchanged,
+        "removed": result.removed,
+        "pages": result.pages,
+        "extractor": result.extractor,
+        "failed": list(result.failed),
     }

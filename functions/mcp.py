@@ -1,4 +1,4 @@
-"""The Model Context Protocol over the table of operations: a tool call is the HTTP call in a JSON-RPC envelope.
+"""The Model Context Protocol over the table of routes: a tool call is the HTTP call in a JSON-RPC envelope.
 
 The transport is Streamable HTTP in version 2026-07-28, in which every request states its version, and in the three
 versions before it, which open with a handshake. Each POST is answered on its own with JSON; there are no sessions and
@@ -16,166 +16,187 @@ from typing import TYPE_CHECKING, Any
 import azure.functions as func
 
 from functions import http
-from functions.routes import VERSION, Operation
+from functions.http import JsonObject
+from functions.operations import load_operation
+from functions.routes import HTTP_API_VERSION, Route
 from rag_core.core.errors import RagError, TooLarge
 from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
-ROUTE = "api/mcp"
-MODERN = "2026-07-28"
-HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26")
-VERSIONS = [MODERN, *HANDSHAKE]
-UNSAID = BATCHING = "2025-03-26"  # meant by a missing header; the only one with several messages in a body
-MOST_MESSAGES = 16
+MCP_ROUTE = "api/mcp"
+CURRENT_MCP_VERSION = "2026-07-28"
+HANDSHAKE_MCP_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
+MCP_VERSIONS = [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS]
+DEFAULT_MCP_VERSION = BATCHING_MCP_VERSION = (
+    "2025-03-26"  # meant by a missing header; the only one with several messages in a body
+)
+MAX_BATCH_MESSAGES = 16
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
-STATUS = {METHOD_NOT_FOUND: 404}  # every other code is 400
+STATUS_BY_RPC_CODE = {METHOD_NOT_FOUND: 404}  # every other code is 400
 
-META = "io.modelcontextprotocol/"
-VERSION_FIELD, CAPABILITIES_FIELD = f"{META}protocolVersion", f"{META}clientCapabilities"
-SERVER = {"name": "azure-rag", "version": VERSION}
-CAPABILITIES: dict[str, Any] = {"tools": {}}
-UNCHANGING = {"ttlMs": 300_000, "cacheScope": "public"}  # the same for every caller until the next deployment
+META_PREFIX = "io.modelcontextprotocol/"
+META_VERSION_FIELD, META_CAPABILITIES_FIELD = f"{META_PREFIX}protocolVersion", f"{META_PREFIX}clientCapabilities"
+SERVER_INFO = {"name": "azure-rag", "version": HTTP_API_VERSION}
+SERVER_CAPABILITIES: JsonObject = {"tools": {}}
+TOOL_LIST_CACHE_HINTS = {
+    "ttlMs": 300_000,
+    "cacheScope": "public",
+}  # the same for every caller until the next deployment
 
-READABLE = ("application/json", "application/*", "*/*")
-
-Json = dict[str, Any]
+ACCEPTED_MEDIA_RANGES = ("application/json", "application/*", "*/*")
 
 
-class Fault(Exception):
+class JsonRpcError(Exception):
     """A JSON-RPC error, for a message that breaks the protocol; what an operation refuses is a result instead."""
 
-    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
+    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.told = {"code": code, "message": message} | ({"data": data} if data else {})
+        self.error_object = {"code": code, "message": message} | ({"data": data} if data else {})
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """An operation offered as a tool, with its function as the worker would call it."""
+class McpTool:
+    """A route offered as a tool, with its function as the worker would call it."""
 
-    operation: Operation
-    call: Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
+    route: Route
+    handle: Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
 
 
-def mount(
+def mount_mcp(
     app: func.FunctionApp,
-    operations: Iterable[Operation],
+    routes: Iterable[Route],
     get_settings: Callable[[], Settings],
     get_kit: Callable[[], "Kit"],
 ) -> None:
-    """Add the route at which the operations that are tools can be called.
+    """Add the address at which the operations that are tools can be called.
 
     GET and DELETE are routed too, so that they are answered with 405; the host would answer 404.
     """
-    tools = {o.name: Tool(o, http.handler(o, get_settings, get_kit)) for o in operations if o.tool is not None}
+    tools = {
+        route.name: McpTool(route, http.make_handler(route, get_settings, get_kit))
+        for route in routes
+        if route.tool_hints is not None
+    }
 
     async def mcp(req: func.HttpRequest) -> func.HttpResponse:
-        return _turned_away(req) or await _answered(req, tools)
+        return _refuse_by_headers(req) or await _answer_post(req, tools)
 
-    routed = app.route(ROUTE, methods=("POST", "GET", "DELETE"), auth_level=func.AuthLevel.FUNCTION)
+    routed = app.route(MCP_ROUTE, methods=("POST", "GET", "DELETE"), auth_level=func.AuthLevel.FUNCTION)
     app.function_name("mcp")(routed(mcp))
 
 
-def _turned_away(req: func.HttpRequest) -> func.HttpResponse | None:
+def _refuse_by_headers(req: func.HttpRequest) -> func.HttpResponse | None:
     """Return the refusal of a request with wrong method or headers, None for one that may be read.
 
     The origin is checked so that a page of another site cannot reach a server on its visitor's machine.
     """
     accepted = [media.partition(";")[0].strip().lower() for media in req.headers.get("accept", "*/*").split(",")]
-    if not _ours(req.headers.get("origin")):
-        return _refused(403, "pages of other origins must not call this")
+    if not _is_allowed_origin(req.headers.get("origin")):
+        return _make_mcp_refusal(403, "pages of other origins must not call this")
     if req.method != "POST":
-        return _refused(405, "there are no streams and no sessions: POST a message", {"Allow": "POST"})
-    if not http.says_json(req):
-        return _refused(415, "the body must be application/json")
-    if not any(media in READABLE for media in accepted):
-        return _refused(406, "the reply is application/json: accept it")
+        return _make_mcp_refusal(405, "there are no streams and no sessions: POST a message", {"Allow": "POST"})
+    if not http.has_json_content_type(req):
+        return _make_mcp_refusal(415, "the body must be application/json")
+    if not any(media in ACCEPTED_MEDIA_RANGES for media in accepted):
+        return _make_mcp_refusal(406, "the reply is application/json: accept it")
     return None
 
 
-def _ours(origin: str | None) -> bool:
+def _is_allowed_origin(origin: str | None) -> bool:
     """Return whether the caller is no browser, or a page of this machine. Host proves nothing: DNS can be rebound."""
-    return origin is None or http.is_here(origin)
+    return origin is None or http.is_loopback_address(origin)
 
 
-async def _answered(req: func.HttpRequest, tools: Mapping[str, Tool]) -> func.HttpResponse:
+async def _answer_post(req: func.HttpRequest, tools: Mapping[str, McpTool]) -> func.HttpResponse:
     """Answer the message or the batch in a body; a notification is answered by its status alone."""
     try:
-        message = await asyncio.to_thread(http.read_json, req.get_body())
+        message = await asyncio.to_thread(http.parse_strict_json, req.get_body())
     except RagError as error:
-        return _refused(413 if isinstance(error, TooLarge) else 400, error.message, code=PARSE_ERROR)
+        return _make_mcp_refusal(413 if isinstance(error, TooLarge) else 400, error.message, code=PARSE_ERROR)
     if isinstance(message, list):
-        return await _answered_together(message, req, tools)
-    status, reply = await _reply(message, req, tools)
-    return http.written(status, reply) if reply else func.HttpResponse(status_code=status)
+        return await _answer_batch(message, req, tools)
+    status, reply = await _answer_message(message, req, tools)
+    return http.make_json_response(status, reply) if reply else func.HttpResponse(status_code=status)
 
 
-async def _answered_together(
-    messages: list[Any], req: func.HttpRequest, tools: Mapping[str, Tool]
-) -> func.HttpResponse:
+async def _answer_batch(messages: list[Any], req: func.HttpRequest, tools: Mapping[str, McpTool]) -> func.HttpResponse:
     """Answer several messages at once, which only one version of the protocol allows."""
-    if req.headers.get("mcp-protocol-version", UNSAID) != BATCHING or not 0 < len(messages) <= MOST_MESSAGES:
-        return _refused(400, f"the body must be one message, or in version {BATCHING} 1 to {MOST_MESSAGES} messages")
-    answers = await asyncio.gather(*(_reply(message, req, tools) for message in messages))
+    if (
+        req.headers.get("mcp-protocol-version", DEFAULT_MCP_VERSION) != BATCHING_MCP_VERSION
+        or not 0 < len(messages) <= MAX_BATCH_MESSAGES
+    ):
+        return _make_mcp_refusal(
+            400,
+            f"the body must be one message, or in version {BATCHING_MCP_VERSION} 1 to {MAX_BATCH_MESSAGES} messages",
+        )
+    answers = await asyncio.gather(*(_answer_message(message, req, tools) for message in messages))
     replies = [reply for _, reply in answers if reply]
-    return http.written(200, replies) if replies else func.HttpResponse(status_code=202)
+    return http.make_json_response(200, replies) if replies else func.HttpResponse(status_code=202)
 
 
-async def _reply(message: Any, req: func.HttpRequest, tools: Mapping[str, Tool]) -> tuple[int, Json | None]:
+async def _answer_message(
+    message: Any, req: func.HttpRequest, tools: Mapping[str, McpTool]
+) -> tuple[int, JsonObject | None]:
     """Return the HTTP status for a message and its JSON-RPC reply, None for a notification."""
-    version, id = MODERN, None
+    version, id = CURRENT_MCP_VERSION, None
     try:
-        method, params, id = _read(message)
+        method, params, id = _parse_message(message)
         if id is None:
             return 202, None
-        version = _version(method, params, req.headers)
-        result = await _result(method, params, version, req, tools)
-    except Fault as fault:
-        status = STATUS.get(fault.code, 400) if version == MODERN else 200
-        return status, {"jsonrpc": "2.0", "id": id, "error": fault.told}
-    if version == MODERN:
-        result = {"resultType": "complete", **result, "_meta": {f"{META}serverInfo": SERVER}}
+        version = _negotiate_version(method, params, req.headers)
+        result = await _dispatch_method(method, params, version, req, tools)
+    except JsonRpcError as fault:
+        status = STATUS_BY_RPC_CODE.get(fault.code, 400) if version == CURRENT_MCP_VERSION else 200
+        return status, {"jsonrpc": "2.0", "id": id, "error": fault.error_object}
+    if version == CURRENT_MCP_VERSION:
+        result = {"resultType": "complete", **result, "_meta": {f"{META_PREFIX}serverInfo": SERVER_INFO}}
     return 200, {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def _read(message: Any) -> tuple[str, Json, str | int | None]:
+def _parse_message(message: Any) -> tuple[str, JsonObject, str | int | None]:
     """Return the method, the parameters and the id of a message; the id of a notification is None."""
     match message:
         case {"id": bool() | float() | None | dict() | list()}:
-            raise Fault(INVALID_REQUEST, "id must be a string or an integer")
+            raise JsonRpcError(INVALID_REQUEST, "id must be a string or an integer")
         case {"jsonrpc": "2.0", "method": str(method)} if isinstance(message.get("params", {}), dict):
             return method, message.get("params", {}), message.get("id")
-    raise Fault(INVALID_REQUEST, "the message must be a JSON-RPC 2.0 request or notification, its params an object")
+    raise JsonRpcError(
+        INVALID_REQUEST, "the message must be a JSON-RPC 2.0 request or notification, its params an object"
+    )
 
 
-def _version(method: str, params: Json, headers: Mapping[str, str]) -> str:
+def _negotiate_version(method: str, params: JsonObject, headers: Mapping[str, str]) -> str:
     """Return the protocol version of a message.
 
     Raises JsonRpcError for an unknown version, and in the current one for headers that do not repeat the body.
     """
     version, meta = headers.get("mcp-protocol-version"), params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
-    if VERSION_FIELD in meta and meta[VERSION_FIELD] != version:
-        raise Fault(HEADER_MISMATCH, f"the header MCP-Protocol-Version must be the {VERSION_FIELD} of _meta")
-    if (version or UNSAID) in HANDSHAKE:
-        return version or UNSAID
-    if version != MODERN:
-        raise Fault(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": VERSIONS, "requested": version})
-    if not isinstance(meta.get(CAPABILITIES_FIELD), dict) or VERSION_FIELD not in meta:
-        raise Fault(INVALID_PARAMS, f"params._meta must have {VERSION_FIELD} and {CAPABILITIES_FIELD}")
+    if META_VERSION_FIELD in meta and meta[META_VERSION_FIELD] != version:
+        raise JsonRpcError(
+            HEADER_MISMATCH, f"the header MCP-Protocol-Version must be the {META_VERSION_FIELD} of _meta"
+        )
+    if (version or DEFAULT_MCP_VERSION) in HANDSHAKE_MCP_VERSIONS:
+        return version or DEFAULT_MCP_VERSION
+    if version != CURRENT_MCP_VERSION:
+        raise JsonRpcError(
+            UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": MCP_VERSIONS, "requested": version}
+        )
+    if not isinstance(meta.get(META_CAPABILITIES_FIELD), dict) or META_VERSION_FIELD not in meta:
+        raise JsonRpcError(INVALID_PARAMS, f"params._meta must have {META_VERSION_FIELD} and {META_CAPABILITIES_FIELD}")
     mirrored = {"Mcp-Method": method} | ({"Mcp-Name": params.get("name")} if method == "tools/call" else {})
     for header, expected in mirrored.items():
-        if _decoded(headers.get(header.lower())) != expected:
-            raise Fault(HEADER_MISMATCH, f"the header {header} must repeat the value in the body")
-    return MODERN
+        if _decode_mirrored_header(headers.get(header.lower())) != expected:
+            raise JsonRpcError(HEADER_MISMATCH, f"the header {header} must repeat the value in the body")
+    return CURRENT_MCP_VERSION
 
 
-def _decoded(value: str | None) -> str | None:
+def _decode_mirrored_header(value: str | None) -> str | None:
     """Return the text of a header that repeats a value of the body, decoded when it is written as "=?base64?…?=".
 
     None stands for a missing header and for one whose base64 cannot be decoded.
@@ -188,49 +209,61 @@ def _decoded(value: str | None) -> str | None:
         return None
 
 
-async def _result(method: str, params: Json, version: str, req: func.HttpRequest, tools: Mapping[str, Tool]) -> Json:
+async def _dispatch_method(
+    method: str, params: JsonObject, version: str, req: func.HttpRequest, tools: Mapping[str, McpTool]
+) -> JsonObject:
     """Return the result of a method. Raises JsonRpcError for a method that the version does not have."""
-    match method, version == MODERN:
+    match method, version == CURRENT_MCP_VERSION:
         case "tools/call", _:
-            return await _called(params, req, tools)
+            return await _call_tool(params, req, tools)
         case "tools/list", _:
-            descriptions = [await asyncio.to_thread(_described, tool.operation) for tool in tools.values()]
-            return {"tools": descriptions, **UNCHANGING}
+            descriptions = [await asyncio.to_thread(_describe_tool, tool.route) for tool in tools.values()]
+            return {"tools": descriptions, **TOOL_LIST_CACHE_HINTS}
         case "server/discover", True:
-            return {"supportedVersions": VERSIONS, "capabilities": CAPABILITIES, **UNCHANGING}
+            return {"supportedVersions": MCP_VERSIONS, "capabilities": SERVER_CAPABILITIES, **TOOL_LIST_CACHE_HINTS}
         case "initialize", False:
-            negotiated = params["protocolVersion"] if params.get("protocolVersion") in HANDSHAKE else HANDSHAKE[0]
-            return {"protocolVersion": negotiated, "capabilities": CAPABILITIES, "serverInfo": SERVER}
+            negotiated = (
+                params["protocolVersion"]
+                if params.get("protocolVersion") in HANDSHAKE_MCP_VERSIONS
+                else HANDSHAKE_MCP_VERSIONS[0]
+            )
+            return {"protocolVersion": negotiated, "capabilities": SERVER_CAPABILITIES, "serverInfo": SERVER_INFO}
         case "ping", False:
             return {}
-    raise Fault(METHOD_NOT_FOUND, f"there is no method {method[:100]}")
+    raise JsonRpcError(METHOD_NOT_FOUND, f"there is no method {method[:100]}")
 
 
-async def _called(params: Json, req: func.HttpRequest, tools: Mapping[str, Tool]) -> Json:
+async def _call_tool(params: JsonObject, req: func.HttpRequest, tools: Mapping[str, McpTool]) -> JsonObject:
     """Call a tool as its HTTP operation, with the same headers and limits; its JSON reply is the result."""
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or name not in tools:
-        raise Fault(INVALID_PARAMS, f"there is no tool {str(name)[:100]}")
+        raise JsonRpcError(INVALID_PARAMS, f"there is no tool {str(name)[:100]}")
     if not isinstance(arguments, dict):
-        raise Fault(INVALID_PARAMS, "arguments must be an object")
+        raise JsonRpcError(INVALID_PARAMS, "arguments must be an object")
     request = func.HttpRequest(method="POST", url=req.url, headers=req.headers, body=json.dumps(arguments).encode())
-    response = await tools[name].call(request)
+    response = await tools[name].handle(request)
     body = response.get_body().decode()
     content = [{"type": "text", "text": body}]
     return {"content": content, "structuredContent": json.loads(body), "isError": response.status_code >= 400}
 
 
-def _described(tool: Operation) -> Json:
+def _describe_tool(route: Route) -> JsonObject:
     """Return a tool as `tools/list` shows it, with the JSON schema of its arguments."""
-    from functions import wire
+    from functions.requests import build_request_schema  # imported late: it loads pydantic
 
-    schema = wire.schema(tool.request) if tool.request else {"type": "object", "additionalProperties": False}
-    return {"name": tool.name, "description": tool.summary, "inputSchema": schema, "annotations": tool.tool}
+    operation = load_operation(route)
+    no_arguments = {"type": "object", "additionalProperties": False}
+    return {
+        "name": route.name,
+        "description": operation.summary,
+        "inputSchema": build_request_schema(operation.request) if operation.request else no_arguments,
+        "annotations": route.tool_hints,
+    }
 
 
-def _refused(
+def _make_mcp_refusal(
     status: int, message: str, headers: Mapping[str, str] | None = None, *, code: int = INVALID_REQUEST
 ) -> func.HttpResponse:
     """Return a JSON-RPC error that belongs to no message, with this HTTP status."""
-    body = {"jsonrpc": "2.0", "id": None, "error": Fault(code, message).told}
-    return http.written(status, body, headers)
+    body = {"jsonrpc": "2.0", "id": None, "error": JsonRpcError(code, message).error_object}
+    return http.make_json_response(status, body, headers)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import azure.functions as func
 
-WEB = Path(__file__).parents[1] / "web"  # alike in a checkout, a deployed app and an installed package
-PAGES: Mapping[str, str] = {  # by the name of the function
+WEB_DIR = Path(__file__).parents[1] / "web"  # alike in a checkout, a deployed app and an installed package
+PAGE_ROUTES: Mapping[str, str] = {  # by the name of the function
     "page_queries": "rag",
     "page_new": "rag/new",
     "page_query": "rag/{id:int}",
@@ -26,21 +26,21 @@ PAGES: Mapping[str, str] = {  # by the name of the function
     "page_graph": "rag/graph",
     "page_api": "rag/api",
 }
-FILES = {"page_file": "rag/static/{*path}"}
-TYPES: Mapping[str, str] = {  # by suffix; no other file of web/ is served
+FILE_ROUTES = {"page_file": "rag/static/{*path}"}
+MEDIA_TYPES: Mapping[str, str] = {  # by suffix; no other file of web/ is served
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
 }
-CONTENT_POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"  # text can never become markup, whatever our scripts do
 )
-HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": CONTENT_POLICY,
+PAGE_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -50,59 +50,59 @@ HEADERS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class StaticFile:
     """A file as it is served, with its ETag (quotes included)."""
 
     data: bytes
     media_type: str
-    tag: str
+    etag: str
 
 
-def mount(app: func.FunctionApp) -> None:
+def mount_pages(app: func.FunctionApp) -> None:
     """Add the pages and the static files to the app as functions without a key."""
-    for handler, routes in ((page, PAGES), (file, FILES)):
+    for handler, routes in ((serve_page, PAGE_ROUTES), (serve_static_file, FILE_ROUTES)):
         for name, route in routes.items():
             routed = app.route(route, methods=("GET",), auth_level=func.AuthLevel.ANONYMOUS)
             app.function_name(name)(routed(handler))
 
 
-async def page(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
+async def serve_page(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
     """Serve the HTML file that all pages share."""
-    return _served("index.html", req)
+    return _make_file_response("index.html", req)
 
 
-async def file(req: func.HttpRequest) -> func.HttpResponse:
+async def serve_static_file(req: func.HttpRequest) -> func.HttpResponse:
     """Serve the file that the route names."""
-    return _served(req.route_params.get("path", ""), req)
+    return _make_file_response(req.route_params.get("path", ""), req)
 
 
-def _served(path: str, req: func.HttpRequest) -> func.HttpResponse:
+def _make_file_response(path: str, req: func.HttpRequest) -> func.HttpResponse:
     """Return the file, 304 when the ETag shows that the client has it, or 404 for a path that is not served."""
-    static_file = files().get(path)
+    static_file = load_static_files().get(path)
     if static_file is None:
-        return func.HttpResponse(status_code=404, headers=dict(HEADERS))
+        return func.HttpResponse(status_code=404, headers=dict(PAGE_HEADERS))
     headers = {
-        **HEADERS,
+        **PAGE_HEADERS,
         "Content-Type": static_file.media_type,  # in a 304 too: a cache takes over its headers
-        "ETag": static_file.tag,
+        "ETag": static_file.etag,
         "Cache-Control": "no-cache",  # revalidated each time, so that files of two releases never mix
     }
-    if static_file.tag in req.headers.get("if-none-match", ""):
+    if static_file.etag in req.headers.get("if-none-match", ""):
         return func.HttpResponse(status_code=304, headers=headers)
     return func.HttpResponse(static_file.data, headers=headers)
 
 
 @cache
-def files() -> Mapping[str, File]:
+def load_static_files() -> Mapping[str, StaticFile]:
     """Return the files served, by their path below web/, read once.
 
     A requested path is only looked up here and never opened, so that it cannot lead out of web/.
     """
-    paths = (path for path in sorted(WEB.rglob("*")) if path.suffix in TYPES and path.is_file())
-    return {path.relative_to(WEB).as_posix(): _file(path) for path in paths}
+    paths = (path for path in sorted(WEB_DIR.rglob("*")) if path.suffix in MEDIA_TYPES and path.is_file())
+    return {path.relative_to(WEB_DIR).as_posix(): _load_static_file(path) for path in paths}
 
 
-def _file(path: Path) -> File:
+def _load_static_file(path: Path) -> StaticFile:
     data = path.read_bytes()
     tag = hashlib.sha256(data).hexdigest()[:32]
-    return File(data, TYPES[path.suffix], f'"{tag}"')
+    return StaticFile(data, MEDIA_TYPES[path.suffix], f'"{tag}"')

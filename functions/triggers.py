@@ -13,19 +13,19 @@ from rag_core.core.settings import Settings
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
-QUEUE = "index-jobs"
-STORAGE = "AzureWebJobsStorage"  # the app setting of the host's own account
+JOB_QUEUE_TRIGGER_NAME = "index-jobs"
+STORAGE_CONNECTION = "AzureWebJobsStorage"  # the app setting of the host's own account
 EVERY_FIVE_MINUTES = "0 */5 * * * *"
-WITHIN_S = 240.0  # host.json ends a function after 300
+DRAIN_WITHIN_S = 240.0  # host.json ends a function after 300
 
 
-def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]) -> None:
+def mount_triggers(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]) -> None:
     """Add the two functions to the app. The host logs and repeats what they raise; a failed job raises nothing."""
 
     async def drain() -> None:
-        from functions import jobs  # loads the ingestion
+        from functions.job_runner import run_pending_jobs  # loads the ingestion
 
-        await jobs.drain(get_settings(), get_kit(), within_s=WITHIN_S)
+        await run_pending_jobs(get_settings(), get_kit(), within_s=DRAIN_WITHIN_S)
 
     async def on_message(message: func.QueueMessage) -> None:
         await drain()
@@ -33,5 +33,7 @@ def mount(app: func.FunctionApp, get_settings: Callable[[], Settings], get_kit: 
     async def on_time(timer: func.TimerRequest) -> None:
         await drain()
 
-    app.function_name("index_jobs_woken")(app.queue_trigger("message", QUEUE, STORAGE)(on_message))
+    app.function_name("index_jobs_woken")(
+        app.queue_trigger("message", JOB_QUEUE_TRIGGER_NAME, STORAGE_CONNECTION)(on_message)
+    )
     app.function_name("index_jobs_timed")(app.timer_trigger("timer", EVERY_FIVE_MINUTES)(on_time))

@@ -65,7 +65,7 @@ param redis bool = false
 @secure()
 param cacheSigningKey string = newGuid()
 
-@description('More settings of the app, by the names in docs/settings.md. None may be a key.')
+@description('More settings of the app, by the names in docs/reference/settings.md. None may be a key.')
 param appSettings object = {}
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))

@@ -1,4 +1,4 @@
-// PostgreSQL with pgvector. Tokens only: the server has no password. Its administrator admits the app (docs/deploy.md).
+// PostgreSQL with pgvector. Tokens only: the server has no password. Its administrator admits the app (docs/guide/deploy.md).
 param name string
 param location string
 param tags object

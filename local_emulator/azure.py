@@ -4,19 +4,34 @@ import asyncio
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from local_emulator.document_service import DocumentService
 from local_emulator.model_service import ModelService
-from local_emulator.search_service import SearchService, running
+from local_emulator.search_service import RankerUnavailable, SearchService, running
 from local_emulator.serving import served
 from rag_core.composition import assembly
+from rag_core.core.errors import Unavailable
+from rag_core.core.ports import Reranker
 from rag_core.core.settings import Settings
-from rag_core.ingestion.enrichment import key_sentences
-from rag_core.providers.local_text import LocalText
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.providers.local_techniques import LocalTechniques
 
 SEARCH = "search-service"  # the folder below the data folder in which the emulated service keeps its indexes
 NEIGHBOURS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence_endpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticRanker:
+    """The ranker of the emulated search service: our reranker, its `Unavailable` told in the service's own terms."""
+
+    reranker: Reranker
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        try:
+            return await self.reranker.score_passages(text, passages)
+        except Unavailable as failure:
+            raise RankerUnavailable(str(failure)) from failure
 
 
 @contextmanager
@@ -27,10 +42,11 @@ def neighbours(
 
     They want keys, made anew each time. `recognised` has the lines of pictures, for there is no text recognition here.
     """
-    embedder, reranker = assembly.local_embedder(settings), assembly.local_reranker(settings)
+    embedder, reranker = assembly.build_local_embedder(settings), assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
-    search = SearchService(settings.data_dir and settings.data_dir / SEARCH, keys={key}, reranker=reranker)
-    models = ModelService(embedder, LocalText(reranker, key_sentences), keys={key})
+    folder = settings.data_dir and settings.data_dir / SEARCH
+    search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker))
+    models = ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={key})
     documents = DocumentService(keys={key}, recognised=recognised)
     with running(search) as search_url, served(models) as models_url, served(documents) as documents_url:
         pointed = replace(
@@ -44,7 +60,7 @@ def neighbours(
             doc_intelligence_endpoint=documents_url,
             doc_intelligence_key=key,
         )
-        asyncio.run(assembly.setup(pointed))
+        asyncio.run(assembly.set_up_stores(pointed))
         yield pointed
 
 

@@ -19,8 +19,8 @@ from werkzeug.wrappers import Request, Response
 
 from rag_core.core.errors import RagError, UnreadableDocument
 from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.extract.kinds import kind_of
-from rag_core.ingestion.sandbox import extract_safely
+from rag_core.ingestion.extract.kinds import detect_file_kind
+from rag_core.ingestion.sandbox import extract_in_sandbox
 
 API_VERSION = "2024-11-30"
 MODEL = "prebuilt-layout"
@@ -106,10 +106,10 @@ class DocumentService:
     def _extraction(self, data: bytes) -> Extraction:
         given = self._recognised.get(sha256(data).hexdigest())
         if given is None:
-            kind = kind_of(data, "")
+            kind = detect_file_kind(data, "")
             if kind not in ("pdf", "docx"):
                 raise UnreadableDocument("the emulator recognises no text in pictures that it was not told of")
-            return asyncio.run(extract_safely(data, f"file.{kind}", timeout_s=PARSE_S))
+            return asyncio.run(extract_in_sandbox(data, f"file.{kind}", timeout_s=PARSE_S))
         blocks = [Block(text, "paragraph", 0, 0, page) for page, lines in enumerate(given, 1) for text in lines]
         return Extraction(tuple(blocks), len(given), "given")
 

@@ -27,9 +27,10 @@ from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
-from functions.http import PRINCIPAL, is_here
-from functions.routes import OPERATIONS
-from functions.triggers import WITHIN_S
+from functions.http import PRINCIPAL_HEADER, is_loopback_address
+from functions.operations import load_operation
+from functions.routes import ROUTES
+from functions.triggers import DRAIN_WITHIN_S
 from local_emulator.serving import served
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
@@ -159,7 +160,7 @@ def _from_here(request: Request) -> bool:
     The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
     """
     asking = request.headers.get("origin", request.host_url)
-    return all(is_here(address) for address in (asking, request.host_url))
+    return all(is_loopback_address(address) for address in (asking, request.host_url))
 
 
 def _methods(function: Any) -> list[str]:
@@ -167,7 +168,7 @@ def _methods(function: Any) -> list[str]:
 
 
 def _administrator() -> Mapping[str, str]:
-    return {PRINCIPAL: base64.b64encode(json.dumps(ADMINISTRATOR).encode()).decode()}
+    return {PRINCIPAL_HEADER: base64.b64encode(json.dumps(ADMINISTRATOR).encode()).decode()}
 
 
 def _converted(request: Request, route_params: Mapping[str, Any], vouched: Mapping[str, str]) -> func.HttpRequest:
@@ -222,10 +223,10 @@ def running_with(settings: Settings, *, port: int = 0, key: str | None = None, a
     what is indexed or asked under it would be seen by that user alone.
     """
     settings = replace(settings, trust_principal=admin or settings.trust_principal)
-    administered = [operation.name for operation in OPERATIONS if admin and operation.role]
-    parts = assembly.Parts(lambda: settings)
+    administered = [route.name for route in ROUTES if admin and load_operation(route).required_role]
+    parts = assembly.KitHolder(lambda: settings)
     parts()  # what is misconfigured is told now
-    app = function_app.build(lambda: settings, parts, public_query=settings.public_query)
+    app = function_app.build_app(lambda: settings, parts, public_query=settings.public_query)
     doing = partial(work, settings, parts)
     with running(app, port=port, key=key, administered=administered, meanwhile=doing, at_end=parts.close) as url:
         yield url
@@ -233,10 +234,10 @@ def running_with(settings: Settings, *, port: int = 0, key: str | None = None, a
 
 async def work(settings: Settings, get_kit: Callable[[], Kit]) -> None:
     """Do long work, as it comes: what a message in the queue and the timer do on Azure."""
-    from functions import jobs  # loads the ingestion
+    from functions.job_runner import run_pending_jobs  # loads the ingestion
 
     async def drain() -> None:
-        await jobs.drain(settings, get_kit(), within_s=WITHIN_S)
+        await run_pending_jobs(settings, get_kit(), within_s=DRAIN_WITHIN_S)
 
     while True:
         (failure,) = await asyncio.gather(drain(), return_exceptions=True)
@@ -256,7 +257,7 @@ def serve(settings: Settings, *, port: int = 7071, key: str | None = None, admin
 
 
 def _welcome(url: str, settings: Settings, key: str | None) -> str:
-    routes = [f"  {'|'.join(o.methods):8} {url}/{o.route}" for o in OPERATIONS]
+    routes = [f"  {'|'.join(route.methods):8} {url}/{route.path}" for route in ROUTES]
     header = f" -H 'x-functions-key: {key}'" if key else ""
     question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""
     where = settings.data_dir.resolve() if settings.data_dir else "memory only: gone when this stops"

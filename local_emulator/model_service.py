@@ -21,9 +21,9 @@ from werkzeug.wrappers import Request, Response
 
 from rag_core import prompts
 from rag_core.core.errors import RagError
-from rag_core.core.ports import LLM, Embedder, Prompt, Reply
+from rag_core.core.ports import LLM, Completion, Embedder, Prompt
 from rag_core.prompts import augmentation
-from rag_core.text.sentences import count_tokens, decode, encode
+from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class ModelService:
         packed = _base64 if encoding == "base64" else list
         vectors = _settled(self._embedder.embed_documents(texts))
         data = [{"object": "embedding", "index": at, "embedding": packed(v)} for at, v in enumerate(vectors)]
-        used = sum(count_tokens(text, table="cl100k_base") for text in texts)
+        used = sum(count_tokens(text, encoding="cl100k_base") for text in texts)
         usage = {"prompt_tokens": used, "total_tokens": used}
         return {"object": "list", "data": data, "model": f"local: {self._embedder.space}", "usage": usage}
 
@@ -133,10 +133,10 @@ class ModelService:
             "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},
         }
 
-    def _said(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Reply:
+    def _said(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Completion:
         scripted = next(self._replies, None)
         if scripted is not None:
-            return Reply(scripted, "scripted")
+            return Completion(scripted, "scripted")
         reply = _settled(self._llm.complete(_recognised(messages)))
         if schema is not None and not _conforms(_json(reply.text), schema):
             raise Refused(501, "No technique here replies in this schema.", param="response_format")
@@ -156,8 +156,8 @@ def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
     """The prompt of ours that these messages are, with its inputs read back from the user message."""
     said = {message["role"]: message["content"] for message in messages}
     system, user = said.get("system", ""), said.get("user", "")
-    if (read := augmentation.read_back(f"{system}\n\n{user}")) is not None:
-        return Prompt(augmentation.TASK, system, user, read)
+    if (read := augmentation.parse_augmentation_prompt(f"{system}\n\n{user}")) is not None:
+        return Prompt(augmentation.AUGMENTATION_TASK, system, user, read)
     inputs = _data(user)
     if system not in _tasks() or not isinstance(inputs, dict):
         raise Refused(501, "No chat model is here: only this project's own prompts are answered.", param="messages")
@@ -166,7 +166,7 @@ def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
 
 def _data(user: str) -> object:
     try:
-        return prompts.unfenced(user)
+        return prompts.parse_fenced_data(user)
     except (ValueError, RecursionError):
         return None
 
@@ -204,7 +204,7 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
         raise Refused(501, "Tokens in place of texts are not implemented here.", param="input")
     if not all(texts):
         raise Refused(400, "input cannot be an empty string.", param="input")
-    if any(count_tokens(text, table="cl100k_base") > MOST_TOKENS for text in texts):
+    if any(count_tokens(text, encoding="cl100k_base") > MOST_TOKENS for text in texts):
         raise Refused(400, f"This model's maximum context length is {MOST_TOKENS} tokens.", param="input")
     return texts
 
@@ -261,8 +261,8 @@ def _conforms(value: object, schema: Mapping[str, Any]) -> bool:
 
 def _cut(text: str, most: int | None) -> tuple[str, str]:
     """A reply within its limit of tokens, and why it ends."""
-    tokens = encode(text)
-    return (text, "stop") if most is None or len(tokens) <= most else (decode(tokens[:most]), "length")
+    tokens = encode_tokens(text)
+    return (text, "stop") if most is None or len(tokens) <= most else (decode_tokens(tokens[:most]), "length")
 
 
 def _json(text: str) -> object:

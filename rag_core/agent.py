@@ -1,49 +1,64 @@
-"""The documented local class (S1-07 to S1-10): the same service, without HTTP, answering in the same shape."""
+"""The documented local class (S1-07 to S1-10): the service in this process, with the replies that HTTP gives."""
 
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
 
-from rag_core.answering.citation_styles import Style
-from rag_core.core import presets
+from rag_core.answering.citation_styles import CitationStyle
 from rag_core.core.kit import Kit
-from rag_core.core.model import Filter, Scope
-from rag_core.core.presets import Preset
-from rag_core.core.run import Run
-from rag_core.replies import answered, consulted
-from rag_core.service import ask, consult
+from rag_core.core.model import Filter, IndexingResult, Scope
+from rag_core.ingestion.upload import Upload
+from rag_core.rag import RAG, PresetChoice
+from rag_core.replies import AskReply, ConsultReply
 
 
-@dataclass(frozen=True, slots=True)
 class RAGRetrievalAgent:
-    """Four ways to find, and one to be answered, on the parts of `bootstrap.in_memory()` or any others.
+    """Four ways to search and one to be answered; without an argument over local models and a store in memory.
 
     Every method takes, besides the question, its `workflow_id`, the `user_id` and `groups` of who asks, and the request
     fields of `consult_rag` (`top_k`, `search_type`, `enable_…`). Replies are plain data, as `consult_rag` gives them.
     """
 
-    kit: Kit
+    def __init__(self, service: RAG | Kit | None = None) -> None:
+        self._service = service
 
-    async def consult_rag_tool(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
-        """Hybrid search with semantic ranking and captions."""
-        return await self.ask("standard", query, workflow_id, **fields)
+    @cached_property
+    def rag(self) -> RAG:
+        """The service that is asked, opened when first used."""
+        return self._service if isinstance(self._service, RAG) else RAG(self._service)
 
-    async def consult_rag_with_rerank(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
-        """The same with three times the candidates, of which the best are graded."""
-        return await self.ask("rerank", query, workflow_id, **fields)
+    async def index_document(
+        self,
+        source: Upload | Path | str,
+        workflow_id: str = "default",
+        *,
+        title: str | None = None,
+        user_id: str | None = None,
+        groups: tuple[str, ...] = (),
+    ) -> IndexingResult:
+        """Make a document searchable: an upload, or a file by its path."""
+        return await self.rag.index(source, title=title, scope=Scope(workflow_id, user_id, groups))
 
-    async def advanced_rag_retrieve(self, query: str, workflow_id: str = "default", **fields: Any) -> dict[str, Any]:
-        """Expansion, HyDE, one search a wording, fusion and grading."""
-        return await self.ask("advanced", query, workflow_id, **fields)
+    async def consult_rag_tool(self, query: str, workflow_id: str = "default", **fields: Any) -> ConsultReply:
+        """Search with the standard pipeline: hybrid search, reranked by a cross-encoder, with captions."""
+        return await self.search(query, workflow_id, pipeline="standard", **fields)
+
+    async def consult_rag_with_rerank(self, query: str, workflow_id: str = "default", **fields: Any) -> ConsultReply:
+        """Search with the rerank pipeline: three times the candidates, of which a chat model grades the best."""
+        return await self.search(query, workflow_id, pipeline="rerank", **fields)
+
+    async def advanced_rag_retrieve(self, query: str, workflow_id: str = "default", **fields: Any) -> ConsultReply:
+        """Search with the advanced pipeline: query expansion and HyDE, fused, then graded."""
+        return await self.search(query, workflow_id, pipeline="advanced", **fields)
 
     async def get_entity_facets(
         self, query: str = "", workflow_id: str = "default", *, field: str | None = None, **fields: Any
-    ) -> dict[str, Any]:
-        """The unique values of `field`, or of the field that the question means, with their counts."""
-        return await self.ask("facets", query, workflow_id, facets=(field,) if field else (), **fields)
+    ) -> ConsultReply:
+        """Count the unique values of `field`, or of the field that the question means."""
+        return await self.search(query, workflow_id, pipeline="facets", facets=(field,) if field else (), **fields)
 
-    async def ask(
+    async def search(
         self,
-        pipeline: str,
         query: str,
         workflow_id: str = "default",
         *,
@@ -51,14 +66,11 @@ class RAGRetrievalAgent:
         groups: tuple[str, ...] = (),
         filters: tuple[Filter, ...] = (),
         facets: tuple[str, ...] = (),
-        **fields: Any,
-    ) -> dict[str, Any]:
-        """By any pipeline, as `consult_rag` is asked."""
-        run = Run()
-        preset = _chosen(run, pipeline=pipeline, **fields)
-        question = preset.query(query, Scope(workflow_id, user_id, groups), filters=filters, facets=facets)
-        result = await consult(question, self.kit, run, pipeline=preset.pipeline)
-        return consulted(result, question, preset, run)
+        **choice: Unpack[PresetChoice],
+    ) -> ConsultReply:
+        """Search with any pipeline or preset, as `consult_rag` is asked."""
+        scope = Scope(workflow_id, user_id, groups)
+        return (await self.rag.search(query, scope=scope, filters=filters, facets=facets, **choice)).to_json()
 
     async def answer(
         self,
@@ -69,19 +81,9 @@ class RAGRetrievalAgent:
         groups: tuple[str, ...] = (),
         document_ids: tuple[str, ...] = (),
         filters: tuple[Filter, ...] = (),
-        style: Style = "numbers",
-        **fields: Any,
-    ) -> dict[str, Any]:
-        """An answer in sentences with their checked citations, as `api/rag/ask` is asked and replies."""
-        run = Run()
-        preset = _chosen(run, **fields)
-        question = preset.query(query, Scope(workflow_id, user_id, groups, document_ids), filters=filters)
-        answer = await ask(question, self.kit, run, pipeline=preset.pipeline)
-        return answered(answer, question, preset, run, style)
-
-
-def _chosen(run: Run, **fields: Any) -> Preset:
-    preset, advice = presets.choose(**fields)
-    for message in advice:
-        run.warn("no_effect", message)
-    return preset
+        style: CitationStyle | None = None,
+        **choice: Unpack[PresetChoice],
+    ) -> AskReply:
+        """Answer in sentences with their checked citations, as `api/rag/ask` is asked."""
+        scope = Scope(workflow_id, user_id, groups, document_ids)
+        return (await self.rag.answer(query, scope=scope, filters=filters, **choice)).to_json(style)

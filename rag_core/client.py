@@ -1,4 +1,4 @@
-"""For agents: ask the deployed function when there is one and it answers, this process otherwise (S1-34 to S1-36)."""
+"""The client for agents: it asks the deployed function, and this process where none answers (S1-34 to S1-36)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,15 +12,16 @@ from rag_core.core.errors import RagError, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Filter
 from rag_core.core.settings import Settings
+from rag_core.rag import RAG
 
-CONNECT_S = 2.0  # a function app that runs takes a connection at once, also while it starts
+CONNECT_TIMEOUT_S = 2.0  # a function app that runs takes a connection at once, also while it starts
 HEADING = "\n\n## Context from Documentation\n"  # S1-54
 
 Reply = dict[str, Any]
 Consult = Callable[..., Awaitable[Reply]]
-Here = Callable[[RAGRetrievalAgent], Awaitable[Reply]]
+AskAgent = Callable[[RAGRetrievalAgent], Awaitable[Mapping[str, Any]]]
 
-ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the question would be refused here too
+ERRORS_BY_STATUS: Mapping[int, type[RagError]] = {  # a refusal is final: the local agent would refuse as well
     400: errors.InvalidRequest,
     404: errors.NotFound,
     409: errors.Conflict,
@@ -30,8 +31,7 @@ ANSWERS: Mapping[int, type[RagError]] = {  # a refusal is an answer: the questio
     429: errors.Unavailable,
 }
 
-Kits = dict[Settings, assembly.Parts]
-_kits: WeakKeyDictionary[asyncio.AbstractEventLoop, Kits] = WeakKeyDictionary()  # clients belong to a loop
+_open_services: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Settings, RAG]] = WeakKeyDictionary()
 
 
 async def consult_rag(
@@ -45,21 +45,24 @@ async def consult_rag(
     kit: Kit | None = None,
     **fields: Any,
 ) -> Reply:
-    """What `api/consult_rag` replies, with `served_by`: "function" or "local".
+    """Return what `api/consult_rag` replies, with `served_by`: "function" or "local".
 
-    `fields` are the request's others (`top_k`, `search_type`, `enable_…`). A function that does not answer (no
-    connection, a status from 500, no reply of ours) is stood in for by the local agent, and `degraded` says why. The
-    parts of the local agent are those that the settings choose, unless a `kit` is given.
+    `fields` are the request's others (`top_k`, `search_type`, `enable_…`). When the function does not answer (no
+    connection, a status from 500, no reply of ours) the local agent does, and `degraded` says why. The local agent
+    uses the parts that the settings choose, unless a `kit` is given.
 
     Raises:
         RagError: the function refused, in the words that it refused with.
     """
     body = {"query": query, "pipeline": pipeline, "workflow_id": workflow_id, **fields}
-    body |= {"facets": list(facets), "filters": _conditions(filters)}
-    asked = {"filters": tuple(filters), "facets": tuple(facets), **fields}
-    return await _served(
-        "consult_rag", body, lambda agent: agent.ask(pipeline, query, workflow_id, **asked), chosen, kit
-    )
+    body |= {"facets": list(facets), "filters": _format_conditions(filters)}
+
+    def ask_agent(agent: RAGRetrievalAgent) -> Awaitable[Mapping[str, Any]]:
+        return agent.search(
+            query, workflow_id, pipeline=pipeline, filters=tuple(filters), facets=tuple(facets), **fields
+        )
+
+    return await _ask_function_or_agent("consult_rag", body, ask_agent, chosen, kit)
 
 
 async def ask(
@@ -72,65 +75,69 @@ async def ask(
     kit: Kit | None = None,
     **fields: Any,
 ) -> Reply:
-    """What `api/rag/ask` replies, with `served_by`; `fields` are the request's others. As `consult_rag` in all else."""
+    """Return what `api/rag/ask` replies, with `served_by`; `fields` are the request's others. See `consult_rag`."""
     body = {"query": query, "workflow_id": workflow_id, **fields}
-    body |= {"document_ids": list(document_ids), "filters": _conditions(filters)}
-    asked = {"document_ids": tuple(document_ids), "filters": tuple(filters), **fields}
-    return await _served("rag/ask", body, lambda agent: agent.answer(query, workflow_id, **asked), chosen, kit)
+    body |= {"document_ids": list(document_ids), "filters": _format_conditions(filters)}
+
+    def ask_agent(agent: RAGRetrievalAgent) -> Awaitable[Mapping[str, Any]]:
+        return agent.answer(query, workflow_id, document_ids=tuple(document_ids), filters=tuple(filters), **fields)
+
+    return await _ask_function_or_agent("rag/ask", body, ask_agent, chosen, kit)
 
 
 async def enrich_schema(
     raw_schema: str, tables: Sequence[str], *, workflow_id: str, top_k: int = 5, consult: Consult = consult_rag
 ) -> str:
-    """The schema, and below it what the documents say of these tables, each with its source (S1-53 to S1-55).
+    """Return the schema, and below it what the documents say of these tables, each with its source (S1-53 to S1-55).
 
-    What is quoted is text of documents, marked as a quotation: evidence, never an instruction. The schema alone when
-    nothing is found.
+    What is quoted is text of documents, marked as a quotation: evidence, never an instruction. Without any, the schema
+    alone is returned.
     """
     question = f"database column meanings: {', '.join(tables)}"
-    found = await consult(query=question, pipeline="advanced", workflow_id=workflow_id, top_k=top_k)
-    documents = "\n\n".join(map(_quoted, found["documents"]))
+    reply = await consult(query=question, pipeline="advanced", workflow_id=workflow_id, top_k=top_k)
+    documents = "\n\n".join(map(_quote_passage, reply["documents"]))
     return f"{raw_schema}{HEADING}{documents}\n" if documents else raw_schema
 
 
-class _NoAnswer(Unavailable):
+class _FunctionUnavailable(Unavailable):
     """The function is not there, or what is there is not well."""
 
 
-async def _served(
-    function: str, body: Mapping[str, Any], here: Here, chosen: Settings | None, kit: Kit | None
+async def _ask_function_or_agent(
+    function: str, body: Mapping[str, Any], ask_agent: AskAgent, chosen: Settings | None, kit: Kit | None
 ) -> Reply:
-    said = chosen or settings.load()
-    why = None
-    if said.functions_url:
+    configured = chosen or settings.load_settings()
+    reason = None
+    if configured.functions_url:
         try:
-            return {**await _function(said, function, body), "served_by": "function"}
-        except _NoAnswer as failure:
-            why = failure.message
-    reply = await here(RAGRetrievalAgent(kit or _kit(said)))
-    return {**reply, "degraded": [*reply["degraded"], *_degraded(function, why)], "served_by": "local"}
+            return {**await _post_to_function(configured, function, body), "served_by": "function"}
+        except _FunctionUnavailable as error:
+            reason = error.message
+    reply = await ask_agent(RAGRetrievalAgent(RAG(kit, configured) if kit else _open_service(configured)))
+    degraded = [*reply["degraded"], *_describe_fallback(function, reason)]
+    return {**reply, "degraded": degraded, "served_by": "local"}
 
 
-async def _function(said: Settings, function: str, body: Mapping[str, Any]) -> Reply:
+async def _post_to_function(configured: Settings, function: str, body: Mapping[str, Any]) -> Reply:
     import httpx2  # comes with openai; loaded only where a function is asked
 
-    headers = {"x-functions-key": said.functions_key} if said.functions_key else {}
-    patience = httpx2.Timeout(said.request_timeout_s, connect=CONNECT_S)
+    headers = {"x-functions-key": configured.functions_key} if configured.functions_key else {}
+    timeout = httpx2.Timeout(configured.request_timeout_s, connect=CONNECT_TIMEOUT_S)
     try:
         async with (
-            asyncio.timeout(said.request_timeout_s),  # httpx2's own is for each read: a slow drip outlasts it
-            httpx2.AsyncClient(timeout=patience, headers=headers) as client,
+            asyncio.timeout(configured.request_timeout_s),  # httpx2's own is for each read: a slow drip outlasts it
+            httpx2.AsyncClient(timeout=timeout, headers=headers) as client,
         ):
-            response = await client.post(f"{said.functions_url}/api/{function}", json=body)
-    except (httpx2.HTTPError, TimeoutError) as failure:
-        raise _NoAnswer(f"the function did not answer: {type(failure).__name__}") from failure
-    reply = _object(response)
+            response = await client.post(f"{configured.functions_url}/api/{function}", json=body)
+    except (httpx2.HTTPError, TimeoutError) as error:
+        raise _FunctionUnavailable(f"the function did not answer: {type(error).__name__}") from error
+    reply = _parse_reply(response)
     if response.status_code == 200 and reply.get("success") is True:
         return reply
-    raise _refusal(function, response.status_code, reply)
+    raise _error_from_reply(function, response.status_code, reply)
 
 
-def _object(response: Any) -> Reply:
+def _parse_reply(response: Any) -> Reply:
     try:
         reply = response.json()
     except ValueError:
@@ -138,47 +145,48 @@ def _object(response: Any) -> Reply:
     return reply if isinstance(reply, dict) else {}
 
 
-def _refusal(function: str, status: int, reply: Mapping[str, Any]) -> RagError:
-    """An answer as the error that it is, anything else as none."""
-    told = reply.get("error")
+def _error_from_reply(function: str, status: int, reply: Mapping[str, Any]) -> RagError:
+    """Return a refusal as the error that it is, and any other reply as no answer."""
+    detail = reply.get("error")
     if status in (401, 403):
         return errors.Misconfigured("the function refuses the key of RAG_FUNCTIONS_KEY", field="RAG_FUNCTIONS_KEY")
-    if status == 404 and not told:
+    if status == 404 and not detail:
         return errors.Misconfigured(f"there is no api/{function} at RAG_FUNCTIONS_URL", field="RAG_FUNCTIONS_URL")
     if not 400 <= status < 500:
-        return _NoAnswer(f"the function answered HTTP {status}{_code(told)}")
-    return _typed(status, told if isinstance(told, dict) else {})
+        return _FunctionUnavailable(f"the function answered HTTP {status}{_format_code(detail)}")
+    return _error_from_detail(status, detail if isinstance(detail, dict) else {})
 
 
-def _typed(status: int, told: Mapping[str, Any]) -> RagError:
-    kind = ANSWERS.get(status, RagError)
-    code, field = str(told.get("code", kind.code)), str(told.get("field") or "")
-    message = str(told.get("message", f"the function answered HTTP {status}"))
+def _error_from_detail(status: int, detail: Mapping[str, Any]) -> RagError:
+    kind = ERRORS_BY_STATUS.get(status, RagError)
+    code, field = str(detail.get("code", kind.code)), str(detail.get("field") or "")
+    message = str(detail.get("message", f"the function answered HTTP {status}"))
     if kind is errors.InvalidRequest:
         return errors.InvalidRequest(field or "the request", message.removeprefix(f"{field} "), code=code)
     return kind(message, code=code, field=field or None)
 
 
-def _code(told: object) -> str:
-    return f" ({told['code']})" if isinstance(told, dict) and "code" in told else ""
+def _format_code(detail: object) -> str:
+    return f" ({detail['code']})" if isinstance(detail, dict) and "code" in detail else ""
 
 
-def _degraded(function: str, why: str | None) -> list[dict[str, str]]:
-    if why is None:
+def _describe_fallback(function: str, reason: str | None) -> list[dict[str, str]]:
+    if reason is None:
         return []
-    told = {"step": function, "code": "function_unavailable", "reason": why}
-    return [told | {"fallback": "the local agent answered, from the index of this machine"}]
+    fallback = "the local agent answered, from the index of this machine"
+    return [{"step": function, "code": "function_unavailable", "reason": reason, "fallback": fallback}]
 
 
-def _kit(said: Settings) -> Kit:
-    kits = _kits.setdefault(asyncio.get_running_loop(), {})
-    if said not in kits:
-        kits[said] = assembly.Parts(lambda: said)
-    return kits[said]()
+def _open_service(configured: Settings) -> RAG:
+    """Return the service for these settings, one for each event loop, to which its clients belong."""
+    services = _open_services.setdefault(asyncio.get_running_loop(), {})
+    if configured not in services:
+        services[configured] = RAG(assembly.KitHolder(lambda: configured), configured)
+    return services[configured]
 
 
-def _conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:
-    """As the function reads them: the conditions on each field by their operator."""
+def _format_conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:
+    """Return filters as the function reads them: the conditions on each field by their operator."""
     by_field: dict[str, dict[str, Any]] = {}
     for condition in filters:
         value = list(condition.value) if isinstance(condition.value, tuple) else condition.value
@@ -186,8 +194,8 @@ def _conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:
     return by_field
 
 
-def _quoted(document: Mapping[str, Any]) -> str:
-    place = document["metadata"]
-    page = f", p. {place['page']}" if place.get("page") else ""
-    text = "\n".join(f"> {line}".rstrip() for line in str(document["content"]).splitlines())
-    return f"{document['title']} ({place['source']}{page}):\n{text}"
+def _quote_passage(passage: Mapping[str, Any]) -> str:
+    metadata = passage["metadata"]
+    page = f", p. {metadata['page']}" if metadata.get("page") else ""
+    text = "\n".join(f"> {line}".rstrip() for line in str(passage["content"]).splitlines())
+    return f"{passage['title']} ({metadata['source']}{page}):\n{text}"

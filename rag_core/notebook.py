@@ -16,13 +16,13 @@ from rag_core.core.errors import NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.model import SavedQuery, Scope, Vector
 from rag_core.core.ports import LLM, Embedder, Prompt
-from rag_core.core.run import Run
-from rag_core.prompts import wording
-from rag_core.retrieval.expansion import Expansion
-from rag_core.workbench import edits, steps
-from rag_core.workbench.pasted import parse_expansion
-from rag_core.workbench.steps import Bench
-from rag_core.workbench.wordings import TAGS
+from rag_core.prompts import load_packaged_template
+from rag_core.rag import RAG
+from rag_core.retrieval.expansion import QueryExpansion
+from rag_core.workbench import preset_and_prompt_edits, steps
+from rag_core.workbench.pasted_expansion import parse_pasted_expansion
+from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS
 
 T = TypeVar("T")
 
@@ -119,52 +119,56 @@ def expand_query(
     original_query: str, use_full_model: bool = True, verbose: bool = False, **parts: Any
 ) -> QueryExpansionResult:
     """Keep a question with what a model makes of it (S0-74)."""
-    query = _step(verbose, lambda bench: steps.expand(original_query, bench, full_model=use_full_model), **parts)
+    query = _step(
+        verbose,
+        lambda bench: steps.expand_and_save_query(original_query, bench, use_full_model=use_full_model),
+        **parts,
+    )
     own = (query.expanded_queries, query.hyde_answer, query.intent, query.entities)
     return QueryExpansionResult(query.id, query.original_query, *own)
 
 
 def generate_expansion_prompt(original_query: str, **parts: Any) -> str:
     """What `expand_query` would send (S0-75)."""
-    return _done(steps.expansion_prompt(original_query, _bench(**parts))).text
+    return _done(steps.build_expansion_prompt(original_query, _bench(**parts))).text
 
 
 def parse_expansion_response(response_text: str) -> ParsedExpansion:
     """A model's reply read, JSON or headed lists (S0-76). Raises InvalidRequest when there is nothing to read."""
-    found, _ = parse_expansion(response_text, "")
-    return ParsedExpansion(found.wordings, found.imagined, found.intent, found.entities)
+    found, _ = parse_pasted_expansion(response_text, "")
+    return ParsedExpansion(found.expanded_queries, found.hyde_answer, found.intent, found.entities)
 
 
 def save_expansion_to_db(original_query: str, parsed_expansion: ParsedExpansion, **parts: Any) -> int:
     """Keep a question with a reply that was read; its id (S0-77)."""
     said = parsed_expansion
-    made = Expansion(said.expanded_queries, said.hyde_answer, said.intent, said.entities)
-    return _done(steps.create(original_query, made, _bench(**parts), {"saved": True})).id
+    made = QueryExpansion(said.expanded_queries, said.hyde_answer, said.intent, said.entities)
+    return _done(steps.save_expanded_query(original_query, made, _bench(**parts), {"saved": True})).id
 
 
 def vectorize_query(query_id: int, verbose: bool = False, **parts: Any) -> QueryVectorizationResult:
     """Embed a kept question (S0-78)."""
-    query = _step(verbose, lambda bench: steps.embed(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: steps.embed_saved_query(query_id, bench), **parts)
     came_out = query.steps["embed"]["came_out"]
     return QueryVectorizationResult(query.id, query.vector_status, came_out["embeddings"], came_out["dimensions"])
 
 
 def retrieve(query_id: int, verbose: bool = False, **parts: Any) -> RetrievalResult:
     """Find the passages for an embedded question (S0-79)."""
-    query = _step(verbose, lambda bench: steps.retrieve(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: steps.retrieve_for_saved_query(query_id, bench), **parts)
     return RetrievalResult(query.id, query.retrieved_context or ())
 
 
 def consolidate_context(query_id: int, verbose: bool = False, **parts: Any) -> ConsolidationResult:
     """Group what was retrieved (S0-80)."""
-    query = _step(verbose, lambda bench: steps.consolidate(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: steps.consolidate_saved_query(query_id, bench), **parts)
     groups = query.clean_retrieval_context or ()
     return ConsolidationResult(query.id, len(query.retrieved_context or ()), len(groups), groups)
 
 
 def generate_augmented_prompt(query_id: int, top_n: int = 5, **parts: Any) -> str:
     """The question with its best contexts, as it is sent (S0-81)."""
-    return _done(steps.augmented(query_id, top_n, _bench(**parts))).text
+    return _done(steps.build_augmented_prompt(query_id, top_n, _bench(**parts))).text
 
 
 def create_embeddings(kit: Kit | None = None) -> Embeddings:
@@ -175,15 +179,17 @@ def create_embeddings(kit: Kit | None = None) -> Embeddings:
 def create_langchain_chat(full: bool = True, kit: Kit | None = None) -> Chat:
     """The FULL or LIGHT chat model (S0-82), without that library."""
     parts = kit or _kit()
-    return Chat(parts.full if full else parts.llm)
+    return Chat(parts.full_llm if full else parts.llm)
 
 
 def load_template(function_tag: str, kit: Kit | None = None) -> str:
     """A prompt's wording, as it was edited or as it is shipped (S0-83). Raises NotFound for an unknown tag."""
-    if function_tag not in TAGS:
-        raise NotFound(f"there are the templates {', '.join(TAGS)}", code="prompt_not_found", field="function_tag")
-    edited = _done((kit or _kit()).archive.prompts())
-    return edited.get(function_tag) or wording(function_tag)
+    if function_tag not in EDITABLE_PROMPT_TAGS:
+        raise NotFound(
+            f"there are the templates {', '.join(EDITABLE_PROMPT_TAGS)}", code="prompt_not_found", field="function_tag"
+        )
+    edited = _done((kit or _kit()).archive.load_edited_prompts())
+    return edited.get(function_tag) or load_packaged_template(function_tag)
 
 
 def get_default_config(kit: Kit | None = None) -> Mapping[str, Any]:
@@ -193,8 +199,8 @@ def get_default_config(kit: Kit | None = None) -> Mapping[str, Any]:
 
 def get_config_by_name(preset_name: str, kit: Kit | None = None) -> Mapping[str, Any]:
     """A preset's numbers, the edited ones in place of ours (S0-85). Raises InvalidRequest for an unknown name."""
-    name = steps.PRESET if preset_name == DEFAULT else preset_name
-    return _done(edits.resolved(name, kit or _kit())).numbers()
+    name = steps.WORKBENCH_PRESET if preset_name == DEFAULT else preset_name
+    return _done(preset_and_prompt_edits.resolve_edited_preset(name, kit or _kit())).export_numbers()
 
 
 def _step(verbose: bool, step: Any, **parts: Any) -> SavedQuery:
@@ -205,13 +211,19 @@ def _step(verbose: bool, step: Any, **parts: Any) -> SavedQuery:
     return query
 
 
-def _bench(workflow_id: str = "default", kit: Kit | None = None) -> Bench:
-    return Bench(kit or _kit(), Run(), Scope(workflow_id))
+def _bench(workflow_id: str = "default", kit: Kit | None = None) -> WorkbenchSession:
+    rag = RAG(kit, settings.load_settings()) if kit else _open_configured_rag()
+    return WorkbenchSession(rag.kit, rag.start_run(), Scope(workflow_id))
 
 
 @cache
+def _open_configured_rag() -> RAG:
+    configured = settings.load_settings()
+    return RAG(assembly.KitHolder(lambda: configured), configured)
+
+
 def _kit() -> Kit:
-    return assembly.build(settings.load())
+    return _open_configured_rag().kit
 
 
 @cache

@@ -1,22 +1,79 @@
-"""The pipelines by name; each is an async function of a query, the kit and the run."""
+"""The pipelines by name, and the two ways to use one: to search with it, and to answer with it."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
+from rag_core.answering.answer import answer_query
+from rag_core.core.errors import InvalidRequest
 from rag_core.core.kit import Kit
-from rag_core.core.model import Query, Result
+from rag_core.core.model import Answer, SearchResult
+from rag_core.core.presets import Query
 from rag_core.core.run import Run
-from rag_core.guard.classical import classical
-from rag_core.retrieval.advanced import advanced
-from rag_core.retrieval.facets import facets
-from rag_core.retrieval.rerank import rerank
-from rag_core.retrieval.standard import standard
+from rag_core.core.techniques import note_techniques
+from rag_core.guard.classical import answer_classical, run_classical
+from rag_core.retrieval.advanced import run_advanced
+from rag_core.retrieval.facets import run_facets
+from rag_core.retrieval.rerank import run_rerank
+from rag_core.retrieval.standard import run_standard
 
-Pipeline = Callable[[Query, Kit, Run], Awaitable[Result]]
+Pipeline = Callable[[Query, Kit, Run], Awaitable[SearchResult]]
 
 PIPELINES: Mapping[str, Pipeline] = {
-    "standard": standard,
-    "rerank": rerank,
-    "advanced": advanced,
-    "facets": facets,
-    "classical": classical,
+    "standard": run_standard,
+    "rerank": run_rerank,
+    "advanced": run_advanced,
+    "facets": run_facets,
+    "classical": run_classical,
 }
+HITS_PER_PASSAGE = 2  # retrieved for each passage of an answer's evidence, from which the best are chosen
+MAX_NAMED_FIELDS = 20  # of those that exist, in the advice on a filter for a field that does not
+
+
+async def search_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: str = "advanced") -> SearchResult:
+    """Search with the named pipeline, noting in `run` what happened on the way.
+
+    Raises:
+        InvalidRequest: no pipeline has that name, or a requested facet does not exist.
+        Unavailable: a service that the pipeline cannot do without did not answer.
+    """
+    if pipeline not in PIPELINES:
+        raise InvalidRequest("pipeline", f"must be one of {', '.join(PIPELINES)}")
+    result = await PIPELINES[pipeline](query, note_techniques(kit, run), run)
+    if query.facets and pipeline != "facets":
+        result = replace(result, facets=(await run_facets(query, kit, run)).facets)
+    if not result.hits and not any(facet.total for facet in result.facets):
+        run.warn(*await run.step("reason", _explain_empty_result(query, kit)))
+    return result
+
+
+async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: str = "standard") -> Answer:
+    """Answer from the hits of the named pipeline, each sentence verified against what it cites.
+
+    A refusal ("I don't know") is an answer too: its status says so, and it has the nearest passages as evidence. The
+    classical pipeline answers by itself.
+
+    Raises:
+        InvalidRequest: no pipeline has that name, it counts instead of ranking, or the input check refuses the query.
+        Unavailable: a service that the pipeline cannot do without did not answer.
+    """
+    if pipeline == "facets":
+        raise InvalidRequest("pipeline", "facets counts and does not answer: choose another, such as standard")
+    if pipeline == "classical":
+        return await answer_classical(query, note_techniques(kit, run), run)
+    numbers = query.preset.search
+    top_k = min(numbers.top_k, HITS_PER_PASSAGE * query.preset.evidence.top_n)
+    narrow_query = query.override(captions=0, answers=0, top_k=top_k, semantic=min(numbers.reranked_hits, top_k))
+    result = await search_with_pipeline(narrow_query, kit, run, pipeline=pipeline)
+    return await answer_query(query, result.hits, note_techniques(kit, run), run)
+
+
+async def _explain_empty_result(query: Query, kit: Kit) -> tuple[str, str]:
+    """Return why nothing was found: a warning's code, and in words what would be right."""
+    fields = await kit.index.store.list_facet_fields(query.scope)
+    unknown = sorted({condition.field for condition in query.filters} - set(fields))
+    if not fields:
+        return "nothing_indexed", "this workflow holds no document that the caller may see: index one first"
+    if unknown:
+        known = ", ".join(fields[:MAX_NAMED_FIELDS])
+        return "unknown_filter_field", f"no document has {', '.join(unknown)}; the fields are {known}"
+    return "no_results", "nothing in this workflow matches: try other words, or fewer filters"

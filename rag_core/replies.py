@@ -1,100 +1,289 @@
-"""A result as plain data, in the field names of the RAG agent's documented reply (S1-37 to S1-43)."""
+"""The replies to a search and to a question: as objects, and as plain data in the documents' field names (S1-37 to 43).
 
-from collections.abc import Sequence
-from dataclasses import asdict
+The TypedDicts are what the HTTP contract is read off. Every reply has the fields of `Done`.
+"""
+
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from rag_core.answering import citation_styles
-from rag_core.answering.citation_styles import Style
-from rag_core.core.model import Answer, Citation, Claim, Evidence, Hit, Query, Result
-from rag_core.core.presets import Preset
+from rag_core.answering.citation_styles import CitationStyle
+from rag_core.answering.claim_replies import CitationReply, ClaimReply, LinesReply, format_claims
+from rag_core.core.model import Answer, Entity, Evidence, Facet, Hit, Ranking, SearchResult
+from rag_core.core.presets import Preset, Query
 from rag_core.core.run import Run
+from rag_core.workbench.saved_runs import SavedRunFields
 
-FOUND_BY = {"words": "bm25", "meaning": "vector"}  # S4-51's names of the legs
-
-
-def consulted(result: Result, query: Query, preset: Preset, run: Run) -> dict[str, Any]:
-    """The reply to a question: JSON types only, and what happened on the way.
-
-    `queries` has the wordings asked; an imagined answer is never shown (RELIABILITY C47).
-    """
-    return {
-        "success": True,
-        "documents": [_document(hit) for hit in result.hits],
-        "count": len(result.hits),
-        "queries_used": [asked.label for asked in result.asked],
-        "queries": {asked.label: asked.text for asked in result.asked if asked.label != "hyde"},
-        "reranked": result.reranked,
-        "hyde_used": any(asked.label == "hyde" for asked in result.asked),
-        "pipeline": preset.pipeline,
-        "semantic_answers": [asdict(answer) for answer in result.answers],
-        "facets": {facet.field: [asdict(bucket) for bucket in facet.buckets] for facet in result.facets},
-        "facet_totals": {facet.field: facet.total for facet in result.facets},
-        "preset": preset.numbers(),
-        "workflow_id": query.scope.workflow_id,
-        **diary(run),
-    }
+LEG_NAMES: dict[str, Literal["bm25", "vector"]] = {"words": "bm25", "meaning": "vector"}  # by signal; S4-51
+SavedQueryId = Annotated[int | None, "the id of the saved query, where calls are archived"]
 
 
-def answered(answer: Answer, query: Query, preset: Preset, run: Run, style: Style | None = None) -> dict[str, Any]:
-    """The reply to a question that wants an answer: JSON types only. Without a style, in its pipeline's own.
+class DegradationReply(TypedDict):
+    """A step that fell back: `code` and `reason` say why, `fallback` what was used instead."""
 
-    `answer` is the bare text, in which the claims' `start` and `end` count; `cited_answer` has the citations in it.
-    `citations` has each cited passage once, by number, with the verdict of the first claim that cites it.
-    """
-    style = style or citation_styles.usual(preset.pipeline)
-    claims = checked(answer.claims, style)
-    first = {citation["number"]: citation for claim in reversed(claims) for citation in claim["citations"]}
-    return {
-        "success": True,
-        "answer": answer.text,
-        "cited_answer": citation_styles.cited_text(answer, style),
-        "status": answer.status,
-        "origin": answer.origin,
-        "claims": claims,
-        "citations": [first[number] for number in sorted(first)],
-        "confidence": {
-            "value": answer.confidence.value,
-            "inputs": dict(answer.confidence.inputs),
-            "formula": answer.confidence.formula,
-        },
-        "contexts": [_context(passage) for passage in answer.evidence],
-        "chunks": [_chunk(passage) for passage in answer.evidence if preset.pipeline == "classical"],
-        "style": style,
-        "pipeline": preset.pipeline,
-        "preset": preset.numbers(),
-        "workflow_id": query.scope.workflow_id,
-        **diary(run),
-    }
+    step: str
+    code: str
+    reason: str
+    fallback: str
 
 
-def checked(claims: Sequence[Claim], style: Style) -> list[dict[str, Any]]:
-    """Sentences with their verdicts, and with citations numbered through all of them."""
-    numbers = citation_styles.numbered(claims)
-    return [
-        {
-            "text": claim.text,
-            "start": claim.start,
-            "end": claim.end,
-            "verdict": claim.verdict,
-            "reasons": list(claim.reasons),
-            "citations": [
-                {"number": number, "label": citation_styles.label(citation, style, number), "verdict": claim.verdict}
-                | _citation(citation)
-                for number, citation in citation_styles.cited(claim, numbers)
+class Advice(TypedDict):
+    """A warning about the request."""
+
+    code: str
+    message: str
+
+
+class Usage(TypedDict):
+    """Tokens used by hosted models, embeddings included; `cost_usd` is null when the price of a model is unknown."""
+
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+class Done(TypedDict):
+    """The fields of every reply: `degraded` has the steps that fell back, `timings` are milliseconds by step."""
+
+    success: Literal[True]
+    run_id: str
+    degraded: list[DegradationReply]
+    warnings: list[Advice]
+    timings: dict[str, float]
+    techniques: dict[str, str]
+    usage: Usage
+
+
+class EntityReply(TypedDict):
+    """A typed name that occurs in a passage."""
+
+    type: str
+    value: str
+
+
+class CaptionReply(TypedDict):
+    """The sentence of a passage that speaks to the question; `highlights` marks the shared words with <em>."""
+
+    text: str
+    highlights: str
+
+
+class PassageMetadata(TypedDict):
+    """The position of a passage, together with the metadata of its document."""
+
+    source: str
+    page: int | None
+    chunk_id: str
+    document_id: str
+    lines: LinesReply | None
+    section: list[str]
+
+
+class Passage(TypedDict):
+    """A passage that was found."""
+
+    id: str
+    title: str
+    content: str
+    doc_type: Literal["chunk"]
+    score: Annotated[float, "of the search; the list is in the final order of the pipeline, best first"]
+    reranker_score: float | None
+    rerank_score: float | None
+    metadata: PassageMetadata
+    summary: str
+    entities: list[str]
+    captions: list[CaptionReply]
+    found_by: list[str]
+
+
+class SemanticAnswerReply(TypedDict):
+    """A sentence of the index that may answer the question by itself; `score` is 0..1."""
+
+    text: str
+    score: float
+    chunk_id: str
+
+
+class BucketReply(TypedDict):
+    """One value of a facet, and in how many chunks it occurs."""
+
+    value: str | bool | int | float
+    count: int
+
+
+class ConsultReply(Done):
+    """The passages that bear on a question, and how they were found."""
+
+    documents: list[Passage]
+    count: int
+    queries_used: list[str]
+    queries: dict[str, str]
+    reranked: bool
+    hyde_used: bool
+    pipeline: str
+    semantic_answers: list[SemanticAnswerReply]
+    facets: dict[str, list[BucketReply]]
+    facet_totals: dict[str, int]
+    preset: dict[str, str | int | float]
+    workflow_id: str
+    kept: NotRequired[SavedQueryId]
+
+
+class ConfidenceReply(TypedDict):
+    """The confidence of an answer, 0..1, with the numbers that it was computed from."""
+
+    value: float
+    inputs: dict[str, float]
+    formula: str
+
+
+class ContextReply(TypedDict):
+    """A passage that the answer was written from; of an unknown answer, one of the nearest passages."""
+
+    id: str
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    page: int | None
+    lines: LinesReply | None
+    section: list[str]
+    content: str
+    score: float
+
+
+class ChunkReply(TypedDict):
+    """A passage in the field names of the classical pipeline; `source` is the leg that found it."""
+
+    chunk_id: str
+    document_id: str
+    document_name: str
+    section: str | None
+    page: int | None
+    content: str
+    score: float
+    relevance: float | None
+    source: Literal["bm25", "vector", "hybrid", "fallback"]
+
+
+class AskReply(Done):
+    """An answer; one that is `unknown` says so in its text, has no claims, and has the nearest passages as contexts."""
+
+    answer: str
+    cited_answer: str
+    status: Literal["answered", "unknown"]
+    origin: Literal["model", "extractive"]
+    claims: list[ClaimReply]
+    citations: list[CitationReply]
+    confidence: ConfidenceReply
+    contexts: list[ContextReply]
+    chunks: Annotated[list[ChunkReply], "of the classical pipeline only"]
+    style: CitationStyle
+    pipeline: str
+    preset: dict[str, str | int | float]
+    workflow_id: str
+    kept: NotRequired[SavedQueryId]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReply:
+    """What a search found, with the preset it was made with and the record of the call."""
+
+    result: SearchResult
+    query: Query
+    preset: Preset
+    run: Run
+    saved: SavedRunFields
+
+    @property
+    def hits(self) -> Ranking:
+        """The passages that were found, best first."""
+        return self.result.hits
+
+    def to_json(self) -> ConsultReply:
+        """Return the reply of `consult_rag`. A HyDE answer is not shown: nothing in it was checked."""
+        result = self.result
+        return {
+            **format_run(self.run),
+            "documents": [_format_passage(hit) for hit in result.hits],
+            "count": len(result.hits),
+            "queries_used": [variant.label for variant in result.variants],
+            "queries": {variant.label: variant.text for variant in result.variants if variant.label != "hyde"},
+            "reranked": result.reranked,
+            "hyde_used": any(variant.label == "hyde" for variant in result.variants),
+            "pipeline": self.preset.pipeline,
+            "semantic_answers": [
+                {"text": answer.text, "score": answer.score, "chunk_id": answer.chunk_id} for answer in result.answers
             ],
+            "facets": {facet.field: _format_buckets(facet) for facet in result.facets},
+            "facet_totals": {facet.field: facet.total for facet in result.facets},
+            "preset": self.preset.export_numbers(),
+            "workflow_id": self.query.scope.workflow_id,
+            **self.saved,
         }
-        for claim in claims
-    ]
 
 
-def diary(run: Run) -> dict[str, Any]:
-    """What every reply says of its request: who did which step, how long it took, what it cost."""
+@dataclass(frozen=True, slots=True)
+class AnswerReply:
+    """An answer, with the preset it was made with and the record of the call; it prints as the answer's text."""
+
+    answer: Answer
+    query: Query
+    preset: Preset
+    run: Run
+    saved: SavedRunFields
+
+    def __str__(self) -> str:
+        return self.answer.text
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The passages that the answer was made from."""
+        return self.answer.evidence
+
+    def to_json(self, style: CitationStyle | None = None) -> AskReply:
+        """Return the reply of `rag/ask`, its citations in a style, by default that of the pipeline.
+
+        `answer` is the bare text, to which the claims' `start` and `end` refer; `cited_answer` has the citations in it.
+        `citations` has each cited passage once, by number, with the verdict of the first claim that cites it.
+        """
+        answer, pipeline = self.answer, self.preset.pipeline
+        style = style or citation_styles.choose_default_style(pipeline)
+        claims = format_claims(answer.claims, style)
+        first = {citation["number"]: citation for claim in reversed(claims) for citation in claim["citations"]}
+        return {
+            **format_run(self.run),
+            "answer": answer.text,
+            "cited_answer": citation_styles.render_cited_answer(answer, style),
+            "status": answer.status,
+            "origin": answer.origin,
+            "claims": claims,
+            "citations": [first[number] for number in sorted(first)],
+            "confidence": {
+                "value": answer.confidence.value,
+                "inputs": dict(answer.confidence.inputs),
+                "formula": answer.confidence.formula,
+            },
+            "contexts": [_format_context(passage) for passage in answer.evidence],
+            "chunks": [_format_chunk(passage) for passage in answer.evidence if pipeline == "classical"],
+            "style": style,
+            "pipeline": pipeline,
+            "preset": self.preset.export_numbers(),
+            "workflow_id": self.query.scope.workflow_id,
+            **self.saved,
+        }
+
+
+def format_run(run: Run) -> Done:
+    """Return what every reply says of its call: who did which step, how long it took, what it cost, what fell back."""
     return {
+        "success": True,
         "run_id": run.id,
-        "degraded": [asdict(degradation) for degradation in run.degraded],
-        "warnings": [asdict(warning) for warning in run.warnings],
+        "degraded": [
+            {"step": d.step, "code": d.code, "reason": d.reason, "fallback": d.fallback} for d in run.degraded
+        ],
+        "warnings": [{"code": warning.code, "message": warning.message} for warning in run.warnings],
         "timings": dict(run.timings),
         "techniques": dict(run.techniques),
         "usage": {
@@ -105,63 +294,54 @@ def diary(run: Run) -> dict[str, Any]:
     }
 
 
-def _citation(citation: Citation) -> dict[str, Any]:
-    place = citation.place
-    return {
-        "chunk_id": citation.chunk_id,
-        "document_id": citation.document_id,
-        "title": citation.title,
-        "source": citation.source,
-        "quote": citation.quote,
-        "score": citation.score,
-        "section": list(citation.section),
-        "page": place and place.page,
-        "page_label": citation.page_label,
-        "bbox": place and place.bbox,
-        "boxes": [list(box) for box in citation.boxes],
-        "lines": place and [place.line_start, place.line_end],
-    }
+def format_entity(entity: Entity) -> EntityReply:
+    """Return an entity as plain data."""
+    return {"type": entity.type, "value": entity.value}
 
 
-def _context(passage: Evidence) -> dict[str, Any]:
-    chunk, place = passage.hit.chunk, citation_styles.place_of(passage)
+def name_retrieval_leg(hit: Hit) -> Literal["bm25", "vector", "hybrid", "fallback"]:
+    """Return which leg found a hit: "hybrid" for both, "fallback" for what is not of the index."""
+    legs = [name for signal, name in LEG_NAMES.items() if signal in hit.signals]
+    return "hybrid" if len(legs) > 1 else next(iter(legs), "fallback")
+
+
+def _format_buckets(facet: Facet) -> list[BucketReply]:
+    return [{"value": bucket.value, "count": bucket.count} for bucket in facet.buckets]
+
+
+def _format_context(passage: Evidence) -> ContextReply:
+    chunk, place = passage.hit.chunk, citation_styles.locate_evidence(passage)
     return {
         "id": passage.id,
         "chunk_id": chunk.id,
         "document_id": chunk.document_id,
         "title": chunk.title,
         "source": chunk.source,
-        "page": place and place.page,
-        "lines": place and [place.line_start, place.line_end],
+        "page": place.page if place else None,
+        "lines": [place.line_start, place.line_end] if place else None,
         "section": list(place.section if place else chunk.heading_path),
         "content": passage.text,
         "score": passage.hit.score,
     }
 
 
-def _chunk(passage: Evidence) -> dict[str, Any]:
-    """A passage in the classical pipeline's words: there `source` is what found it, not its file (S4-51, C27)."""
+def _format_chunk(passage: Evidence) -> ChunkReply:
+    """Return a passage in the classical pipeline's field names: its `source` is what found it, not its file (S4-51)."""
     hit, chunk = passage.hit, passage.hit.chunk
     return {
         "chunk_id": chunk.id,
         "document_id": chunk.document_id,
-        "document_name": PurePath(chunk.source).name if hit.signals.keys() & FOUND_BY else chunk.title,
+        "document_name": PurePath(chunk.source).name if hit.signals.keys() & LEG_NAMES.keys() else chunk.title,
         "section": chunk.heading_path[-1] if chunk.heading_path else None,
         "page": chunk.page,
         "content": passage.text,
         "score": hit.score,
         "relevance": hit.signals.get("relevance"),
-        "source": retrieved_by(hit),
+        "source": name_retrieval_leg(hit),
     }
 
 
-def retrieved_by(hit: Hit) -> str:
-    """Which leg found it: "bm25", "vector" or "hybrid" for both; "fallback" for what is not of the index."""
-    legs = [name for signal, name in FOUND_BY.items() if signal in hit.signals]
-    return "hybrid" if len(legs) > 1 else next(iter(legs), "fallback")
-
-
-def _document(hit: Hit) -> dict[str, Any]:
+def _format_passage(hit: Hit) -> Passage:
     chunk = hit.chunk
     return {
         "id": chunk.id,
@@ -170,21 +350,20 @@ def _document(hit: Hit) -> dict[str, Any]:
         "doc_type": "chunk",
         "score": hit.score,
         "reranker_score": hit.signals.get("semantic"),
-        "rerank_score": hit.signals.get("grade", hit.signals.get("relevance")),  # C08: a model's, or a cross-encoder's
-        "metadata": _metadata(hit),
+        "rerank_score": hit.signals.get("grade", hit.signals.get("relevance")),  # a chat model's, or a cross-encoder's
+        "metadata": _format_metadata(hit),
         "summary": chunk.summary,
         "entities": [entity.value for entity in chunk.entities],
-        "captions": [asdict(caption) for caption in hit.captions],
+        "captions": [{"text": caption.text, "highlights": caption.highlights} for caption in hit.captions],
         "found_by": list(hit.found_by),
     }
 
 
-def _metadata(hit: Hit) -> dict[str, Any]:
-    """Where the passage stands, and the document's own metadata besides."""
+def _format_metadata(hit: Hit) -> PassageMetadata:
+    """Return where a passage stands, together with the document's own metadata."""
     chunk = hit.chunk
-    place = chunk.place(0, len(chunk.content))
-    return {
-        **chunk.metadata,
+    place = chunk.locate(0, len(chunk.content))
+    position: PassageMetadata = {
         "source": chunk.source,
         "page": chunk.page,
         "chunk_id": str(chunk.ordinal),  # S1-38 has a short number here; the unique id is the document's `id`
@@ -192,3 +371,4 @@ def _metadata(hit: Hit) -> dict[str, Any]:
         "lines": [place.line_start, place.line_end] if place else None,
         "section": list(chunk.heading_path),
     }
+    return cast(PassageMetadata, {**chunk.metadata, **position})

@@ -12,14 +12,15 @@ from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Chunk, Document, Entity, Hit, Query, Scope, Span, Vector
-from rag_core.core.ports import LLM, Embedder, Prompt, Reply, Reranker
-from rag_core.core.presets import resolve
-from rag_core.core.run import spend
-from rag_core.guard.redaction import Rules
-from rag_core.prompts.augmentation import TASK as AUGMENTATION
+from rag_core.core.model import Chunk, Document, Entity, Hit, Scope, Span, Vector
+from rag_core.core.presets import Query
+from rag_core.core.ports import LLM, Completion, Embedder, Prompt, Reranker
+from rag_core.core.presets import resolve_preset
+from rag_core.core.run import book_model_usage
+from rag_core.guard.redaction import RuleBasedRedactor
+from rag_core.prompts.augmentation import AUGMENTATION_TASK as AUGMENTATION
 from rag_core.stores.embedded import EmbeddedStore
-from rag_core.text.terms import terms
+from rag_core.text.terms import extract_terms
 
 Script = str | Exception | Callable[[Prompt], str]
 SCOPE = Scope("garage")
@@ -34,14 +35,14 @@ class ScriptedLLM:
         self.script = script
         self.prompts: list[Prompt] = []
 
-    async def complete(self, prompt: Prompt) -> Reply:
+    async def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
         said = self.script.get(prompt.task, Unavailable(f"nothing scripted for {prompt.task}"))
         if isinstance(said, Exception):
             raise said
         text = said(prompt) if callable(said) else said
-        spend(input_tokens=10, output_tokens=2, cost_usd=0.001)
-        return Reply(text, "scripted-1")
+        book_model_usage(input_tokens=10, output_tokens=2, cost_usd=0.001)
+        return Completion(text, "scripted-1")
 
 
 class ObedientLLM:
@@ -59,15 +60,15 @@ class ObedientLLM:
         self.prompts: list[Prompt] = []
         self.obeyed = 0
 
-    async def complete(self, prompt: Prompt) -> Reply:
+    async def complete(self, prompt: Prompt) -> Completion:
         self.prompts.append(prompt)
-        read = [prompt.user] if prompt.task == AUGMENTATION else texts_in(prompts.unfenced(prompt.user))
+        read = [prompt.user] if prompt.task == AUGMENTATION else texts_in(prompts.parse_fenced_data(prompt.user))
         orders = self.ORDER.findall("\n".join(read))
         self.obeyed += len(orders)
         secret = quote(f"{prompt.system[:40]} {prompt.inputs.get('question', '')}"[:80])
         said = [(verb, words.replace("{secret}", secret)) for verb, words in orders]
         raw = next((words for verb, words in said if verb == "reply"), None)
-        return Reply(self._in_shape(prompt, said) if raw is None else raw, "obedient-1")
+        return Completion(self._in_shape(prompt, said) if raw is None else raw, "obedient-1")
 
     def _in_shape(self, prompt: Prompt, orders: Sequence[tuple[str, str]]) -> str:
         words = [prompt.system if verb == "repeat" else said for verb, said in orders if verb in ("say", "repeat")]
@@ -108,10 +109,10 @@ class OverlapReranker:
     def __init__(self) -> None:
         self.calls: list[Sequence[str]] = []
 
-    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         self.calls.append(passages)
-        wanted = terms(text)
-        return [len(wanted & terms(passage)) / max(1, len(wanted)) for passage in passages]
+        wanted = extract_terms(text)
+        return [len(wanted & extract_terms(passage)) / max(1, len(wanted)) for passage in passages]
 
 
 class ConceptEmbedder:
@@ -132,7 +133,7 @@ class ConceptEmbedder:
     async def embed_query(self, text: str) -> Vector:
         self.asked.append(text)
         axes = [0.0] * 4 + [0.1]
-        for word in terms(text):
+        for word in extract_terms(text):
             if word in self.CONCEPTS:
                 axes[self.CONCEPTS[word]] += 1.0
         length = math.hypot(*axes)
@@ -152,13 +153,13 @@ class Down:
     async def _fail(self, *_: object, **__: object) -> object:
         raise Unavailable("it is down", code="down")
 
-    embed_query = embed_documents = complete = scores = search = describe = facet_fields = _fail
+    embed_query = embed_documents = complete = score_passages = search = describe = list_facet_fields = _fail
 
 
 class DownStore(Down):
     """A store is asked for its space, which an embedder knows."""
 
-    space = Down._fail  # type: ignore[assignment]
+    load_embedding_space = Down._fail  # type: ignore[assignment]
 
 
 class Asleep(Down):
@@ -167,7 +168,7 @@ class Asleep(Down):
     async def _fail(self, *_: object, **__: object) -> object:
         return await asyncio.Event().wait()
 
-    embed_query = embed_documents = complete = scores = search = _fail
+    embed_query = embed_documents = complete = score_passages = search = _fail
 
 
 def chunk(id: str, content: str, *codes: str, document: str = "manual", **fields: object) -> Chunk:
@@ -189,7 +190,7 @@ def hit(id: str, score: float = 1.0, content: str | None = None, **signals: floa
 
 def query(text: str, preset: str = "advanced", **numbers: object) -> Query:
     """A question with a preset's numbers, some replaced."""
-    return resolve(preset, **numbers).query(text, SCOPE)
+    return resolve_preset(preset, **numbers).build_query(text, SCOPE)
 
 
 def grades(*given: object) -> str:
@@ -202,9 +203,9 @@ async def filled(*chunks: Chunk, scope: Scope = SCOPE, embedder: Embedder | None
     for id in dict.fromkeys(c.document_id for c in chunks):
         mine = [c for c in chunks if c.document_id == id]
         document = Document(id, scope.workflow_id, mine[0].title, mine[0].source, f"hash of {id}", "test")
-        await index.add(document, mine, scope)
+        await index.add_document(document, mine, scope)
     return index
 
 
 def kit(index: Index, *, llm: LLM | None = None, reranker: Reranker | None = None) -> Kit:
-    return Kit(index, llm or ScriptedLLM(), reranker or OverlapReranker(), redactor=Rules())
+    return Kit(index, llm or ScriptedLLM(), reranker or OverlapReranker(), redactor=RuleBasedRedactor())

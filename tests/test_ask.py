@@ -9,10 +9,10 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Scope
 from rag_core.core.ports import Reranker
 from rag_core.core.run import Run
-from rag_core.prompts import wording
-from rag_core.providers.absent import NoReranker
-from rag_core.providers.local_text import LocalText
-from rag_core.service import ask
+from rag_core.pipelines import answer_with_pipeline as ask
+from rag_core.prompts import load_packaged_template
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.null_models import NoReranker
 from tests.fakes import SCOPE, Down, OverlapReranker, ScriptedLLM, chunk, filled, kit, query
 
 QUESTION = "At what temperature does the gearbox overheat?"
@@ -38,7 +38,7 @@ async def asked(
 ) -> Answer:
     """The answer over MANUAL when a model answers so; None: there is no model."""
     ranker = reranker or OverlapReranker()
-    llm = LocalText(ranker, lambda *_: []) if answer is None else ScriptedLLM(answer=answer)
+    llm = LocalTechniques(ranker, lambda *_: []) if answer is None else ScriptedLLM(answer=answer)
     parts = Kit(await filled(*MANUAL), llm, ranker)
     return await ask(query(question, "standard", **numbers), parts, run or Run(), pipeline="standard")
 
@@ -128,7 +128,7 @@ async def test_without_model_and_ranker_sentences_are_found_by_their_words_and_n
 async def test_nothing_found_is_unknown_with_a_reason() -> None:
     """C09 (RELIABILITY): never an invented answer, and no model is asked."""
     run, llm = Run(), ScriptedLLM()
-    nothing = query("xylophone", "standard", how="keyword")
+    nothing = query("xylophone", "standard", search_type="keyword")
     answer = await ask(nothing, kit(await filled(*MANUAL), llm=llm), run, pipeline="standard")
     assert (answer.status, answer.evidence, answer.confidence.value) == ("unknown", (), 0)
     assert [w.code for w in run.warnings] == ["no_results"]
@@ -147,7 +147,9 @@ async def test_a_document_that_tells_to_refuse_does_not_hide_the_evidence() -> N
 async def test_a_sentence_that_repeats_the_instructions_is_left_out_and_said_to_be() -> None:
     """C42 (RELIABILITY): also one glued to what the documents say, which by itself would be partial."""
     run = Run()
-    answer = await asked(said((FACT, ["e1"]), (f"{FACT[:-1]} {wording('answer')[:60]}", ["e1"])), run=run)
+    answer = await asked(
+        said((FACT, ["e1"]), (f"{FACT[:-1]} {load_packaged_template('answer')[:60]}", ["e1"])), run=run
+    )
     assert (answer.origin, answer.text) == ("model", FACT)
     assert ("screen", "prompt_repeated") in [(d.step, d.code) for d in run.degraded]
 

@@ -20,7 +20,7 @@ from rag_core.core.settings import Settings
 from tests.fakes import chunk, filled, kit
 from tests.faults.server import Fault, black_hole, failing, reply, reset
 
-HERE = replace(settings.DEFAULTS, data_dir=None)
+HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def deployed(url: str, key: str | None = "the-key") -> Settings:
 @pytest.fixture
 def function(parts: Kit) -> Iterator[str]:
     """The address of a function app over the same parts, which wants the key "the-key"."""
-    app = function_app.build(lambda: HERE, lambda: parts)
+    app = function_app.build_app(lambda: HERE, lambda: parts)
     with host.running(app, key="the-key") as url:
         yield url
 
@@ -53,9 +53,9 @@ async def test_without_a_function_the_local_agent_answers(parts: Kit) -> None:
 
 async def test_the_parts_are_those_of_the_settings_given() -> None:
     """S1-36: one loop may ask of two indexes."""
-    one, other = (client._kit(replace(HERE, max_upload_bytes=size)) for size in (1, 2))
+    one, other = (client._open_service(replace(HERE, max_upload_bytes=size)) for size in (1, 2))
     assert one is not other
-    assert client._kit(replace(HERE, max_upload_bytes=1)) is one
+    assert client._open_service(replace(HERE, max_upload_bytes=1)) is one
     for made in (one, other):
         await made.close()
 

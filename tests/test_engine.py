@@ -34,7 +34,7 @@ BLOCKS = (
 async def parts() -> Kit:
     """The local models over a store in memory."""
     index = await filled(embedder=local.embedder())
-    return replace(assembly.in_memory(), index=index, reranker=local.reranker())
+    return replace(assembly.build_in_memory_kit(), index=index, reranker=local.reranker())
 
 
 async def test_each_block_becomes_a_chunk_that_knows_its_place(parts: Kit) -> None:
@@ -42,7 +42,7 @@ async def test_each_block_becomes_a_chunk_that_knows_its_place(parts: Kit) -> No
     indexed = await RAGEngine(parts, ANN).index_document("manual", BLOCKS)
     chunks = await parts.index.store.select(ANN, limit=10)
     assert (indexed.chunks, indexed.embedded, indexed.pages) == (3, 3, 4)
-    places = [place for chunk in chunks if (place := chunk.place(0, len(chunk.content)))]
+    places = [place for chunk in chunks if (place := chunk.locate(0, len(chunk.content)))]
     assert [(place.page, place.line_start, place.line_end) for place in places] == [(3, 1, 1), (3, 2, 3), (4, 4, 4)]
     assert [place.bbox for place in places] == [block.bbox for block in BLOCKS]
 
@@ -78,7 +78,7 @@ async def test_the_question_is_embedded_and_without_an_embedder_there_is_no_answ
     embedder.asked.clear()
     await engine.query("gearbox?")
     assert embedder.asked == ["gearbox?"]
-    down = replace(engine.kit, index=replace(engine.kit.index, embedder=Down()))  # type: ignore[arg-type]
+    down = replace(engine.rag.kit, index=replace(engine.rag.kit.index, embedder=Down()))  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
         await RAGEngine(down, ANN).query("gearbox?")
 
@@ -128,7 +128,7 @@ async def test_a_question_to_one_document_is_answered_from_that_one() -> None:
         await engine.index_document(name, [block])
     contexts = (await engine.query("transmission", document_id="old")).contexts
     assert [passage.text for passage in contexts] == ["The old transmission."]
-    narrow = RAGEngine(engine.kit, replace(ANN, document_ids=("old",)))
+    narrow = RAGEngine(engine.rag.kit, replace(ANN, document_ids=("old",)))
     with pytest.raises(NotFound):
         await narrow.query("transmission", document_id="new")
 
@@ -138,4 +138,4 @@ async def test_another_preset_may_answer_but_not_one_that_counts() -> None:
     await engine.index_document("manual", BLOCKS)
     assert (await engine.query("transmission")).contexts
     with pytest.raises(InvalidRequest):
-        await RAGEngine(engine.kit, ANN, preset="facets").query("transmission")
+        await RAGEngine(engine.rag.kit, ANN, preset="facets").query("transmission")

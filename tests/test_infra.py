@@ -1,4 +1,4 @@
-"""What can be known of infra/ without the Bicep compiler and without Azure: see docs/deploy.md for what cannot."""
+"""What can be known of infra/ without the Bicep compiler and Azure; docs/reference/azure-deployment.md has the rest."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from pycep import BicepParser
 from functions import triggers
 from rag_core.composition import assembly
 from rag_core.core import settings
-from rag_core.jobs import azure_tables
+from rag_core.jobs import azure_storage
 from rag_core.jobs.azure_jobs import AzureJobs
-from rag_core.providers.prices import PRICES
+from rag_core.providers.prices import USD_PER_MILLION_TOKENS
 
 ROOT = Path(__file__).parents[1]
 INFRA = ROOT / "infra"
-PAGE = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "reference" / "azure-deployment.md").read_text("utf-8")
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(INFRA.glob("*.bicep"))}
 FILES: dict[str, Any] = {name: BicepParser().parse(text=text) for name, text in TEXTS.items()}
 MAIN = FILES["main.bicep"]
@@ -168,9 +168,9 @@ def test_every_address_that_the_app_can_be_given_is_given() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     said = {name: parameter["default"] for name, parameter in MAIN["parameters"].items()}
-    assert said["chatModel"]["name"] == settings.DEFAULTS.chat_deployment
-    assert said["embeddingModel"]["name"] == settings.DEFAULTS.embedding_deployment
-    assert said["searchIndex"] == settings.DEFAULTS.azure_search_index
+    assert said["chatModel"]["name"] == settings.DEFAULT_SETTINGS.chat_deployment
+    assert said["embeddingModel"]["name"] == settings.DEFAULT_SETTINGS.embedding_deployment
+    assert said["searchIndex"] == settings.DEFAULT_SETTINGS.azure_search_index
 
 
 def test_outputs_that_a_program_reads_bear_the_names_of_settings() -> None:
@@ -220,18 +220,25 @@ def test_one_store_is_made_and_the_app_is_told_of_that_one() -> None:
 
 
 def test_the_queue_that_wakes_long_work_is_made_with_the_one_for_what_failed() -> None:
-    assert FILES["storage.bicep"]["variables"]["queueNames"]["value"] == [triggers.QUEUE, f"{triggers.QUEUE}-poison"]
-    assert f"{triggers.STORAGE}__accountName" in app_settings()
+    assert FILES["storage.bicep"]["variables"]["queueNames"]["value"] == [
+        triggers.JOB_QUEUE_TRIGGER_NAME,
+        f"{triggers.JOB_QUEUE_TRIGGER_NAME}-poison",
+    ]
+    assert f"{triggers.STORAGE_CONNECTION}__accountName" in app_settings()
 
 
 def test_long_work_is_where_every_instance_of_the_app_sees_it() -> None:
     """S1-57: what is promised with 202 is not on a disk that goes with its instance."""
     made = FILES["storage.bicep"]["resources"]
     names = {name: body(made[name])["name"] for name in ("table", "uploads")}
-    assert names == {"table": azure_tables.TABLE, "uploads": azure_tables.CONTAINER}
+    assert names == {"table": azure_storage.JOB_TABLE_NAME, "uploads": azure_storage.JOB_CONTAINER_NAME}
     given = dict(re.findall(r"(RAG_\w+): '([^']*)'", TEXTS["main.bicep"]))
-    environment = {**given, f"{triggers.STORAGE}__accountName": "ragdata", "AZURE_SEARCH_ENDPOINT": "https://s"}
-    assert isinstance(assembly.build(settings.load(environment)).jobs, AzureJobs)
+    environment = {
+        **given,
+        f"{triggers.STORAGE_CONNECTION}__accountName": "ragdata",
+        "AZURE_SEARCH_ENDPOINT": "https://s",
+    }
+    assert isinstance(assembly.build_kit(settings.load_settings(environment)).jobs, AzureJobs)
 
 
 def test_no_key_is_read_or_made() -> None:
@@ -310,7 +317,10 @@ def test_the_sums_of_the_page_are_right() -> None:
 def test_the_page_prices_models_as_the_code_does() -> None:
     rows = {row[0]: row[2] for row in table(f"{COSTS[1]} | quantity | price | a month")}
     price = {what: float(said) for what, said in rows.items() if re.match("chat|embedding", what)}
-    assert tuple(price.values()) == (*PRICES["gpt-4o-mini"], PRICES["text-embedding-3-small"][0])
+    assert tuple(price.values()) == (
+        *USD_PER_MILLION_TOKENS["gpt-4o-mini"],
+        USD_PER_MILLION_TOKENS["text-embedding-3-small"][0],
+    )
 
 
 def test_azd_finds_the_app_and_its_template() -> None:

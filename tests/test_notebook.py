@@ -13,7 +13,7 @@ from rag_core.core.errors import InvalidRequest, NotFound, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from tests.fakes import ScriptedLLM
-from tests.workbench.bench import EXPANSION, IMAGINED, QUESTION, SAID, bench
+from tests.workbench.sessions import EXPANSION, IMAGINED, QUESTION, SAID, bench
 
 HERE = {"workflow_id": "garage"}
 
@@ -22,7 +22,7 @@ HERE = {"workflow_id": "garage"}
 def kit() -> Iterator[Kit]:
     llm = ScriptedLLM(query_expansion=json.dumps(EXPANSION), chat="Hello.")
     made = notebook._done(bench(llm=llm)).kit
-    notebook._done(made.archive.save_config("workbench", {"context_min_chars": 20}))
+    notebook._done(made.archive.save_edited_preset("workbench", {"context_min_chars": 20}))
     yield made
     notebook._done(made.close())
 
@@ -78,13 +78,13 @@ def test_a_chat_without_a_model_is_unavailable_and_says_so() -> None:
     from rag_core.core.settings import Settings
 
     with pytest.raises(Unavailable, match="needs a chat model"):
-        notebook.create_langchain_chat(kit=assembly.in_memory(Settings(data_dir=None))).invoke("Hi")
+        notebook.create_langchain_chat(kit=assembly.build_in_memory_kit(Settings(data_dir=None))).invoke("Hi")
 
 
 def test_a_template_is_the_edited_one_or_ours(kit: Kit) -> None:
     """S0-83."""
     assert notebook.load_template("rag_augmentation", kit).startswith("You are an expert")
-    notebook._done(kit.archive.save_prompt("rag_augmentation", "Say {query} {contexts}"))
+    notebook._done(kit.archive.save_edited_prompt("rag_augmentation", "Say {query} {contexts}"))
     assert notebook.load_template("rag_augmentation", kit) == "Say {query} {contexts}"
     with pytest.raises(NotFound, match="query_expansion, rag_augmentation"):
         notebook.load_template("magic", kit)
@@ -105,7 +105,7 @@ def test_a_config_has_the_numbers_of_the_workbench_or_of_a_named_preset(kit: Kit
 def test_the_full_model_expands_unless_the_light_one_is_wanted(kit: Kit, said: dict[str, bool], full: bool) -> None:
     """S0-74: and what it made is given back, part by part."""
     larger = ScriptedLLM(query_expansion=json.dumps(EXPANSION))
-    made = notebook.expand_query(QUESTION, kit=replace(kit, larger=larger), **said, **HERE)
+    made = notebook.expand_query(QUESTION, kit=replace(kit, full_llm_or_none=larger), **said, **HERE)
     assert bool(larger.prompts) is full
     assert (made.original_query, made.entities) == (QUESTION, tuple(EXPANSION["entities"]))
 
@@ -119,6 +119,6 @@ def test_an_intent_that_is_no_word_is_cut_as_a_models_is(kit: Kit) -> None:
     """S0-77, S0-86."""
     said = notebook.ParsedExpansion(("And so?",), "", "definition " * 9, ())
     id = notebook.save_expansion_to_db(QUESTION, said, kit=kit, **HERE)
-    kept = notebook._done(kit.archive.query(id, Scope("garage")))
+    kept = notebook._done(kit.archive.load_query(id, Scope("garage")))
     assert kept is not None
     assert kept.intent == ("definition " * 9)[:50]

@@ -3,12 +3,13 @@
 import json
 from types import MappingProxyType
 
-from functions import wire
+from rag_core.answering.citation_styles import CitationStyle
+from rag_core.answering.claim_replies import format_claims
 from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Span
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.replies import answered, checked
-from tests.fakes import hit, query
+from rag_core.replies import AnswerReply, AskReply
+from tests.fakes import SCOPE, hit
 
 BOX = (72.0, 80.0, 300.0, 100.0)
 FLUID = Citation(
@@ -29,10 +30,15 @@ ANSWER = Answer(
 )
 
 
+def format_answer(style: CitationStyle) -> AskReply:
+    preset = resolve_preset("advanced")
+    return AnswerReply(ANSWER, preset.build_query("How often?", SCOPE), preset, Run(), {}).to_json(style)
+
+
 def test_a_passage_cited_twice_is_one_citation_with_one_number() -> None:
     """C31, S2-43."""
-    reply = answered(ANSWER, query("How often?"), resolve("advanced"), Run(), "numbers")
-    wire.AskReply.model_validate(json.loads(json.dumps(reply)))
+    reply = format_answer("numbers")
+    assert json.loads(json.dumps(reply)) == reply
     assert [(c["number"], c["quote"], c["verdict"]) for c in reply["citations"]] == [
         (1, FLUID.quote, "partial"),
         (2, VALVE.quote, "verified"),
@@ -44,19 +50,19 @@ def test_a_passage_cited_twice_is_one_citation_with_one_number() -> None:
 
 def test_a_context_is_the_passage_that_was_put_before_the_answerer_and_its_own_lines() -> None:
     """S3-20."""
-    [context] = answered(ANSWER, query("How often?"), resolve("advanced"), Run(), "pages")["contexts"]
+    [context] = format_answer("pages")["contexts"]
     assert (context["id"], context["content"], context["page"], context["lines"]) == ("e1", "Two.", 1, [2, 2])
 
 
 def test_a_citation_has_every_part_of_its_place() -> None:
     """S3-05..07: page, box, boxes, lines; what a format does not give is null, never invented."""
-    first, other = (citation for claim in checked(CLAIMS, "pages") for citation in claim["citations"][:1])
-    assert (first["page"], first["lines"], first["bbox"], first["section"]) == (4, [12, 12], BOX, ["Care"])
+    first, other = (citation for claim in format_claims(CLAIMS, "pages") for citation in claim["citations"][:1])
+    assert (first["page"], first["lines"], first["bbox"], first["section"]) == (4, [12, 12], list(BOX), ["Care"])
     assert (first["label"], first["verdict"], first["page_label"]) == ("[Source: Page 4, Lines 12-12]", "partial", None)
     assert (other["boxes"], other["page_label"]) == ([list(BOX)] * 2, "iv")
     assert (other["page"], other["lines"], other["bbox"]) == (None, None, None)
 
 
 def test_a_claim_says_why_it_is_not_verified() -> None:
-    first, other = checked(CLAIMS, "numbers")
+    first, other = format_claims(CLAIMS, "numbers")
     assert (first["reasons"], other["reasons"]) == (["word: often"], [])

@@ -2,12 +2,14 @@ from dataclasses import replace
 
 import pytest
 
+from rag_core.answering.summaries import summarize_document as summarize
+from rag_core.answering.text_citation import cite_text as cite
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.index import Index
 from rag_core.core.model import Document, Entity, Filter, Scope
-from rag_core.core.ports import Prompt, Reply
+from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
-from rag_core.service import cite, consult, summarize
+from rag_core.pipelines import search_with_pipeline as consult
 from tests.fakes import SCOPE, Down, ScriptedLLM, chunk, filled, grades, kit, query
 
 MANUAL = (
@@ -61,7 +63,7 @@ async def test_documents_can_come_with_facets() -> None:
 async def test_nothing_found_is_said_to_be_nothing() -> None:
     """C09 (RELIABILITY): an empty ranking with a reason."""
     run = Run()
-    result = await consult(query("xylophone", "standard", how="keyword"), kit(await filled(*MANUAL)), run)
+    result = await consult(query("xylophone", "standard", search_type="keyword"), kit(await filled(*MANUAL)), run)
     assert list(result.hits) == []
     assert [w.code for w in run.warnings] == ["no_results"]
 
@@ -105,16 +107,16 @@ async def test_a_summary_is_made_once_and_then_stored() -> None:
 async def test_a_summary_of_a_version_that_was_replaced_meanwhile_is_not_kept() -> None:
     """S1-58: the new version is not described by the old one's summary."""
     index = await filled(*MANUAL)
-    known = await index.store.document("manual", SCOPE)
+    known = await index.store.load_document("manual", SCOPE)
     assert known is not None
 
     class Slow(ScriptedLLM):
-        async def complete(self, prompt: Prompt) -> Reply:
-            await index.add(replace(known, content_hash="another"), MANUAL[:1], SCOPE)
+        async def complete(self, prompt: Prompt) -> Completion:
+            await index.add_document(replace(known, content_hash="another"), MANUAL[:1], SCOPE)
             return await super().complete(prompt)
 
     assert (await summarize("manual", SCOPE, kit(index, llm=Slow(summary="Of the old.")), Run())).text == "Of the old."
-    assert await index.store.document("manual", SCOPE) == replace(known, content_hash="another")
+    assert await index.store.load_document("manual", SCOPE) == replace(known, content_hash="another")
 
 
 async def test_without_a_model_a_summary_is_the_document_s_own_sentences_and_is_not_kept() -> None:
@@ -147,7 +149,7 @@ async def test_another_user_s_document_is_not_found() -> None:
     """S1-58: not told apart from one that is not there."""
     mine, index = Scope("garage", user_id="ada"), await filled()
     own = Document("own", "garage", "t", "s", "h", "test", user_id="ada")
-    await index.add(own, [chunk("a", "A gearbox.", document="own")], mine)
+    await index.add_document(own, [chunk("a", "A gearbox.", document="own")], mine)
     assert (await summarize("own", mine, kit(index), Run())).document == own
     with pytest.raises(NotFound):
         await summarize("own", replace(mine, user_id="bob"), kit(index), Run())
@@ -181,7 +183,7 @@ async def test_without_a_ranker_citations_are_by_rule_and_never_verified() -> No
 
 async def test_the_rule_is_left_alone_while_the_ranker_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes seconds for a long text."""
-    monkeypatch.delattr("rag_core.answering.citations.judge_by_rule")
+    monkeypatch.delattr("rag_core.answering.citations.verify_by_rule")
     [claim] = await cite("P0700 is set by the TCM when it finds a fault.", SCOPE, kit(await filled(*MANUAL)), Run())
     assert claim.verdict == "verified"
 

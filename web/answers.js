@@ -1,96 +1,96 @@
-// An answer with what the documents say to each of its sentences.
+// An answer with the verdict and the sources of each of its sentences.
 
-import { address, get, send } from "./api.js";
-import { Chip, Copy, ErrorBox, Fell, Loading, many, Time, useLoad } from "./components.js";
+import { buildAddress, getJson, sendJson } from "./api.js";
+import { Chip, CopyButton, ErrorBox, formatCount, Loading, RunNotices, Time, useLoad } from "./components.js";
 import { Origin } from "./evidence.js";
 import { html, useEffect, useRef } from "./html.js";
 
-/** The newest answer to a question, checked, and where the others are. One that comes is brought into view. */
-export function Answers({ query }) {
-  const newest = useLoad(() => (query.results_count ? newestOf(query.id) : null), [query.id, query.results_count]);
-  const result = newest.data;
+/** The latest answer to a query, with a link to all its results. A new answer is scrolled into view. */
+export function LatestAnswer({ query }) {
+  const latest = useLoad(() => (query.results_count ? loadLatestResult(query.id) : null), [query.id, query.results_count]);
+  const result = latest.data;
   const section = useRef();
-  const seen = useRef(query.results_count);
+  const shownCount = useRef(query.results_count);
   useEffect(() => {
-    if (result && query.results_count > seen.current) section.current.scrollIntoView({ block: "nearest" });
-    if (result) seen.current = query.results_count;
+    if (result && query.results_count > shownCount.current) section.current.scrollIntoView({ block: "nearest" });
+    if (result) shownCount.current = query.results_count;
   }, [result]);
-  if (newest.error) return html`<${ErrorBox} error=${newest.error} retry=${newest.reload} />`;
-  return result && html`<section class="stack tight newest" aria-labelledby="newest" ref=${section}>
-    <div class="between"><h3 id="newest">The newest answer</h3>
-      <a href=${address(`/rag/${query.id}/results`)}>${many(query.results_count, "result")}</a></div>
+  if (latest.error) return html`<${ErrorBox} error=${latest.error} retry=${latest.reload} />`;
+  return result && html`<section class="stack tight latest-answer" aria-labelledby="latest-answer" ref=${section}>
+    <div class="between"><h3 id="latest-answer">Latest answer</h3>
+      <a href=${buildAddress(`/rag/${query.id}/results`)}>${formatCount(query.results_count, "result")}</a></div>
     <${Author} result=${result} />
-    <${Checked} key=${result.id} text=${result.response_text} claims=${result.details.claims} />
+    <${VerifiedText} key=${result.id} text=${result.response_text} claims=${result.details.claims} />
   </section>`;
 }
 
-async function newestOf(id) {
-  const { results } = await get(`rag/queries/${id}/results`);
-  return get(`rag/queries/${id}/results/${results[0].id}`);
+async function loadLatestResult(id) {
+  const { results } = await getJson(`rag/queries/${id}/results`);
+  return getJson(`rag/queries/${id}/results/${results[0].id}`);
 }
 
 export function Author({ result }) {
-  return html`<p class="hint">${result.model ? `by ${result.model}` : "pasted by hand"} · <${Time} at=${result.created_at} /></p>`;
+  return html`<p class="hint">${result.model ? `Model: ${result.model}` : "Pasted response"} · <${Time} at=${result.created_at} /></p>`;
 }
 
 const VERDICTS = {
   verified: ["good", "verified"],
-  partial: ["warn", "partly borne out"],
-  unsupported: ["bad", "not borne out"],
+  partial: ["warn", "partially supported"],
+  unsupported: ["bad", "not supported"],
 };
 
-/** A text, each sentence marked by whether the documents bear it out; asked for now where that was not kept with it. */
-export function Checked({ text, claims }) {
-  return claims ? html`<${Verdicts} text=${text} claims=${claims} />` : html`<${CheckedNow} text=${text} />`;
+/** A text with the verdict of each sentence; it is verified now unless `claims` were saved with it. */
+export function VerifiedText({ text, claims }) {
+  return claims ? html`<${Verdicts} text=${text} claims=${claims} />` : html`<${TextToVerify} text=${text} />`;
 }
 
-function CheckedNow({ text }) {
-  const check = useLoad(() => send("POST", "api/extract_citations", { text }), [text]);
-  return html`<${Verdicts} text=${text} claims=${check.data?.claims ?? []} />
-    ${check.loading && html`<${Loading} what="Checking each sentence against the documents" />`}
-    ${check.error && html`<${ErrorBox} error=${check.error} retry=${check.reload} />`}
-    ${check.data && html`<${Fell} ...${check.data} />`}`;
+function TextToVerify({ text }) {
+  const verification = useLoad(() => sendJson("POST", "api/extract_citations", { text }), [text]);
+  return html`<${Verdicts} text=${text} claims=${verification.data?.claims ?? []} />
+    ${verification.loading && html`<${Loading} what="Verifying each sentence against the documents" />`}
+    ${verification.error && html`<${ErrorBox} error=${verification.error} retry=${verification.reload} />`}
+    ${verification.data && html`<${RunNotices} ...${verification.data} />`}`;
 }
 
 function Verdicts({ text, claims }) {
-  const sources = new Map(claims.flatMap((claim) => claim.citations).map((citation) => [citation.number, citation]));
+  const citationsByNumber = new Map(claims.flatMap((claim) => claim.citations).map((citation) => [citation.number, citation]));
   return html`
-    <div class="answer"><p class="prose">${marked(text, claims)}</p><${Copy} text=${text}>Copy answer<//></div>
-    ${claims.length > 0 && html`<${Tally} claims=${claims} />`}
-    ${sources.size > 0 && html`<ol class="plain sources">${[...sources.values()].map((one) => html`<${Source} citation=${one} />`)}</ol>`}`;
+    <div class="answer"><p class="prose">${markSentences(text, claims)}</p><${CopyButton} text=${text}>Copy answer<//></div>
+    ${claims.length > 0 && html`<${VerdictCounts} claims=${claims} />`}
+    ${citationsByNumber.size > 0 && html`<ol class="plain sources">${[...citationsByNumber.values()].map((citation) => html`<${Source} citation=${citation} />`)}</ol>`}`;
 }
 
-/** The text in its pieces: sentences marked, what is between them as it stands. */
-function marked(text, claims) {
-  const characters = [...text]; // claims count characters, JavaScript's strings count halves of some
-  let at = 0;
+/** Return the pieces of the text: sentences with their marks, and the text between them unchanged. */
+function markSentences(text, claims) {
+  const characters = [...text]; // claims count characters, JavaScript strings count UTF-16 code units
+  let position = 0;
   const pieces = [];
   for (const claim of claims) {
-    pieces.push(characters.slice(at, claim.start).join(""), html`<${Sentence} claim=${claim} />`);
-    at = claim.end;
+    pieces.push(characters.slice(position, claim.start).join(""), html`<${Sentence} claim=${claim} />`);
+    position = claim.end;
   }
-  return [...pieces, characters.slice(at).join("")];
+  return [...pieces, characters.slice(position).join("")];
 }
 
 function Sentence({ claim }) {
-  const [, told] = VERDICTS[claim.verdict];
-  return html`<span class="sentence ${claim.verdict}" title=${[told, ...claim.reasons].join("; ")}>${claim.text}<span class="visually-hidden"> (${told})</span></span>
+  const [, verdict] = VERDICTS[claim.verdict];
+  return html`<span class="sentence ${claim.verdict}" title=${[verdict, ...claim.reasons].join("; ")}>${claim.text}<span class="visually-hidden"> (${verdict})</span></span>
     ${claim.citations.map(({ number }) => html`<sup><a href="#source-${number}" aria-label="Source ${number}">${number}</a></sup>`)}`;
 }
 
-function Tally({ claims }) {
-  return html`<p class="chips">${Object.entries(VERDICTS).map(([verdict, [tone, told]]) => {
-    const count = claims.filter((claim) => claim.verdict === verdict).length;
-    return count > 0 && html`<${Chip} tone=${tone}>${many(count, "sentence")} ${told}<//>`;
+function VerdictCounts({ claims }) {
+  return html`<p class="chips">${Object.entries(VERDICTS).map(([name, [tone, verdict]]) => {
+    const count = claims.filter((claim) => claim.verdict === name).length;
+    return count > 0 && html`<${Chip} tone=${tone}>${formatCount(count, "sentence")} ${verdict}<//>`;
   })}</p>`;
 }
 
 function Source({ citation }) {
-  const [tone, told] = VERDICTS[citation.verdict];
+  const [tone, verdict] = VERDICTS[citation.verdict];
   return html`<li id="source-${citation.number}" class="source">
     <span class="rank">${citation.number}</span>
     <div><${Origin} passage=${citation} section=${citation.section} />
       <blockquote>${citation.quote}</blockquote></div>
-    <${Chip} tone=${tone}>${told}<//>
+    <${Chip} tone=${tone}>${verdict}<//>
   </li>`;
 }

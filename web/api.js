@@ -1,103 +1,102 @@
-// The JSON routes of this server, and nothing else: with the reader's key, in the reader's workflow.
+// The client of this server's JSON routes. It adds the function key and the workflow to each request.
 
 const KEY = "functions_key";
 const WORKFLOW = "workflow_id";
-const DEFAULT = "default";
+const DEFAULT_WORKFLOW = "default";
 
 export class ApiError extends Error {
-  /** `status` 0 is a server that did not answer. `code`, `field` and `details` are those of the error contract. */
+  /** `status` is 0 when the server did not respond. `code`, `field` and `details` are those of an error reply. */
   constructor(status, { code = "unknown", message, field = null, details = null, retryable = false } = {}) {
-    super(message ?? `the server answered ${status} and did not say why`);
+    super(message ?? `the server replied with status ${status} and without an error message`);
     Object.assign(this, { status, code, field, details, retryable });
   }
 }
 
-/** Whose documents and questions are shown: by the address, else as before in this tab. */
-export function workflow() {
-  return new URLSearchParams(location.search).get(WORKFLOW) || sessionStorage.getItem(WORKFLOW) || DEFAULT;
+/** Return the workflow of the address, else the one last used in this tab. */
+export function getWorkflowId() {
+  return new URLSearchParams(location.search).get(WORKFLOW) || sessionStorage.getItem(WORKFLOW) || DEFAULT_WORKFLOW;
 }
 
-/** Remember the workflow of the address, and say in the address the one that is remembered: what is shared says it. */
-export function keepWorkflow() {
-  const id = workflow();
+/** Store the current workflow in the tab, and add it to the address so that a shared link names it. */
+export function rememberWorkflow() {
+  const id = getWorkflowId();
   sessionStorage.setItem(WORKFLOW, id);
   const url = new URL(location.href);
-  if (id === DEFAULT || url.searchParams.get(WORKFLOW)) return;
+  if (id === DEFAULT_WORKFLOW || url.searchParams.get(WORKFLOW)) return;
   url.searchParams.set(WORKFLOW, id);
   history.replaceState(null, "", url);
 }
 
-export function chooseWorkflow(id) {
+/** Store the workflow in the tab and open its list of queries. */
+export function openWorkflow(id) {
   sessionStorage.setItem(WORKFLOW, id);
-  location.assign(id === DEFAULT ? "/rag" : `/rag?${new URLSearchParams({ [WORKFLOW]: id })}`);
+  location.assign(id === DEFAULT_WORKFLOW ? "/rag" : `/rag?${new URLSearchParams({ [WORKFLOW]: id })}`);
 }
 
-/** The address of one of our pages in this workflow. A list of values repeats its name; null and "" are left out. */
-export function address(path, params = {}) {
-  const query = searched({ ...(workflow() === DEFAULT ? {} : { [WORKFLOW]: workflow() }), ...params });
+/** Return the address of a page in the current workflow. A list of values repeats its name; null and "" are left out. */
+export function buildAddress(path, params = {}) {
+  const workflow = getWorkflowId();
+  const query = encodeQueryString({ ...(workflow === DEFAULT_WORKFLOW ? {} : { [WORKFLOW]: workflow }), ...params });
   return query ? `${path}?${query}` : path;
 }
 
-/** GET; `params` as of `address`. Throws ApiError. */
-export function get(path, params = {}) {
-  return asked(`${rooted(path)}?${searched({ [WORKFLOW]: workflow(), ...params })}`, { method: "GET" });
+/** Send a GET request, with `params` as in `buildAddress`, and return the JSON reply. Throws ApiError. */
+export function getJson(path, params = {}) {
+  return requestJson(`${toLocalPath(path)}?${encodeQueryString({ [WORKFLOW]: getWorkflowId(), ...params })}`, { method: "GET" });
 }
 
-/** POST, PATCH, PUT with a JSON body, or DELETE, whose `body` is put in the query string. Throws ApiError. */
-export function send(method, path, body = {}) {
-  const told = { [WORKFLOW]: workflow(), ...body };
-  if (method === "DELETE") return asked(`${rooted(path)}?${searched(told)}`, { method });
+/** Send a POST, PATCH or PUT request with a JSON body, or a DELETE with `body` as its query string. Throws ApiError. */
+export function sendJson(method, path, body = {}) {
+  const fields = { [WORKFLOW]: getWorkflowId(), ...body };
+  if (method === "DELETE") return requestJson(`${toLocalPath(path)}?${encodeQueryString(fields)}`, { method });
   const headers = { "content-type": "application/json" };
-  return asked(rooted(path), { method, headers, body: JSON.stringify(told) });
+  return requestJson(toLocalPath(path), { method, headers, body: JSON.stringify(fields) });
 }
 
-/** Of this server, whatever a reply names: `//` would begin another one's. */
-const rooted = (path) => `/${path.replace(/^[/\\]+/, "")}`;
+/** Return a path of this server for any path in a reply: a leading `//` would name another server. */
+const toLocalPath = (path) => `/${path.replace(/^[/\\]+/, "")}`;
 
-function searched(params) {
-  const pairs = Object.entries(params).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+function encodeQueryString(params) {
+  const pairs = Object.entries(params).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
   return String(new URLSearchParams(pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")));
 }
 
-async function asked(url, options) {
-  for (let refused = false; ; refused = true) {
+async function requestJson(url, options) {
+  for (let isRejected = false; ; isRejected = true) {
     const key = sessionStorage.getItem(KEY);
-    const reply = await answered(url, { ...options, headers: { ...options.headers, ...(key && { "x-functions-key": key }) } });
-    if (reply.status !== 401) return parsed(reply);
-    if (key === sessionStorage.getItem(KEY)) await newKey(refused || key !== null); // else another call was given one
+    const reply = await fetchReply(url, { ...options, headers: { ...options.headers, ...(key && { "x-functions-key": key }) } });
+    if (reply.status !== 401) return parseReply(reply);
+    if (key === sessionStorage.getItem(KEY)) await requestKey(isRejected || key !== null); // else another request got a key meanwhile
   }
 }
 
-async function answered(url, options) {
+async function fetchReply(url, options) {
   try {
     return await fetch(url, options);
   } catch {
-    throw new ApiError(0, { code: "unreachable", message: "the server does not answer", retryable: true });
+    throw new ApiError(0, { code: "unreachable", message: "the server does not respond", retryable: true });
   }
 }
 
-async function parsed(reply) {
+async function parseReply(reply) {
   const body = await reply.json().catch(() => null);
   if (body === null || !reply.ok) throw new ApiError(reply.status, body?.error);
   return body;
 }
 
-// The key. One question for all the calls that want it; the dialog of components.js is who asks.
+// The function key: one dialog (components.js) for all requests that need it at the same time.
 
-let asking = null;
-let pending = null;
+let promptForKey = null;
+let pendingKey = null;
 
-/** Who asks for the key: a function of whether one was refused, that gives a promise of a key or of null. */
-export function onKeyWanted(ask) {
-  asking = ask;
+/** Register the function that asks the user for the key: of whether a key was rejected, returning a promise of a key or null. */
+export function registerKeyPrompt(prompt) {
+  promptForKey = prompt;
 }
 
-async function newKey(refused) {
-  pending ??= asking(refused).finally(() => (pending = null));
-  const key = await pending;
-  if (!key) throw new ApiError(401, { code: "key_wanted", message: "this server wants its function key" });
+async function requestKey(isRejected) {
+  pendingKey ??= promptForKey(isRejected).finally(() => (pendingKey = null));
+  const key = await pendingKey;
+  if (!key) throw new ApiError(401, { code: "key_wanted", message: "this server requires its function key" });
   sessionStorage.setItem(KEY, key);
 }
-
-
-

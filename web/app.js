@@ -1,6 +1,6 @@
-// Which page an address is: a module of pages/, loaded when it is asked for.
+// The entry point: loads the module of pages/ that belongs to the address and renders it.
 
-import { keepWorkflow } from "./api.js";
+import { rememberWorkflow } from "./api.js";
 import { ErrorBox, KeyDialog, Page } from "./components.js";
 import { html, render } from "./html.js";
 
@@ -18,28 +18,28 @@ const ROUTES = [
   [/^\/rag\/api$/, "api"],
 ];
 
-function matched(path) {
+function matchRoute(path) {
   for (const [pattern, name] of ROUTES) {
-    const found = pattern.exec(path);
-    if (found) return { name, params: decoded(found.groups ?? {}) };
+    const match = pattern.exec(path);
+    if (match) return { name, params: decodeParams(match.groups ?? {}) };
   }
-  throw new Error("there is no page at this address");
+  throw new Error("no page exists at this address");
 }
 
-const decoded = (groups) =>
+const decodeParams = (groups) =>
   Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeURIComponent(value)]));
 
-async function start() {
-  keepWorkflow();
+async function renderCurrentPage() {
+  rememberWorkflow();
   const root = document.getElementById("app");
   const query = new URLSearchParams(location.search);
   try {
-    const { name, params } = matched(location.pathname.replace(/(.)\/+$/, "$1"));
-    const { default: Shown } = await import(`./pages/${name}.js`);
-    render(html`<${Shown} params=${params} query=${query} /><${KeyDialog} />`, root);
+    const { name, params } = matchRoute(location.pathname.replace(/(.)\/+$/, "$1"));
+    const { default: CurrentPage } = await import(`./pages/${name}.js`);
+    render(html`<${CurrentPage} params=${params} query=${query} /><${KeyDialog} />`, root);
   } catch (error) {
     render(html`<${Page} title="This page could not be loaded"><${ErrorBox} error=${error} /><//>`, root);
   }
 }
 
-start();
+renderCurrentPage();

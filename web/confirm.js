@@ -1,17 +1,17 @@
-// A button whose work cannot be taken back lightly: it asks first.
+// A button that asks for confirmation before it acts.
 
-import { ErrorBox, Button, useAction } from "./components.js";
+import { Button, ErrorBox, useAction } from "./components.js";
 import { html, useId, useRef } from "./html.js";
 
-/** `children` say what will happen; `work` does it once that is agreed to, and a failure is told where it was asked. */
-export function Confirm({ label, name = label, title, kind = "quiet", work, children }) {
+/** `children` say what will happen; `work` is called when the user confirms, and its failure is shown in the dialog. */
+export function ConfirmButton({ label, name = label, title, kind = "quiet", work, children }) {
   const dialog = useRef();
   const id = useId();
   const { busy, error, act, clear } = useAction();
-  const agreed = () =>
+  const confirm = () =>
     act("work", async () => {
       await work();
-      dialog.current?.close(); // not there any more when its row is gone
+      dialog.current?.close(); // the dialog is gone when its row was removed
     });
   return html`<button type="button" class=${kind} aria-label=${name} onClick=${() => dialog.current.showModal()}>${label}</button>
     <dialog ref=${dialog} aria-labelledby=${id} onClose=${clear}>
@@ -20,7 +20,7 @@ export function Confirm({ label, name = label, title, kind = "quiet", work, chil
         <div>${children}</div>
         ${error && html`<${ErrorBox} error=${error} />`}
         <div class="actions">
-          <${Button} kind="primary" busy=${busy !== null} onClick=${agreed}>${label}<//>
+          <${Button} kind="primary" busy=${busy !== null} onClick=${confirm}>${label}<//>
           <button type="button" onClick=${() => dialog.current.close()}>Cancel</button>
         </div>
       </div>

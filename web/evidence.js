@@ -1,40 +1,38 @@
-// What was found: candidates with a picture of their scores, and the groups they were put together to.
+// Retrieved passages: the candidates with their scores, and the groups that consolidation made of them.
 
-import { Chip, many, peaksOf, Scores, short, sourceAddress } from "./components.js";
+import { buildSourceAddress, Chip, findScoreMaxima, formatCount, formatNumber, Scores } from "./components.js";
 import { html } from "./html.js";
+import { formatVariant } from "./labels.js";
 
-/** Retrieved passages, best first; unfolded where they are what matters now. */
+/** The candidates of a retrieval, best first. */
 export function Candidates({ candidates, open = true }) {
-  const peaks = peaksOf(candidates);
-  if (!candidates.length) return html`<p class="muted">Nothing was found.</p>`;
-  return html`<details open=${open}><summary>${many(candidates.length, "candidate")}, best first</summary>
-    <ol class="plain found">${candidates.map((one, at) => html`<${Candidate} key=${one.id} candidate=${one} rank=${at + 1} peaks=${peaks} />`)}</ol>
+  const maxima = findScoreMaxima(candidates);
+  if (!candidates.length) return html`<p class="muted">No passages were found.</p>`;
+  return html`<details open=${open}><summary>${formatCount(candidates.length, "candidate")}, best first</summary>
+    <ol class="plain">${candidates.map((candidate, index) => html`<${Candidate} key=${candidate.id} candidate=${candidate} rank=${index + 1} maxima=${maxima} />`)}</ol>
   </details>`;
 }
 
-function Candidate({ candidate, rank, peaks }) {
+function Candidate({ candidate, rank, maxima }) {
   return html`<li class="passage">
     <span class="rank" aria-label="Rank ${rank}">${rank}</span>
     <div class="passage-text">
       <${Origin} passage=${candidate} section=${candidate.section} />
       <${Excerpt} text=${candidate.content} />
       <div class="chips">
-        ${candidate.found_by.map((leg) => html`<${Chip} title="what found it">${told(leg)}<//>`)}
-        ${candidate.entities.slice(0, 6).map(({ type, value }) => html`<${Chip} tone="next" title=${type}>${value}<//>`)}
+        ${candidate.found_by.map((label) => html`<${Chip} title="A query variant that found this passage">${formatVariant(label)}<//>`)}
+        ${candidate.entities.slice(0, 6).map(({ type, value }) => html`<${Chip} tone="next" title="Entity of type ${type}">${value}<//>`)}
       </div>
     </div>
-    <${Scores} scores=${candidate.scores} peaks=${peaks} ranks=${candidate.ranks} />
+    <${Scores} scores=${candidate.scores} maxima=${maxima} ranks=${candidate.ranks} />
   </li>`;
 }
 
-const WORDINGS = { original: "question", hyde: "imagined answer" };
-const told = (leg) => WORDINGS[leg] ?? leg.replace(/^expanded(\d+)$/, "rewording $1");
-
-/** Consolidated groups, best first; unfolded as candidates are. */
+/** The consolidated groups, best first. */
 export function Groups({ groups, open = true }) {
-  if (!groups.length) return html`<p class="muted">No group was left: the answer is made of the retrieved passages.</p>`;
-  return html`<details open=${open}><summary>${many(groups.length, "group")}, best first</summary>
-    <ol class="plain found">${groups.map((group, at) => html`<${Group} key=${at} group=${group} rank=${at + 1} />`)}</ol>
+  if (!groups.length) return html`<p class="muted">No group is left. The prompt uses the retrieved passages.</p>`;
+  return html`<details open=${open}><summary>${formatCount(groups.length, "group")}, best first</summary>
+    <ol class="plain">${groups.map((group, index) => html`<${Group} key=${index} group=${group} rank=${index + 1} />`)}</ol>
   </details>`;
 }
 
@@ -45,30 +43,30 @@ function Group({ group, rank }) {
       <${Origin} passage=${group} section=${group.heading_chain} />
       <${Excerpt} text=${group.content} />
       <div class="chips">
-        <${Chip}>${many(group.chunk_ids.length, "passage")}<//>
-        <${Chip} title="the share of its section that was found">covers ${Math.round(group.coverage * 100)} %<//>
-        ${group.enriched && html`<${Chip} title="its text was read again from the document">full text<//>`}
-        <${Chip}>score ${short(group.score)}<//>
+        <${Chip}>${formatCount(group.chunk_ids.length, "passage")}<//>
+        <${Chip} title="The share of its lines that the search found">coverage ${Math.round(group.coverage * 100)} %<//>
+        ${group.enriched && html`<${Chip} title="The text between the passages was added from the document">completed<//>`}
+        <${Chip}>score ${formatNumber(group.score)}<//>
       </div>
     </div>
   </li>`;
 }
 
-/** Which document a passage is of and where it stands there, as a link to just that. */
+/** The title, section path and place of a passage, as a link to that place in its document. */
 export function Origin({ passage, section = [] }) {
-  const { page, line_start: first, line_end: last, lines } = passage;
-  const [from, to] = lines ?? [first, last];
-  const where = [page && `page ${page}`, from && (from === to ? `line ${from}` : `lines ${from}–${to}`)].filter(Boolean).join(", ");
-  return html`<p class="origin"><a href=${sourceAddress(passage)}>${passage.title || passage.document_id}</a>
-    <span class="muted">${section.map((heading) => html` › ${heading}`)}${where && ` · ${where}`}</span></p>`;
+  const { page, line_start, line_end, lines } = passage;
+  const [first, last] = lines ?? [line_start, line_end];
+  const place = [page && `page ${page}`, first && (first === last ? `line ${first}` : `lines ${first}–${last}`)].filter(Boolean).join(", ");
+  return html`<p class="origin"><a href=${buildSourceAddress(passage)}>${passage.title || passage.document_id}</a>
+    <span class="muted">${section.map((heading) => html` › ${heading}`)}${place && ` · ${place}`}</span></p>`;
 }
 
-const LONG = 320; // characters
-const LONGEST_WORD = 40; // not cut in two; a script without spaces is
+const MAX_EXCERPT_CHARS = 320;
+const MAX_WORD_CHARS = 40; // a longer run without a space, as in scripts without spaces, is cut
 
-/** A text of which a long rest unfolds. */
+/** A text that shows its beginning and unfolds when it is long. */
 export function Excerpt({ text }) {
-  if (text.length <= LONG) return html`<p class="excerpt">${text}</p>`;
-  const cut = Math.max(text.slice(0, LONG).search(/\s\S*$/), LONG - LONGEST_WORD);
-  return html`<details class="excerpt"><summary>${text.slice(0, cut)}</summary><p>${text.slice(cut)}</p></details>`;
+  if (text.length <= MAX_EXCERPT_CHARS) return html`<p class="excerpt">${text}</p>`;
+  const end = Math.max(text.slice(0, MAX_EXCERPT_CHARS).search(/\s\S*$/), MAX_EXCERPT_CHARS - MAX_WORD_CHARS);
+  return html`<details class="excerpt"><summary>${text.slice(0, end)}</summary><p>${text.slice(end)}</p></details>`;
 }

@@ -1,4 +1,5 @@
-// JSX without a build: htm reads the template, preact draws it. A value in it becomes a text or an attribute, never markup.
+// JSX without a build step: htm parses the templates and preact renders them. A value in a template becomes a text or an
+// attribute, never markup.
 
 import { h, render } from "./vendor/preact.js";
 import htm from "./vendor/htm.js";

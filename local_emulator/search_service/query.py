@@ -14,8 +14,7 @@ from local_emulator.search_service.highlights import highlights
 from local_emulator.search_service.odata import Order
 from local_emulator.search_service.request import PAGE, Request, read
 from local_emulator.search_service.schema import Schema
-from local_emulator.search_service.semantic import Judged, Judgement
-from rag_core.core.ports import Reranker
+from local_emulator.search_service.semantic import Judged, Judgement, Ranker
 
 Json = dict[str, Any]
 Scored = list[tuple[str, float]]
@@ -43,7 +42,7 @@ class Found:
     documents: Mapping[str, Json]
 
 
-def search(index: Index, body: Any, reranker: Reranker | None, link: str) -> tuple[int, Json]:
+def search(index: Index, body: Any, reranker: Ranker | None, link: str) -> tuple[int, Json]:
     """Status and answer. `link` is where the next page is asked for."""
     asked = read(body, index.schema, ranker=reranker is not None)
     with index.lock:
@@ -122,7 +121,7 @@ def _sort_key(clause: Order, documents: Mapping[str, Json]) -> Callable[[tuple[s
     return key
 
 
-def _judgement(asked: Request, found: Found, reranker: Reranker | None) -> Judgement:
+def _judgement(asked: Request, found: Found, reranker: Ranker | None) -> Judgement:
     if asked.semantic is None or reranker is None:
         return Judgement()
     first = [(key, found.documents[key]) for key, _ in found.hits[: semantic.DEPTH]]

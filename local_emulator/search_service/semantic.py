@@ -5,15 +5,13 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from local_emulator.search_service.highlights import Tags, found, sentences
 from local_emulator.search_service.refusals import Refusal, invalid, unimplemented
 from local_emulator.search_service.schema import Field, Schema, semantic_fields
 from local_emulator.search_service.syntax import Query, Some, Term
 from local_emulator.search_service.words import texts
-from rag_core.core.errors import Unavailable
-from rag_core.core.ports import Reranker
 
 Json = dict[str, Any]
 
@@ -22,6 +20,22 @@ HIGHEST = 4.0  # of a reranker score
 CAPTION_WORDS = 90  # about what a caption of the service holds
 DEFAULT_THRESHOLD = 0.7  # an answer's least score when none is asked for
 _OPTION = re.compile(r"(count|threshold|highlight|maxcharlength)-(.+)")
+
+
+class RankerUnavailable(Exception):
+    """Raised by a ranker that cannot score passages now; the service answers 503, or with a partial result."""
+
+
+class Ranker(Protocol):
+    """A model that scores passages for a question. Whoever makes the service hands it one."""
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        """Return a score from 0 to 1 for each passage, in their order.
+
+        Raises:
+            RankerUnavailable: the model cannot be asked now.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +139,11 @@ def _read(text: str | None, parameter: str, known: set[str]) -> tuple[str | None
     return kind, options
 
 
-def judge(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Reranker) -> Judgement:
+def judge(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Ranker) -> Judgement:
     """Judge documents. Raises a Refusal when it cannot be done, unless a partial answer was allowed."""
     try:
         ranked = _rank(asked, documents, reranker)
-    except (Unavailable, TimeoutError) as failure:
+    except (RankerUnavailable, TimeoutError) as failure:
         if asked.partial:
             return Judgement(missed="maxWaitExceeded" if isinstance(failure, TimeoutError) else "transient")
         raise _failed(failure) from failure
@@ -137,7 +151,7 @@ def judge(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Rera
     return Judgement({one.key: one for one in ranked}, best)
 
 
-def _rank(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Reranker) -> list[Judged]:
+def _rank(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Ranker) -> list[Judged]:
     """By their best passage, best first; equals stay in the order they came."""
     passages = [(key, passage) for key, document in documents for passage in _passages(document, asked.fields)]
     best: dict[str, Judged] = {key: Judged(key, 0.0, "") for key, _ in documents}
@@ -147,15 +161,15 @@ def _rank(asked: Semantic, documents: Sequence[tuple[str, Json]], reranker: Rera
     return sorted(best.values(), key=lambda judged: -judged.score)
 
 
-def _scores(asked: Semantic, passages: Sequence[tuple[str, str]], reranker: Reranker) -> Sequence[float]:
+def _scores(asked: Semantic, passages: Sequence[tuple[str, str]], reranker: Ranker) -> Sequence[float]:
     async def scores() -> Sequence[float]:
         texts = [text for _, text in passages]
-        return await asyncio.wait_for(reranker.scores(asked.question, texts), asked.wait_s)
+        return await asyncio.wait_for(reranker.score_passages(asked.question, texts), asked.wait_s)
 
     return asyncio.run(scores()) if passages else ()
 
 
-def _failed(failure: Unavailable | TimeoutError) -> Refusal:
+def _failed(failure: RankerUnavailable | TimeoutError) -> Refusal:
     if isinstance(failure, TimeoutError):
         return Refusal(408, "The semantic ranker took longer than was allowed.")
     return Refusal(503, f"The semantic ranker could not be asked: {failure}", code="ServiceUnavailable")

@@ -18,8 +18,8 @@ from local_emulator.search_service import query, suggestions
 from local_emulator.search_service.documents import MOST_BYTES, Index, actions_of, selection
 from local_emulator.search_service.refusals import Refusal, invalid, missing_index, unimplemented
 from local_emulator.search_service.schema import Schema, schema
+from local_emulator.search_service.semantic import Ranker
 from local_emulator.search_service.storage import Storage
-from rag_core.core.ports import Reranker
 
 Json = dict[str, Any]
 
@@ -37,7 +37,7 @@ _KEY = r"\('(?P<key>(?:[^']|'')*)'\)"
 class SearchService:
     """Indexes in `folder`, or in memory when there is none. Every request needs one of `keys`."""
 
-    def __init__(self, folder: Path | None, *, keys: set[str], reranker: Reranker | None = None) -> None:
+    def __init__(self, folder: Path | None, *, keys: set[str], reranker: Ranker | None = None) -> None:
         self._storage = Storage(folder)
         self._keys, self._reranker = keys, reranker
         self._lock = threading.Lock()

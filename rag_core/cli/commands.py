@@ -10,334 +10,327 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core import replies
-from rag_core.core import presets, settings
+from rag_core.core import settings
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.model import Document, Scope
 from rag_core.core.run import Run
 
 if TYPE_CHECKING:
-    from rag_core.ingestion.plan import Rehearsal
+    from rag_core.ingestion.plan import DryRun
+    from rag_core.rag import RAG
 
-Work = Callable[[Namespace, Kit, Run], Awaitable[int]]
-LISTED = 50  # saved queries shown by `rag replay`
-BUDGET_SPENT = 3  # exit code
+RagCommand = Callable[[Namespace, "RAG", Run], Awaitable[int]]
+MAX_LISTED_QUERIES = 50  # saved queries shown by `rag replay`
+EXIT_BUDGET_SPENT = 3  # exit code
 
 
-def configured(chosen: Namespace) -> settings.Settings:
+def load_command_settings(arguments: Namespace) -> settings.Settings:
     """Load the settings, with the data folder of the command line if one is given."""
-    loaded = settings.load()
-    return replace(loaded, data_dir=chosen.data) if chosen.data else loaded
+    loaded = settings.load_settings()
+    return replace(loaded, data_dir=arguments.data) if arguments.data else loaded
 
 
-def with_kit(work: Work) -> Callable[[Namespace], int]:
-    """Turn a coroutine on a kit into a command that builds the kit before and closes it after."""
+def run_with_rag(command: RagCommand) -> Callable[[Namespace], int]:
+    """Turn a coroutine on the service into a command that opens it before and closes it after."""
 
-    async def run(chosen: Namespace) -> int:
-        from rag_core.composition import assembly
+    async def run(arguments: Namespace) -> int:
+        import rag_core.rag
 
-        loaded = configured(chosen)
-        kit = assembly.build(loaded)
-        try:
-            return await work(chosen, kit, Run(within_s=loaded.request_timeout_s))
-        finally:
-            await kit.close()
+        async with rag_core.rag.open(load_command_settings(arguments)) as rag:
+            return await command(arguments, rag, rag.start_run())
 
-    return lambda chosen: asyncio.run(run(chosen))
+    return lambda arguments: asyncio.run(run(arguments))
 
 
-def serve(chosen: Namespace) -> int:
+def run_serve_command(arguments: Namespace) -> int:
     """Run the local emulator until it is stopped; with --azure, the emulated Azure services too."""
+    from rag_core.cli.app_root import add_app_root_to_path
+
+    add_app_root_to_path()
     from local_emulator import host
 
-    if not chosen.azure:
-        host.serve(configured(chosen), port=chosen.port, admin=chosen.admin)
+    if not arguments.azure:
+        host.serve(load_command_settings(arguments), port=arguments.port, admin=arguments.admin)
         return 0
     from local_emulator import azure
 
-    with azure.neighbours(configured(chosen)) as emulated:
+    with azure.neighbours(load_command_settings(arguments)) as emulated:
         print(azure.addresses(emulated), flush=True)
-        host.serve(emulated, port=chosen.port, admin=chosen.admin)
+        host.serve(emulated, port=arguments.port, admin=arguments.admin)
     return 0
 
 
-def setup(chosen: Namespace) -> int:
+def run_setup_command(arguments: Namespace) -> int:
     """Create or upgrade the configured index or data folder."""
     from rag_core.composition import assembly
 
-    print(asyncio.run(assembly.setup(configured(chosen))))
+    print(asyncio.run(assembly.set_up_stores(load_command_settings(arguments))))
     return 0
 
 
-@with_kit
-async def index(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Index files, with a progress bar on a terminal, else a line per file. Return 1 when a file was refused."""
-    from rag_core.cli import files, show
-    from rag_core.ingestion.indexing import Limits
+    from rag_core.cli import input_files, terminal_output
     from rag_core.ingestion.plan import BudgetSpent
+    from rag_core.rag import INDEXING_TIMEOUT_S
 
-    loaded = configured(chosen)
-    limits, indexing_run, stopped = Limits(loaded.max_upload_bytes, loaded.parse_timeout_s), Run(files.PATIENCE_S), ""
-    kit, rehearsal = _priced(chosen, kit, loaded)
+    indexing_run, stopped = Run(INDEXING_TIMEOUT_S), ""
+    budgeted, rehearsal = _apply_budget(arguments, rag)
     counts: Counter[str] = Counter()
-    files_by_path = files.meant(chosen.paths)
+    files_by_path = input_files.find_input_files(arguments.paths)
     try:
-        with show.progress(sys.stdout) as bar:
+        with terminal_output.create_progress_bar(sys.stdout) as bar:
             for path, is_named in bar.track(files_by_path.items(), description="indexing"):
-                outcome = await files.index_file(path, is_named, Scope(chosen.workflow), kit, limits, indexing_run)
-                counts[outcome.verdict] += 1
-                show.outcome(outcome, bar, planned=rehearsal is not None)
+                outcome = await input_files.index_file(
+                    path, is_named, budgeted, Scope(arguments.workflow), indexing_run
+                )
+                counts[outcome.status] += 1
+                terminal_output.print_file_outcome(outcome, bar, is_plan=rehearsal is not None)
     except BudgetSpent as error:
-        stopped = f"{error.message}; {show.many(len(files_by_path) - counts.total(), 'file')} left"
+        stopped = f"{error.message}; {terminal_output.format_count(len(files_by_path) - counts.total(), 'file')} left"
     if rehearsal:
-        show.plan(rehearsal.plan())
+        terminal_output.print_indexing_plan(rehearsal.build_plan())
     else:
         print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    show.diary(replace(indexing_run, warnings=[]))  # the warnings do not name their file
-    return _ended(stopped, counts["refused"])
+    terminal_output.print_run(replace(indexing_run, warnings=[]))  # the warnings do not name their file
+    return _report_end(stopped, counts["refused"])
 
 
-@with_kit
-async def ingest(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Index proposals, with a progress bar on a terminal. Return 1 when a record or chunk was not indexed."""
-    from rag_core.cli import files, show
+    from rag_core.cli import terminal_output
     from rag_core.proposals import sources
-    from rag_core.proposals.ingest import ingest as ingest_records
+    from rag_core.proposals.ingest import ingest_proposals
+    from rag_core.rag import INDEXING_TIMEOUT_S
 
-    loaded = configured(chosen)
-    source = chosen.source or loaded.proposals_source
+    loaded = rag.settings
+    source = arguments.source or loaded.proposals_source
     if source is None:
         raise Misconfigured("name a SOURCE, or set RAG_PROPOSALS_SOURCE", field="RAG_PROPOSALS_SOURCE")
-    records, indexing_run = list(sources.records(source)), Run(files.PATIENCE_S)
-    scope, bodies = Scope(chosen.workflow or loaded.collection), not chosen.no_bodies
-    kit, rehearsal = _priced(chosen, kit, loaded)
-    with show.progress(sys.stdout) as bar:
+    records, indexing_run = list(sources.read_proposal_records(source)), Run(INDEXING_TIMEOUT_S)
+    scope, bodies = Scope(arguments.workflow or loaded.collection), not arguments.no_bodies
+    budgeted, rehearsal = _apply_budget(arguments, rag)
+    with terminal_output.create_progress_bar(sys.stdout) as bar:
         tracked = bar.track(records, description="ingesting")
-        ingested_proposals = await ingest_records(tracked, scope, kit, indexing_run, bodies=bodies, clear=chosen.clear)
-    show.ingested(ingested_proposals, rehearsal.plan() if rehearsal else None)
-    show.diary(indexing_run)
-    return _ended(ingested_proposals.stopped, len(ingested_proposals.failed))
-
-
-@with_kit
-async def query(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the passages relevant to a question, and how they were found."""
-    from rag_core import service
-    from rag_core.cli import show
-    from rag_core.workbench import runs
-
-    preset, _ = presets.choose(pipeline=chosen.pipeline, top_k=chosen.top_k, house=settings.load().house)
-    scoped_query = preset.query(_said(chosen.text), Scope(chosen.workflow))
-    result = await service.consult(scoped_query, kit, run, pipeline=preset.pipeline)
-    saved_ids = await runs.keep(scoped_query, result, preset, "consult_rag", kit, run)
-    if chosen.json:
-        print(
-            json.dumps(replies.consulted(result, scoped_query, preset, run) | saved_ids, ensure_ascii=False, indent=2)
+        ingested_proposals = await ingest_proposals(
+            tracked, scope, budgeted.kit, indexing_run, include_bodies=bodies, clear=arguments.clear
         )
-        return 0
-    show.result(result, preset.pipeline, run)
-    show.diary(run)
-    show.kept(saved_ids)
-    return 0
+    terminal_output.print_ingestion(ingested_proposals, rehearsal.build_plan() if rehearsal else None)
+    terminal_output.print_run(indexing_run)
+    return _report_end(ingested_proposals.stopped, len(ingested_proposals.failed))
 
 
-@with_kit
-async def ask(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the answer to a question, with its sources and their verdicts."""
-    from rag_core import replies, service
-    from rag_core.answering import citation_styles
-    from rag_core.cli import show
-    from rag_core.workbench import runs
+@run_with_rag
+async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the passages relevant to a question, and how they were found."""
+    from rag_core.cli import terminal_output
 
-    preset, _ = presets.choose(preset=chosen.preset, house=settings.load().house)
-    query = preset.query(_said(chosen.text), await _only(chosen.document, Scope(chosen.workflow), kit))
-    answer = await service.ask(query, kit, run, pipeline=preset.pipeline)
-    saved_ids = await runs.keep_answer(query, answer, preset, "ask", kit, run)
-    if chosen.json:
-        reply = replies.answered(answer, query, preset, run, chosen.style) | saved_ids
-        print(json.dumps(reply, ensure_ascii=False, indent=2))
-        return 0
-    show.answer(answer, chosen.style or citation_styles.usual(preset.pipeline))
-    show.diary(run)
-    show.kept(saved_ids)
-    return 0
-
-
-@with_kit
-async def replay(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the ranking of a saved query beside that of another preset; without an id, list the saved queries."""
-    from rag_core.cli import show
-    from rag_core.workbench import runs
-    from rag_core.workbench.steps import Bench
-
-    scope = Scope(chosen.workflow)
-    if chosen.id is None:
-        show.replayable(await kit.archive.queries(scope, limit=LISTED))
-        return 0
-    house = settings.load().house
-    show.replayed(await runs.replay(chosen.id, chosen.preset, Bench(kit, run, scope), house=house))
-    show.diary(run)
-    return 0
-
-
-@with_kit
-async def facets(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the values of a field, most frequent first, and their number."""
-    from rag_core.cli import show
-
-    fields = await kit.index.store.facet_fields(Scope(chosen.workflow))
-    if chosen.field not in fields:
-        raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
-    (facet,) = await kit.index.store.facets((chosen.field,), Scope(chosen.workflow), limit=chosen.limit)
-    show.facet(facet)
-    return 0
-
-
-@with_kit
-async def graph(chosen: Namespace, kit: Kit, run: Run) -> int:
-    """Print the entities that occur together with an entity, or the shortest paths to another."""
-    from rag_core.cli import show
-    from rag_core.retrieval.graph import explore
-
-    entity_graph = await explore(
-        "path" if chosen.to else "neighbors",
-        Scope(chosen.workflow),
-        kit.index,
-        entity=chosen.entity,
-        target=chosen.to,
-        limit=chosen.limit,
+    reply = await rag.search(
+        _require_text(arguments.text),
+        scope=arguments.workflow,
+        run=run,
+        pipeline=arguments.pipeline,
+        top_k=arguments.top_k,
     )
-    if chosen.to:
-        show.paths(entity_graph, f"{chosen.entity} to {chosen.to}")
+    if arguments.json:
+        print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
+        return 0
+    terminal_output.print_search_result(reply.result, reply.preset.pipeline, run)
+    terminal_output.print_run(run)
+    terminal_output.print_saved_query_hint(reply.saved)
+    return 0
+
+
+@run_with_rag
+async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the answer to a question, with its sources and their verdicts."""
+    from rag_core.answering import citation_styles
+    from rag_core.cli import terminal_output
+
+    scope = await _limit_scope_to_documents(arguments.document, Scope(arguments.workflow), rag.kit)
+    reply = await rag.answer(_require_text(arguments.text), scope=scope, run=run, preset=arguments.preset)
+    if arguments.json:
+        print(json.dumps(reply.to_json(arguments.style), ensure_ascii=False, indent=2))
+        return 0
+    style = arguments.style or citation_styles.choose_default_style(reply.preset.pipeline)
+    terminal_output.print_answer(reply.answer, style)
+    terminal_output.print_run(run)
+    terminal_output.print_saved_query_hint(reply.saved)
+    return 0
+
+
+@run_with_rag
+async def run_replay_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the ranking of a saved query beside that of another preset; without an id, list the saved queries."""
+    from rag_core.cli import terminal_output
+
+    scope = Scope(arguments.workflow)
+    if arguments.id is None:
+        terminal_output.print_saved_queries(await rag.kit.archive.list_queries(scope, limit=MAX_LISTED_QUERIES))
+        return 0
+    terminal_output.print_replay(await rag.replay(arguments.id, arguments.preset, scope=scope, run=run))
+    terminal_output.print_run(run)
+    return 0
+
+
+@run_with_rag
+async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the values of a field, most frequent first, and their number."""
+    from rag_core.cli import terminal_output
+
+    fields = await rag.kit.index.store.list_facet_fields(Scope(arguments.workflow))
+    if arguments.field not in fields:
+        raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
+    (facet,) = await rag.facets((arguments.field,), scope=arguments.workflow, limit=arguments.limit, run=run)
+    terminal_output.print_facet(facet)
+    return 0
+
+
+@run_with_rag
+async def run_graph_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the entities that occur together with an entity, or the shortest paths to another."""
+    from rag_core.cli import terminal_output
+
+    entity_graph = await rag.graph(
+        "path" if arguments.to else "neighbors",
+        scope=arguments.workflow,
+        entity=arguments.entity,
+        target=arguments.to,
+        limit=arguments.limit,
+        run=run,
+    )
+    if arguments.to:
+        terminal_output.print_graph_paths(entity_graph, f"{arguments.entity} to {arguments.to}")
     else:
-        show.neighbours(chosen.entity, entity_graph)
+        terminal_output.print_graph_neighbours(arguments.entity, entity_graph)
     return 0
 
 
-@with_kit
-async def summary(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_summary_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print a document's summary."""
-    from rag_core import service
-    from rag_core.cli import show
+    from rag_core.cli import terminal_output
 
-    scope = Scope(chosen.workflow)
-    document_id = _named(chosen.document, await kit.index.store.documents(scope))
-    show.summary(await service.summarize(document_id, scope, kit, run))
-    show.diary(run)
+    scope = Scope(arguments.workflow)
+    document_id = _find_document_id(arguments.document, await rag.kit.index.store.list_documents(scope))
+    terminal_output.print_document_summary(await rag.summarize(document_id, scope=scope, run=run))
+    terminal_output.print_run(run)
     return 0
 
 
-@with_kit
-async def documents(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the documents, or those that can be restored."""
-    from rag_core.cli import show
+    from rag_core.cli import terminal_output
 
-    store, scope = kit.index.store, Scope(chosen.workflow)
-    show.documents(await store.deleted(scope) if chosen.deleted else await store.documents(scope))
+    store, scope = rag.kit.index.store, Scope(arguments.workflow)
+    terminal_output.print_documents(
+        await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
+    )
     return 0
 
 
-@with_kit
-async def delete(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Delete a document, or with --purge remove it permanently."""
-    from rag_core.ingestion import lifecycle
-
-    store, scope = kit.index.store, Scope(chosen.workflow)
-    candidates = [*await store.documents(scope), *(await store.deleted(scope) if chosen.purge else ())]
-    document_id = _named(chosen.document, candidates)
-    await lifecycle.delete(document_id, scope, kit, run, purge=chosen.purge)
-    print(f"{document_id}: {'purged' if chosen.purge else 'deleted; rag restore restores it'}")
+    store, scope = rag.kit.index.store, Scope(arguments.workflow)
+    candidates = [*await store.list_documents(scope), *(await store.list_deleted(scope) if arguments.purge else ())]
+    document_id = _find_document_id(arguments.document, candidates)
+    await rag.delete(document_id, scope=scope, purge=arguments.purge, run=run)
+    print(f"{document_id}: {'purged' if arguments.purge else 'deleted; rag restore restores it'}")
     return 0
 
 
-@with_kit
-async def restore(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Restore a deleted document."""
-    from rag_core.ingestion import lifecycle
-
-    scope = Scope(chosen.workflow)
-    document_id = _named(chosen.document, await kit.index.store.deleted(scope))
-    await lifecycle.restore(document_id, scope, kit.index, run)
+    scope = Scope(arguments.workflow)
+    document_id = _find_document_id(arguments.document, await rag.kit.index.store.list_deleted(scope))
+    await rag.restore(document_id, scope=scope, run=run)
     print(f"{document_id}: restored")
     return 0
 
 
-@with_kit
-async def audit_isolation(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_audit_isolation_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the number of leaks of each audited path, and the leaks. Return 1 when there is a leak."""
-    from rag_core.cli import show
-    from rag_core.evaluation.audit import isolation
+    from rag_core.cli import terminal_output
+    from rag_core.evaluation.isolation_audit import run_isolation_audit
 
-    audited_paths = await isolation(kit)
-    show.table(("path", "attempts", "leaks"), [(path.name, path.tries, len(path.leaks)) for path in audited_paths])
+    audited_paths = await run_isolation_audit(rag.kit)
+    terminal_output.print_table(
+        ("path", "attempts", "leaks"), [(path.name, path.attempts, len(path.leaks)) for path in audited_paths]
+    )
     leaks = [leak for path in audited_paths for leak in path.leaks]
     print("\n".join(leaks) or "No scope received data of another scope.")
     return 1 if leaks else 0
 
 
-@with_kit
-async def log(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_log_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the newest entries of the query log, the newest last."""
-    from rag_core.cli import show
+    from rag_core.cli import terminal_output
 
-    entries = await kit.audit.last(chosen.number)
-    if chosen.json:
+    entries = await rag.kit.query_log.list_latest(arguments.number)
+    if arguments.json:
         print(json.dumps(entries, ensure_ascii=False, indent=2))
         return 0
-    show.log(entries[::-1])
+    terminal_output.print_query_log(entries[::-1])
     return 0
 
 
-@with_kit
-async def cite(chosen: Namespace, kit: Kit, run: Run) -> int:
+@run_with_rag
+async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the support for each sentence of a text."""
-    from rag_core import service
-    from rag_core.cli import show
+    from rag_core.cli import terminal_output
 
-    text = sys.stdin.read() if chosen.text == "-" else chosen.text
-    for claim in await service.cite(_said(text), Scope(chosen.workflow), kit, run):
-        show.claim(claim)
-    show.diary(run)
+    text = sys.stdin.read() if arguments.text == "-" else arguments.text
+    for claim in await rag.cite(_require_text(text), scope=arguments.workflow, run=run):
+        terminal_output.print_claim(claim)
+    terminal_output.print_run(run)
     return 0
 
 
-def _priced(chosen: Namespace, kit: Kit, read: settings.Settings) -> "tuple[Kit, Rehearsal | None]":
-    """Limit the kit to the budget; with --plan, return the kit of a rehearsal."""
+def _apply_budget(arguments: Namespace, rag: "RAG") -> "tuple[RAG, DryRun | None]":
+    """Return the service limited to the budget; with --plan, a dry run of it that indexes and pays nothing."""
     from rag_core.composition import assembly
-    from rag_core.ingestion.plan import Rehearsal, metered
+    from rag_core.ingestion.plan import DryRun, meter_embedding
+    from rag_core.rag import RAG
 
-    tariff = assembly.tariff(read)
-    if not chosen.plan:
-        return metered(kit, tariff, chosen.budget_usd), None
-    rehearsal = Rehearsal(kit, tariff, chosen.budget_usd)
-    return rehearsal.kit, rehearsal
+    tariff = assembly.build_embedding_tariff(rag.settings)
+    if not arguments.plan:
+        return RAG(meter_embedding(rag.kit, tariff, arguments.budget_usd), rag.settings), None
+    dry_run = DryRun(rag.kit, tariff, arguments.budget_usd)
+    return RAG(dry_run.kit, rag.settings), dry_run
 
 
-def _ended(stopped: str, refused: int) -> int:
+def _report_end(stopped: str, refused: int) -> int:
     """Return the exit code of an indexing command; print why the budget stopped it, if it did."""
     if stopped:
         print(f"Stopped: {stopped}. Run the same command again to continue from here.")
-        return BUDGET_SPENT
+        return EXIT_BUDGET_SPENT
     return 1 if refused else 0
 
 
-def _said(text: str) -> str:
+def _require_text(text: str) -> str:
     """Return the text. Raises InvalidRequest when it is blank."""
     if not text.strip():
         raise InvalidRequest("the text", "must not be empty")
     return text
 
 
-async def _only(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:
+async def _limit_scope_to_documents(names: Sequence[str], scope: Scope, kit: Kit) -> Scope:
     """Limit the scope to the named documents; without names, return it unchanged."""
     if not names:
         return scope
-    documents = await kit.index.store.documents(scope)
-    return replace(scope, document_ids=tuple(_named(name, documents) for name in names))
+    documents = await kit.index.store.list_documents(scope)
+    return replace(scope, document_ids=tuple(_find_document_id(name, documents) for name in names))
 
 
-def _named(name: str, documents: Sequence[Document]) -> str:
+def _find_document_id(name: str, documents: Sequence[Document]) -> str:
     """Return the id of the single document with this id, source, path or title.
 
     Raises:

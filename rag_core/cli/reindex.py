@@ -5,108 +5,118 @@ import sys
 from argparse import Namespace
 from functools import partial
 
-from rag_core.cli.commands import BUDGET_SPENT, configured
+from rag_core.cli.commands import EXIT_BUDGET_SPENT, load_command_settings
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
-from rag_core.core.ports import Rebuild
+from rag_core.core.ports import IndexRebuild
 from rag_core.core.settings import Settings
-from rag_core.ingestion.plan import BudgetSpent, Meter, Tariff
+from rag_core.ingestion.plan import BudgetSpent, EmbeddingMeter, Tariff
 from rag_core.stores.embedded import current_index
-from rag_core.stores.embedded.current_index import Place, Places
+from rag_core.stores.embedded.current_index import IndexLocation, IndexLocations
 
 
-def reindex(chosen: Namespace) -> int:
+def run_reindex_command(arguments: Namespace) -> int:
     """Build a new index, compare it, switch to it; or roll back. The exit code 3 means: stopped at the budget."""
     from rag_core.composition import assembly
 
-    loaded = configured(chosen)
-    if chosen.rollback:
-        print(_said(current_index.roll_back(assembly.data_dir(loaded))))
+    loaded = load_command_settings(arguments)
+    if arguments.rollback:
+        print(_format_index_places(current_index.roll_back_current_index(assembly.require_data_dir(loaded))))
         return 0
-    if chosen.drop_others:
-        print(f"Deleted the other indexes. Current: {current_index.drop_others(assembly.data_dir(loaded)).current}")
+    if arguments.drop_others:
+        kept = current_index.remove_other_indexes(assembly.require_data_dir(loaded))
+        print(f"Deleted the other indexes. Current: {kept.current}")
         return 0
-    if chosen.profile is None:
+    if arguments.profile is None:
         raise InvalidRequest(
             "--profile", "is required: the provider of the new embedding model; --rollback switches back"
         )
-    return asyncio.run(_reindex(chosen, loaded))
+    return asyncio.run(_reindex_with_model(arguments, loaded))
 
 
-async def _reindex(chosen: Namespace, read: Settings) -> int:
-    from rag_core.cli import show
+async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
+    from rag_core.cli import terminal_output
     from rag_core.composition import assembly
 
-    place = assembly.beside(read, profile_name=chosen.profile, model=chosen.model, dimensions=chosen.dimensions)
-    tariff = assembly.tariff(read, place)
-    meter = Meter(assembly.embedder_at(place, read), tariff, chosen.budget_usd)
+    place = assembly.choose_rebuild_place(
+        settings, profile_name=arguments.profile, model=arguments.model, dimensions=arguments.dimensions
+    )
+    tariff = assembly.build_embedding_tariff(settings, place)
+    meter = EmbeddingMeter(assembly.build_embedder_at(place, settings), tariff, arguments.budget_usd)
     if not meter.dimensions:
         raise Misconfigured("no embedding model of this profile is available here: rag doctor shows what is missing")
-    if await _space(read) == meter.space:
+    if await _read_current_space(settings) == meter.space:
         print(f"{meter.space}: the current index already uses this model")
         return 0
-    rebuild = assembly.rebuild(read, place, meter)
+    rebuild = assembly.open_index_rebuild(settings, place, meter)
     try:
-        await _plan(rebuild, tariff, meter.space)
-        return 0 if chosen.plan else await _build(chosen, read, place, rebuild, meter)
+        await _print_reindex_plan(rebuild, tariff, meter.space)
+        return 0 if arguments.plan else await _build_and_switch(arguments, settings, place, rebuild, meter)
     except BudgetSpent as error:
         print(f"Stopped: {error.message}; run the command again to continue from here")
-        return BUDGET_SPENT
+        return EXIT_BUDGET_SPENT
     finally:
-        show.used(meter.tokens, tariff)
+        terminal_output.print_embedding_price(meter.sent_tokens, tariff)
         await rebuild.close()
 
 
-async def _space(read: Settings) -> str:
+async def _read_current_space(settings: Settings) -> str:
     """Return the embedding space of the current index."""
     from rag_core.composition import assembly
 
-    index = assembly.index_at(read, current_index.read(assembly.data_dir(read)).current)
+    index = assembly.build_index_at(
+        settings, current_index.read_index_locations(assembly.require_data_dir(settings)).current
+    )
     try:
-        return await index.store.space()
+        return await index.store.load_embedding_space()
     finally:
         await index.store.close()
 
 
-async def _plan(rebuild: Rebuild, tariff: Tariff, space: str) -> None:
-    from rag_core.cli import show
+async def _print_reindex_plan(rebuild: IndexRebuild, tariff: Tariff, space: str) -> None:
+    from rag_core.cli import terminal_output
 
-    texts = (await rebuild.missing()).values()
-    print(f"{space}: {show.many(len(texts), 'text')} to embed, {show.price(tariff.tokens(list(texts)), tariff)}")
+    texts = (await rebuild.load_missing_texts()).values()
+    price = terminal_output.format_token_price(tariff.count_tokens(list(texts)), tariff)
+    print(f"{space}: {terminal_output.format_count(len(texts), 'text')} to embed, {price}")
 
 
-async def _build(chosen: Namespace, read: Settings, place: Place, rebuild: Rebuild, meter: Meter) -> int:
-    from rag_core.cli import show
+async def _build_and_switch(
+    arguments: Namespace, settings: Settings, place: IndexLocation, rebuild: IndexRebuild, meter: EmbeddingMeter
+) -> int:
+    from rag_core.cli import terminal_output
     from rag_core.composition import assembly
     from rag_core.ingestion import reindex as building
 
-    with show.progress(sys.stdout) as bar:
-        await building.build(rebuild, meter, show.counting(bar))
+    with terminal_output.create_progress_bar(sys.stdout) as bar:
+        await building.build_new_index(rebuild, meter, terminal_output.create_progress_callback(bar))
     print(f"Built: {place}")
-    if chosen.evaluate:
-        await _compare(chosen, read, place)
-    if chosen.build_only:
+    if arguments.evaluate:
+        await _compare_indexes(arguments, settings, place)
+    if arguments.build_only:
         return 0
-    data_dir = assembly.data_dir(read)
-    await building.settle(rebuild, meter, partial(current_index.switch, data_dir, place))
-    print(_said(current_index.read(data_dir)))
+    data_dir = assembly.require_data_dir(settings)
+    await building.switch_to_new_index(rebuild, meter, partial(current_index.switch_current_index, data_dir, place))
+    print(_format_index_places(current_index.read_index_locations(data_dir)))
     return 0
 
 
-async def _compare(chosen: Namespace, read: Settings, place: Place) -> None:
+async def _compare_indexes(arguments: Namespace, settings: Settings, place: IndexLocation) -> None:
     """Print the scores of both indexes on the same questions."""
-    from evals import side_by_side
     from rag_core.composition import assembly
+    from rag_core.evaluation import index_comparison
 
-    old = assembly.index_at(read, current_index.read(assembly.data_dir(read)).current)
-    new = assembly.index_at(read, place)
+    old = assembly.build_index_at(
+        settings, current_index.read_index_locations(assembly.require_data_dir(settings)).current
+    )
+    new = assembly.build_index_at(settings, place)
     try:
-        print(await side_by_side.compare(chosen.evaluate, Scope(chosen.workflow), old, new))
+        print(await index_comparison.compare_indexes(arguments.evaluate, Scope(arguments.workflow), old, new))
     finally:
         await old.store.close()
         await new.store.close()
 
 
-def _said(places: Places) -> str:
+def _format_index_places(places: IndexLocations) -> str:
     """Format the current and the previous index, for the output after a switch."""
     return f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback switches back to it"

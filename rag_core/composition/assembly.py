@@ -7,82 +7,84 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from rag_core.composition.choices import provider
+from rag_core.composition.choices import choose_provider
 from rag_core.core.errors import Misconfigured
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit, NoBell, NoLayout, NoWeb
+from rag_core.core.kit import Kit, NoJobNotifier, NoLayoutReader, NoWebSearch
 from rag_core.core.ports import (
     LLM,
     Archive,
-    Audit,
-    Bell,
     Cache,
     ChunkStore,
     Embedder,
+    IndexRebuild,
+    JobNotifier,
     Jobs,
-    Layout,
-    Rebuild,
+    LayoutReader,
+    QueryLog,
     Redactor,
     Reranker,
-    Web,
+    WebSearch,
 )
-from rag_core.core.settings import DEFAULTS, Settings
+from rag_core.core.settings import DEFAULT_SETTINGS, Settings
 from rag_core.stores.embedded import current_index
-from rag_core.stores.embedded.current_index import Place
-from rag_core.text.abbreviations import Glossary, read, shipped
+from rag_core.stores.embedded.current_index import IndexLocation
+from rag_core.text.abbreviations import Glossary, load_packaged_glossary, parse_glossary
 
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Tariff
-    from rag_core.providers.openai import Profile
+    from rag_core.providers.openai import ProviderProfile
     from rag_core.stores.azure_search import AzureSearchStore
     from rag_core.stores.postgres import PostgresStore
 
-CACHE, ARCHIVE = "cache.sqlite3", "archive.sqlite3"
-JOBS = "jobs.sqlite3"
-OUTBOX = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
-NAMES = {  # by provider: the setting with its embedding model, where it is not `embedding_model`
+CACHE_FILE, ARCHIVE_FILE = "cache.sqlite3", "archive.sqlite3"
+JOBS_FILE = "jobs.sqlite3"
+OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
+EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model, where it is not `embedding_model`
     "azure": "embedding_deployment",
     "gemini": "gemini_embedding_model",
     "ollama": "ollama_embedding_model",
 }
-CUT = ("text-embedding-3-large",)  # longer than the 1536 of the profiles unless shortened by request
+SHORTENED_EMBEDDING_MODELS = (
+    "text-embedding-3-large",
+)  # longer than the 1536 of the profiles unless shortened by request
 
 
-def build(settings: Settings) -> Kit:
+def build_kit(settings: Settings) -> Kit:
     """Build the kit for these settings, without network access and without loading models.
 
     Raises:
         Misconfigured: a chosen part lacks a setting or package that it requires; the variable is named.
     """
-    reranker = local_reranker(settings)
-    embedder = _embedder(settings)
-    archive, audit = _kept(settings)
+    reranker = build_local_reranker(settings)
+    embedder = _build_current_embedder(settings)
+    archive, audit = _build_archive_and_query_log(settings)
     return Kit(
-        index=Index(_store(settings, embedder), embedder),
-        llm=_llm(settings, reranker),
+        index=Index(_build_chunk_store(settings, embedder), embedder),
+        llm=_build_llm(settings, reranker),
         reranker=reranker,
-        larger=_larger(settings),
-        layout=_layout(settings),
-        redactor=_redactor(settings),
-        cache=_cache(settings),
-        audit=audit,
+        full_llm_or_none=_build_full_llm(settings),
+        layout_reader=_build_layout_reader(settings),
+        redactor=_build_redactor(settings),
+        cache=_build_cache(settings),
+        query_log=audit,
         archive=archive,
-        web=_web(settings),
-        jobs=_jobs(settings),
-        bell=_bell(settings),
-        chat=provider(settings) != "local",
+        web=_build_web_search(settings),
+        jobs=_build_jobs(settings),
+        job_notifier=_build_job_notifier(settings),
+        has_chat_model=choose_provider(settings) != "local",
         keep_originals=settings.keep_originals,
         keep_runs=settings.keep_runs,
-        glossary=_glossary(settings),
+        glossary=_load_glossary(settings),
     )
 
 
-def in_memory(settings: Settings = DEFAULTS) -> Kit:
+def build_in_memory_kit(settings: Settings = DEFAULT_SETTINGS) -> Kit:
     """Build a kit of local parts with a store in memory (the InMemoryVectorStore of S1-36)."""
-    return build(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None, archive_url=None))
+    return build_kit(replace(settings, data_dir=None, azure_search_endpoint=None, postgres_url=None, archive_url=None))
 
 
-class Parts:
+class KitHolder:
     """The current kit, to be called before each request; the first call builds it.
 
     After `rag reindex` has switched to another index, or back, the next request gets that index. Running requests keep
@@ -90,17 +92,17 @@ class Parts:
     """
 
     def __init__(self, get_settings: Callable[[], Settings]) -> None:
-        self._get_settings, self._place = get_settings, Place()
+        self._get_settings, self._place = get_settings, IndexLocation()
         self._kit: Kit | None = None
 
     def __call__(self) -> Kit:
         """Return the kit with the current index."""
         settings = self._get_settings()
-        place = _place(settings)
+        place = _load_current_place(settings)
         if self._kit is None:
-            self._kit = build(settings)
+            self._kit = build_kit(settings)
         elif place != self._place:
-            self._kit = replace(self._kit, index=index_at(settings, place))
+            self._kit = replace(self._kit, index=build_index_at(settings, place))
         self._place = place
         return self._kit
 
@@ -110,73 +112,77 @@ class Parts:
             await self._kit.close()
 
 
-async def setup(settings: Settings) -> str:
+async def set_up_stores(settings: Settings) -> str:
     """Create or upgrade the chunk store and the archive and return in words what was done. May be repeated."""
-    store = await _set_up(settings)
+    store = await _set_up_chunk_store(settings)
     if not settings.archive_url:
         return store
-    archive, _ = _kept(settings)
+    archive, _ = _build_archive_and_query_log(settings)
     try:
-        await archive.configs()  # its first use creates the tables, by an account that may
+        await archive.load_edited_presets()  # its first use creates the tables, by an account that may
     finally:
         await archive.close()
     return f"{store}; the archive in {archive.name} is ready"
 
 
-async def _set_up(settings: Settings) -> str:
+async def _set_up_chunk_store(settings: Settings) -> str:
     """Create or upgrade the chunk store and return in words what was done."""
     if settings.azure_search_endpoint:
-        search = _azure_search(settings.azure_search_endpoint, settings, _embedder(settings))
+        search = _build_azure_search_store(settings.azure_search_endpoint, settings, _build_current_embedder(settings))
         try:
             return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
         finally:
             await search.close()
     if settings.postgres_url:
-        database = _postgres(settings.postgres_url, _embedder(settings))
+        database = _build_postgres_store(settings.postgres_url, _build_current_embedder(settings))
         try:
             return await database.setup()
         finally:
             await database.close()
-    store = _embedded(settings)
+    store = _build_embedded_store(settings)
     description = await store.describe()
     await store.close()
     return f"{description.location} is ready: {description.documents} documents, {description.chunks} chunks"
 
 
-def local_embedder(settings: Settings) -> Embedder:
+def build_local_embedder(settings: Settings) -> Embedder:
     """Return the offline embedder, or a null embedder whose error names the missing files."""
     from rag_core.providers import local_models
-    from rag_core.providers.absent import NoEmbedder
+    from rag_core.providers.null_models import NoEmbedder
 
-    folder = local_models.find("embedder", settings.models_dir)
+    folder = local_models.find_model_folder("embedder", settings.models_dir)
     if folder is None:
-        return NoEmbedder(local_models.missing("embedder", settings.models_dir))
-    from rag_core.providers.local_embedder import LocalEmbedder  # needs the libraries that `find` has checked
+        return NoEmbedder(local_models.explain_missing_model("embedder", settings.models_dir))
+    from rag_core.providers.local_embedder import LocalEmbedder  # needs the libraries that `find_model_folder` checked
 
     return LocalEmbedder(folder, threads=settings.model_threads)
 
 
-def local_reranker(settings: Settings) -> Reranker:
+def build_local_reranker(settings: Settings) -> Reranker:
     """Return the offline cross-encoder, or a null reranker whose error names the missing files."""
     from rag_core.providers import local_models
-    from rag_core.providers.absent import NoReranker
+    from rag_core.providers.null_models import NoReranker
 
-    folder = local_models.find("reranker", settings.models_dir)
+    folder = local_models.find_model_folder("reranker", settings.models_dir)
     if folder is None:
-        return NoReranker(local_models.missing("reranker", settings.models_dir))
+        return NoReranker(local_models.explain_missing_model("reranker", settings.models_dir))
     from rag_core.providers.cross_encoder import CrossEncoder
 
     return CrossEncoder(folder, threads=settings.model_threads)
 
 
-def _store(settings: Settings, embedder: Embedder) -> ChunkStore:
+def _build_chunk_store(settings: Settings, embedder: Embedder) -> ChunkStore:
     """Build the chunk store: Azure AI Search, else PostgreSQL, else the embedded one."""
     if settings.azure_search_endpoint:
-        return _azure_search(settings.azure_search_endpoint, settings, embedder)
-    return _postgres(settings.postgres_url, embedder) if settings.postgres_url else _embedded(settings)
+        return _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
+    return (
+        _build_postgres_store(settings.postgres_url, embedder)
+        if settings.postgres_url
+        else _build_embedded_store(settings)
+    )
 
 
-def _postgres(url: str, embedder: Embedder) -> "PostgresStore":
+def _build_postgres_store(url: str, embedder: Embedder) -> "PostgresStore":
     try:
         from rag_core.stores.postgres import PostgresStore
     except ModuleNotFoundError as error:
@@ -185,20 +191,20 @@ def _postgres(url: str, embedder: Embedder) -> "PostgresStore":
     return PostgresStore(url, dimensions=embedder.dimensions)
 
 
-def _azure_search(endpoint: str, settings: Settings, embedder: Embedder) -> "AzureSearchStore":
+def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embedder) -> "AzureSearchStore":
     from rag_core.stores.azure_search import AzureSearchStore
 
     return AzureSearchStore(
         endpoint,
         settings.azure_search_key,
         settings.azure_search_index,
-        outbox=settings.data_dir and settings.data_dir / OUTBOX,
+        outbox=settings.data_dir and settings.data_dir / OUTBOX_FILE,
         space=embedder.space,
         dimensions=embedder.dimensions,
     )
 
 
-def _embedded(settings: Settings) -> ChunkStore:
+def _build_embedded_store(settings: Settings) -> ChunkStore:
     try:
         from rag_core.stores.embedded import EmbeddedStore
     except ModuleNotFoundError as error:
@@ -207,16 +213,20 @@ def _embedded(settings: Settings) -> ChunkStore:
             "set AZURE_SEARCH_ENDPOINT, or pip install 'azure-rag[local]' for the embedded store",
             field="AZURE_SEARCH_ENDPOINT",
         ) from error
-    return EmbeddedStore() if settings.data_dir is None else _store_at(_place(settings), settings.data_dir)
+    return (
+        EmbeddedStore()
+        if settings.data_dir is None
+        else _build_embedded_store_at(_load_current_place(settings), settings.data_dir)
+    )
 
 
-def _place(settings: Settings) -> Place:
+def _load_current_place(settings: Settings) -> IndexLocation:
     """Return the place of the embedded store's current index; the default place for other stores."""
     elsewhere = settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url
-    return Place() if elsewhere else current_index.read(data_dir(settings)).current
+    return IndexLocation() if elsewhere else current_index.read_index_locations(require_data_dir(settings)).current
 
 
-def data_dir(settings: Settings) -> Path:
+def require_data_dir(settings: Settings) -> Path:
     """Return the folder of the indexes. Raises Misconfigured when they are only in memory."""
     if settings.data_dir is None:
         message = "RAG_DATA_DIR is :memory:, which ends with this process: it must be a folder"
@@ -224,42 +234,44 @@ def data_dir(settings: Settings) -> Path:
     return settings.data_dir
 
 
-def _embedder(settings: Settings) -> Embedder:
+def _build_current_embedder(settings: Settings) -> Embedder:
     """Build the embedder of the current index."""
-    return embedder_at(_place(settings), settings)
+    return build_embedder_at(_load_current_place(settings), settings)
 
 
-def embedder_at(place: Place, settings: Settings) -> Embedder:
+def build_embedder_at(place: IndexLocation, settings: Settings) -> Embedder:
     """Build the embedder for the index of a place."""
-    settings = _for(place, settings)
-    if provider(settings) == "local":
-        return local_embedder(settings)
+    settings = _apply_place_to_settings(place, settings)
+    if choose_provider(settings) == "local":
+        return build_local_embedder(settings)
     from rag_core.providers.openai import OpenAIEmbedder
 
-    model_profile, key = profile(settings)
+    model_profile, key = build_provider_profile(settings)
     return OpenAIEmbedder(model_profile, key=key)
 
 
-def embeds(settings: Settings) -> str:
+def choose_embedding_provider(settings: Settings) -> str:
     """Return the provider of the embedding model of the current index."""
-    return provider(_for(_place(settings), settings))
+    return choose_provider(_apply_place_to_settings(_load_current_place(settings), settings))
 
 
-def tariff(settings: Settings, place: Place | None = None) -> "Tariff":
+def build_embedding_tariff(settings: Settings, place: IndexLocation | None = None) -> "Tariff":
     """Return the price of embedding for the current index, or for the index of a place."""
     from rag_core.ingestion.plan import Tariff
-    from rag_core.providers.prices import cost_usd
+    from rag_core.providers.prices import calculate_cost_usd
 
-    settings = _for(place or _place(settings), settings)
-    if provider(settings) == "local":
+    settings = _apply_place_to_settings(place or _load_current_place(settings), settings)
+    if choose_provider(settings) == "local":
         return Tariff("the local model", 0.0)
-    model_profile, _ = profile(settings)
+    model_profile, _ = build_provider_profile(settings)
     model = model_profile.embedding_model
-    price = 0.0 if model_profile.provider == "ollama" else cost_usd(model, input_tokens=1_000_000)
-    return Tariff(model, price, model_profile.document_prefix, model_profile.text_tokens)
+    price = 0.0 if model_profile.provider == "ollama" else calculate_cost_usd(model, input_tokens=1_000_000)
+    return Tariff(model, price, model_profile.document_prefix, model_profile.max_text_tokens)
 
 
-def beside(settings: Settings, *, profile_name: str, model: str | None, dimensions: int | None) -> Place:
+def choose_rebuild_place(
+    settings: Settings, *, profile_name: str, model: str | None, dimensions: int | None
+) -> IndexLocation:
     """Return the place where an index with a profile's embedding model is built, or was begun.
 
     Raises:
@@ -268,82 +280,90 @@ def beside(settings: Settings, *, profile_name: str, model: str | None, dimensio
     if settings.azure_search_endpoint or settings.postgres_url:
         raise Misconfigured(
             "rag reindex is for the embedded store: elsewhere give the other model an index or database of its own, "
-            "fill it by rag index, then point the service at it (docs/plan-and-reindex.md)",
+            "fill it by rag index, then point the service at it (docs/reference/stores.md)",
             field="AZURE_SEARCH_INDEX" if settings.azure_search_endpoint else "POSTGRES_URL",
         )
-    from rag_core.stores.embedded.rebuild import folder_for
+    from rag_core.stores.embedded.rebuild import choose_rebuild_folder
 
-    requested = Place("", profile_name, model or _named(profile_name, settings), dimensions)
-    place_settings = _for(requested, settings)
-    model_name = None if provider(place_settings) == "local" else profile(place_settings)[0].embedding_model
-    place = Place("", profile_name, model_name, dimensions)
-    places = current_index.read(data_dir(settings))
+    requested = IndexLocation("", profile_name, model or _get_embedding_model_name(profile_name, settings), dimensions)
+    place_settings = _apply_place_to_settings(requested, settings)
+    model_name = (
+        None
+        if choose_provider(place_settings) == "local"
+        else build_provider_profile(place_settings)[0].embedding_model
+    )
+    place = IndexLocation("", profile_name, model_name, dimensions)
+    places = current_index.read_index_locations(require_data_dir(settings))
     used = {used_place.folder for used_place in (places.current, places.previous) if used_place}
-    return replace(place, folder=folder_for(embedder_at(place, settings).space, data_dir(settings), used))
+    return replace(
+        place, folder=choose_rebuild_folder(build_embedder_at(place, settings).space, require_data_dir(settings), used)
+    )
 
 
-def rebuild(settings: Settings, place: Place, embedder: Embedder) -> Rebuild:
+def open_index_rebuild(settings: Settings, place: IndexLocation, embedder: Embedder) -> IndexRebuild:
     """Open the rebuild of the current index at a place, new or begun before."""
-    from rag_core.stores.embedded.rebuild import Rebuild as EmbeddedRebuild
+    from rag_core.stores.embedded.rebuild import EmbeddedRebuild
 
-    folder = data_dir(settings)
-    return EmbeddedRebuild(folder / _place(settings).folder, folder / place.folder, embedder.space, embedder.dimensions)
+    folder = require_data_dir(settings)
+    return EmbeddedRebuild(
+        folder / _load_current_place(settings).folder, folder / place.folder, embedder.space, embedder.dimensions
+    )
 
 
-def index_at(settings: Settings, place: Place) -> Index:
+def build_index_at(settings: Settings, place: IndexLocation) -> Index:
     """Build the index of a place, whether it is the current one or not."""
-    return Index(_store_at(place, data_dir(settings)), embedder_at(place, settings))
+    return Index(_build_embedded_store_at(place, require_data_dir(settings)), build_embedder_at(place, settings))
 
 
-def _store_at(place: Place, data: Path) -> ChunkStore:
+def _build_embedded_store_at(place: IndexLocation, data: Path) -> ChunkStore:
     from rag_core.stores.embedded import EmbeddedStore
 
-    return EmbeddedStore(data / place.folder, current=partial(current_index.is_current, data, place))
+    return EmbeddedStore(data / place.folder, is_current=partial(current_index.is_current_index, data, place))
 
 
-def _named(profile_name: str, settings: Settings) -> str | None:
+def _get_embedding_model_name(profile_name: str, settings: Settings) -> str | None:
     """Return the embedding model that the settings name for a provider, None for its default."""
-    model_name: str | None = getattr(settings, NAMES.get(profile_name, "embedding_model"))
+    model_name: str | None = getattr(settings, EMBEDDING_MODEL_FIELDS.get(profile_name, "embedding_model"))
     return model_name
 
 
-def _for(place: Place, settings: Settings) -> Settings:
+def _apply_place_to_settings(place: IndexLocation, settings: Settings) -> Settings:
     """Return the settings with the embedding model of a place, where it has one of its own."""
     if place.profile is None:
         return settings
-    model = {NAMES.get(place.profile, "embedding_model"): place.model}
+    model = {EMBEDDING_MODEL_FIELDS.get(place.profile, "embedding_model"): place.model}
     return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **model)  # type: ignore[arg-type]
 
 
-def _llm(settings: Settings, reranker: Reranker) -> LLM:
+def _build_llm(settings: Settings, reranker: Reranker) -> LLM:
     """Build the chat model, or the local techniques in its place."""
-    if provider(settings) == "local":
-        from rag_core.ingestion.enrichment import key_sentences
-        from rag_core.providers.local_text import LocalText
+    if choose_provider(settings) == "local":
+        from rag_core.ingestion.enrichment import select_key_sentences
+        from rag_core.providers.local_techniques import LocalTechniques
 
-        return LocalText(reranker, key_sentences)
-    from rag_core.providers.openai import OpenAIChat
+        return LocalTechniques(reranker, select_key_sentences)
+    from rag_core.providers.openai import OpenAIChatModel
 
-    model_profile, key = profile(settings)
-    return OpenAIChat(model_profile, key=key)
+    model_profile, key = build_provider_profile(settings)
+    return OpenAIChatModel(model_profile, key=key)
 
 
-def _larger(settings: Settings) -> LLM | None:
+def _build_full_llm(settings: Settings) -> LLM | None:
     """Build the full chat model; None where none is named or the provider is local."""
-    if settings.full_model is None or provider(settings) == "local":
+    if settings.full_model is None or choose_provider(settings) == "local":
         return None
-    from rag_core.providers.openai import OpenAIChat
+    from rag_core.providers.openai import OpenAIChatModel
 
-    model_profile, key = profile(settings)
-    return OpenAIChat(replace(model_profile, chat_model=settings.full_model), key=key)
+    model_profile, key = build_provider_profile(settings)
+    return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
 
 
-def profile(settings: Settings) -> tuple["Profile", str | None]:
+def build_provider_profile(settings: Settings) -> tuple["ProviderProfile", str | None]:
     """Return the provider's profile with the operator's settings applied, and the key."""
-    from rag_core.providers.openai import PROFILES
+    from rag_core.providers.openai import PROVIDER_PROFILES
 
-    name = provider(settings)
-    default = PROFILES[name]
+    name = choose_provider(settings)
+    default = PROVIDER_PROFILES[name]
     base_url, chat_model, embedding_model, key = {
         "azure": (
             settings.azure_openai_endpoint,
@@ -352,9 +372,9 @@ def profile(settings: Settings) -> tuple["Profile", str | None]:
             settings.azure_openai_key,
         ),
         "gemini": (None, settings.gemini_model, settings.gemini_embedding_model, settings.gemini_api_key),
-        "ollama": (_v1(settings.ollama_host), settings.ollama_model, settings.ollama_embedding_model, None),
+        "ollama": (_append_v1_path(settings.ollama_host), settings.ollama_model, settings.ollama_embedding_model, None),
     }.get(name, (settings.openai_base_url, settings.chat_model, settings.embedding_model, settings.openai_api_key))
-    shortened = settings.embedding_dimensions is not None or embedding_model in CUT
+    shortened = settings.embedding_dimensions is not None or embedding_model in SHORTENED_EMBEDDING_MODELS
     adapted = replace(
         default,
         base_url=base_url or default.base_url,
@@ -365,16 +385,16 @@ def profile(settings: Settings) -> tuple["Profile", str | None]:
     )
     if name == "azure":
         adapted = replace(adapted, api_version=settings.azure_openai_api_version)
-    return replace(adapted, try_s=settings.ollama_timeout_s) if name == "ollama" else adapted, key
+    return replace(adapted, attempt_timeout_s=settings.ollama_timeout_s) if name == "ollama" else adapted, key
 
 
-def _cache(settings: Settings) -> Cache:
+def _build_cache(settings: Settings) -> Cache:
     """Build the cache; without a signing key, a process accepts only values that it wrote itself."""
     secret = (settings.cache_signing_key or token_hex()).encode()
     if settings.redis_url is None:
-        from rag_core.providers.cache import EmbeddedCache
+        from rag_core.providers.embedded_cache import EmbeddedCache
 
-        return EmbeddedCache(settings.data_dir and settings.data_dir / CACHE, secret)
+        return EmbeddedCache(settings.data_dir and settings.data_dir / CACHE_FILE, secret)
     try:
         from rag_core.providers.redis_cache import RedisCache
     except ModuleNotFoundError as error:
@@ -382,89 +402,92 @@ def _cache(settings: Settings) -> Cache:
     return RedisCache(settings.redis_url, secret)
 
 
-def _kept(settings: Settings) -> tuple[Archive, Audit]:
+def _build_archive_and_query_log(settings: Settings) -> tuple[Archive, QueryLog]:
     """Build the archive and the query log, which share a database."""
-    from rag_core.stores.archive import Database, QueriesLog, SqlArchive
+    from rag_core.stores.archive import ArchiveDatabase, SqlArchive, SqlQueryLog
 
     try:
-        database = Database(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE))
+        database = ArchiveDatabase(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE_FILE))
     except ModuleNotFoundError as error:
         raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from error
-    return SqlArchive(database), QueriesLog(database)
+    return SqlArchive(database), SqlQueryLog(database)
 
 
-def _web(settings: Settings) -> Web:
+def _build_web_search(settings: Settings) -> WebSearch:
     if not settings.web_fallback:
-        return NoWeb()
-    from rag_core.providers.web_search import DuckDuckGo
+        return NoWebSearch()
+    from rag_core.providers.web_search import DuckDuckGoSearch
 
-    return DuckDuckGo(settings.web_endpoint)
+    return DuckDuckGoSearch(settings.web_endpoint)
 
 
-def _glossary(settings: Settings) -> Glossary:
+def _load_glossary(settings: Settings) -> Glossary:
     """Return the operator's glossary, or the packaged one."""
     if settings.glossary is None:
-        return shipped()
+        return load_packaged_glossary()
     try:
         with settings.glossary.open(encoding="utf-8") as lines:
-            return read(lines)
+            return parse_glossary(lines)
     except (OSError, ValueError) as error:
         message = "RAG_GLOSSARY must name a file of lines abbreviation,meaning in UTF-8"
         raise Misconfigured(message, field="RAG_GLOSSARY") from error
 
 
-def _jobs(settings: Settings) -> Jobs:
+def _build_jobs(settings: Settings) -> Jobs:
     """Build the job queue: in the host's storage account, which all instances of the app share, else in SQLite."""
     if settings.jobs_storage:
         from rag_core.jobs.azure_jobs import AzureJobs
 
         return AzureJobs(settings.jobs_storage)
-    from rag_core.jobs.sqlite_jobs import JobTable
+    from rag_core.jobs.sqlite_jobs import SqliteJobs
 
-    return JobTable(settings.data_dir and settings.data_dir / JOBS)
+    return SqliteJobs(settings.data_dir and settings.data_dir / JOBS_FILE)
 
 
-def _bell(settings: Settings) -> Bell:
+def _build_job_notifier(settings: Settings) -> JobNotifier:
     if settings.jobs_storage is None:
-        return NoBell()
-    from rag_core.jobs.azure_queue import QueueBell
+        return NoJobNotifier()
+    from rag_core.jobs.azure_queue import AzureQueueNotifier
 
-    return QueueBell(settings.jobs_storage)
+    return AzureQueueNotifier(settings.jobs_storage)
 
 
-def _v1(host: str | None) -> str | None:
+def _append_v1_path(host: str | None) -> str | None:
     """Return the URL of the OpenAI-compatible API of an Ollama host."""
     return host and f"{host}/v1"
 
 
-def _layout(settings: Settings) -> Layout:
+def _build_layout_reader(settings: Settings) -> LayoutReader:
     if settings.doc_intelligence_endpoint is None:
-        return NoLayout()
+        return NoLayoutReader()
     from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 
     return DocumentIntelligence(settings.doc_intelligence_endpoint, settings.doc_intelligence_key)
 
 
-def _redactor(settings: Settings) -> Redactor:
+def _build_redactor(settings: Settings) -> Redactor:
     """Build the redactor: by rules, or Presidio."""
-    from rag_core.guard.redaction import ON_REQUEST, TYPES, Rules
+    from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES, RuleBasedRedactor
 
-    types = frozenset(settings.pii_types) or TYPES - ON_REQUEST
-    if unknown := types - TYPES:
+    types = frozenset(settings.pii_types) or PII_TYPES - OPT_IN_PII_TYPES
+    if unknown := types - PII_TYPES:
         raise Misconfigured(
-            f"RAG_PII_TYPES: no {', '.join(sorted(unknown))} among {', '.join(sorted(TYPES))}", field="RAG_PII_TYPES"
+            f"RAG_PII_TYPES: no {', '.join(sorted(unknown))} among {', '.join(sorted(PII_TYPES))}",
+            field="RAG_PII_TYPES",
         )
     if settings.pii_redactor == "rules":
-        return Rules(types, _regions(settings)) if settings.pii_regions else Rules(types)
+        return (
+            RuleBasedRedactor(types, _check_pii_regions(settings)) if settings.pii_regions else RuleBasedRedactor(types)
+        )
     try:
-        from rag_core.providers.presidio import Presidio
+        from rag_core.providers.presidio import PresidioRedactor
     except ModuleNotFoundError as error:
         message = "RAG_PII_REDACTOR is presidio, which requires: pip install 'azure-rag[presidio]'"
         raise Misconfigured(message, field="RAG_PII_REDACTOR") from error
-    return Presidio(types)
+    return PresidioRedactor(types)
 
 
-def _regions(settings: Settings) -> tuple[str, ...]:
+def _check_pii_regions(settings: Settings) -> tuple[str, ...]:
     """Return the regions of phone numbers. Raises Misconfigured for one that the library does not know."""
     from phonenumbers import SUPPORTED_REGIONS as KNOWN
 

@@ -8,14 +8,19 @@ from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import Settings
 
 # by provider: the variables of which one must be set, with their fields; the first provider with one is chosen
-WANTS: Mapping[str, Mapping[str, str]] = {
+PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
     "azure": {"AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint"},
     "openai": {"OPENAI_API_KEY": "openai_api_key"},
     "gemini": {"GEMINI_API_KEY": "gemini_api_key"},
     "ollama": {"OLLAMA_HOST": "ollama_host", "OLLAMA_MODEL": "ollama_model"},
 }
-NAMED: Mapping[str, Mapping[str, str]] = {**WANTS, "openai-large": WANTS["openai"], "ollama": {}, "local": {}}
-IDLE = (  # settings without effect unless another is set: variable and field of both
+NAMED_PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
+    **PROVIDER_VARIABLES,
+    "openai-large": PROVIDER_VARIABLES["openai"],
+    "ollama": {},
+    "local": {},
+}
+DEPENDENT_SETTINGS = (  # settings without effect unless another is set: variable and field of both
     ("AZURE_SEARCH_API_KEY", "azure_search_key", "AZURE_SEARCH_ENDPOINT", "azure_search_endpoint"),
     ("AZURE_OPENAI_API_KEY", "azure_openai_key", "AZURE_OPENAI_ENDPOINT", "azure_openai_endpoint"),
     ("OPENAI_BASE_URL", "openai_base_url", "OPENAI_API_KEY", "openai_api_key"),
@@ -30,7 +35,7 @@ IDLE = (  # settings without effect unless another is set: variable and field of
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AdapterChoice:
     """The adapter of a slot, its location, and the setting that decided on it."""
 
     slot: str
@@ -39,7 +44,7 @@ class Choice:
     why: str
 
 
-def provider(settings: Settings) -> str:
+def choose_provider(settings: Settings) -> str:
     """Return the provider of chat and embedding models: the one named, else the first that is set, else "local".
 
     Raises:
@@ -47,9 +52,9 @@ def provider(settings: Settings) -> str:
     """
     provider_name = settings.llm_provider
     if provider_name == "auto":
-        return next((name for name, fields in WANTS.items() if _any_set(settings, fields)), "local")
-    fields = NAMED[provider_name]
-    if fields and not _any_set(settings, fields):
+        return next((name for name, fields in PROVIDER_VARIABLES.items() if _is_any_set(settings, fields)), "local")
+    fields = NAMED_PROVIDER_VARIABLES[provider_name]
+    if fields and not _is_any_set(settings, fields):
         variable = " or ".join(fields)
         raise Misconfigured(
             f"RAG_LLM_PROVIDER is {provider_name}, which requires {variable}: it is not set", field=variable
@@ -57,84 +62,90 @@ def provider(settings: Settings) -> str:
     return provider_name
 
 
-def choices(settings: Settings) -> Iterator[Choice]:
+def list_adapter_choices(settings: Settings) -> Iterator[AdapterChoice]:
     """Yield the choice for every slot, without network access. Raises Misconfigured as `choose_provider` does."""
-    yield _store(settings)
-    yield _documents(settings)
-    yield _consulted(settings)
-    yield _models(settings, provider(settings))
+    yield _choose_store(settings)
+    yield _choose_document_reader(settings)
+    yield _choose_client(settings)
+    yield _choose_models(settings, choose_provider(settings))
 
 
-def idle(settings: Settings) -> Iterator[str]:
+def list_ineffective_settings(settings: Settings) -> Iterator[str]:
     """Yield a sentence for each setting without effect, with the variable that is missing."""
-    for name, field, missing, missing_field in IDLE:
+    for name, field, missing, missing_field in DEPENDENT_SETTINGS:
         if getattr(settings, field) and not getattr(settings, missing_field):
             yield f"{name} has no effect: {missing} is not set"
     if settings.azure_search_endpoint and settings.postgres_url:
         yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
 
 
-def _store(settings: Settings) -> Choice:
+def _choose_store(settings: Settings) -> AdapterChoice:
     """Return the choice of the chunk store."""
     if settings.azure_search_endpoint:
         where = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}"
-        return Choice("store", "Azure AI Search", where, _credential("AZURE_SEARCH_API_KEY", settings.azure_search_key))
+        return AdapterChoice(
+            "store", "Azure AI Search", where, _describe_credential("AZURE_SEARCH_API_KEY", settings.azure_search_key)
+        )
     if settings.postgres_url:
-        return Choice("store", "PostgreSQL", _without_password(settings.postgres_url), "POSTGRES_URL is set")
+        return AdapterChoice("store", "PostgreSQL", _strip_password(settings.postgres_url), "POSTGRES_URL is set")
     where = "memory" if settings.data_dir is None else str(settings.data_dir)
-    return Choice("store", "embedded", where, "AZURE_SEARCH_ENDPOINT is not set, nor POSTGRES_URL")
+    return AdapterChoice("store", "embedded", where, "AZURE_SEARCH_ENDPOINT is not set, nor POSTGRES_URL")
 
 
-def _without_password(url: str) -> str:
+def _strip_password(url: str) -> str:
     """Return host, port and database of a URL; user, password and query are left out."""
     parts = urlsplit(url)
     return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _models(settings: Settings, provider_name: str) -> Choice:
+def _choose_models(settings: Settings, provider_name: str) -> AdapterChoice:
     """Return the choice of the chat and embedding models."""
     why_named = "" if settings.llm_provider == "auto" else f"RAG_LLM_PROVIDER is {provider_name}"
     match provider_name:
         case "azure":
             deployments = f"deployments {settings.chat_deployment} and {settings.embedding_deployment}"
-            credential = _credential("AZURE_OPENAI_API_KEY", settings.azure_openai_key)
-            return Choice("models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployments}", credential)
+            credential = _describe_credential("AZURE_OPENAI_API_KEY", settings.azure_openai_key)
+            return AdapterChoice(
+                "models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployments}", credential
+            )
         case "openai" | "openai-large":
-            return Choice("models", "OpenAI", settings.openai_base_url or "api.openai.com", "OPENAI_API_KEY is set")
+            return AdapterChoice(
+                "models", "OpenAI", settings.openai_base_url or "api.openai.com", "OPENAI_API_KEY is set"
+            )
         case "gemini":
-            return Choice("models", "Gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY is set")
+            return AdapterChoice("models", "Gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY is set")
         case "ollama":
-            variables = (name for name, field in WANTS["ollama"].items() if getattr(settings, field))
+            variables = (name for name, field in PROVIDER_VARIABLES["ollama"].items() if getattr(settings, field))
             why = next((f"{name} is set" for name in variables), why_named)
-            return Choice("models", "Ollama", settings.ollama_host or "this machine", why)
+            return AdapterChoice("models", "Ollama", settings.ollama_host or "this machine", why)
         case _:
-            unset = ", ".join(name for fields in WANTS.values() for name in fields)
-            return Choice("models", "local", "this process", why_named or f"none is set of {unset}")
+            unset = ", ".join(name for fields in PROVIDER_VARIABLES.values() for name in fields)
+            return AdapterChoice("models", "local", "this process", why_named or f"none is set of {unset}")
 
 
-def _documents(settings: Settings) -> Choice:
+def _choose_document_reader(settings: Settings) -> AdapterChoice:
     """Return the choice of the reader of documents."""
     if settings.doc_intelligence_endpoint is None:
         why = "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set, so scans and images are refused"
-        return Choice("documents", "local parsers", "this machine", why)
+        return AdapterChoice("documents", "local parsers", "this machine", why)
     where = f"{settings.doc_intelligence_endpoint}, for Word files, scans and images"
-    credential = _credential("AZURE_DOCUMENT_INTELLIGENCE_KEY", settings.doc_intelligence_key)
-    return Choice("documents", "Document Intelligence", where, credential)
+    credential = _describe_credential("AZURE_DOCUMENT_INTELLIGENCE_KEY", settings.doc_intelligence_key)
+    return AdapterChoice("documents", "Document Intelligence", where, credential)
 
 
-def _consulted(settings: Settings) -> Choice:
+def _choose_client(settings: Settings) -> AdapterChoice:
     """Return the choice of the client: a local agent or a deployed function."""
     if settings.functions_url is None:
-        return Choice("client", "local agent", "the process that asks", "RAG_FUNCTIONS_URL is not set")
+        return AdapterChoice("client", "local agent", "the process that asks", "RAG_FUNCTIONS_URL is not set")
     why = f"RAG_FUNCTIONS_KEY is {'set' if settings.functions_key else 'not set: the app must want none'}"
-    return Choice("client", "deployed function", settings.functions_url, why)
+    return AdapterChoice("client", "deployed function", settings.functions_url, why)
 
 
-def _credential(name: str, key: str | None) -> str:
+def _describe_credential(name: str, key: str | None) -> str:
     """Return in words how a service is authenticated with."""
     return f"with the key in {name}" if key else f"as this machine's identity, for {name} is not set"
 
 
-def _any_set(settings: Settings, fields: Mapping[str, str]) -> bool:
+def _is_any_set(settings: Settings, fields: Mapping[str, str]) -> bool:
     """Return whether one of the fields (by variable) has a value."""
     return any(getattr(settings, field) for field in fields.values())

@@ -6,13 +6,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def packed(items: Sequence[T], size: Callable[[T], int], *, items_each: int, size_each: int) -> Iterator[list[T]]:
+def batch_items(items: Sequence[T], size: Callable[[T], int], *, max_items: int, max_size: int) -> Iterator[list[T]]:
     """Yield the items in order, batched within both limits; an item larger than `max_size` is a batch by itself."""
     batch: list[T] = []
     batch_size = 0
     for item in items:
         item_size = size(item)
-        if batch and (len(batch) == items_each or batch_size + item_size > size_each):
+        if batch and (len(batch) == max_items or batch_size + item_size > max_size):
             yield batch
             batch, batch_size = [], 0
         batch.append(item)

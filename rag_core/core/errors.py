@@ -49,12 +49,12 @@ class NotFound(RagError):
     code = "not_found"
 
 
-def no_document() -> NotFound:
+def make_unknown_document_error() -> NotFound:
     """Return the error for a document that does not exist in the workflow or is hidden from the caller."""
     return NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
 
 
-def no_question() -> NotFound:
+def make_unknown_query_error() -> NotFound:
     """Return the error for a saved query that does not exist in the workflow or is hidden from the caller."""
     return NotFound("there is no such question in this workflow", code="query_not_found", field="id")
 
@@ -102,7 +102,7 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
-class Unread(Unavailable):
+class UnsupportedScript(Unavailable):
     """A text in a script that the configured model does not read; another model may read it."""
 
     code = "script_unread"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from rag_core.core.errors import Conflict
 from rag_core.core.model import Chunk, Document, Filter, Ranking, Scope, Vector
-from rag_core.core.ports import ChunkStore, Embedder, Probe, Replaced
-from rag_core.core.rankings import codes_first
+from rag_core.core.ports import ChunkStore, Embedder, Probe, ReplacementResult
+from rag_core.core.rankings import sort_by_code_matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class Index:
     store: ChunkStore
     embedder: Embedder
 
-    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of query texts, in order. Raises Unavailable when there is no embedder or it fails."""
         return list(await asyncio.gather(*(self.embedder.embed_query(text) for text in texts)))
 
-    async def find(
+    async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> list[Ranking]:
         """Return one ranking per probe; in a hybrid search, hits that contain the query's codes come first.
@@ -30,24 +30,26 @@ class Index:
             Conflict: the stored vectors were made by another model (reindex_required).
         """
         if any(probe.vector is not None for probe in probes):
-            await self._same_space()
+            await self._check_embedding_space()
         rankings = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
-        return [_ordered(ranking, probe) for probe, ranking in zip(probes, rankings, strict=True)]
+        return [_order_code_matches(ranking, probe) for probe, ranking in zip(probes, rankings, strict=True)]
 
-    async def add(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> tuple[Replaced, int]:
+    async def add_document(
+        self, document: Document, chunks: Sequence[Chunk], scope: Scope
+    ) -> tuple[ReplacementResult, int]:
         """Embed the new chunks, replace the document's chunks in one step, and return also how many were embedded.
 
         Raises:
             Conflict: the store holds another model's vectors; raised before any vector is made.
             Unavailable: the embedder failed; nothing was written.
         """
-        vectors = await self.vectors(document.id, scope)
-        new_texts = self.without(vectors, chunks)
+        vectors = await self.load_reusable_vectors(document.id, scope)
+        new_texts = self.select_texts_to_embed(vectors, chunks)
         new_vectors = await self.embedder.embed_documents(list(new_texts.values())) if new_texts else []
         vectors.update(zip(new_texts, new_vectors, strict=True))
-        return await self.put(document, chunks, scope, vectors), len(new_texts)
+        return await self.replace_document(document, chunks, scope, vectors), len(new_texts)
 
-    async def vectors(self, document_id: str, scope: Scope) -> dict[str, Vector]:
+    async def load_reusable_vectors(self, document_id: str, scope: Scope) -> dict[str, Vector]:
         """Return the document's stored vectors by content hash; empty where there is no embedder.
 
         Raises:
@@ -55,34 +57,34 @@ class Index:
         """
         if not self.embedder.dimensions:
             return {}
-        await self._same_space()
-        return dict(await self.store.vectors(document_id, scope))
+        await self._check_embedding_space()
+        return dict(await self.store.load_vectors(document_id, scope))
 
-    def without(self, known: Mapping[str, Vector], chunks: Sequence[Chunk]) -> dict[str, str]:
+    def select_texts_to_embed(self, known_vectors: Mapping[str, Vector], chunks: Sequence[Chunk]) -> dict[str, str]:
         """Return the texts without a known vector, each once, by content hash; empty where there is no embedder."""
         if not self.embedder.dimensions:
             return {}
-        return {chunk.content_hash: chunk.content for chunk in chunks if chunk.content_hash not in known}
+        return {chunk.content_hash: chunk.content for chunk in chunks if chunk.content_hash not in known_vectors}
 
-    async def put(
-        self, document: Document, chunks: Sequence[Chunk], scope: Scope, known: Mapping[str, Vector]
-    ) -> Replaced:
+    async def replace_document(
+        self, document: Document, chunks: Sequence[Chunk], scope: Scope, known_vectors: Mapping[str, Vector]
+    ) -> ReplacementResult:
         """Replace the document's chunks in one step; a chunk without a known vector is found by lexical search only."""
-        vectors = [known.get(chunk.content_hash) for chunk in chunks]
+        vectors = [known_vectors.get(chunk.content_hash) for chunk in chunks]
         space = self.embedder.space if any(vector is not None for vector in vectors) else ""
         return await self.store.replace_document(document, chunks, vectors, scope, space=space)
 
-    async def _same_space(self) -> None:
-        stored_space = await self.store.space()
+    async def _check_embedding_space(self) -> None:
+        stored_space = await self.store.load_embedding_space()
         if stored_space and stored_space != self.embedder.space:
             raise Conflict(
                 f"the index holds vectors of {stored_space}, the configured embedder makes {self.embedder.space}: "
-                "configure the first, or change the model as docs/plan-and-reindex.md says",
+                "configure the first, or change the model as docs/reference/stores.md says",
                 code="reindex_required",
             )
 
 
-def _ordered(ranking: Ranking, probe: Probe) -> Ranking:
+def _order_code_matches(ranking: Ranking, probe: Probe) -> Ranking:
     """Put hits with the probe's codes first, unless the store reranked: its model has scored only the first hits."""
     reranked = any("semantic" in hit.signals for hit in ranking)
-    return ranking if reranked or probe.vector is None else codes_first(ranking, probe.words)
+    return ranking if reranked or probe.vector is None else sort_by_code_matches(ranking, probe.lexical_query)

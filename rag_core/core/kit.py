@@ -7,25 +7,25 @@ from typing import Any
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.index import Index
-from rag_core.core.model import Extraction, Job, PiiSpan, SavedQuery, SavedResult, Scope, Work
+from rag_core.core.model import Extraction, Job, Original, PiiSpan, SavedQuery, SavedResult, Scope
 from rag_core.core.ports import (
     LLM,
     Archive,
-    Audit,
-    Bell,
     Cache,
+    JobNotifier,
     Jobs,
-    Layout,
+    LayoutReader,
     Lease,
+    QueryLog,
     Redactor,
     Reranker,
-    Web,
     WebResult,
+    WebSearch,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class NoLayout:
+class NoLayoutReader:
     """A layout reader for no kind of file: all files are left to the local parsers."""
 
     name: str = "local parsers"
@@ -44,7 +44,7 @@ class NoRedactor:
 
     name: str = "no redactor"
 
-    def spans(self, text: str) -> Sequence[PiiSpan]:
+    def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
         raise Unavailable("no redactor is configured here", code="redaction_failed")
 
 
@@ -68,7 +68,7 @@ class NoCache:
 
 
 @dataclass(frozen=True, slots=True)
-class NoAudit:
+class NoQueryLog:
     """A query log that keeps no entries."""
 
     name: str = "none"
@@ -76,7 +76,7 @@ class NoAudit:
     async def record(self, entry: Mapping[str, Any]) -> None:
         """Do nothing: no value is kept."""
 
-    async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
+    async def list_latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
         return ()
 
     async def close(self) -> None:
@@ -89,74 +89,74 @@ class NoArchive:
 
     name: str = "none"
 
-    async def queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
-        raise _no_archive()
+    async def list_queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
+        raise _make_no_archive_error()
 
-    async def count(self, scope: Scope) -> int:
-        raise _no_archive()
+    async def count_queries(self, scope: Scope) -> int:
+        raise _make_no_archive_error()
 
-    async def query(self, id: int, scope: Scope) -> SavedQuery | None:
-        raise _no_archive()
+    async def load_query(self, id: int, scope: Scope) -> SavedQuery | None:
+        raise _make_no_archive_error()
 
-    async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
-        raise _no_archive()
+    async def add_query(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        raise _make_no_archive_error()
 
-    async def change(self, query: SavedQuery, scope: Scope) -> SavedQuery:
-        raise _no_archive()
+    async def update_query(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+        raise _make_no_archive_error()
 
-    async def remove(self, id: int, scope: Scope) -> bool:
-        raise _no_archive()
+    async def delete_query(self, id: int, scope: Scope) -> bool:
+        raise _make_no_archive_error()
 
-    async def results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
-        raise _no_archive()
+    async def list_results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
+        raise _make_no_archive_error()
 
-    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
-        raise _no_archive()
+    async def load_result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
+        raise _make_no_archive_error()
 
     async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
-        raise _no_archive()
+        raise _make_no_archive_error()
 
-    async def configs(self) -> Mapping[str, Mapping[str, Any]]:
+    async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
-    async def descriptions(self) -> Mapping[str, str]:
+    async def load_preset_descriptions(self) -> Mapping[str, str]:
         return {}
 
-    async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
-        raise _no_archive()
+    async def save_edited_preset(self, name: str, overrides: Mapping[str, Any] | None, description: str = "") -> None:
+        raise _make_no_archive_error()
 
-    async def prompts(self) -> Mapping[str, str]:
+    async def load_edited_prompts(self) -> Mapping[str, str]:
         return {}
 
-    async def save_prompt(self, tag: str, wording: str | None) -> None:
-        raise _no_archive()
+    async def save_edited_prompt(self, tag: str, template: str | None) -> None:
+        raise _make_no_archive_error()
 
-    async def work(self, document_id: str, workflow_id: str) -> Work | None:
+    async def load_original(self, document_id: str, workflow_id: str) -> Original | None:
         return None
 
-    async def works(self, workflow_id: str) -> Mapping[str, str]:
+    async def list_original_hashes(self, workflow_id: str) -> Mapping[str, str]:
         return {}
 
-    async def save_work(self, work: Work) -> None:
+    async def save_original(self, original: Original) -> None:
         """Do nothing: no value is kept."""
 
-    async def remove_work(self, document_id: str, workflow_id: str) -> None:
+    async def delete_original(self, document_id: str, workflow_id: str) -> None:
         """Do nothing: no original was saved."""
 
-    async def forget(self, document_id: str, workflow_id: str) -> None:
+    async def purge_document(self, document_id: str, workflow_id: str) -> None:
         """Do nothing: no original was saved."""
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""
 
 
-def _no_archive() -> Unavailable:
+def _make_no_archive_error() -> Unavailable:
     """Return the error for a request that needs an archive."""
     return Unavailable("no archive is configured here", code="archive_unavailable")
 
 
 @dataclass(frozen=True, slots=True)
-class NoWeb:
+class NoWebSearch:
     """A web search that is switched off and returns no results."""
 
     name: str = "off"
@@ -173,7 +173,7 @@ class NoJobs:
     """A job queue that accepts nothing: a document too large for one request is refused."""
 
     async def add(
-        self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
+        self, payload: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, Lease | None]:
         raise Unavailable("no job queue is configured here", code="jobs_unavailable")
 
@@ -183,7 +183,7 @@ class NoJobs:
     async def claim(self) -> Lease | None:
         return None
 
-    def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
+    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
         """Do nothing: there are no jobs."""
         return nullcontext()
 
@@ -192,10 +192,10 @@ class NoJobs:
 
 
 @dataclass(frozen=True, slots=True)
-class NoBell:
+class NoJobNotifier:
     """A job notifier that notifies no one: the worker polls for jobs."""
 
-    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
+    async def notify(self, job_id: str, *, after_s: float = 0.0) -> None:
         """Do nothing."""
 
     async def close(self) -> None:
@@ -213,35 +213,35 @@ class Kit:
     index: Index
     llm: LLM
     reranker: Reranker
-    larger: LLM | None = None
-    layout: Layout = NoLayout()
+    full_llm_or_none: LLM | None = None
+    layout_reader: LayoutReader = NoLayoutReader()
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()
-    audit: Audit = NoAudit()
+    query_log: QueryLog = NoQueryLog()
     archive: Archive = NoArchive()
-    web: Web = NoWeb()
+    web: WebSearch = NoWebSearch()
     jobs: Jobs = NoJobs()
-    bell: Bell = NoBell()
-    chat: bool = True  # False where `llm` is a local technique
+    job_notifier: JobNotifier = NoJobNotifier()
+    has_chat_model: bool = True  # False where `llm` is a local technique
     keep_originals: bool = True  # save uploaded documents in the archive
     keep_runs: bool = False  # save queries with their hits in the archive
     glossary: Mapping[str, str] = field(default_factory=dict)  # meanings by the case-folded abbreviation
 
     @property
-    def full(self) -> LLM:
+    def full_llm(self) -> LLM:
         """The full chat model, or `llm` where there is no other."""
-        return self.larger or self.llm
+        return self.full_llm_or_none or self.llm
 
     async def close(self) -> None:
         """Close every part that holds something open."""
         for part in (
             self.index.store,
-            self.layout,
+            self.layout_reader,
             self.cache,
-            self.audit,
+            self.query_log,
             self.archive,
             self.web,
             self.jobs,
-            self.bell,
+            self.job_notifier,
         ):
             await part.close()

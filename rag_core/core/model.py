@@ -137,38 +137,43 @@ class Chunk:
         """The page on which the chunk begins, from 1; None for formats without pages."""
         return self.spans[0].page if self.spans else None
 
-    def place(self, start: int, end: int) -> Span | None:
+    @property
+    def place(self) -> Span | None:
+        """The page, lines and box of the whole content; None when they are not known."""
+        return self.locate(0, len(self.content))
+
+    def locate(self, start: int, end: int) -> Span | None:
         """Return the page, lines and box of characters `start` to `end` of the content; None when no span has them.
 
         The text of a block has its line breaks, so a line number is the span's first line plus the line breaks
         before; in a row, which has a line per cell, all lines of the span are given. The page is the one on which
         the passage begins, and the box encloses all of its lines there.
         """
-        spans = self._touched(start, end)
+        spans = self._find_overlapping_spans(start, end)
         if not spans:
             return None
         first, last = spans[0], spans[-1]
-        line_start, line_end = self._lines(first, start, end)[0], self._lines(last, start, end)[1]
+        line_start, line_end = self._find_line_range(first, start, end)[0], self._find_line_range(last, start, end)[1]
         return Span(
             start,
             end,
             first.page,
             line_start,
             line_end,
-            _around(self.boxes(start, end)),
+            _enclose_boxes(self.locate_boxes(start, end)),
             first.section or self.heading_path,
         )
 
-    def boxes(self, start: int, end: int) -> tuple[Box, ...]:
+    def locate_boxes(self, start: int, end: int) -> tuple[Box, ...]:
         """Return the boxes of the lines of characters `start` to `end`, on the page where they begin."""
-        spans = self._touched(start, end)
+        spans = self._find_overlapping_spans(start, end)
         return tuple(dict.fromkeys(s.bbox for s in spans if s.bbox is not None and s.page == spans[0].page))
 
-    def _touched(self, start: int, end: int) -> list[Span]:
+    def _find_overlapping_spans(self, start: int, end: int) -> list[Span]:
         """Return the spans that overlap characters `start` to `end`."""
         return [s for s in self.spans if s.start < end and start < s.end]
 
-    def _lines(self, span: Span, start: int, end: int) -> tuple[int, int]:
+    def _find_line_range(self, span: Span, start: int, end: int) -> tuple[int, int]:
         """Return the first and last line in the document of the part of `span` within `start` to `end`."""
         # a line break belongs to the line that it ends
         breaks = [self.content.count("\n", span.start, min(at, span.end)) for at in (start, end - 1, span.end)]
@@ -177,7 +182,7 @@ class Chunk:
         return span.line_start + breaks[0], span.line_start + breaks[1]
 
 
-def _around(boxes: Sequence[Box]) -> Box | None:
+def _enclose_boxes(boxes: Sequence[Box]) -> Box | None:
     """Return the smallest box that encloses all boxes; None for an empty sequence."""
     if not boxes:
         return None
@@ -212,8 +217,8 @@ class Hit:
 Ranking = Sequence[Hit]  # best first; each chunk once
 
 
-ANY_ENTITY = "entity_codes"  # the field with the entities of all types of a chunk
-FIELDS = (ANY_ENTITY, "title", "source", "document_id", "page")  # besides entity types and metadata
+ANY_ENTITY_FIELD = "entity_codes"  # the field with the entities of all types of a chunk
+CHUNK_FIELDS = (ANY_ENTITY_FIELD, "title", "source", "document_id", "page")  # besides entity types and metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +235,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class FacetBucket:
     """A value of a facet and the number of chunks that have it."""
 
     value: Scalar
@@ -243,7 +248,7 @@ class Facet:
 
     field: str
     total: int
-    buckets: tuple[Bucket, ...]
+    buckets: tuple[FacetBucket, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,54 +261,7 @@ class SemanticAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A validated query with every number resolved; a count of 0 switches its stage off.
-
-    `how` chooses the legs; `rewordings` expanded queries and `imaginings` hypothetical answers (HyDE) are searched
-    besides the text; a chat model grades the best `rerank` candidates; a cross-encoder scores the best `semantic`
-    candidates; the first hit of the search gets `prior` log odds on top of the local cross-encoder's score;
-    the best `captions` hits get captions, and up to `answers` semantic answers are given;
-    a search asks for `top_k` hits, times `overretrieve` when grading, and never for fewer than `candidates`;
-    `rrf_k` is the constant of reciprocal rank fusion, used for several query variants and in stores that do not fuse
-    the legs by score; an answer is made from the best `top_n` passages, of at most `context_tokens` in all.
-    Classical pipeline: a passage gives at most `context_chars` to an answer, none when its relevance is below
-    `relevance_min`, with `neighbours` chunks on each side; below `confidence_min` an answer is quoted, not written.
-    Workbench: a passage gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap` lines
-    apart are merged into one, which needs at least `coverage_min` of its lines and `context_min_chars`.
-    """
-
-    text: str
-    scope: Scope
-    how: SearchType
-    top_k: int
-    rewordings: int
-    imaginings: int
-    rerank: int
-    semantic: int
-    prior: int
-    captions: int
-    answers: int
-    candidates: int
-    overretrieve: int
-    rrf_k: int
-    facet_limit: int
-    top_n: int
-    context_tokens: int
-    context_chars: int
-    neighbours: int
-    relevance_min: float
-    confidence_min: float
-    entity_boost: float
-    intent_boost: float
-    line_gap: int
-    coverage_min: float
-    context_min_chars: int
-    filters: tuple[Filter, ...] = ()
-    facets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
+class QueryVariant:
     """A text that is searched for a query; `label` is "original", "expanded1", … or "hyde"."""
 
     label: str
@@ -311,11 +269,11 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class SearchResult:
     """The result of a pipeline: hits, and the query variants that were searched to find them."""
 
     hits: Ranking = ()
-    asked: tuple[Asked, ...] = ()
+    variants: tuple[QueryVariant, ...] = ()
     answers: tuple[SemanticAnswer, ...] = ()
     facets: tuple[Facet, ...] = ()
     reranked: bool = False
@@ -374,6 +332,11 @@ class Evidence:
         """The text of the passage."""
         return self.hit.chunk.content[self.start : self.end]
 
+    @property
+    def place(self) -> Span | None:
+        """The page, lines and box of the passage in its document; None when they are not known."""
+        return self.hit.chunk.locate(self.start, self.end)
+
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
@@ -401,7 +364,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexingResult:
     """The result of indexing a document: counts of chunks; `failed` has the ids of chunks that are not searchable."""
 
     document_id: str
@@ -431,16 +394,16 @@ class Job:
     attempts: int
     embedded: int
     chunks: int
-    words_only: bool
+    lexical_only: bool
     error: Mapping[str, Any] | None
-    result: Indexed | None
-    told: Mapping[str, Any]
+    result: IndexingResult | None
+    run_notes: Mapping[str, Any]
     created_at: str
     updated_at: str
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """An entity of the graph; `count` is the number of chunks in which it occurs."""
 
     id: str
@@ -449,7 +412,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class GraphEdge:
     """Two entities that occur together in `count` chunks; `chunk_ids` names some of them."""
 
     source: str
@@ -459,11 +422,11 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class EntityGraph:
     """A part of the entity graph; `paths` list node ids from the first entity to the target."""
 
-    nodes: tuple[Node, ...] = ()
-    edges: tuple[Edge, ...] = ()
+    nodes: tuple[GraphNode, ...] = ()
+    edges: tuple[GraphEdge, ...] = ()
     paths: tuple[tuple[str, ...], ...] = ()
 
 
@@ -540,7 +503,7 @@ class SavedResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Original:
     """The uploaded bytes of a document (S0-93), kept to be displayed and to be extracted again.
 
     `content_hash` is that of the `Document`; an original whose hash differs from the indexed version's is not
@@ -557,7 +520,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PageImage:
     """A rendered page as PNG: number `page` (from 1) of `pages`; `width` and `height` are in points, as in a `Box`."""
 
     page: int

@@ -12,15 +12,15 @@ from rag_core.core.model import (
     Extraction,
     Facet,
     Filter,
-    Indexed,
+    IndexingResult,
     Job,
+    Original,
     PiiSpan,
     Ranking,
     SavedQuery,
     SavedResult,
     Scope,
     Vector,
-    Work,
 )
 
 
@@ -32,9 +32,9 @@ class Probe:
     """
 
     label: str
-    words: str = ""
+    lexical_query: str = ""
     vector: Vector | None = None
-    question: str = ""
+    semantic_query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Completion:
     """The completion of a prompt; `model` names what wrote it: a deployment, or a local technique."""
 
     text: str
@@ -94,7 +94,7 @@ class LLM(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def complete(self, prompt: Prompt) -> Reply:
+    async def complete(self, prompt: Prompt) -> Completion:
         """Return the model's completion of a prompt.
 
         Raises Unavailable, also for a task for which there is no local technique.
@@ -107,7 +107,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         """Return the relevance of each passage to a text, 0..1, in order; comparable within one call only.
 
         Raises Unavailable.
@@ -115,7 +115,7 @@ class Reranker(Protocol):
         ...
 
 
-class Layout(Protocol):
+class LayoutReader(Protocol):
     """A service that extracts text from the layout of pages.
 
     `kinds` are the kinds of document that it is used for: "docx", "scan" (a PDF without text), "image".
@@ -137,7 +137,7 @@ class Redactor(Protocol):
 
     @property
     def name(self) -> str: ...
-    def spans(self, text: str) -> Sequence[PiiSpan]:
+    def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
         """Return the spans with personal data, in any order; they may overlap.
 
         Raises Unavailable; the caller must then not use the text.
@@ -177,7 +177,7 @@ class Cache(Protocol):
     async def close(self) -> None: ...
 
 
-class Audit(Protocol):
+class QueryLog(Protocol):
     """A log of queries and their outcomes."""
 
     @property
@@ -190,7 +190,7 @@ class Audit(Protocol):
         """
         ...
 
-    async def last(self, limit: int) -> Sequence[Mapping[str, Any]]:
+    async def list_latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return at most `limit` entries, newest first, each with "created_at" (ISO 8601, UTC)."""
         ...
 
@@ -206,41 +206,41 @@ class Archive(Protocol):
 
     @property
     def name(self) -> str: ...
-    async def queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
+    async def list_queries(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[SavedQuery]:
         """Return at most `limit` saved queries with an id below `before`, highest id first.
 
         They are without embeddings, and a context is () where there is one and None where there is none.
         """
         ...
 
-    async def count(self, scope: Scope) -> int:
+    async def count_queries(self, scope: Scope) -> int:
         """Return the number of saved queries in the scope."""
         ...
 
-    async def query(self, id: int, scope: Scope) -> SavedQuery | None:
+    async def load_query(self, id: int, scope: Scope) -> SavedQuery | None:
         """Return the saved query of an id; None when it does not exist or is out of scope."""
         ...
 
-    async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+    async def add_query(self, query: SavedQuery, scope: Scope) -> SavedQuery:
         """Save a new query, owned by the scope, and return it with its id, version and times."""
         ...
 
-    async def change(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+    async def update_query(self, query: SavedQuery, scope: Scope) -> SavedQuery:
         """Replace the saved query of the same id and return it with the next version.
 
         Raises NotFound ("query_not_found"), and Conflict ("query_changed") unless `version` is the stored one.
         """
         ...
 
-    async def remove(self, id: int, scope: Scope) -> bool:
+    async def delete_query(self, id: int, scope: Scope) -> bool:
         """Delete a saved query with its results; False when it does not exist or is out of scope."""
         ...
 
-    async def results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
+    async def list_results(self, query_id: int, scope: Scope) -> Sequence[SavedResult]:
         """Return the results of a saved query, newest first."""
         ...
 
-    async def result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
+    async def load_result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
         """Return one result of a saved query; None when it does not exist or is out of scope."""
         ...
 
@@ -252,46 +252,46 @@ class Archive(Protocol):
         """
         ...
 
-    async def configs(self) -> Mapping[str, Mapping[str, Any]]:
+    async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the edited numbers of presets by the preset's name (table `rag_config`)."""
         ...
 
-    async def descriptions(self) -> Mapping[str, str]:
+    async def load_preset_descriptions(self) -> Mapping[str, str]:
         """Return the descriptions of the edited presets by name; "" where there is none."""
         ...
 
-    async def save_config(self, name: str, config: Mapping[str, Any] | None, description: str = "") -> None:
+    async def save_edited_preset(self, name: str, overrides: Mapping[str, Any] | None, description: str = "") -> None:
         """Save the edited numbers of a preset; None removes the edit."""
         ...
 
-    async def prompts(self) -> Mapping[str, str]:
+    async def load_edited_prompts(self) -> Mapping[str, str]:
         """Return the edited prompt templates by function tag (table `prompt_meta`)."""
         ...
 
-    async def save_prompt(self, tag: str, wording: str | None) -> None:
+    async def save_edited_prompt(self, tag: str, template: str | None) -> None:
         """Save an edited prompt template; None removes the edit."""
         ...
 
-    async def work(self, document_id: str, workflow_id: str) -> Work | None:
+    async def load_original(self, document_id: str, workflow_id: str) -> Original | None:
         """Return the original of a document, None when there is none.
 
         It is not scoped to a user: check with the chunk store first that the caller may see the document.
         """
         ...
 
-    async def works(self, workflow_id: str) -> Mapping[str, str]:
+    async def list_original_hashes(self, workflow_id: str) -> Mapping[str, str]:
         """Return the content hashes of all originals of a workflow by document id, whoever may see them."""
         ...
 
-    async def save_work(self, work: Work) -> None:
+    async def save_original(self, original: Original) -> None:
         """Save the original of a document in place of an earlier one."""
         ...
 
-    async def remove_work(self, document_id: str, workflow_id: str) -> None:
+    async def delete_original(self, document_id: str, workflow_id: str) -> None:
         """Delete the original of a document, if there is one."""
         ...
 
-    async def forget(self, document_id: str, workflow_id: str) -> None:
+    async def purge_document(self, document_id: str, workflow_id: str) -> None:
         """Delete the original of a purged document, and all that saved queries of the workflow quote of it.
 
         A saved query that ever named it, as a "document_id" or among "document_ids" in its contexts, its steps or the
@@ -302,7 +302,7 @@ class Archive(Protocol):
     async def close(self) -> None: ...
 
 
-class Web(Protocol):
+class WebSearch(Protocol):
     """A web search engine, used when the index has no answer."""
 
     @property
@@ -315,7 +315,7 @@ class Web(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacementResult:
     """The result of replacing a document's chunks: counts by content hash.
 
     `failed` has the ids of the chunks that are not searchable; the store retries those with a temporary failure.
@@ -340,7 +340,7 @@ class Lease(Protocol):
         ...
 
     @property
-    def work(self) -> bytes:
+    def payload(self) -> bytes:
         """The payload that the job was added with."""
         ...
 
@@ -348,35 +348,35 @@ class Lease(Protocol):
         """Extend the lease."""
         ...
 
-    async def vectors(self, space: str) -> Mapping[str, Vector]:
+    async def load_vectors(self, space: str) -> Mapping[str, Vector]:
         """Return the vectors of an embedding space saved by earlier attempts, by content hash."""
         ...
 
-    async def keep(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
+    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
         """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs."""
         ...
 
-    async def publish(self, document_id: str) -> None:
+    async def claim_document(self, document_id: str) -> None:
         """Take over the document right before it is written: earlier jobs for it lose their leases."""
         ...
 
-    async def words_only(self) -> None:
+    async def mark_lexical_only(self) -> None:
         """Record that the document is searchable without vectors, and end earlier jobs for it."""
         ...
 
-    async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job:
+    async def finish(self, result: IndexingResult, run_notes: Mapping[str, Any]) -> Job:
         """Record that the document is in the index, and end this job and earlier ones for it."""
         ...
 
-    async def give_back(self) -> Job:
+    async def release(self) -> Job:
         """Return the job to the queue at once, without counting an attempt."""
         ...
 
-    async def put_off(self, error: RagError, told: Mapping[str, Any]) -> Job:
+    async def schedule_retry(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
         """Return the job to the queue for a retry after a pause; after the last attempt it has failed."""
         ...
 
-    async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
+    async def fail(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
         """End the job as failed. Only the record of an ended job is kept, without its payload and vectors."""
         ...
 
@@ -385,7 +385,7 @@ class Jobs(Protocol):
     """A durable job queue: an accepted job is kept until it is done, and any process may run it."""
 
     async def add(
-        self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
+        self, payload: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, Lease | None]:
         """Add a job; the return is the acknowledgement. With `hold` the caller gets the lease to run it itself.
 
@@ -402,7 +402,7 @@ class Jobs(Protocol):
         """Lease the next job that is due, or whose worker was killed; None when there is none."""
         ...
 
-    def superseding(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
+    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
         """Suspend the jobs for a document while the block changes or removes it by other means.
 
         They end with the block, and their payloads are deleted; when the block raises, they continue. Jobs added
@@ -413,10 +413,10 @@ class Jobs(Protocol):
     async def close(self) -> None: ...
 
 
-class Bell(Protocol):
+class JobNotifier(Protocol):
     """A notifier that wakes a worker; a lost notification only delays the job, which stays in the queue."""
 
-    async def ring(self, job_id: str, *, after_s: float = 0.0) -> None:
+    async def notify(self, job_id: str, *, after_s: float = 0.0) -> None:
         """Notify a worker of a job, to be run in `after_s` seconds at the earliest. Raises Unavailable."""
         ...
 
@@ -457,35 +457,35 @@ class ChunkStore(Protocol):
         """Return the chunks of these ids, in this order, without those absent or out of scope."""
         ...
 
-    async def neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
+    async def load_neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
         """Return up to `before` and `after` chunks around a chunk of its document, in order, without the chunk."""
         ...
 
-    async def facets(
+    async def count_facets(
         self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
     ) -> Sequence[Facet]:
         """Return one facet per field, in order, with at most `limit` buckets (0: none) and the exact total."""
         ...
 
-    async def facet_fields(self, scope: Scope) -> Sequence[str]:
+    async def list_facet_fields(self, scope: Scope) -> Sequence[str]:
         """Return the fields with values in the scope: "entity_codes", entity types, "title", …, "metadata.NAME"."""
         ...
 
-    async def document(self, document_id: str, scope: Scope) -> Document | None:
+    async def load_document(self, document_id: str, scope: Scope) -> Document | None:
         """Return a live document; None when it does not exist or is out of scope."""
         ...
 
-    async def documents(self, scope: Scope) -> Sequence[Document]:
+    async def list_documents(self, scope: Scope) -> Sequence[Document]:
         """Return the live documents of the scope, ordered by id."""
         ...
 
-    async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
+    async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         """Return the stored vectors of a document's chunks by content hash, to embed only changed chunks."""
         ...
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
-    ) -> Replaced:
+    ) -> ReplacementResult:
         """Replace all chunks of the document in one durable step; the return is the acknowledgement.
 
         `vectors` has one entry per chunk, None where there is none. Raises Conflict before any write when `space` is
@@ -518,15 +518,15 @@ class ChunkStore(Protocol):
         """Remove a document, live or deleted, permanently: the store keeps no byte of its text."""
         ...
 
-    async def deleted(self, scope: Scope) -> Sequence[Document]:
+    async def list_deleted(self, scope: Scope) -> Sequence[Document]:
         """Return the documents that can be restored, ordered by id; a document that was indexed again cannot be."""
         ...
 
-    async def space(self) -> str:
+    async def load_embedding_space(self) -> str:
         """Return the embedding space of the stored vectors, "" before the first; read before every vector search."""
         ...
 
-    async def version(self, scope: Scope) -> str:
+    async def load_corpus_version(self, scope: Scope) -> str:
         """Return a text that differs after each change of the scope's workflow by any process; "" when unknown.
 
         It may be part of the cache key of results; under "" nothing may be cached.
@@ -540,22 +540,22 @@ class ChunkStore(Protocol):
     async def close(self) -> None: ...
 
 
-class Rebuild(Protocol):
+class IndexRebuild(Protocol):
     """The rebuild of an index with vectors of another model, next to the old index, which stays unchanged."""
 
-    async def missing(self) -> Mapping[str, str]:
+    async def load_missing_texts(self) -> Mapping[str, str]:
         """Return the texts without a vector, each once, by content hash; all of them are held in memory."""
         ...
 
-    async def keep(self, vectors: Mapping[str, Vector]) -> None:
+    async def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Save vectors by content hash durably: they are kept also when the process is killed."""
         ...
 
-    async def copy(self) -> None:
+    async def copy_index(self) -> None:
         """Fill the new index with the present content of the old one."""
         ...
 
-    async def settle(self, switch: Callable[[], object]) -> bool:
+    async def switch_if_unchanged(self, switch: Callable[[], object]) -> bool:
         """Call `switch` with writers locked out; return False instead when the old index has changed since the copy."""
         ...
 

@@ -3,99 +3,217 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any, get_args
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Filter, Query, Scope, SearchType
+from rag_core.core.model import Filter, Scope, SearchType
+
+
+def _number(default: Any, wire: str | None = None) -> Any:
+    """Declare a number whose name in requests, replies and settings is `wire`, where that differs from the field's."""
+    return field(default=default, metadata={"wire": wire} if wire else {})
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """A pipeline with every number of a `Query`, without the query text and scope."""
+class SearchNumbers:
+    """What is retrieved, reranked by the cross-encoder and returned; a count of 0 switches its stage off.
 
-    name: str
-    pipeline: str
-    how: SearchType = "hybrid"  # S1-45
+    A search asks for `top_k` hits and never for fewer than `candidates`; the cross-encoder reads the first
+    `reranked_hits`, and a hit's search score counts up to `search_prior` log odds beside what it says; the best
+    `captions` hits get captions, and up to `answers` semantic answers are given. `rrf_k` is the constant of reciprocal
+    rank fusion, for several query variants and in stores that do not fuse the legs by score.
+    """
+
+    search_type: SearchType = "hybrid"  # S1-45
     top_k: int = 100  # S1-44
-    rewordings: int = 0
-    imaginings: int = 0
-    rerank: int = 0
-    semantic: int = 0
-    prior: int = 0
+    reranked_hits: int = _number(0, "semantic")
+    search_prior: int = _number(0, "prior")
     captions: int = 3  # for each the cross-encoder scores three sentences
     answers: int = 3  # the default of Azure AI Search
     candidates: int = 20  # the rerankers get 20 (S1-14), however few hits are returned
-    overretrieve: int = 1
     rrf_k: int = 60  # Cormack, Clarke and Buettcher, SIGIR 2009; Azure AI Search uses it too
     facet_limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ExpansionNumbers:
+    """How many expanded queries and hypothetical answers (HyDE) are searched besides the query text."""
+
+    expanded_queries: int = _number(0, "rewordings")
+    hyde_answers: int = _number(0, "imaginings")
+
+
+@dataclass(frozen=True, slots=True)
+class GradingNumbers:
+    """How many hits a chat model grades; a search then asks for `overretrieve` times as many."""
+
+    graded_hits: int = _number(0, "rerank")
+    overretrieve: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceNumbers:
+    """An answer is made from the best `top_n` passages, of at most `context_tokens` together."""
+
     top_n: int = 5  # S0-27
     context_tokens: int = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class GuardNumbers:
+    """The classical pipeline's: which passages it answers from, and when it quotes instead of writing.
+
+    A passage gives at most `context_chars`, none when its relevance is below `relevance_min`, with `neighbours` chunks
+    on each side; below `confidence_min` an answer is quoted.
+    """
+
     context_chars: int = 0
     neighbours: int = 0
     relevance_min: float = 0.0
     confidence_min: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbenchNumbers:
+    """The workbench's: how its hits are boosted, and how its passages are merged.
+
+    A hit gains up to `entity_boost` and `intent_boost` of its score; passages at most `line_gap` lines apart are merged
+    into one, which needs at least `coverage_min` of its lines and `context_min_chars`.
+    """
+
     entity_boost: float = 0.0
     intent_boost: float = 0.0
     line_gap: int = 7  # S0-57
     coverage_min: float = 0.5  # S0-58
     context_min_chars: int = 350  # S0-60
 
-    def query(self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()) -> Query:
-        """Return the query with the numbers of this preset."""
-        return Query(text=text, scope=scope, filters=tuple(filters), facets=tuple(facets), **self._shared())
 
-    def numbers(self) -> dict[str, str | int | float]:
-        """Return the numbers under their names in replies; `hash` changes with any of them."""
-        numbers = {"name": self.name, "pipeline": self.pipeline, **self._shared()}
-        numbers["search_type"] = numbers.pop("how")
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A pipeline with its numbers; `groups` names those that it has, the others are off."""
+
+    name: str
+    pipeline: str
+    groups: tuple[str, ...]
+    search: SearchNumbers = SearchNumbers()
+    expansion: ExpansionNumbers = ExpansionNumbers()
+    grading: GradingNumbers = GradingNumbers()
+    evidence: EvidenceNumbers = EvidenceNumbers()
+    guard: GuardNumbers = GuardNumbers()
+    workbench: WorkbenchNumbers = WorkbenchNumbers()
+
+    def build_query(
+        self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()
+    ) -> "Query":
+        """Return a query with this preset."""
+        return Query(text, scope, self, tuple(filters), tuple(facets))
+
+    def list_numbers(self) -> dict[str, Any]:
+        """Return the numbers that the pipeline has, by their names in requests and replies."""
+        return {
+            wire: getattr(getattr(self, group), name)
+            for wire, (group, name) in NUMBER_FIELDS.items()
+            if group in self.groups
+        }
+
+    def export_numbers(self) -> dict[str, str | int | float]:
+        """Return the numbers as a reply has them; `hash` changes with any of them."""
+        numbers = {"name": self.name, "pipeline": self.pipeline, **self.list_numbers()}
         return numbers | {"hash": hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()[:12]}
 
-    def _shared(self) -> dict[str, Any]:
-        """Return the fields that a `Query` has too, by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("name", "pipeline")}
+    def override(self, **numbers: Any) -> "Preset":
+        """Return the preset with some of its numbers replaced, given by their names in requests; nothing is checked."""
+        changed: dict[str, dict[str, Any]] = {}
+        for wire, value in numbers.items():
+            group, name = NUMBER_FIELDS[wire]
+            changed.setdefault(group, {})[name] = value
+        return replace(self, **{group: replace(getattr(self, group), **values) for group, values in changed.items()})
 
 
-SEMANTIC = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 80 ms of CPU per 200 tokens
-FEW = 12  # as good as 20 for the local one combined with the search (docs/evaluation.md, Tuned on one half)
-PRIOR = 4  # log odds, from the same table; 2 to 6 are level
+NUMBER_FIELDS: Mapping[str, tuple[str, str]] = MappingProxyType(  # by name in requests: the group and its field
+    {
+        number.metadata.get("wire", number.name): (group.name, number.name)
+        for group in fields(Preset)
+        if is_dataclass(group.default)
+        for number in fields(group.default)
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A validated question: its text, whose documents are meant, conditions on them, and the preset to use."""
+
+    text: str
+    scope: Scope
+    preset: Preset
+    filters: tuple[Filter, ...] = ()
+    facets: tuple[str, ...] = ()
+
+    def override(self, **numbers: Any) -> "Query":
+        """Return the query with some numbers of its preset replaced; see `Preset.override`."""
+        return replace(self, preset=self.preset.override(**numbers))
+
+
+SEMANTIC_CANDIDATES = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 80 ms of CPU per 200 tokens
+FEW_SEMANTIC_CANDIDATES = 12  # as good as 20 for the local one combined with the search
+SEARCH_PRIOR_LOG_ODDS = 4  # log odds, from the same table; 2 to 6 are level
+
+PIPELINE_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "standard": ("search", "evidence"),
+        "rerank": ("search", "grading", "evidence"),
+        "advanced": ("search", "expansion", "grading", "evidence"),
+        "facets": ("search",),
+        "classical": ("search", "expansion", "evidence", "guard"),
+    }
+)
+
+
+def _build_preset(name: str, pipeline: str, *more_groups: str, **numbers: Any) -> Preset:
+    return Preset(name, pipeline, PIPELINE_GROUPS[pipeline] + more_groups).override(**numbers)
+
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         preset.name: preset
         for preset in (
-            Preset("standard", "standard", semantic=FEW, prior=PRIOR),
-            Preset("rerank", "rerank", semantic=SEMANTIC, prior=PRIOR, rerank=20, overretrieve=3),  # S1-14, S1-08
-            Preset(
+            _build_preset("standard", "standard", semantic=FEW_SEMANTIC_CANDIDATES, prior=SEARCH_PRIOR_LOG_ODDS),
+            _build_preset(  # S1-14, S1-08
+                "rerank", "rerank", semantic=SEMANTIC_CANDIDATES, prior=SEARCH_PRIOR_LOG_ODDS, rerank=20, overretrieve=3
+            ),
+            _build_preset(
                 "advanced",
                 "advanced",
                 rewordings=2,  # S1-11
                 imaginings=1,  # S1-02
-                prior=PRIOR,
+                prior=SEARCH_PRIOR_LOG_ODDS,
                 rerank=20,
                 overretrieve=3,
             ),
-            Preset("facets", "facets", captions=0, answers=0),
-            Preset("pages", "standard", how="vector", top_k=5, captions=0, answers=0),  # S3-17
-            # S2-38, S2-40; candidates: the largest top_k of 20 different texts, each of which is there for three stages
-            Preset("proposals", "standard", how="vector", top_k=5, candidates=60, captions=0, answers=0),
-            Preset(
+            _build_preset("facets", "facets", captions=0, answers=0),
+            _build_preset("pages", "standard", search_type="vector", top_k=5, captions=0, answers=0),  # S3-17
+            # S2-38, S2-40; the largest top_k of 20 different texts, each of which stands once for each of three stages
+            _build_preset("proposals", "standard", search_type="vector", top_k=5, candidates=60, captions=0, answers=0),
+            _build_preset(
                 "workbench",
                 "advanced",
+                "workbench",
                 top_k=15,  # S0-51
                 rewordings=3,
                 imaginings=1,
-                semantic=SEMANTIC,
-                candidates=50,  # of each leg: the hits of ten probes are pooled
-                entity_boost=0.2,  # as in the classical pipeline, docs/workbench.md
+                semantic=SEMANTIC_CANDIDATES,
+                candidates=50,  # of each leg: what ten probes find is pooled
+                entity_boost=0.2,  # as the classical pipeline's, docs/reference/workbench.md
                 intent_boost=0.1,
             ),
-            Preset(
+            _build_preset(
                 "classical",
                 "classical",
                 top_k=3,  # S4-19
-                semantic=SEMANTIC,  # all hits of two legs of ten
+                semantic=SEMANTIC_CANDIDATES,  # all that two legs of ten can find
                 captions=0,
                 answers=0,
                 candidates=10,  # of each leg: S4-10, S4-13
@@ -108,7 +226,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     }
 )
 
-RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+NUMBER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
         "top_k": (1, 100),
         "rewordings": (0, 5),
@@ -130,14 +248,14 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "context_min_chars": (0, 4000),
     }
 )
-SHARES = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # 0..1
+UNIT_INTERVAL_NUMBERS = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # 0..1
 
-FLAGS = MappingProxyType(
+STAGE_FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
 )
 
 
-def resolve(name: str, **overrides: Any) -> Preset:
+def resolve_preset(name: str, **overrides: Any) -> Preset:
     """Return a preset by name with some of its numbers replaced, adapted to its search type.
 
     Raises:
@@ -145,12 +263,12 @@ def resolve(name: str, **overrides: Any) -> Preset:
     """
     if name not in PRESETS:
         raise InvalidRequest("preset", f"must be one of {', '.join(PRESETS)}")
-    for field, value in overrides.items():
-        _check(field, value)
-    return _settled(replace(PRESETS[name], **overrides))
+    for number, value in overrides.items():
+        _validate_preset_number(number, value, PRESETS[name])
+    return _adapt_to_search_type(PRESETS[name].override(**overrides))
 
 
-def choose(
+def choose_preset(
     *,
     pipeline: str | None = None,
     preset: str | None = None,
@@ -160,7 +278,7 @@ def choose(
     enable_rerank: bool | None = None,
     enable_query_expansion: bool | None = None,
     enable_hyde: bool | None = None,
-    house: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    preset_overrides: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> tuple[Preset, tuple[str, ...]]:
     """Return the preset for a request, with a warning for each flag of the request that has no effect.
 
@@ -174,42 +292,46 @@ def choose(
     if preset is None and name not in PRESETS:
         raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
     stage_flags = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
-    stages_off = {stage: 0 for stage, flag in stage_flags.items() if flag is False}
-    numbers = {"top_k": top_k, "top_n": top_n, "how": search_type}
+    available = PRESETS[name].list_numbers() if name in PRESETS else {}
+    stages_off = {stage: 0 for stage, flag in stage_flags.items() if flag is False and stage in available}
+    numbers = {"top_k": top_k, "top_n": top_n, "search_type": search_type}
     given_numbers = {field: value for field, value in numbers.items() if value is not None}
-    chosen = resolve(name, **{**house.get(name, {}), **stages_off, **given_numbers})
+    chosen = resolve_preset(name, **{**preset_overrides.get(name, {}), **stages_off, **given_numbers})
     if pipeline not in (None, chosen.pipeline):
         raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")
-    ineffective = [FLAGS[stage] for stage, flag in stage_flags.items() if flag and not getattr(chosen, stage)]
-    return chosen, tuple(f"{flag} has no effect: {_described(chosen)} has no such stage" for flag in ineffective)
+    in_force = chosen.list_numbers()
+    ineffective = [STAGE_FLAGS[stage] for stage, flag in stage_flags.items() if flag and not in_force.get(stage)]
+    return chosen, tuple(
+        f"{flag} has no effect: {_describe_pipeline(chosen)} has no such stage" for flag in ineffective
+    )
 
 
-def _check(field: str, value: object) -> None:
-    """Raise InvalidRequest when `field` is not a number of a preset, or `value` is out of its range."""
-    if field == "how":
+def _validate_preset_number(number: str, value: object, preset: Preset) -> None:
+    """Raise InvalidRequest when the preset has no such number, or `value` is out of its range."""
+    if number not in preset.list_numbers():
+        known = ", ".join(preset.list_numbers())
+        raise InvalidRequest(number, f"is not a number of the preset {preset.name}; those are {known}")
+    if number == "search_type":
         if value not in get_args(SearchType):
             raise InvalidRequest("search_type", f"must be one of {', '.join(get_args(SearchType))}")
-        return
-    if field in SHARES:
+    elif number in UNIT_INTERVAL_NUMBERS:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise InvalidRequest(field, "must be a number from 0 to 1")
-        return
-    if field not in RANGES:
-        raise InvalidRequest(field, f"is not a number of a preset; those are {', '.join((*RANGES, *SHARES))}")
-    low, high = RANGES[field]
-    if type(value) is not int or not low <= value <= high:
-        raise InvalidRequest(field, f"must be a whole number from {low} to {high}")
+            raise InvalidRequest(number, "must be a number from 0 to 1")
+    else:
+        low, high = NUMBER_RANGES[number]
+        if type(value) is not int or not low <= value <= high:
+            raise InvalidRequest(number, f"must be a whole number from {low} to {high}")
 
 
-def _settled(preset: Preset) -> Preset:
+def _adapt_to_search_type(preset: Preset) -> Preset:
     """Return the preset with the stages switched on or off that its search type requires."""
-    if preset.how == "keyword":
-        return replace(preset, imaginings=0, semantic=0, captions=0, answers=0)
-    if preset.how == "semantic" and preset.pipeline != "facets":
-        return replace(preset, semantic=preset.semantic or SEMANTIC)
+    if preset.search.search_type == "keyword":
+        return preset.override(imaginings=0, semantic=0, captions=0, answers=0)
+    if preset.search.search_type == "semantic" and preset.pipeline != "facets":
+        return preset.override(semantic=preset.search.reranked_hits or SEMANTIC_CANDIDATES)
     return preset
 
 
-def _described(preset: Preset) -> str:
+def _describe_pipeline(preset: Preset) -> str:
     """Return the pipeline and search type in words."""
-    return f"the pipeline {preset.pipeline} with search_type {preset.how}"
+    return f"the pipeline {preset.pipeline} with search_type {preset.search.search_type}"

@@ -4,17 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rag_core.core.model import Hit, Ranking
-from rag_core.text.codes import codes, share
+from rag_core.text.codes import compute_code_share, find_codes
 
-LEGS = ("words", "meaning")  # the signals of the lexical and of the vector leg
+LEG_SIGNALS = ("words", "meaning")  # the signals of the lexical and of the vector leg
+# the least depth of a leg before fusion: a chunk at rank 50 in both legs still outscores the first of only one leg
+MIN_LEG_DEPTH = 50
 
 
-def best_first(hits: Sequence[Hit]) -> list[Hit]:
+def sort_by_score(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits by score, highest first; hits of equal score are ordered by chunk id."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
-def reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
+def fuse_by_reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
     """Fuse rankings by rank: score(c) = sum over rankings of 1 / (k + rank), rank from 1.
 
     Formula: Cormack, Clarke and Buettcher, SIGIR 2009, section 2, where k = 60. Of each signal the highest is kept.
@@ -23,19 +25,21 @@ def reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):
             scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + 1.0 / (k + rank)
-    return best_first([replace(hit, score=scores[hit.chunk.id]) for hit in _merged(rankings)])
+    return sort_by_score([replace(hit, score=scores[hit.chunk.id]) for hit in _merge_rankings(rankings)])
 
 
-def weighted(*parts: tuple[Ranking, float]) -> list[Hit]:
+def fuse_by_weighted_sum(*parts: tuple[Ranking, float]) -> list[Hit]:
     """Fuse rankings by score: score(c) = sum of weight * score. All scores must share one 0..1 scale."""
     scores: dict[str, float] = {}
     for ranking, weight in parts:
         for hit in ranking:
             scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + weight * hit.score
-    return best_first([replace(hit, score=scores[hit.chunk.id]) for hit in _merged([ranking for ranking, _ in parts])])
+    return sort_by_score(
+        [replace(hit, score=scores[hit.chunk.id]) for hit in _merge_rankings([ranking for ranking, _ in parts])]
+    )
 
 
-def rescaled(ranking: Ranking, *, best: float | None = None) -> list[Hit]:
+def rescale_scores(ranking: Ranking, *, best: float | None = None) -> list[Hit]:
     """Divide the scores by `best`, by default the highest score; negative scores become 0 (S4-11).
 
     Min-max scaling is not used: it would give the last of ten good hits 0, as if it had not been found.
@@ -44,12 +48,14 @@ def rescaled(ranking: Ranking, *, best: float | None = None) -> list[Hit]:
     return [replace(hit, score=max(0.0, hit.score) / top if top > 0 else 0.0) for hit in ranking]
 
 
-def pool(*rankings: Ranking) -> list[Hit]:
+def pool_rankings(*rankings: Ranking) -> list[Hit]:
     """Merge rankings by each chunk's highest score (max pooling). All scores must share one scale."""
-    return best_first(_merged(rankings))
+    return sort_by_score(_merge_rankings(rankings))
 
 
-def drop_duplicates(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content_hash) -> list[Hit]:
+def drop_duplicate_hits(
+    ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content_hash
+) -> list[Hit]:
     """Return the first hit of each key; the default key is the content hash."""
     first_hits: dict[str, Hit] = {}
     for hit in ranking:
@@ -57,54 +63,54 @@ def drop_duplicates(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit:
     return list(first_hits.values())
 
 
-def codes_first(ranking: Ranking, text: str) -> list[Hit]:
+def sort_by_code_matches(ranking: Ranking, text: str) -> list[Hit]:
     """Sort hits by the share of the codes of `text` that they contain, otherwise keep their order.
 
     Embeddings hardly distinguish similar codes: this keeps hybrid search as good as lexical search for queries with
-    codes (docs/evaluation.md, dtc).
+    codes (docs/reference/evaluation-retrieval.md, dtc).
     """
-    wanted = codes(text)
-    return sorted(ranking, key=lambda hit: -share(wanted, hit.chunk.content)) if wanted else list(ranking)
+    wanted = find_codes(text)
+    return sorted(ranking, key=lambda hit: -compute_code_share(wanted, hit.chunk.content)) if wanted else list(ranking)
 
 
-def standing(ranking: Ranking) -> list[float]:
+def normalize_search_scores(ranking: Ranking) -> list[float]:
     """Return the normalized search score of each hit, 0..1, in order: the mean over the legs.
 
     A leg's score is min-max normalized over these hits, and 0 for a hit that the leg has not found.
     """
-    legs = [[hit.signals.get(leg) for hit in ranking] for leg in LEGS]
-    normalized = [_between(scores) for scores in legs if any(score is not None for score in scores)]
+    legs = [[hit.signals.get(leg) for hit in ranking] for leg in LEG_SIGNALS]
+    normalized = [_normalize_min_max(scores) for scores in legs if any(score is not None for score in scores)]
     return [sum(leg_scores) / len(leg_scores) for leg_scores in zip(*normalized, strict=True)] or [0.0] * len(ranking)
 
 
-def best_standing(ranking: Ranking) -> list[Hit]:
+def fuse_by_score(ranking: Ranking) -> list[Hit]:
     """Sort the hits of a hybrid search by normalized search score, highest first; equals keep their order.
 
     This fusion by score is better than fusion by rank (Bruch, Gai and Ingber, ACM TOIS 2024): here by 0.02 nDCG@10 over
-    eleven collections (docs/evaluation.md). The hits keep their own scores.
+    eleven collections (docs/reference/evaluation-retrieval.md). The hits keep their own scores.
     """
-    scores = standing(ranking)
+    scores = normalize_search_scores(ranking)
     return [ranking[n] for n in sorted(range(len(ranking)), key=lambda n: -scores[n])]
 
 
-def _between(scores: Sequence[float | None]) -> list[float]:
+def _normalize_min_max(scores: Sequence[float | None]) -> list[float]:
     """Scale scores to 0..1 by their minimum and maximum; None becomes 0, equal scores become 1."""
     present = [score for score in scores if score is not None]
     low, width = min(present), max(present) - min(present)
     return [0.0 if score is None else (score - low) / width if width else 1.0 for score in scores]
 
 
-def _merged(rankings: Sequence[Ranking]) -> list[Hit]:
+def _merge_rankings(rankings: Sequence[Ranking]) -> list[Hit]:
     """Return each chunk's hits as one, in order of first occurrence."""
     merged: dict[str, Hit] = {}
     for ranking in rankings:
         for hit in ranking:
             earlier = merged.get(hit.chunk.id)
-            merged[hit.chunk.id] = _both(earlier, hit) if earlier else hit
+            merged[hit.chunk.id] = _merge_hits(earlier, hit) if earlier else hit
     return list(merged.values())
 
 
-def _both(a: Hit, b: Hit) -> Hit:
+def _merge_hits(a: Hit, b: Hit) -> Hit:
     """Merge two hits of one chunk: the higher score, the highest of each signal, the labels of both."""
     signals = {name: max(s[name] for s in (a.signals, b.signals) if name in s) for name in {**a.signals, **b.signals}}
     return replace(

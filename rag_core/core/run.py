@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rag_core.core.errors import DeadlineExceeded, Unavailable
-from rag_core.core.telemetry import span
+from rag_core.core.telemetry import trace_span
 
 T = TypeVar("T")
 
-_ends: ContextVar[float] = ContextVar("ends", default=math.inf)  # monotonic time; tasks inherit it
-_run: ContextVar["Run | None"] = ContextVar("run", default=None)  # the run of the current step
+_step_ends_at: ContextVar[float] = ContextVar("ends", default=math.inf)  # monotonic time; tasks inherit it
+_current_run: ContextVar["Run | None"] = ContextVar("run", default=None)  # the run of the current step
 
 
-def remaining_s() -> float:
+def get_remaining_s() -> float:
     """Return the seconds that the current step has left, at least 0; inf outside of a request."""
-    return max(0.0, _ends.get() - time.monotonic())
+    return max(0.0, _step_ends_at.get() - time.monotonic())
 
 
-def spend(*, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
+def book_model_usage(*, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
     """Add the usage of one model call, also of a useless one, to the current run; `cost_usd` None is unknown."""
-    if run := _run.get():
+    if run := _current_run.get():
         run.input_tokens += input_tokens
         run.output_tokens += output_tokens
         run.cost_usd = None if run.cost_usd is None or cost_usd is None else run.cost_usd + cost_usd
@@ -43,7 +43,7 @@ class Degradation:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning_:
+class RunWarning:
     """A warning about the request: an option without effect, or a limit that was applied."""
 
     code: str
@@ -58,7 +58,7 @@ class Run:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds by step
     degraded: list[Degradation] = field(default_factory=list)
-    warnings: list[Warning_] = field(default_factory=list)
+    warnings: list[RunWarning] = field(default_factory=list)
     techniques: dict[str, str] = field(default_factory=dict)  # by step: a model's name or a local technique
     input_tokens: int = 0
     output_tokens: int = 0
@@ -73,7 +73,7 @@ class Run:
         """The seconds that the request has left, at least 0."""
         return max(0.0, self._deadline - time.monotonic())
 
-    async def step(self, name: str, work: Awaitable[T], *, within_s: float | None = None) -> T:
+    async def step(self, name: str, awaitable: Awaitable[T], *, within_s: float | None = None) -> T:
         """Await `awaitable` and record the time that it took, also when it fails.
 
         Raises:
@@ -82,8 +82,8 @@ class Run:
         timeout_s = self.remaining_s if within_s is None else min(within_s, self.remaining_s)
         started_at = time.perf_counter()
         try:
-            with self._at_work(timeout_s), span(name, {"rag.run.id": self.id}):
-                return await asyncio.wait_for(work, timeout_s)
+            with self._enter_step(timeout_s), trace_span(name, {"rag.run.id": self.id}):
+                return await asyncio.wait_for(awaitable, timeout_s)
         except TimeoutError as error:
             raise DeadlineExceeded(f"{name} did not finish within {timeout_s:.1f} s") from error
         finally:
@@ -91,30 +91,30 @@ class Run:
             self.timings[name] = round(self.timings.get(name, 0.0) + elapsed_ms, 3)
 
     @contextmanager
-    def _at_work(self, within_s: float) -> Iterator[None]:
+    def _enter_step(self, within_s: float) -> Iterator[None]:
         """Make this run and the deadline of its step the current ones within the block."""
-        ends_token = _ends.set(min(_ends.get(), time.monotonic() + within_s))
-        run_token = _run.set(self)
+        ends_token = _step_ends_at.set(min(_step_ends_at.get(), time.monotonic() + within_s))
+        run_token = _current_run.set(self)
         try:
             yield
         finally:
-            _run.reset(run_token)
-            _ends.reset(ends_token)
+            _current_run.reset(run_token)
+            _step_ends_at.reset(ends_token)
 
     async def attempt(
-        self, name: str, work: Awaitable[T], *, otherwise: T, fallback: str, within_s: float | None = None
+        self, name: str, awaitable: Awaitable[T], *, otherwise: T, fallback: str, within_s: float | None = None
     ) -> T:
         """Return the result of `awaitable`, or record that it was `Unavailable` and return `otherwise`.
 
         `fallback` says in words what `otherwise` is.
         """
         try:
-            return await self.step(name, work, within_s=within_s)
+            return await self.step(name, awaitable, within_s=within_s)
         except Unavailable as error:
             self.degrade(name, error.code, error.message, fallback)
             return otherwise
 
-    def end_within(self, within_s: float) -> None:
+    def shorten_deadline(self, within_s: float) -> None:
         """Limit the rest of the request to `within_s` seconds from now."""
         self._deadline = min(self._deadline, time.monotonic() + within_s)
 
@@ -126,4 +126,4 @@ class Run:
 
     def warn(self, code: str, message: str) -> None:
         """Record a warning to the caller."""
-        self.warnings.append(Warning_(code, message))
+        self.warnings.append(RunWarning(code, message))

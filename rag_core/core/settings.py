@@ -9,20 +9,23 @@ from urllib.parse import urlsplit
 
 from rag_core.core.errors import Misconfigured
 
-PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
-REWORDINGS = 2  # as in the preset "advanced"
-AZURITE = (  # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is public
+LLM_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
+DEFAULT_EXPANDED_QUERIES = 2  # as in the preset "advanced"
+# "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is public
+AZURITE_CONNECTION_STRING = (
     "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
     "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
     "BlobEndpoint=http://127.0.0.1:10000/devstoreaccount1;QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;"
     "TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;"
 )
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of the operator. docs/settings.md lists the variable of each field; None and "" mean not set.
+    """The settings of the operator. docs/reference/settings.md lists the variable of each field.
+
+    None and "" mean not set.
 
     `data_dir` is the folder of the embedded store, None for memory only. `models_dir` holds `embedder/` and
     `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package. A service without a key is
@@ -100,11 +103,11 @@ class Settings:
     functions_key: str | None = field(default=None, repr=False)
 
     @property
-    def house(self) -> Mapping[str, Mapping[str, float]]:
+    def preset_overrides(self) -> Mapping[str, Mapping[str, float]]:
         """The numbers of presets that settings override, by the preset's name."""
         return {
             "classical": {
-                "rewordings": REWORDINGS if self.multi_query else 0,
+                "rewordings": DEFAULT_EXPANDED_QUERIES if self.multi_query else 0,
                 "neighbours": 1 if self.context_expansion else 0,
                 "relevance_min": self.min_chunk_relevance,
             },
@@ -112,86 +115,96 @@ class Settings:
         }
 
 
-DEFAULTS = Settings()
-SECRETS = frozenset(
+DEFAULT_SETTINGS = Settings()
+SECRET_FIELDS = frozenset(
     {name for name in Settings.__dataclass_fields__ if name.endswith("_key")}
     | {"redis_url", "jobs_storage", "proposals_source", "postgres_url", "archive_url"}
 )
 
 
-def load(environment: Mapping[str, str] | None = None) -> Settings:
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     """Return the settings from the environment. Raises Misconfigured, naming the variable, for an invalid value."""
     values = {name: raw for name, raw in (os.environ if environment is None else environment).items() if raw}
-    data_dir = values.get("RAG_DATA_DIR", str(DEFAULTS.data_dir))
+    data_dir = values.get("RAG_DATA_DIR", str(DEFAULT_SETTINGS.data_dir))
     models_dir = values.get("RAG_MODELS_DIR")
     return Settings(
         data_dir=None if data_dir == ":memory:" else Path(data_dir),
         models_dir=Path(models_dir) if models_dir else None,
-        model_threads=int(_number(values, "RAG_MODEL_THREADS", DEFAULTS.model_threads, 1, 64)),
-        request_timeout_s=_number(values, "RAG_TIMEOUT_S", DEFAULTS.request_timeout_s, 1, 230),
-        max_upload_bytes=int(_number(values, "RAG_MAX_UPLOAD_BYTES", DEFAULTS.max_upload_bytes, 1, 100 * 1024**2)),
-        parse_timeout_s=_number(values, "RAG_PARSE_TIMEOUT_S", DEFAULTS.parse_timeout_s, 1, 200),
+        model_threads=int(_parse_number_setting(values, "RAG_MODEL_THREADS", DEFAULT_SETTINGS.model_threads, 1, 64)),
+        request_timeout_s=_parse_number_setting(values, "RAG_TIMEOUT_S", DEFAULT_SETTINGS.request_timeout_s, 1, 230),
+        max_upload_bytes=int(
+            _parse_number_setting(values, "RAG_MAX_UPLOAD_BYTES", DEFAULT_SETTINGS.max_upload_bytes, 1, 100 * 1024**2)
+        ),
+        parse_timeout_s=_parse_number_setting(values, "RAG_PARSE_TIMEOUT_S", DEFAULT_SETTINGS.parse_timeout_s, 1, 200),
         trust_principal=values.get("WEBSITE_AUTH_ENABLED", "").lower() == "true",
         workflow_claim=values.get("RAG_WORKFLOW_CLAIM"),
-        azure_search_endpoint=_url(values, "AZURE_SEARCH_ENDPOINT"),
+        azure_search_endpoint=_parse_service_url(values, "AZURE_SEARCH_ENDPOINT"),
         azure_search_key=values.get("AZURE_SEARCH_API_KEY"),
-        azure_search_index=_index(values, "AZURE_SEARCH_INDEX", DEFAULTS.azure_search_index),
-        postgres_url=_postgres(values, "POSTGRES_URL"),
-        archive_url=_postgres(values, "ARCHIVE_URL"),
-        llm_provider=_one_of(values, "RAG_LLM_PROVIDER", PROVIDERS),
-        azure_openai_endpoint=_url(values, "AZURE_OPENAI_ENDPOINT"),
+        azure_search_index=_parse_index_name(values, "AZURE_SEARCH_INDEX", DEFAULT_SETTINGS.azure_search_index),
+        postgres_url=_parse_database_url(values, "POSTGRES_URL"),
+        archive_url=_parse_database_url(values, "ARCHIVE_URL"),
+        llm_provider=_parse_choice_setting(values, "RAG_LLM_PROVIDER", LLM_PROVIDERS),
+        azure_openai_endpoint=_parse_service_url(values, "AZURE_OPENAI_ENDPOINT"),
         azure_openai_key=values.get("AZURE_OPENAI_API_KEY"),
-        azure_openai_api_version=values.get("AZURE_OPENAI_API_VERSION", DEFAULTS.azure_openai_api_version),
-        chat_deployment=values.get("AZURE_OPENAI_CHAT_DEPLOYMENT", DEFAULTS.chat_deployment),
-        embedding_deployment=values.get("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", DEFAULTS.embedding_deployment),
+        azure_openai_api_version=values.get("AZURE_OPENAI_API_VERSION", DEFAULT_SETTINGS.azure_openai_api_version),
+        chat_deployment=values.get("AZURE_OPENAI_CHAT_DEPLOYMENT", DEFAULT_SETTINGS.chat_deployment),
+        embedding_deployment=values.get("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", DEFAULT_SETTINGS.embedding_deployment),
         openai_api_key=values.get("OPENAI_API_KEY"),
-        openai_base_url=_url(values, "OPENAI_BASE_URL"),
+        openai_base_url=_parse_service_url(values, "OPENAI_BASE_URL"),
         chat_model=values.get("OPENAI_CHAT_MODEL"),
         full_model=values.get("RAG_FULL_MODEL"),
         embedding_model=values.get("OPENAI_EMBEDDING_MODEL"),
-        embedding_dimensions=_dimensions(values, "RAG_EMBEDDING_DIMENSIONS"),
+        embedding_dimensions=_parse_dimensions_setting(values, "RAG_EMBEDDING_DIMENSIONS"),
         gemini_api_key=values.get("GEMINI_API_KEY"),
         gemini_model=values.get("GEMINI_MODEL"),
         gemini_embedding_model=values.get("GEMINI_EMBEDDING_MODEL"),
-        ollama_host=_ollama(values, "OLLAMA_HOST"),
+        ollama_host=_parse_ollama_url(values, "OLLAMA_HOST"),
         ollama_model=values.get("OLLAMA_MODEL"),
         ollama_embedding_model=values.get("OLLAMA_EMBEDDING_MODEL"),
-        ollama_timeout_s=_number(values, "OLLAMA_TIMEOUT_SECONDS", DEFAULTS.ollama_timeout_s, 1, 230),
-        doc_intelligence_endpoint=_url(values, "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT"),
+        ollama_timeout_s=_parse_number_setting(
+            values, "OLLAMA_TIMEOUT_SECONDS", DEFAULT_SETTINGS.ollama_timeout_s, 1, 230
+        ),
+        doc_intelligence_endpoint=_parse_service_url(values, "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT"),
         doc_intelligence_key=values.get("AZURE_DOCUMENT_INTELLIGENCE_KEY"),
-        inline_max_bytes=int(_number(values, "RAG_INLINE_MAX_BYTES", DEFAULTS.inline_max_bytes, 0, 1e9)),
-        inline_max_chunks=int(_number(values, "RAG_INLINE_MAX_CHUNKS", DEFAULTS.inline_max_chunks, 0, 1e6)),
-        require_vectors=_one_of(values, "RAG_REQUIRE_VECTORS", ("0", "1")) == "1",
-        jobs_storage=_queues(values, "AzureWebJobsStorage"),
-        redis_url=_redis(values, "REDIS_URL"),
+        inline_max_bytes=int(
+            _parse_number_setting(values, "RAG_INLINE_MAX_BYTES", DEFAULT_SETTINGS.inline_max_bytes, 0, 1e9)
+        ),
+        inline_max_chunks=int(
+            _parse_number_setting(values, "RAG_INLINE_MAX_CHUNKS", DEFAULT_SETTINGS.inline_max_chunks, 0, 1e6)
+        ),
+        require_vectors=_parse_choice_setting(values, "RAG_REQUIRE_VECTORS", ("0", "1")) == "1",
+        jobs_storage=_parse_queue_storage(values, "AzureWebJobsStorage"),
+        redis_url=_parse_redis_url(values, "REDIS_URL"),
         cache_signing_key=values.get("RAG_CACHE_SIGNING_KEY"),
-        web_fallback=_one_of(values, "RAG_WEB_FALLBACK", ("0", "1")) == "1",
-        web_endpoint=_url(values, "RAG_WEB_ENDPOINT") or DEFAULTS.web_endpoint,
-        pii_redactor=_one_of(values, "RAG_PII_REDACTOR", ("rules", "presidio")),
+        web_fallback=_parse_choice_setting(values, "RAG_WEB_FALLBACK", ("0", "1")) == "1",
+        web_endpoint=_parse_service_url(values, "RAG_WEB_ENDPOINT") or DEFAULT_SETTINGS.web_endpoint,
+        pii_redactor=_parse_choice_setting(values, "RAG_PII_REDACTOR", ("rules", "presidio")),
         pii_types=tuple(values.get("RAG_PII_TYPES", "").upper().replace(",", " ").split()),
         pii_regions=tuple(values.get("RAG_PII_REGIONS", "").upper().replace(",", " ").split()),
-        multi_query=_one_of(values, "MULTI_QUERY_ENABLED", ("0", "1")) == "1",
-        context_expansion=_one_of(values, "SKIP_CONTEXT_EXPANSION", ("1", "0")) == "0",
-        min_chunk_relevance=_number(values, "MIN_CHUNK_RELEVANCE", DEFAULTS.min_chunk_relevance, 0, 1),
+        multi_query=_parse_choice_setting(values, "MULTI_QUERY_ENABLED", ("0", "1")) == "1",
+        context_expansion=_parse_choice_setting(values, "SKIP_CONTEXT_EXPANSION", ("1", "0")) == "0",
+        min_chunk_relevance=_parse_number_setting(
+            values, "MIN_CHUNK_RELEVANCE", DEFAULT_SETTINGS.min_chunk_relevance, 0, 1
+        ),
         glossary=Path(values["RAG_GLOSSARY"]) if "RAG_GLOSSARY" in values else None,
-        collection=_collection(values, "RAG_COLLECTION", DEFAULTS.collection),
+        collection=_parse_collection_name(values, "RAG_COLLECTION", DEFAULT_SETTINGS.collection),
         proposals_source=values.get("RAG_PROPOSALS_SOURCE"),
-        proposals_top_k=int(_number(values, "RAG_TOP_K", DEFAULTS.proposals_top_k, 1, 20)),
-        proposals_timeout_s=_number(values, "RAG_TIMEOUT_MS", 30_000, 1000, 230_000) / 1000,
-        public_query=_one_of(values, "RAG_PUBLIC_QUERY", ("0", "1")) == "1",
-        keep_originals=_one_of(values, "RAG_KEEP_ORIGINALS", ("1", "0")) == "1",
-        keep_runs=_one_of(values, "RAG_KEEP_RUNS", ("0", "1")) == "1",
-        functions_url=_url(values, "RAG_FUNCTIONS_URL"),
+        proposals_top_k=int(_parse_number_setting(values, "RAG_TOP_K", DEFAULT_SETTINGS.proposals_top_k, 1, 20)),
+        proposals_timeout_s=_parse_number_setting(values, "RAG_TIMEOUT_MS", 30_000, 1000, 230_000) / 1000,
+        public_query=_parse_choice_setting(values, "RAG_PUBLIC_QUERY", ("0", "1")) == "1",
+        keep_originals=_parse_choice_setting(values, "RAG_KEEP_ORIGINALS", ("1", "0")) == "1",
+        keep_runs=_parse_choice_setting(values, "RAG_KEEP_RUNS", ("0", "1")) == "1",
+        functions_url=_parse_service_url(values, "RAG_FUNCTIONS_URL"),
         functions_key=values.get("RAG_FUNCTIONS_KEY"),
     )
 
 
-def public_query() -> bool:
+def is_public_query_enabled() -> bool:
     """Return whether anyone may query proposals; needed before `load_settings`, when routes are registered."""
     return os.environ.get("RAG_PUBLIC_QUERY") == "1"
 
 
-def _number(values: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
+def _parse_number_setting(values: Mapping[str, str], name: str, default: float, low: float, high: float) -> float:
     """Return a variable as a number from `low` to `high`, `default` when it is not set."""
     raw = values.get(name)
     if raw is None:
@@ -205,12 +218,12 @@ def _number(values: Mapping[str, str], name: str, default: float, low: float, hi
     return number
 
 
-def _dimensions(values: Mapping[str, str], name: str) -> int | None:
+def _parse_dimensions_setting(values: Mapping[str, str], name: str) -> int | None:
     """Return a variable as a number of dimensions, None when it is not set."""
-    return int(_number(values, name, 0, 1, 4096)) if name in values else None
+    return int(_parse_number_setting(values, name, 0, 1, 4096)) if name in values else None
 
 
-def _one_of(values: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+def _parse_choice_setting(values: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
     """Return a variable in lower case as one of the choices, the first when it is not set."""
     choice = values.get(name, choices[0]).lower()
     if choice not in choices:
@@ -218,7 +231,7 @@ def _one_of(values: Mapping[str, str], name: str, choices: tuple[str, ...]) -> s
     return choice
 
 
-def _index(values: Mapping[str, str], name: str, default: str) -> str:
+def _parse_index_name(values: Mapping[str, str], name: str, default: str) -> str:
     """Return a variable as the name of an Azure AI Search index."""
     index_name = values.get(name, default)
     if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", index_name):  # the rule of Azure AI Search
@@ -226,7 +239,7 @@ def _index(values: Mapping[str, str], name: str, default: str) -> str:
     return index_name
 
 
-def _collection(values: Mapping[str, str], name: str, default: str) -> str:
+def _parse_collection_name(values: Mapping[str, str], name: str, default: str) -> str:
     """Return a variable as the name of a collection of proposals."""
     collection = values.get(name, default)
     if not re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", collection):
@@ -234,18 +247,18 @@ def _collection(values: Mapping[str, str], name: str, default: str) -> str:
     return collection
 
 
-def _url(values: Mapping[str, str], name: str) -> str | None:
+def _parse_service_url(values: Mapping[str, str], name: str) -> str | None:
     """Return a variable as a URL to which a key may be sent: https, or http to this machine."""
     url = values.get(name)
     if url is None:
         return None
-    host, secure = _host(url)
-    if not host or not (secure or host in LOOPBACK):
+    host, secure = _split_host(url)
+    if not host or not (secure or host in LOOPBACK_HOSTS):
         raise Misconfigured(f"{name} must be an https:// address (http:// only on this machine)", field=name)
     return url.rstrip("/")
 
 
-def _ollama(values: Mapping[str, str], name: str) -> str | None:
+def _parse_ollama_url(values: Mapping[str, str], name: str) -> str | None:
     """Return a variable as the URL of an Ollama server, which may be given as host:port.
 
     Ollama has no key, so http is allowed to any host.
@@ -254,20 +267,20 @@ def _ollama(values: Mapping[str, str], name: str) -> str | None:
     if address is None:
         return None
     url = address if "://" in address else f"http://{address}"
-    if not _host(url)[0]:
+    if not _split_host(url)[0]:
         raise Misconfigured(f"{name} must be host:port or an http:// address", field=name)
     return url.rstrip("/")
 
 
-def _queues(values: Mapping[str, str], name: str) -> str | None:
+def _parse_queue_storage(values: Mapping[str, str], name: str) -> str | None:
     """Return the storage account of the Functions host: the URL of its queue service, or its connection string."""
     account = values.get(f"{name}__accountName")
     account_url = account and f"https://{account}.queue.core.windows.net"
     storage = values.get(f"{name}__queueServiceUri") or account_url or values.get(name)
-    return AZURITE if storage == "UseDevelopmentStorage=true" else storage
+    return AZURITE_CONNECTION_STRING if storage == "UseDevelopmentStorage=true" else storage
 
 
-def _redis(values: Mapping[str, str], name: str) -> str | None:
+def _parse_redis_url(values: Mapping[str, str], name: str) -> str | None:
     """Return a variable as the URL of a Redis server to which secrets may be sent: by TLS, or on this machine."""
     url = values.get(name)
     if url is None:
@@ -276,14 +289,14 @@ def _redis(values: Mapping[str, str], name: str) -> str | None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise _no_redis(name) from None
-    private = {"rediss": bool(host), "redis": host in LOOPBACK, "unix": parts.path.startswith("/") and not host}
+        raise _make_redis_url_error(name) from None
+    private = {"rediss": bool(host), "redis": host in LOOPBACK_HOSTS, "unix": parts.path.startswith("/") and not host}
     if not private.get(parts.scheme):
-        raise _no_redis(name)
+        raise _make_redis_url_error(name)
     return url
 
 
-def _postgres(values: Mapping[str, str], name: str) -> str | None:
+def _parse_database_url(values: Mapping[str, str], name: str) -> str | None:
     """Return a variable as the URL of a PostgreSQL database, with the parameters of libpq, such as `sslmode`."""
     url = values.get(name)
     if url is not None and not url.startswith(("postgresql://", "postgres://")):
@@ -291,14 +304,14 @@ def _postgres(values: Mapping[str, str], name: str) -> str | None:
     return url
 
 
-def _no_redis(name: str) -> Misconfigured:
+def _make_redis_url_error(name: str) -> Misconfigured:
     """Return the error for an invalid Redis URL."""
     return Misconfigured(
         f"{name} must be rediss://HOST:PORT, redis://HOST:PORT on this machine, or unix:///PATH", field=name
     )
 
 
-def _host(address: str) -> tuple[str, bool]:
+def _split_host(address: str) -> tuple[str, bool]:
     """Return the host of an http(s) URL, "" for anything else, and whether the URL is https."""
     try:
         parts = urlsplit(address)

@@ -9,7 +9,7 @@ from typing import Literal
 from rag_core.core.errors import StorageFull, Unavailable
 
 
-def connect(
+def connect_sqlite(
     path: Path | None, *, busy_s: float, isolation_level: Literal["DEFERRED"] | None = "DEFERRED"
 ) -> sqlite3.Connection:
     """Open the database at `path`, readable by its owner alone; in memory when `path` is None.
@@ -23,13 +23,13 @@ def connect(
 
 
 @contextmanager
-def told(name: str, *, code: str, full: str) -> Iterator[None]:
+def translate_sqlite_errors(name: str, *, code: str, disk_full_effect: str) -> Iterator[None]:
     """Raise errors of the file called `name` as Unavailable with `code`, or as StorageFull with `disk_full_effect`."""
     try:
         yield
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise StorageFull(f"the disk is full: {full}") from error
+            raise StorageFull(f"the disk is full: {disk_full_effect}") from error
         raise Unavailable(f"{name}: {error}", code=code) from error
     except OSError as error:
         raise Unavailable(f"{name}: {error.strerror}", code=code) from error

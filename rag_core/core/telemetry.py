@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-Attributes = Mapping[str, str | int | float | bool | Sequence[str]]
+SpanAttributes = Mapping[str, str | int | float | bool | Sequence[str]]
 
 
 @contextmanager
-def span(name: str, attributes: Attributes, *, kind: Literal["INTERNAL", "CLIENT"] = "INTERNAL") -> "Iterator[Span]":
+def trace_span(
+    name: str, attributes: SpanAttributes, *, kind: Literal["INTERNAL", "CLIENT"] = "INTERNAL"
+) -> "Iterator[Span]":
     """Trace the block as a span. Of an error only the code is recorded: a vendor's message may quote the prompt."""
     from opentelemetry import trace  # here: the import takes 30 ms, which a cold start can do without
 
@@ -21,11 +23,11 @@ def span(name: str, attributes: Attributes, *, kind: Literal["INTERNAL", "CLIENT
         name, kind=trace.SpanKind[kind], attributes=attributes, record_exception=False, set_status_on_exception=False
     )
     with span_context as current, ExitStack() as on_exit:
-        on_exit.push(partial(_mark, current))
+        on_exit.push(partial(_mark_span_failed, current))
         yield current
 
 
-def _mark(
+def _mark_span_failed(
     current: "Span", kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
 ) -> None:
     """Record the code of the error on the span, if there was one."""

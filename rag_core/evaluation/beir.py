@@ -9,34 +9,36 @@ from typing import Any
 
 from rag_core.core.errors import Misconfigured
 
-QUERIES = "queries.jsonl"
+QUERIES_FILE = "queries.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class BeirDocument:
     """A document of the corpus, with its workflow."""
 
     id: str
     title: str
     text: str
-    workflow: str
+    workflow_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class BeirCollection:
     """A labelled collection: texts of queries, and relevance grades of documents, by query id.
 
     It has only queries with at least one relevant document. `workflows` has the workflow of each query.
     """
 
     name: str
-    passages: tuple[Passage, ...]
+    documents: tuple[BeirDocument, ...]
     queries: Mapping[str, str]
     judgements: Mapping[str, Mapping[str, int]]
-    workflows: Mapping[str, str]
+    workflow_ids: Mapping[str, str]
 
 
-def load(directory: Path, *, queries: int | None = None, workflow_field: str | None = None) -> Collection:
+def load_beir_collection(
+    directory: Path, *, max_queries: int | None = None, workflow_field: str | None = None
+) -> BeirCollection:
     """Read a folder, with its first `queries` answerable queries.
 
     A record's workflow is in `workflow_field` of its metadata; without this field all records belong to a workflow
@@ -49,56 +51,58 @@ def load(directory: Path, *, queries: int | None = None, workflow_field: str | N
     def get_workflow(record: Mapping[str, Any]) -> str:
         return str(record["metadata"][workflow_field]) if workflow_field else directory.name
 
-    query_texts, judgements = questions(directory, queries=queries)
+    query_texts, judgements = load_beir_queries(directory, max_queries=max_queries)
     try:
         passages = tuple(
-            Passage(str(record["_id"]), record.get("title") or "", record["text"], get_workflow(record))
-            for record in records(corpus(directory))
+            BeirDocument(str(record["_id"]), record.get("title") or "", record["text"], get_workflow(record))
+            for record in read_jsonl_records(find_corpus_file(directory))
         )
         workflows = {
             query_id: get_workflow(record)
-            for record in records(directory / QUERIES)
+            for record in read_jsonl_records(directory / QUERIES_FILE)
             if (query_id := str(record["_id"])) in query_texts
         }
     except StopIteration:
         raise Misconfigured(f"{directory} has no corpus.jsonl or corpus.jsonl.gz") from None
     except (OSError, KeyError, ValueError) as error:
-        raise _unlike(directory, error) from error
-    return Collection(directory.name, passages, query_texts, judgements, workflows)
+        raise _create_layout_error(directory, error) from error
+    return BeirCollection(directory.name, passages, query_texts, judgements, workflows)
 
 
-def questions(directory: Path, *, queries: int | None = None) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
-    """Read the first `queries` answerable queries and their judgements, by query id. Raises like `load`."""
+def load_beir_queries(
+    directory: Path, *, max_queries: int | None = None
+) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
+    """Read the first `max_queries` answerable queries and their judgements, by query id; raise as `load_beir_collection`."""
     try:
         test_split = directory / "qrels" / "test.tsv"
-        judgements = _judgements(test_split if test_split.is_file() else directory / "qrels.tsv")
+        judgements = _read_judgements(test_split if test_split.is_file() else directory / "qrels.tsv")
         query_texts = {
             str(record["_id"]): record["text"]
-            for record in records(directory / QUERIES)
+            for record in read_jsonl_records(directory / QUERIES_FILE)
             if str(record["_id"]) in judgements
         }
     except (OSError, KeyError, ValueError) as error:
-        raise _unlike(directory, error) from error
-    selected = dict(list(query_texts.items())[:queries])
+        raise _create_layout_error(directory, error) from error
+    selected = dict(list(query_texts.items())[:max_queries])
     return selected, {query_id: judgements[query_id] for query_id in selected}
 
 
-def corpus(directory: Path) -> Path:
+def find_corpus_file(directory: Path) -> Path:
     """Return the path of the corpus file. Raises StopIteration when there is none."""
     return next(path for name in ("corpus.jsonl", "corpus.jsonl.gz") if (path := directory / name).is_file())
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
+def read_jsonl_records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of a JSON Lines file, which may be gzipped."""
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines if line.strip())
 
 
-def _unlike(directory: Path, failure: Exception) -> Misconfigured:
-    return Misconfigured(f"{directory} is not a BEIR folder: {type(failure).__name__}: {failure}")
+def _create_layout_error(directory: Path, error: Exception) -> Misconfigured:
+    return Misconfigured(f"{directory} is not a BEIR folder: {type(error).__name__}: {error}")
 
 
-def _judgements(path: Path) -> dict[str, dict[str, int]]:
+def _read_judgements(path: Path) -> dict[str, dict[str, int]]:
     """Read the grades by query id, skipping the header line and the queries without a relevant document."""
     grades_by_query: dict[str, dict[str, int]] = {}
     for line in path.read_text(encoding="utf-8").splitlines()[1:]:

@@ -5,35 +5,31 @@ from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag_core.core.model import Query
 from rag_core.core.ports import Cache
+from rag_core.core.presets import Query
+from rag_core.text.terms import normalize_query_text
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 T = TypeVar("T")
 
-TTL_S = 3600.0  # S4-04
-_kinds: "dict[Any, tuple[TypeAdapter[Any], str]]" = {}
+ANSWER_TTL_S = 3600.0  # S4-04
+_adapters_by_type: "dict[Any, tuple[TypeAdapter[Any], str]]" = {}
 
 
-def cache_key(query: Query, preset_hash: str, corpus_version: str) -> str:
+def hash_cache_key(query: Query, preset_hash: str, corpus_version: str) -> str:
     """Return the SHA-256 of all that an answer depends on: the query's fields, its scope included, and the other two.
 
     Case and amount of white space of the query text are ignored.
     """
-    fields = asdict(query) | {"text": canonical(query.text)}
+    fields = asdict(query) | {"text": normalize_query_text(query.text)}
     return sha256(json.dumps([fields, preset_hash, corpus_version], sort_keys=True).encode()).hexdigest()
 
 
-def canonical(text: str) -> str:
-    """Return the query text casefolded, with single spaces."""
-    return " ".join(text.casefold().split())
-
-
-async def recall(key: str, kind: type[T], cache: Cache) -> T | None:
+async def load_cached(key: str, record_type: type[T], cache: Cache) -> T | None:
     """Return the record that is cached under `key`; None when there is none, or what is there is not of that type."""
-    adapter, schema_hash = _known(kind)
+    adapter, schema_hash = _get_type_adapter(record_type)
     data = await cache.get(f"{schema_hash}:{key}")
     try:
         record: T | None = None if data is None else adapter.validate_json(data, strict=True)
@@ -42,9 +38,9 @@ async def recall(key: str, kind: type[T], cache: Cache) -> T | None:
     return record
 
 
-async def remember(key: str, value: object, cache: Cache, *, ttl_s: float = TTL_S) -> None:
+async def save_cached(key: str, value: object, cache: Cache, *, ttl_s: float = ANSWER_TTL_S) -> None:
     """Cache a record of this package as JSON. The caller makes sure that it is not a degraded answer."""
-    adapter, schema_hash = _known(type(value))
+    adapter, schema_hash = _get_type_adapter(type(value))
     try:
         data = adapter.dump_json(value)
     except ValueError:  # a lone surrogate cannot be encoded
@@ -52,12 +48,12 @@ async def remember(key: str, value: object, cache: Cache, *, ttl_s: float = TTL_
     await cache.set(f"{schema_hash}:{key}", data, ttl_s=ttl_s)
 
 
-def _known(record_type: Any) -> "tuple[TypeAdapter[Any], str]":
+def _get_type_adapter(record_type: Any) -> "tuple[TypeAdapter[Any], str]":
     """Return a type's adapter and a hash of its schema, so that records of another version are not found."""
-    if record_type not in _kinds:
+    if record_type not in _adapters_by_type:
         from pydantic import TypeAdapter  # imported here, because it takes 100 ms of the start
 
         adapter = TypeAdapter(record_type)
         schema = json.dumps(adapter.json_schema(), sort_keys=True)
-        _kinds[record_type] = adapter, sha256(schema.encode()).hexdigest()[:12]
-    return _kinds[record_type]
+        _adapters_by_type[record_type] = adapter, sha256(schema.encode()).hexdigest()[:12]
+    return _adapters_by_type[record_type]

@@ -14,13 +14,13 @@ from html import unescape
 from urllib.parse import unquote
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.text.sentences import readable_numbers
+from rag_core.text.sentences import shorten_character_references
 
-Q = r"['\"`]"
-COMPARED = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
+QUOTE_MARK = r"['\"`]"
+COMPARISON = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
 
 # Every repetition is bounded or possessive: time grows with the length of the text and with nothing else.
-SHAPES = {
+ATTACK_PATTERN_SOURCES = {
     "a second SQL statement": rf"""
         ;\s*+(?:
             drop\s++(?:table|database|schema|view|index|user|role|function|procedure|trigger)\b
@@ -33,24 +33,24 @@ SHAPES = {
           | waitfor\s++delay | shutdown\b | grant\s++\w++\s++(?:on|to)\b | declare\s++@
           | copy\s++\S++\s++from\b | attach\s++database\b
         )
-      | waitfor\s++delay\s*+{Q}
+      | waitfor\s++delay\s*+{QUOTE_MARK}
     """,
     "a condition behind a closed quote": rf"""
-        {Q}\s*+\)*+\s*+(?:\|\||&&|\b(?:or|and|xor|having|where)\b)\s*+(?:not\s++)?\(*+\s*+
-            (?:{Q}[^'"`]{{0,64}}+{Q}?|\d++|@@\w++)\s*+(?:{COMPARED}|--|\#|/\*)
-      | [=<>]\s*+\(?{Q}\s*+$
-      | {Q}\s*+\)*+\s*+(?:\|\||\+|;|\b(?:or|and)\b)\s*+\(?\s*+(?:select\s++)?
-            (?:[a-z_]\w{{1,64}}\((?:\d|\)|@@|{Q}?0x|\(?select\b|[a-z]{{1,20}}\(\(?select\b)|\(?select\b)
-      | \b(?:or|and)\s++\(?\s*+({Q}?)(?P<same>\w{{1,64}})\1\s*+=\s*+{Q}?(?P=same)(?![\w.(])
+        {QUOTE_MARK}\s*+\)*+\s*+(?:\|\||&&|\b(?:or|and|xor|having|where)\b)\s*+(?:not\s++)?\(*+\s*+
+            (?:{QUOTE_MARK}[^'"`]{{0,64}}+{QUOTE_MARK}?|\d++|@@\w++)\s*+(?:{COMPARISON}|--|\#|/\*)
+      | [=<>]\s*+\(?{QUOTE_MARK}\s*+$
+      | {QUOTE_MARK}\s*+\)*+\s*+(?:\|\||\+|;|\b(?:or|and)\b)\s*+\(?\s*+(?:select\s++)?
+            (?:[a-z_]\w{{1,64}}\((?:\d|\)|@@|{QUOTE_MARK}?0x|\(?select\b|[a-z]{{1,20}}\(\(?select\b)|\(?select\b)
+      | \b(?:or|and)\s++\(?\s*+({QUOTE_MARK}?)(?P<same>\w{{1,64}})\1\s*+=\s*+{QUOTE_MARK}?(?P=same)(?![\w.(])
     """,
     "a joined SQL query": rf"""
         \bunion(?:\s|/\*.{{0,40}}?\*/|\+|\()++(?:(?:all|distinct)\b(?:\s|/\*.{{0,40}}?\*/|\+|\()*+)?
             select(?:\s|/\*.{{0,40}}?\*/|\+|\()++
-            (?:null\b|\*|\d|@@|{Q}|\w++\(|\w++(?:\s*+,\s*+\w++)++\s++from\b|\w++\s++from\s++[\w.]++\s*+(?:--|\#|;|where\s++\w++\s*+{COMPARED}))
-      | (?:{Q}|\d|\))\s*+\bunion\s++(?:all\s++)?select\s++\w++\s++from\b
+            (?:null\b|\*|\d|@@|{QUOTE_MARK}|\w++\(|\w++(?:\s*+,\s*+\w++)++\s++from\b|\w++\s++from\s++[\w.]++\s*+(?:--|\#|;|where\s++\w++\s*+{COMPARISON}))
+      | (?:{QUOTE_MARK}|\d|\))\s*+\bunion\s++(?:all\s++)?select\s++\w++\s++from\b
     """,
     "a comment that cuts off SQL": rf"""
-        {Q}\s*+\)*+\s*+(?:;\s*+)?(?:--[\s+-]*+$|\#\s*+$|/\*)
+        {QUOTE_MARK}\s*+\)*+\s*+(?:;\s*+)?(?:--[\s+-]*+$|\#\s*+$|/\*)
       | ;\s*+--
       | \w/\*[^*]{{0,40}}\*/\s?\w
       | /\*!\d{{0,6}}\s?\w
@@ -92,26 +92,28 @@ SHAPES = {
     """,
     "a control character": r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]",
 }
-SHAPE = {name: re.compile(shape, re.VERBOSE | re.IGNORECASE) for name, shape in SHAPES.items()}
-ESCAPE = re.compile(r"(?:\\|%)u([0-9a-f]{4})|\\u\{([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})", re.IGNORECASE)
-BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{12,}+")
-URLSAFE = str.maketrans("+/", "-_")
-LAYERS = 3  # of encoding that are decoded: nothing behind this service decodes a text more often
+ATTACK_PATTERNS = {
+    name: re.compile(shape, re.VERBOSE | re.IGNORECASE) for name, shape in ATTACK_PATTERN_SOURCES.items()
+}
+ESCAPE_SEQUENCE = re.compile(r"(?:\\|%)u([0-9a-f]{4})|\\u\{([0-9a-f]{1,6})\}|\\x([0-9a-f]{2})", re.IGNORECASE)
+BASE64_RUN = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{12,}+")
+TO_URLSAFE_BASE64 = str.maketrans("+/", "-_")
+MAX_DECODED_LAYERS = 3  # of encoding that are decoded: nothing behind this service decodes a text more often
 
 
-def check(text: str) -> None:
+def check_input(query_text: str) -> None:
     """Refuse a query text that contains an attack pattern, plain or encoded.
 
     Raises:
         InvalidRequest: it does (suspicious_input); the error names the pattern and, in plain text, its position.
     """
-    for layer, decoded in enumerate(_readings(text)):
-        for name, pattern in SHAPE.items():
+    for layer, decoded in enumerate(_generate_decodings(query_text)):
+        for name, pattern in ATTACK_PATTERNS.items():
             if match := pattern.search(decoded):
-                raise _suspicious(name, match, encoded=layer > 0)
+                raise _build_suspicious_input_error(name, match, encoded=layer > 0)
 
 
-def _suspicious(name: str, match: re.Match[str], *, encoded: bool) -> InvalidRequest:
+def _build_suspicious_input_error(name: str, match: re.Match[str], *, encoded: bool) -> InvalidRequest:
     where = "in an encoded part" if encoded else f"at characters {match.start()} to {match.end()}"
     return InvalidRequest(
         "query",
@@ -122,35 +124,35 @@ def _suspicious(name: str, match: re.Match[str], *, encoded: bool) -> InvalidReq
     )
 
 
-def _readings(text: str) -> Iterator[str]:
+def _generate_decodings(text: str) -> Iterator[str]:
     """Yield the text, then each different text that decoding it up to MAX_DECODED_LAYERS times gives."""
     seen = {text}
     yield text
-    for _ in range(LAYERS):
-        text = _decoded(text)
-        for decoded in (text, *_unpacked(text)):
+    for _ in range(MAX_DECODED_LAYERS):
+        text = _decode_layer(text)
+        for decoded in (text, *_decode_base64_runs(text)):
             if decoded not in seen:
                 seen.add(decoded)
                 yield decoded
 
 
-def _decoded(text: str) -> str:
+def _decode_layer(text: str) -> str:
     """Decode one layer of URL, HTML and script escapes; normalize to NFKC and drop invisible format characters."""
-    plain = ESCAPE.sub(_character, unescape(readable_numbers(unquote(text))))
+    plain = ESCAPE_SEQUENCE.sub(_decode_escape, unescape(shorten_character_references(unquote(text))))
     if plain.isascii():
         return plain
     return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
 
 
-def _character(escape: re.Match[str]) -> str:
+def _decode_escape(escape: re.Match[str]) -> str:
     code = int(next(group for group in escape.groups() if group), 16)
     return chr(code) if code < 0x110000 else escape[0]
 
 
-def _unpacked(text: str) -> Iterator[str]:
+def _decode_base64_runs(text: str) -> Iterator[str]:
     """Yield the texts that are encoded in runs of base64."""
-    for run in BASE64.findall(text):
+    for run in BASE64_RUN.findall(text):
         with suppress(ValueError):
-            raw = urlsafe_b64decode(run.translate(URLSAFE) + "=" * (-len(run) % 4)).decode("ascii")
+            raw = urlsafe_b64decode(run.translate(TO_URLSAFE_BASE64) + "=" * (-len(run) % 4)).decode("ascii")
             if raw.isprintable():
                 yield raw

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core.answering.drafting import moved, text_of
+from rag_core.answering.drafting import join_claims, realign_claims
 from rag_core.core.model import Answer, Citation, Claim, Evidence, PiiSpan
 from rag_core.core.ports import Redactor
-from rag_core.guard.redaction import redact
+from rag_core.guard.redaction import redact_text
 
 
-async def withheld(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[PiiSpan, ...]]:
+async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[PiiSpan, ...]]:
     """Return the answer with `[TYPE]` in place of personal data, and the PII spans in its original text.
 
     Its evidence is reduced to the passages that were shown to the answerer: the rest of a chunk is not redacted, and so
@@ -19,9 +19,11 @@ async def withheld(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[Pi
     Raises:
         Unavailable: the redactor failed (redaction_failed).
     """
-    redactions = [await redact(claim.text, redactor) for claim in answer.claims]
+    redactions = [await redact_text(claim.text, redactor) for claim in answer.claims]
     claims = [
-        replace(claim, text=redaction.text, citations=tuple([await _quoted(c, redactor) for c in claim.citations]))
+        replace(
+            claim, text=redaction.text, citations=tuple([await _redact_citation(c, redactor) for c in claim.citations])
+        )
         for claim, redaction in zip(answer.claims, redactions, strict=True)
     ]
     spans = tuple(
@@ -29,22 +31,27 @@ async def withheld(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[Pi
         for claim, redaction in zip(answer.claims, redactions, strict=True)
         for span in redaction.spans
     )
-    evidence = await asyncio.gather(*(_cut(passage, redactor) for passage in answer.evidence))
-    return replace(answer, text=_text(answer, claims), claims=tuple(moved(claims)), evidence=tuple(evidence)), spans
+    evidence = await asyncio.gather(*(_redact_evidence(passage, redactor) for passage in answer.evidence))
+    return replace(
+        answer,
+        text=_compose_answer_text(answer, claims),
+        claims=tuple(realign_claims(claims)),
+        evidence=tuple(evidence),
+    ), spans
 
 
-def _text(answer: Answer, claims: Sequence[Claim]) -> str:
-    return text_of(claims) if claims else answer.text
+def _compose_answer_text(answer: Answer, claims: Sequence[Claim]) -> str:
+    return join_claims(claims) if claims else answer.text
 
 
-async def _quoted(citation: Citation, redactor: Redactor) -> Citation:
-    return replace(citation, quote=(await redact(citation.quote, redactor)).text)
+async def _redact_citation(citation: Citation, redactor: Redactor) -> Citation:
+    return replace(citation, quote=(await redact_text(citation.quote, redactor)).text)
 
 
-async def _cut(passage: Evidence, redactor: Redactor) -> Evidence:
+async def _redact_evidence(passage: Evidence, redactor: Redactor) -> Evidence:
     """Return the passage, redacted, as a chunk of its own at the same place of the document."""
-    chunk, text = passage.hit.chunk, (await redact(passage.text, redactor)).text
-    place = chunk.place(passage.start, passage.end)
+    chunk, text = passage.hit.chunk, (await redact_text(passage.text, redactor)).text
+    place = passage.place
     spans = (replace(place, start=0, end=len(text)),) if place else ()
     excerpt = replace(chunk, content=text, spans=spans, summary="", entities=(), parent_id=None)
     return Evidence(passage.id, replace(passage.hit, chunk=excerpt, captions=()), 0, len(text))

@@ -14,20 +14,21 @@ from itertools import chain
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Block, Box, Scalar, Span
-from rag_core.ingestion.tables import rows_of
-from rag_core.text.sentences import count_tokens, decode, encode, fits, sentences, trim
+from rag_core.ingestion.tables import split_table_rows
+from rag_core.text.sentences import find_sentences, trim_range
+from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
 
-STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
-_BETWEEN = "\n\n"  # between two blocks of a chunk
-_LONGEST_TOKEN = 8  # on average: how far ahead to look for a chunk's end
-_LONGER_WORD = re.compile(r"\w{4,}")  # shorter ones are mostly function words
+CHUNKING_STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
+_BLOCK_SEPARATOR = "\n\n"  # between two blocks of a chunk
+_MAX_CHARS_PER_TOKEN = 8  # on average: how far ahead to look for a chunk's end
+_LONG_WORD = re.compile(r"\w{4,}")  # shorter ones are mostly function words
 _HEADING_MARKS = re.compile(r"^#{1,6}\s|\s#+$|\n {0,3}(?:=+|-+)$")
-_WINDOW = 3  # compared on each side of a gap
+_WINDOW_SENTENCES = 3  # compared on each side of a gap
 
 # of two texts, each given as its sentences; higher is more similar, on any scale
-Similarity = Callable[[Sequence[str], Sequence[str]], float]
-Cuts = Sequence[Sequence[int]]  # sorted character offsets by kind of cut, best kind first, sentence ends last
-Section = tuple[str, int]  # its title, and the ordinal of the chunk in which it begins
+SentenceSimilarity = Callable[[Sequence[str], Sequence[str]], float]
+CutOffsets = Sequence[Sequence[int]]  # sorted character offsets by kind of cut, best kind first, sentence ends last
+OpenSection = tuple[str, int]  # its title, and the ordinal of the chunk in which it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Chunking:
     header: str = ""
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise InvalidRequest("chunking.strategy", f"must be one of {', '.join(STRATEGIES)}")
+        if self.strategy not in CHUNKING_STRATEGIES:
+            raise InvalidRequest("chunking.strategy", f"must be one of {', '.join(CHUNKING_STRATEGIES)}")
         if not 32 <= self.chunk_size <= 8000:
             raise InvalidRequest("chunking.chunk_size", "must be from 32 to 8000 tokens")
         if not 0 <= self.overlap <= self.chunk_size // 2:
@@ -61,7 +62,7 @@ class Chunking:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ChunkDraft:
     """A chunk before it has an id: its text, where each part of it stands, the headings above it, the fields of a row.
 
     `parent_ordinal` is the ordinal of an earlier chunk, counted from 0; only the strategy `headings` sets it. The chunk
@@ -76,66 +77,70 @@ class Piece:
     heading_path: tuple[str, ...] = ()
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     page_label: str | None = None
-    parent: int | None = None
+    parent_ordinal: int | None = None
 
 
-def chunk(blocks: Sequence[Block], chunking: Chunking, *, similarity: Similarity | None = None) -> Iterator[Piece]:
+def split_into_chunks(
+    blocks: Sequence[Block], chunking: Chunking, *, similarity: SentenceSimilarity | None = None
+) -> Iterator[ChunkDraft]:
     """Yield the chunks in order, lazily; every character of the blocks except white space is in one.
 
     `similarity` is used by `semantic`; without it sentences are compared by the words they share.
     """
     if chunking.header:
-        drafts = chunk(blocks, _below(chunking), similarity=similarity)
-        yield from (_headed(draft, chunking.header) for draft in drafts)
+        drafts = split_into_chunks(blocks, _reserve_header_tokens(chunking), similarity=similarity)
+        yield from (_prepend_header(draft, chunking.header) for draft in drafts)
         return
-    sections: list[Section] = []
+    sections: list[OpenSection] = []
     ordinal = 0
-    for part in _parts(blocks, chunking.strategy):
-        group = _Passage.of(part)
-        sections = _opened(sections, part, ordinal) if chunking.strategy == "headings" else []
-        for start, end in _ranges(group, chunking, similarity or by_words):
-            if inner := trim(group.text, start, end):
+    for part in _group_blocks(blocks, chunking.strategy):
+        group = _BlockGroup.from_blocks(part)
+        sections = _update_open_sections(sections, part, ordinal) if chunking.strategy == "headings" else []
+        for start, end in _cut_group(group, chunking, similarity or compute_word_similarity):
+            if inner := trim_range(group.text, start, end):
                 parents = [first for _, first in sections if first < ordinal]
-                yield group.piece(*inner, parent=parents[-1] if parents else None)
+                yield group.cut_chunk(*inner, parent_ordinal=parents[-1] if parents else None)
                 ordinal += 1
 
 
-def _headed(piece: Piece, header: str) -> Piece:
+def _prepend_header(draft: ChunkDraft, header: str) -> ChunkDraft:
     """Prepend the header, whose lines are the document's first, and shift the spans of the text by its length."""
     lines = header.rstrip("\n")
-    header_span = Span(0, len(lines), piece.spans[0].page, 1, 1 + lines.count("\n"))
-    text_spans = (replace(span, start=span.start + len(header), end=span.end + len(header)) for span in piece.spans)
-    return replace(piece, content=header + piece.content, spans=(header_span, *text_spans))
+    header_span = Span(0, len(lines), draft.spans[0].page, 1, 1 + lines.count("\n"))
+    text_spans = (replace(span, start=span.start + len(header), end=span.end + len(header)) for span in draft.spans)
+    return replace(draft, content=header + draft.content, spans=(header_span, *text_spans))
 
 
-def _below(chunking: Chunking) -> Chunking:
+def _reserve_header_tokens(chunking: Chunking) -> Chunking:
     """Return the chunking for the text below the header: its size is reduced by the header's tokens."""
     size = max(32, chunking.chunk_size - count_tokens(chunking.header))
     return replace(chunking, header="", chunk_size=size, overlap=min(chunking.overlap, size // 2))
 
 
-def sentences_of(blocks: Sequence[Block]) -> list[str]:
+def collect_sentences(blocks: Sequence[Block]) -> list[str]:
     """Return the distinct sentences that the strategy `semantic` compares."""
-    return list(dict.fromkeys(b.text[start:end] for b in blocks if b.kind != "row" for start, end in sentences(b.text)))
+    return list(
+        dict.fromkeys(b.text[start:end] for b in blocks if b.kind != "row" for start, end in find_sentences(b.text))
+    )
 
 
-def by_words(left: Sequence[str], right: Sequence[str]) -> float:
+def compute_word_similarity(left: Sequence[str], right: Sequence[str]) -> float:
     """Return the cosine similarity of the counts of longer words, 0..1: a similarity that needs no model."""
-    counts, others = (Counter(_LONGER_WORD.findall(" ".join(texts).lower())) for texts in (left, right))
+    counts, others = (Counter(_LONG_WORD.findall(" ".join(texts).lower())) for texts in (left, right))
     norm = math.sqrt(sum(n * n for n in counts.values()) * sum(n * n for n in others.values()))
     return sum(count * others[word] for word, count in counts.items()) / norm if norm else 0.0
 
 
-def title_of(heading: Block) -> str:
+def strip_heading_marks(heading: Block) -> str:
     """Return the text of a heading without the marks that Markdown puts around it."""
     return _HEADING_MARKS.sub("", heading.text.strip()).strip()
 
 
-def _parts(blocks: Sequence[Block], strategy: str) -> Iterator[list[Block]]:
+def _group_blocks(blocks: Sequence[Block], strategy: str) -> Iterator[list[Block]]:
     """Yield groups of adjacent blocks that may share a chunk: within a page, within a section for `headings`."""
     group: list[Block] = []
-    for block in chain.from_iterable(map(rows_of, blocks)) if strategy == "rows" else blocks:
-        if group and not _together(group[-1], block, strategy):
+    for block in chain.from_iterable(map(split_table_rows, blocks)) if strategy == "rows" else blocks:
+        if group and not _can_share_chunk(group[-1], block, strategy):
             yield group
             group = []
         if block.text.strip():
@@ -144,79 +149,79 @@ def _parts(blocks: Sequence[Block], strategy: str) -> Iterator[list[Block]]:
         yield group
 
 
-def _together(before: Block, block: Block, strategy: str) -> bool:
+def _can_share_chunk(before: Block, block: Block, strategy: str) -> bool:
     if strategy == "blocks" or "row" in (before.kind, block.kind) or before.page != block.page:
         return False
     if strategy != "headings":
         return True
     begins_section = block.kind == "heading" and before.kind != "heading"
-    return not begins_section and block.headings == _path(before)
+    return not begins_section and block.headings == _build_section_path(before)
 
 
-def _path(block: Block) -> tuple[str, ...]:
+def _build_section_path(block: Block) -> tuple[str, ...]:
     """Return the headings above a block, outermost first; the block itself is the last where it is a heading."""
-    return (*block.headings, title_of(block)) if block.kind == "heading" else block.headings
+    return (*block.headings, strip_heading_marks(block)) if block.kind == "heading" else block.headings
 
 
-def _opened(opened: Sequence[Section], part: Sequence[Block], number: int) -> list[Section]:
+def _update_open_sections(opened: Sequence[OpenSection], group: Sequence[Block], ordinal: int) -> list[OpenSection]:
     """Return the sections open at the end of a group that begins with chunk `ordinal`, outermost first."""
-    for block in part:
-        path = _path(block)
+    for block in group:
+        path = _build_section_path(block)
         shared = 0
         while shared < min(len(block.headings), len(opened)) and opened[shared][0] == path[shared]:
             shared += 1
-        opened = [*opened[:shared], *((title, number) for title in path[shared:])]
+        opened = [*opened[:shared], *((title, ordinal) for title in path[shared:])]
     return list(opened)
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class _BlockGroup:
     """Adjacent blocks as one text, with the offset at which each begins."""
 
     blocks: Sequence[Block]
     text: str
-    starts: Sequence[int]
+    block_offsets: Sequence[int]
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> "_Passage":
+    def from_blocks(cls, blocks: Sequence[Block]) -> "_BlockGroup":
         starts = [0]
         for block in blocks:
-            starts.append(starts[-1] + len(block.text) + len(_BETWEEN))
-        return cls(blocks, _BETWEEN.join(block.text for block in blocks), starts[:-1])
+            starts.append(starts[-1] + len(block.text) + len(_BLOCK_SEPARATOR))
+        return cls(blocks, _BLOCK_SEPARATOR.join(block.text for block in blocks), starts[:-1])
 
-    def sentences(self) -> list[tuple[int, int]]:
-        placed = zip(self.starts, self.blocks, strict=True)
-        return [(offset + start, offset + end) for offset, block in placed for start, end in sentences(block.text)]
+    def find_sentence_ranges(self) -> list[tuple[int, int]]:
+        placed = zip(self.block_offsets, self.blocks, strict=True)
+        return [(offset + start, offset + end) for offset, block in placed for start, end in find_sentences(block.text)]
 
-    def cuts(self) -> Cuts:
+    def find_cut_offsets(self) -> CutOffsets:
         """Return the offsets before headings that follow no heading, and those after sentences outside headings."""
         is_heading = [block.kind == "heading" for block in self.blocks]
-        pairs = zip(self.starts, is_heading, [False, *is_heading], strict=False)
+        pairs = zip(self.block_offsets, is_heading, [False, *is_heading], strict=False)
         heading_starts = [start for start, heading, after_heading in pairs if heading and not after_heading]
-        placed = zip(self.starts, self.blocks, strict=True)
+        placed = zip(self.block_offsets, self.blocks, strict=True)
         heading_ends = {start + len(block.text) for start, block in placed if block.kind == "heading"}
-        return heading_starts, [end for _, end in self.sentences() if end not in heading_ends]
+        return heading_starts, [end for _, end in self.find_sentence_ranges() if end not in heading_ends]
 
-    def piece(self, start: int, end: int, *, parent: int | None) -> Piece:
-        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end)
+    def cut_chunk(self, start: int, end: int, *, parent_ordinal: int | None) -> ChunkDraft:
+        first, last = bisect_right(self.block_offsets, start) - 1, bisect_left(self.block_offsets, end)
         blocks = self.blocks[first:last]
         headings = next((b.headings for b in blocks if b.kind != "heading"), blocks[0].headings)
-        spans = tuple(span for number in range(first, last) for span in self._spans(number, start, end, headings))
+        spans = tuple(span for number in range(first, last) for span in self._build_spans(number, start, end, headings))
         fields = blocks[0].fields if len(blocks) == 1 else {}
-        return Piece(self.text[start:end], spans, headings, fields, blocks[0].page_label, parent)
+        return ChunkDraft(self.text[start:end], spans, headings, fields, blocks[0].page_label, parent_ordinal)
 
-    def _spans(self, number: int, start: int, end: int, headings: tuple[str, ...]) -> Iterator[Span]:
+    def _build_spans(self, number: int, start: int, end: int, headings: tuple[str, ...]) -> Iterator[Span]:
         """Yield a block's spans in characters `start` to `end` of the group: a span a line where lines have boxes."""
-        block, offset = self.blocks[number], self.starts[number]
-        section = () if _path(block) == headings else _path(block)
-        for first, last, box in _stretches(block):
+        block, offset = self.blocks[number], self.block_offsets[number]
+        section = () if _build_section_path(block) == headings else _build_section_path(block)
+        for first, last, box in _iterate_boxed_ranges(block):
             inner_start, inner_end = max(start - offset, first), min(end - offset, last)
             if inner_start < inner_end:
-                lines = _lines(block, inner_start, inner_end)
+                lines = _locate_lines(block, inner_start, inner_end)
                 yield Span(offset + inner_start - start, offset + inner_end - start, block.page, *lines, box, section)
 
 
-def _stretches(block: Block) -> Iterator[tuple[int, int, Box | None]]:
+def _iterate_boxed_ranges(block: Block) -> Iterator[tuple[int, int, Box | None]]:
     """Yield the character ranges of a block that have a box each: its lines, or all of its text."""
     if not block.boxes:
         yield 0, len(block.text), block.bbox
@@ -227,7 +232,7 @@ def _stretches(block: Block) -> Iterator[tuple[int, int, Box | None]]:
         offset += len(line) + 1
 
 
-def _lines(block: Block, start: int, end: int) -> tuple[int, int]:
+def _locate_lines(block: Block, start: int, end: int) -> tuple[int, int]:
     """Return the first and last document line of characters `start` to `end` of a block's text."""
     rewrapped = block.line_start + block.text.count("\n") != block.line_end  # other line breaks than the document's
     if block.kind == "row" or rewrapped:
@@ -236,95 +241,107 @@ def _lines(block: Block, start: int, end: int) -> tuple[int, int]:
     return first, first + block.text.count("\n", start, end)
 
 
-def _ranges(passage: _Passage, chunking: Chunking, similarity: Similarity) -> Iterator[tuple[int, int]]:
-    if chunking.strategy == "semantic" and passage.blocks[0].kind != "row":
-        return _by_subject(passage, chunking, similarity)
-    if fits(passage.text, chunking.chunk_size):
-        return iter([(0, len(passage.text))])
-    return _by_size(passage.text, passage.cuts(), chunking.chunk_size, chunking.overlap)
+def _cut_group(group: _BlockGroup, chunking: Chunking, similarity: SentenceSimilarity) -> Iterator[tuple[int, int]]:
+    if chunking.strategy == "semantic" and group.blocks[0].kind != "row":
+        return _cut_by_subject(group, chunking, similarity)
+    if fits_token_limit(group.text, chunking.chunk_size):
+        return iter([(0, len(group.text))])
+    return _cut_by_size(group.text, group.find_cut_offsets(), chunking.chunk_size, chunking.overlap)
 
 
-def _by_size(text: str, cuts: Cuts, size: int, overlap: int) -> Iterator[tuple[int, int]]:
+def _cut_by_size(text: str, cut_offsets: CutOffsets, size: int, overlap: int) -> Iterator[tuple[int, int]]:
     start, end, last = 0, 0, len(text.rstrip())
     while end < last:
-        end = _end(text, start, end, size, cuts)
+        end = _find_chunk_end(text, start, end, size, cut_offsets)
         yield start, end
-        next_start = _overlap_start(text, end, overlap, cuts)
+        next_start = _find_overlap_start(text, end, overlap, cut_offsets)
         start = next_start if next_start > start else end
 
 
-def _end(text: str, start: int, beyond: int, size: int, cuts: Cuts) -> int:
+def _find_chunk_end(text: str, start: int, after: int, size: int, cut_offsets: CutOffsets) -> int:
     """Return the end of a chunk, beyond `after`: the best cut in the second half of what fits, else all that fits."""
-    furthest = _fitting(text, start, size)
+    furthest = _find_furthest_end(text, start, size)
     if furthest == len(text):
         return furthest
-    low = max(beyond, start + (furthest - start) // 2)
-    return next((cut for cut in _latest(text, low, furthest, cuts) if _within(text, start, cut, size)), furthest)
+    low = max(after, start + (furthest - start) // 2)
+    return next(
+        (
+            cut
+            for cut in _iterate_cuts_backwards(text, low, furthest, cut_offsets)
+            if _fits_token_limit(text, start, cut, size)
+        ),
+        furthest,
+    )
 
 
-def _fitting(text: str, start: int, size: int) -> int:
+def _find_furthest_end(text: str, start: int, size: int) -> int:
     """Return the furthest end, to the token, of a chunk that begins at `start`."""
-    ahead = text[start : start + size * _LONGEST_TOKEN]
-    tokens = encode(ahead)
+    ahead = text[start : start + size * _MAX_CHARS_PER_TOKEN]
+    tokens = encode_tokens(ahead)
     if len(tokens) <= size:
         return start + len(ahead)
-    end = start + max(1, len(decode(tokens[:size])))
-    while not _within(text, start, end, size):  # encoding a part of a text can give more tokens
+    end = start + max(1, len(decode_tokens(tokens[:size])))
+    while not _fits_token_limit(text, start, end, size):  # encoding a part of a text can give more tokens
         end -= 1
     return end
 
 
-def _latest(text: str, low: int, high: int, cuts: Cuts) -> Iterator[int]:
+def _iterate_cuts_backwards(text: str, low: int, high: int, cut_offsets: CutOffsets) -> Iterator[int]:
     """Yield the cuts after `low` up to `high`: by kind, best first, from the last back; then a line or word end."""
-    for offsets in cuts:
+    for offsets in cut_offsets:
         yield from reversed(offsets[bisect_right(offsets, low) : bisect_right(offsets, high)])
     yield from (offset + 1 for mark in "\n " if (offset := text.rfind(mark, low, high)) >= 0)
 
 
-def _overlap_start(text: str, end: int, overlap: int, cuts: Cuts) -> int:
+def _find_overlap_start(text: str, end: int, overlap: int, cut_offsets: CutOffsets) -> int:
     """Return where the next chunk begins: at a sentence, line or word start at most `overlap` tokens before `end`."""
     if not overlap:
         return end
-    behind = text[max(0, end - overlap * _LONGEST_TOKEN) : end]
-    earliest = end - len(decode(encode(behind)[-overlap:]))
-    sentence_ends = cuts[-1]
+    behind = text[max(0, end - overlap * _MAX_CHARS_PER_TOKEN) : end]
+    earliest = end - len(decode_tokens(encode_tokens(behind)[-overlap:]))
+    sentence_ends = cut_offsets[-1]
     after_sentence = sentence_ends[bisect_left(sentence_ends, earliest) : bisect_left(sentence_ends, end)]
     after_mark = [offset + 1 for mark in "\n " if (offset := text.find(mark, earliest, end)) >= 0]
-    return next((cut for cut in (*after_sentence, *after_mark) if _within(text, cut, end, overlap)), end)
+    return next((cut for cut in (*after_sentence, *after_mark) if _fits_token_limit(text, cut, end, overlap)), end)
 
 
-def _within(text: str, start: int, end: int, tokens: int) -> bool:
-    inner = trim(text, start, end)
-    return inner is None or fits(text[slice(*inner)], tokens)
+def _fits_token_limit(text: str, start: int, end: int, tokens: int) -> bool:
+    inner = trim_range(text, start, end)
+    return inner is None or fits_token_limit(text[slice(*inner)], tokens)
 
 
-def _by_subject(passage: _Passage, chunking: Chunking, similarity: Similarity) -> Iterator[tuple[int, int]]:
+def _cut_by_subject(
+    group: _BlockGroup, chunking: Chunking, similarity: SentenceSimilarity
+) -> Iterator[tuple[int, int]]:
     """Yield ranges of whole sentences on one subject; a sentence too long for a chunk is cut by size."""
-    text, size, sentence_ranges = passage.text, chunking.chunk_size, passage.sentences()
-    changes = _changes([text[start:end] for start, end in sentence_ranges], chunking.threshold, similarity)
-    sentence_ends = set(passage.cuts()[1])
+    text, size, sentence_ranges = group.text, chunking.chunk_size, group.find_sentence_ranges()
+    changes = _find_subject_changes([text[start:end] for start, end in sentence_ranges], chunking.threshold, similarity)
+    sentence_ends = set(group.find_cut_offsets()[1])
     run: list[tuple[int, int]] = []
     for number, (start, end) in enumerate(sentence_ranges):
         changed = number in changes and run and run[-1][1] in sentence_ends  # not between a heading and its text
-        if run and (changed or not _within(text, run[0][0], end, size)):
+        if run and (changed or not _fits_token_limit(text, run[0][0], end, size)):
             yield run[0][0], run[-1][1]
             run = []
-        if _within(text, start, end, size):
+        if _fits_token_limit(text, start, end, size):
             run.append((start, end))
         else:
-            yield from ((start + a, start + b) for a, b in _by_size(text[start:end], ([], []), size, 0))
+            yield from ((start + a, start + b) for a, b in _cut_by_size(text[start:end], ([], []), size, 0))
     if run:
         yield run[0][0], run[-1][1]
 
 
-def _changes(texts: Sequence[str], threshold: float, similarity: Similarity) -> set[int]:
+def _find_subject_changes(texts: Sequence[str], threshold: float, similarity: SentenceSimilarity) -> set[int]:
     """Return the numbers of the sentences before which the subject changes.
 
     Around each gap the sentences before and after are compared (Hearst, TextTiling, 1997). Each model has its own scale
     of similarity, so it is rescaled over these texts: 0 is the least similar gap, 1 the most. The subject changes where
     the rescaled similarity is below `threshold` and lowest among its neighbours.
     """
-    gaps = [similarity(texts[max(0, n - _WINDOW) : n], texts[n : n + _WINDOW]) for n in range(1, len(texts))]
+    gaps = [
+        similarity(texts[max(0, n - _WINDOW_SENTENCES) : n], texts[n : n + _WINDOW_SENTENCES])
+        for n in range(1, len(texts))
+    ]
     low, high = min(gaps, default=0.0), max(gaps, default=0.0)
     if high - low < 1e-9:
         return set()
@@ -332,16 +349,16 @@ def _changes(texts: Sequence[str], threshold: float, similarity: Similarity) -> 
     return {n for n in range(1, len(texts)) if depth[n] < threshold and depth[n - 1] >= depth[n] < depth[n + 1]}
 
 
-def mean_cosine(vectors: Mapping[str, Sequence[float]]) -> Similarity:
+def build_cosine_similarity(vectors: Mapping[str, Sequence[float]]) -> SentenceSimilarity:
     """Return a similarity that is the cosine of the mean vectors of the two sides; `vectors` are by sentence."""
 
     def similarity(left: Sequence[str], right: Sequence[str]) -> float:
-        left_sum, right_sum = (_sum([vectors[text] for text in texts]) for texts in (left, right))
+        left_sum, right_sum = (_sum_vectors([vectors[text] for text in texts]) for texts in (left, right))
         norm = math.sqrt(sum(x * x for x in left_sum) * sum(y * y for y in right_sum))
         return sum(x * y for x, y in zip(left_sum, right_sum, strict=True)) / norm if norm else 0.0
 
     return similarity
 
 
-def _sum(vectors: Sequence[Sequence[float]]) -> list[float]:
+def _sum_vectors(vectors: Sequence[Sequence[float]]) -> list[float]:
     return [math.fsum(values) for values in zip(*vectors, strict=True)]

@@ -10,45 +10,38 @@ from itertools import islice
 from rag_core.core.errors import TooLarge
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Block, Chunk, Document, Extraction, Indexed, Scope
-from rag_core.core.ports import Replaced
+from rag_core.core.model import Block, Chunk, Document, Extraction, IndexingResult, Scope
+from rag_core.core.ports import ReplacementResult
 from rag_core.core.run import Run
 from rag_core.ingestion import originals
-from rag_core.ingestion.chunking import Chunking, Piece, Similarity, chunk, mean_cosine, sentences_of, title_of
-from rag_core.ingestion.enrichment import entities, key_sentences
-from rag_core.ingestion.extract.extraction import clean
-from rag_core.ingestion.upload import (
-    MAX_METADATA,
-    MAX_NAME,
-    MAX_VALUE,
-    Limits,
-    Upload,
-    check,
-    kind_of_text,
-    size_of,
+from rag_core.ingestion.chunking import (
+    ChunkDraft,
+    Chunking,
+    SentenceSimilarity,
+    build_cosine_similarity,
+    collect_sentences,
+    split_into_chunks,
+    strip_heading_marks,
 )
-
-# `Upload`, `Limits`, `check`, `size_of` are defined in `upload`: named here until every module imports them from there
-__all__ = [
-    "MAX_CHUNKS",
-    "Limits",
-    "Upload",
-    "account",
-    "check",
-    "chunk_id",
-    "index_document",
-    "known_id",
-    "prepare",
-    "size_of",
-]
+from rag_core.ingestion.enrichment import extract_entities, select_key_sentences
+from rag_core.ingestion.extract.extraction import clean_text
+from rag_core.ingestion.upload import (
+    MAX_FILTERABLE_CHARS,
+    MAX_METADATA_ENTRIES,
+    MAX_TITLE_OR_SOURCE_CHARS,
+    Upload,
+    UploadLimits,
+    check_upload,
+    detect_text_kind,
+)
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
 _SUMMARY_SENTENCES = 3
 
 
 async def index_document(
-    upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: Limits
-) -> Indexed:
+    upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: UploadLimits
+) -> IndexingResult:
     """Make the upload the document's only version; the earlier version stays searchable until this returns.
 
     Queued jobs for the same document are cancelled. The result's `failed` names the chunks that a remote index has not
@@ -63,23 +56,23 @@ async def index_document(
         UnsupportedDocument, UnreadableDocument: the file cannot be read.
         Conflict, NotFound, StorageFull, Unavailable: the index did not accept it; the earlier version stays.
     """
-    document, chunks = await prepare(upload, scope, kit, run, chunking=chunking, limits=limits)
-    async with kit.jobs.superseding(document.id, scope):
-        replaced, embedded = await run.step("index", kit.index.add(document, chunks, scope))
-    await originals.keep(document, upload, kit, run)
-    return account(document, chunks, replaced, embedded, run)
+    document, chunks = await prepare_document(upload, scope, kit, run, chunking=chunking, limits=limits)
+    async with kit.jobs.supersede_document(document.id, scope):
+        replaced, embedded = await run.step("index", kit.index.add_document(document, chunks, scope))
+    await originals.store_original(document, upload, kit, run)
+    return build_indexing_result(document, chunks, replaced, embedded, run)
 
 
-async def prepare(
-    upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: Limits
+async def prepare_document(
+    upload: Upload, scope: Scope, kit: Kit, run: Run, *, chunking: Chunking, limits: UploadLimits
 ) -> tuple[Document, list[Chunk]]:
     """Return the document and chunks that an upload becomes; the same upload always gives the same ones."""
-    check(upload, limits)
-    extraction = await run.step("extract", _extracted(upload, limits, kit, run))
+    check_upload(upload, limits)
+    extraction = await run.step("extract", _extract_upload(upload, limits, kit, run))
     for note in extraction.notes:
         run.warn("extraction", note)
-    drafts = await run.step("chunk", _pieces(extraction.blocks, chunking, kit.index, run))
-    enriching = asyncio.to_thread(_enriched, upload, extraction, drafts, scope)
+    drafts = await run.step("chunk", _split_upload_blocks(extraction.blocks, chunking, kit.index, run))
+    enriching = asyncio.to_thread(_build_document_with_chunks, upload, extraction, drafts, scope)
     document, chunks = await run.step("enrich", enriching)
     if not kit.index.embedder.dimensions:
         reason = "there is no embedding model: rag doctor says what is missing"
@@ -87,38 +80,42 @@ async def prepare(
     return document, chunks
 
 
-def account(document: Document, chunks: Sequence[Chunk], replaced: Replaced, embedded: int, run: Run) -> Indexed:
+def build_indexing_result(
+    document: Document, chunks: Sequence[Chunk], replacement: ReplacementResult, embedded: int, run: Run
+) -> IndexingResult:
     """Return the counts of an indexed document, and note in the run how many chunks the index has not accepted."""
-    if replaced.failed:
-        reason = f"the index has not accepted {len(replaced.failed)} of {len(chunks)} chunks"
+    if replacement.failed:
+        reason = f"the index has not accepted {len(replacement.failed)} of {len(chunks)} chunks"
         run.degrade("index", "index_partial", reason, "the earlier version stays, what can be sent again will be")
-    return Indexed(
+    return IndexingResult(
         document_id=document.id,
         chunks=len(chunks),
         embedded=embedded,
-        unchanged=replaced.unchanged,
-        removed=replaced.removed,
+        unchanged=replacement.unchanged,
+        removed=replacement.removed,
         pages=document.pages,
         extractor=document.extractor,
-        failed=replaced.failed,
+        failed=replacement.failed,
     )
 
 
-async def _extracted(upload: Upload, limits: Limits, kit: Kit, run: Run) -> Extraction:
-    from rag_core.ingestion import extract, reading, sandbox  # not needed at start
+async def _extract_upload(upload: Upload, limits: UploadLimits, kit: Kit, run: Run) -> Extraction:
+    from rag_core.ingestion import extract, file_extraction, sandbox  # not needed at start
 
     if upload.data is not None:
-        return await reading.read(upload.data, upload.filename or "", kit.layout, run, timeout_s=limits.parse_timeout_s)
+        return await file_extraction.extract_file(
+            upload.data, upload.filename or "", kit.layout_reader, run, timeout_s=limits.parse_timeout_s
+        )
     if upload.blocks is not None:
-        return await asyncio.to_thread(extract.given, upload.blocks)
-    kind, text = kind_of_text(upload), upload.content or ""
-    return await sandbox.typed_safely(kind, text, timeout_s=limits.parse_timeout_s)
+        return await asyncio.to_thread(extract.extraction_from_blocks, upload.blocks)
+    kind, text = detect_text_kind(upload), upload.content or ""
+    return await sandbox.extract_text_in_sandbox(kind, text, timeout_s=limits.parse_timeout_s)
 
 
-async def _pieces(blocks: Sequence[Block], chunking: Chunking, index: Index, run: Run) -> list[Piece]:
-    similarity = await _similarity(blocks, index, run) if chunking.strategy == "semantic" else None
+async def _split_upload_blocks(blocks: Sequence[Block], chunking: Chunking, index: Index, run: Run) -> list[ChunkDraft]:
+    similarity = await _build_sentence_similarity(blocks, index, run) if chunking.strategy == "semantic" else None
     drafts = await asyncio.to_thread(
-        lambda: list(islice(chunk(blocks, chunking, similarity=similarity), MAX_CHUNKS + 1))
+        lambda: list(islice(split_into_chunks(blocks, chunking, similarity=similarity), MAX_CHUNKS + 1))
     )
     if len(drafts) > MAX_CHUNKS:
         raise TooLarge(
@@ -129,96 +126,100 @@ async def _pieces(blocks: Sequence[Block], chunking: Chunking, index: Index, run
     return drafts
 
 
-async def _similarity(blocks: Sequence[Block], index: Index, run: Run) -> Similarity | None:
-    sentences = await asyncio.to_thread(sentences_of, blocks)
+async def _build_sentence_similarity(blocks: Sequence[Block], index: Index, run: Run) -> SentenceSimilarity | None:
+    sentences = await asyncio.to_thread(collect_sentences, blocks)
     vectors = await run.attempt(
         "chunk",
         index.embedder.embed_documents(sentences),
         otherwise=None,
         fallback="sentences were compared by their words",
     )
-    return mean_cosine(dict(zip(sentences, vectors, strict=True))) if vectors else None
+    return build_cosine_similarity(dict(zip(sentences, vectors, strict=True))) if vectors else None
 
 
-def _enriched(
-    upload: Upload, extraction: Extraction, pieces: Sequence[Piece], scope: Scope
+def _build_document_with_chunks(
+    upload: Upload, extraction: Extraction, drafts: Sequence[ChunkDraft], scope: Scope
 ) -> tuple[Document, list[Chunk]]:
-    text_hash = _hash("\n\n".join(block.text for block in extraction.blocks))
-    document_id = known_id(upload, scope) or _uuid(scope.workflow_id, scope.user_id, text_hash)
-    source = _source(upload) or document_id
+    text_hash = _hash_text("\n\n".join(block.text for block in extraction.blocks))
+    document_id = derive_document_id(upload, scope) or _derive_uuid(scope.workflow_id, scope.user_id, text_hash)
+    source = _derive_source(upload) or document_id
     document = Document(
         id=document_id,
         workflow_id=scope.workflow_id,
-        title=_title(upload, extraction, source),
+        title=_choose_title(upload, extraction, source),
         source=source,
         content_hash=text_hash,
         extractor=extraction.extractor,
         pages=extraction.pages,
-        summary=_summary(extraction.blocks),
+        summary=_summarize_blocks(extraction.blocks),
         user_id=scope.user_id,
         metadata=upload.metadata,
     )
-    return document, list(_chunks(document, pieces))
+    return document, list(_build_chunks(document, drafts))
 
 
-def known_id(upload: Upload, scope: Scope) -> str | None:
+def derive_document_id(upload: Upload, scope: Scope) -> str | None:
     """Return the id that the upload's document will have; None where only its text will decide that."""
-    return upload.document_id or (_uuid(scope.workflow_id, scope.user_id, _source(upload)) if _source(upload) else None)
+    return upload.document_id or (
+        _derive_uuid(scope.workflow_id, scope.user_id, _derive_source(upload)) if _derive_source(upload) else None
+    )
 
 
-def _source(upload: Upload) -> str:
+def _derive_source(upload: Upload) -> str:
     """Return the caller's name for the document's origin, else the file name; it is never used as a path."""
-    return clean(upload.source or (upload.filename or "").replace("\\", "/").rpartition("/")[2]).strip()
+    return clean_text(upload.source or (upload.filename or "").replace("\\", "/").rpartition("/")[2]).strip()
 
 
-def _title(upload: Upload, extraction: Extraction, source: str) -> str:
+def _choose_title(upload: Upload, extraction: Extraction, source: str) -> str:
     """Return the first that is not empty of: the given title, the document's own, its first heading, the file name."""
-    heading = next((title_of(block) for block in extraction.blocks if block.kind == "heading"), "")
+    heading = next((strip_heading_marks(block) for block in extraction.blocks if block.kind == "heading"), "")
     stem = source.rpartition("/")[2].rpartition(".")[0]
-    titles = (clean(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
-    return next(filter(None, titles), source)[:MAX_NAME].strip()
+    titles = (clean_text(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
+    return next(filter(None, titles), source)[:MAX_TITLE_OR_SOURCE_CHARS].strip()
 
 
-def _summary(blocks: Sequence[Block]) -> str:
+def _summarize_blocks(blocks: Sequence[Block]) -> str:
     rows = [block for block in blocks if block.kind == "row"]
     if rows:
         columns = dict.fromkeys(name for row in rows[:1000] for name in row.fields)
         return f"A table of {len(rows):,} rows with {', '.join(list(columns)[:20])}."
     text = "\n\n".join(block.text for block in blocks if block.kind == "paragraph")
-    return " ".join(key_sentences(text, _SUMMARY_SENTENCES))
+    return " ".join(select_key_sentences(text, _SUMMARY_SENTENCES))
 
 
-def _chunks(document: Document, pieces: Sequence[Piece]) -> Iterator[Chunk]:
-    for ordinal, draft in enumerate(pieces):
+def _build_chunks(document: Document, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
+    for ordinal, draft in enumerate(drafts):
         cells = list(map(str, draft.fields.values()))
-        filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_VALUE}
+        filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_FILTERABLE_CHARS}
         label = {"page_label": draft.page_label} if draft.page_label else {}
         yield Chunk(
-            id=chunk_id(document.workflow_id, document.id, ordinal),
+            id=build_chunk_id(document.workflow_id, document.id, ordinal),
             document_id=document.id,
             ordinal=ordinal,
             content=draft.content,
             title=document.title,
             source=document.source,
-            content_hash=_hash(draft.content),
+            content_hash=_hash_text(draft.content),
             spans=draft.spans,
-            parent_id=None if draft.parent is None else _uuid(document.workflow_id, document.id, draft.parent),
+            parent_id=None
+            if draft.parent_ordinal is None
+            else _derive_uuid(document.workflow_id, document.id, draft.parent_ordinal),
             heading_path=draft.heading_path,
-            summary="; ".join(cells)[:300] if cells else " ".join(key_sentences(draft.content, 1)),
-            entities=entities("\n\n".join(cells) or draft.content),
-            metadata={**document.metadata, **label, **dict(islice(filterable.items(), MAX_METADATA))},
+            summary="; ".join(cells)[:300] if cells else " ".join(select_key_sentences(draft.content, 1)),
+            entities=extract_entities("\n\n".join(cells) or draft.content),
+            metadata={**document.metadata, **label, **dict(islice(filterable.items(), MAX_METADATA_ENTRIES))},
         )
 
 
-def chunk_id(workflow_id: str, document_id: str, ordinal: int) -> str:
+def build_chunk_id(workflow_id: str, document_id: str, ordinal: int) -> str:
     """Return the id of a document's chunk; it depends on nothing but the workflow, the document and the ordinal."""
-    return _uuid(workflow_id, document_id, ordinal)
+    return _derive_uuid(workflow_id, document_id, ordinal)
 
 
-def _uuid(*known_by: str | int | None) -> str:
+def _derive_uuid(*parts: str | int | None) -> str:
     """Return a UUID that is the same for the same parts; as JSON, ("a", "b") and ("a,b",) give different ones."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(known_by)))
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(parts)))
 
 
-def _hash(text: str) -> str:
+def _hash_text(text: str) -> str:
     return sha256(text.encode()).hexdigest()

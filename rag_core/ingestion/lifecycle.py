@@ -1,13 +1,13 @@
 """Deletion, purge and restoration of indexed documents."""
 
-from rag_core.core.errors import no_document
+from rag_core.core.errors import make_unknown_document_error
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 
 
-async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: bool = False) -> None:
+async def delete_document(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: bool = False) -> None:
     """Delete a document so that it can be restored; with `purge`, remove it for good, whether live or deleted.
 
     Unfinished jobs for the document are cancelled. Cached answers that quote it are not given again in either case,
@@ -17,28 +17,30 @@ async def delete(document_id: str, scope: Scope, kit: Kit, run: Run, *, purge: b
     Raises:
         NotFound: there is no such document, or it does not belong to the caller.
     """
-    async with kit.jobs.superseding(document_id, scope):  # ends before the purge, which leaves no trace of the document
+    async with kit.jobs.supersede_document(
+        document_id, scope
+    ):  # ends before the purge, which leaves no trace of the document
         was_live = await run.step("delete", kit.index.store.delete(document_id, scope))
-        if not was_live and not (purge and await _deleted(document_id, scope, kit.index)):
-            raise no_document()
+        if not was_live and not (purge and await _can_purge_deleted(document_id, scope, kit.index)):
+            raise make_unknown_document_error()
     if purge:
-        await run.step("purge", _purge(document_id, scope, kit))
+        await run.step("purge", _purge_document(document_id, scope, kit))
 
 
-async def _purge(document_id: str, scope: Scope, kit: Kit) -> None:
+async def _purge_document(document_id: str, scope: Scope, kit: Kit) -> None:
     """Purge archive, cache and index; the index is last, so that the purge can be repeated after a failure."""
-    await kit.archive.forget(document_id, scope.workflow_id)
+    await kit.archive.purge_document(document_id, scope.workflow_id)
     await kit.cache.clear()
     await kit.index.store.purge(document_id, scope)
 
 
-async def _deleted(document_id: str, scope: Scope, index: Index) -> bool:
+async def _can_purge_deleted(document_id: str, scope: Scope, index: Index) -> bool:
     """Return True for a deleted document that the scope's user owns; members of its groups can only read it."""
-    matches = (document for document in await index.store.deleted(scope) if document.id == document_id)
+    matches = (document for document in await index.store.list_deleted(scope) if document.id == document_id)
     return any(document.user_id in (None, scope.user_id) for document in matches)
 
 
-async def restore(document_id: str, scope: Scope, index: Index, run: Run) -> None:
+async def restore_document(document_id: str, scope: Scope, index: Index, run: Run) -> None:
     """Restore a deleted document unchanged; nothing is embedded again.
 
     Raises:
@@ -46,4 +48,4 @@ async def restore(document_id: str, scope: Scope, index: Index, run: Run) -> Non
         Conflict: the document is live (document_exists), or the index now holds another model's vectors.
     """
     if not await run.step("restore", index.store.restore(document_id, scope)):
-        raise no_document()
+        raise make_unknown_document_error()

@@ -7,14 +7,17 @@ from PIL import Image, ImageChops, ImageDraw
 from pypdfium2 import PdfDocument, PdfiumError
 
 from rag_core.core.errors import NotFound, UnreadableDocument
-from rag_core.core.model import Box, Picture
+from rag_core.core.model import Box, PageImage
 
-_PIXELS = 16_000_000  # whatever the page's size
-_MARKER, _EDGE = "#ffec80", "#d67800"  # multiplied with the page, so that text stays as dark as it was
-_ROOM = 1.5  # between the ink and the box drawn around it
+_MAX_PICTURE_PIXELS = 16_000_000  # whatever the page's size
+_MARKER_COLOUR, _MARKER_EDGE_COLOUR = (
+    "#ffec80",
+    "#d67800",
+)  # multiplied with the page, so that text stays as dark as it was
+_MARKER_MARGIN_PT = 1.5  # between the ink and the box drawn around it
 
 
-def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 1.5) -> Picture:
+def render_page(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 1.5) -> PageImage:
     """Render a page of a PDF, counted from 1, with boxes marked on it.
 
     `scale` is in pixels a point; it is reduced for a page that would have too many pixels.
@@ -30,24 +33,26 @@ def render(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: float = 
             raise NotFound(f"the document has {pages} pages, counted from 1", code="page_not_found", field="page")
         sheet = document[page - 1]
         width, height = sheet.get_size()
-        scale = min(scale, (_PIXELS / max(1.0, width * height)) ** 0.5)
+        scale = min(scale, (_MAX_PICTURE_PIXELS / max(1.0, width * height)) ** 0.5)
         image = sheet.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
     except PdfiumError as error:
         raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from error
-    picture = ImageChops.multiply(image, _marks(image.size, boxes, scale)) if boxes else image
-    return Picture(page, pages, width, height, _png(picture))
+    picture = ImageChops.multiply(image, _draw_markers(image.size, boxes, scale)) if boxes else image
+    return PageImage(page, pages, width, height, _encode_png(picture))
 
 
-def _marks(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:
+def _draw_markers(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:
     sheet = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(sheet)
     for x0, y0, x1, y1 in boxes:
-        corners = (x0 - _ROOM, y0 - _ROOM, x1 + _ROOM, y1 + _ROOM)
-        draw.rounded_rectangle([scale * corner for corner in corners], radius=2 * scale, fill=_MARKER, outline=_EDGE)
+        corners = (x0 - _MARKER_MARGIN_PT, y0 - _MARKER_MARGIN_PT, x1 + _MARKER_MARGIN_PT, y1 + _MARKER_MARGIN_PT)
+        draw.rounded_rectangle(
+            [scale * corner for corner in corners], radius=2 * scale, fill=_MARKER_COLOUR, outline=_MARKER_EDGE_COLOUR
+        )
     return sheet
 
 
-def _png(image: Image.Image) -> bytes:
+def _encode_png(image: Image.Image) -> bytes:
     buffer = BytesIO()
     image.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()

@@ -7,13 +7,13 @@ from typing import Literal, cast
 
 from rag_core.core.errors import InvalidRequest, RagError
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit, NoArchive, NoLayout
+from rag_core.core.kit import Kit, NoArchive, NoLayoutReader
 from rag_core.core.model import Chunk, Document, Scope, Vector
-from rag_core.core.ports import ChunkStore, Embedder, Replaced
+from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.indexing import MAX_CHUNKS
-from rag_core.text.sentences import count_tokens
+from rag_core.text.tokens import count_tokens
 
-Action = Literal["add", "update", "skip"]
+IndexingAction = Literal["add", "update", "skip"]
 
 
 class BudgetSpent(RagError):
@@ -33,24 +33,24 @@ class Tariff:
     model: str
     usd_per_million: float | None
     prefix: str = ""
-    longest: int | None = None
+    max_text_tokens: int | None = None
 
-    def tokens(self, texts: Sequence[str]) -> int:
+    def count_tokens(self, texts: Sequence[str]) -> int:
         """Return how many tokens are sent for these texts."""
-        counts = (count_tokens(self.prefix + text, table="cl100k_base") for text in texts)
-        return sum(counts if self.longest is None else (min(count, self.longest) for count in counts))
+        counts = (count_tokens(self.prefix + text, encoding="cl100k_base") for text in texts)
+        return sum(counts if self.max_text_tokens is None else (min(count, self.max_text_tokens) for count in counts))
 
-    def usd(self, tokens: int) -> float | None:
+    def price_usd(self, tokens: int) -> float | None:
         """Return what this many tokens cost; None where the price is not known."""
         return None if self.usd_per_million is None else tokens * self.usd_per_million / 1_000_000
 
 
-def dollars(usd: float) -> str:
+def format_usd(usd: float) -> str:
     """Format an amount to a millionth of a dollar, and a smaller one in scientific notation instead of as zero."""
     return f"{usd:.6f}" if not usd or usd >= 1e-5 else f"{usd:.1e}"
 
 
-class Meter:
+class EmbeddingMeter:
     """An embedder that counts the tokens it sends to another, and stops before they cost more than `budget_usd`."""
 
     def __init__(self, embedder: Embedder, tariff: Tariff, budget_usd: float | None = None) -> None:
@@ -58,7 +58,7 @@ class Meter:
         if budget_usd is not None and tariff.usd_per_million is None:
             message = f"cannot be kept: the price of {tariff.model} is not known"
             raise InvalidRequest("the budget", message, code="price_unknown")
-        self.tokens = 0
+        self.sent_tokens = 0
         self.space, self.dimensions = embedder.space, embedder.dimensions
         self._embedder, self._tariff, self._budget_usd = embedder, tariff, budget_usd
 
@@ -66,80 +66,80 @@ class Meter:
         return await self._embedder.embed_query(text)
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        next_tokens = self._tariff.tokens(texts)
-        self._afford(next_tokens)
-        self.tokens += next_tokens  # also of a call that then fails: it may have been billed
+        next_tokens = self._tariff.count_tokens(texts)
+        self._check_budget(next_tokens)
+        self.sent_tokens += next_tokens  # also of a call that then fails: it may have been billed
         return await self._embedder.embed_documents(texts)
 
-    def _afford(self, more: int) -> None:
-        spent, cost = self._tariff.usd(self.tokens), self._tariff.usd(more)
+    def _check_budget(self, next_tokens: int) -> None:
+        spent, cost = self._tariff.price_usd(self.sent_tokens), self._tariff.price_usd(next_tokens)
         if None in (self._budget_usd, spent, cost):
             return
         left_usd = cast(float, self._budget_usd) - cast(float, spent)
         if cast(float, cost) > left_usd:
-            expense = f"the next {more:,} tokens cost {dollars(cast(float, cost))} USD"
-            raise BudgetSpent(f"{expense}, of the budget {dollars(left_usd)} are left")
+            expense = f"the next {next_tokens:,} tokens cost {format_usd(cast(float, cost))} USD"
+            raise BudgetSpent(f"{expense}, of the budget {format_usd(left_usd)} are left")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedDocument:
     """The planned action for one document; `token_count` counts the tokens of its texts that are not embedded yet."""
 
-    action: Action
+    action: IndexingAction
     document: Document
-    chunks: int
-    tokens: int
+    chunk_count: int
+    token_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class IndexingPlan:
     """The result of a dry run: what indexing would do; `removed_count` counts documents purged and not replaced."""
 
-    steps: tuple[Step, ...]
-    removed: int
+    documents: tuple[PlannedDocument, ...]
+    removed_count: int
     tariff: Tariff
 
     @property
-    def counts(self) -> Mapping[Action | Literal["delete"], int]:
-        counts = Counter(step.action for step in self.steps)
-        return {"add": counts["add"], "update": counts["update"], "skip": counts["skip"], "delete": self.removed}
+    def action_counts(self) -> Mapping[IndexingAction | Literal["delete"], int]:
+        counts = Counter(step.action for step in self.documents)
+        return {"add": counts["add"], "update": counts["update"], "skip": counts["skip"], "delete": self.removed_count}
 
     @property
-    def pages(self) -> int:
-        return sum(step.document.pages or 0 for step in self.steps)
+    def page_count(self) -> int:
+        return sum(step.document.pages or 0 for step in self.documents)
 
     @property
-    def chunks(self) -> int:
-        return sum(step.chunks for step in self.steps)
+    def chunk_count(self) -> int:
+        return sum(step.chunk_count for step in self.documents)
 
     @property
-    def tokens(self) -> int:
-        return sum(step.tokens for step in self.steps)
+    def token_count(self) -> int:
+        return sum(step.token_count for step in self.documents)
 
 
-class Rehearsal:
+class DryRun:
     """A dry run of indexing: index with its `kit` and nothing is written, embedded or billed; then call `build_plan`.
 
     Files are read by the local parsers, because the layout service bills by the page.
     """
 
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
-        meter = Meter(_Blank(kit.index.embedder), tariff, budget_usd)
-        self._tariff, self._notes = tariff, _Notes(kit.index.store, meter)
-        index = Index(cast(ChunkStore, self._notes), meter)
-        self.kit = replace(kit, layout=NoLayout(), index=index, archive=NoArchive())
+        meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
+        self._tariff, self._store = tariff, _DryRunStore(kit.index.store, meter)
+        index = Index(cast(ChunkStore, self._store), meter)
+        self.kit = replace(kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive())
 
-    def plan(self) -> Plan:
+    def build_plan(self) -> IndexingPlan:
         """Return what indexing with `kit` so far would have done."""
-        return Plan(tuple(self._notes.steps), self._notes.removed, self._tariff)
+        return IndexingPlan(tuple(self._store.planned_documents), self._store.removed_count, self._tariff)
 
 
-def metered(kit: Kit, tariff: Tariff, budget_usd: float | None) -> Kit:
+def meter_embedding(kit: Kit, tariff: Tariff, budget_usd: float | None) -> Kit:
     """Return the kit with a metered embedder: a document that would exceed the budget raises BudgetSpent unwritten."""
-    return replace(kit, index=replace(kit.index, embedder=Meter(kit.index.embedder, tariff, budget_usd)))
+    return replace(kit, index=replace(kit.index, embedder=EmbeddingMeter(kit.index.embedder, tariff, budget_usd)))
 
 
-class _Blank:
+class _EmptyVectorEmbedder:
     """An embedder whose vectors are all empty."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -152,54 +152,60 @@ class _Blank:
         return [() for _ in texts]
 
 
-class _Notes:
+class _DryRunStore:
     """The part of a chunk store that indexing uses; writes are only recorded as a plan."""
 
-    def __init__(self, store: ChunkStore, meter: Meter) -> None:
-        self.steps: list[Step] = []
+    def __init__(self, store: ChunkStore, meter: EmbeddingMeter) -> None:
+        self.planned_documents: list[PlannedDocument] = []
         self._store, self._meter = store, meter
-        self._told = 0
-        self._now: dict[str, Mapping[str, Vector]] = {}  # of changed documents
+        self._attributed_tokens = 0
+        self._planned_vectors: dict[str, Mapping[str, Vector]] = {}  # of changed documents
 
     @property
-    def removed(self) -> int:
-        return len(self._now.keys() - {step.document.id for step in self.steps})
+    def removed_count(self) -> int:
+        return len(self._planned_vectors.keys() - {step.document.id for step in self.planned_documents})
 
-    async def space(self) -> str:
-        return await self._store.space()
+    async def load_embedding_space(self) -> str:
+        return await self._store.load_embedding_space()
 
-    async def documents(self, scope: Scope) -> Sequence[Document]:
-        return await self._store.documents(scope)
+    async def list_documents(self, scope: Scope) -> Sequence[Document]:
+        return await self._store.list_documents(scope)
 
-    async def vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
-        return self._now[document_id] if document_id in self._now else await self._store.vectors(document_id, scope)
+    async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
+        return (
+            self._planned_vectors[document_id]
+            if document_id in self._planned_vectors
+            else await self._store.load_vectors(document_id, scope)
+        )
 
     async def purge(self, document_id: str, scope: Scope) -> bool:
-        self._now[document_id] = {}
+        self._planned_vectors[document_id] = {}
         return True
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
-    ) -> Replaced:
-        tokens, self._told = self._meter.tokens - self._told, self._meter.tokens
+    ) -> ReplacementResult:
+        tokens, self._attributed_tokens = self._meter.sent_tokens - self._attributed_tokens, self._meter.sent_tokens
         hashes = [chunk.content_hash for chunk in chunks]
-        stored_hashes = await self._hashes(document.id, scope)
-        stored = await self._store.document(document.id, scope)
-        action: Action = "add" if stored is None else "update"
-        same_chunks = document.id not in self._now and not tokens and hashes == stored_hashes
-        if stored is not None and same_chunks and _facts(stored) == _facts(document):
+        stored_hashes = await self._load_chunk_hashes(document.id, scope)
+        stored = await self._store.load_document(document.id, scope)
+        action: IndexingAction = "add" if stored is None else "update"
+        same_chunks = document.id not in self._planned_vectors and not tokens and hashes == stored_hashes
+        if stored is not None and same_chunks and _select_compared_fields(stored) == _select_compared_fields(document):
             action = "skip"
-        self.steps.append(Step(action, document, len(chunks), tokens))
+        self.planned_documents.append(PlannedDocument(action, document, len(chunks), tokens))
         pairs = zip(hashes, vectors, strict=True)
-        self._now[document.id] = {content_hash: vector for content_hash, vector in pairs if vector is not None}
+        self._planned_vectors[document.id] = {
+            content_hash: vector for content_hash, vector in pairs if vector is not None
+        }
         unchanged = (Counter(hashes) & Counter(stored_hashes)).total()
-        return Replaced(len(hashes) - unchanged, unchanged, len(stored_hashes) - unchanged)
+        return ReplacementResult(len(hashes) - unchanged, unchanged, len(stored_hashes) - unchanged)
 
-    async def _hashes(self, document_id: str, scope: Scope) -> list[str]:
+    async def _load_chunk_hashes(self, document_id: str, scope: Scope) -> list[str]:
         chunks = await self._store.select(replace(scope, document_ids=(document_id,)), limit=MAX_CHUNKS)
         return [chunk.content_hash for chunk in chunks]
 
 
-def _facts(document: Document) -> tuple[object, ...]:
+def _select_compared_fields(document: Document) -> tuple[object, ...]:
     """Return the fields in which two versions of a document must agree for the document to be skipped."""
     return document.content_hash, document.title, document.source, dict(document.metadata)

@@ -2,40 +2,44 @@
 
 from collections.abc import Callable
 
-from rag_core.core.batching import packed
+from rag_core.core.batching import batch_items
 from rag_core.core.errors import Unavailable
-from rag_core.core.ports import Embedder, Rebuild
+from rag_core.core.ports import Embedder, IndexRebuild
 
-BATCH = 64  # embedded between two saves: what a killed process may have to pay for twice
-TRIES = 5  # to catch up with concurrent writers
+REINDEX_BATCH_TEXTS = 64  # embedded between two saves: what a killed process may have to pay for twice
+MAX_SWITCH_ATTEMPTS = 5  # to catch up with concurrent writers
 
-Progress = Callable[[str, int, int], None]  # name of the stage, how much of it is done, of how much
+ReindexProgress = Callable[[str, int, int], None]  # name of the stage, how much of it is done, of how much
 
 
-async def build(rebuild: Rebuild, embedder: Embedder, progress: Progress = lambda *_: None) -> None:
+async def build_new_index(
+    rebuild: IndexRebuild, embedder: Embedder, progress: ReindexProgress = lambda *_: None
+) -> None:
     """Embed every text that has no vector yet, then copy the rest. An interrupted build is continued by the next call.
 
     Raises:
         Unavailable, BudgetSpent: the embedder stopped; the vectors made before are saved.
     """
-    texts = await rebuild.missing()
+    texts = await rebuild.load_missing_texts()
     done = 0
-    for batch in packed(list(texts.items()), lambda _: 1, items_each=BATCH, size_each=BATCH):
+    for batch in batch_items(
+        list(texts.items()), lambda _: 1, max_items=REINDEX_BATCH_TEXTS, max_size=REINDEX_BATCH_TEXTS
+    ):
         hashes, contents = zip(*batch, strict=True)
-        await rebuild.keep(dict(zip(hashes, await embedder.embed_documents(contents), strict=True)))
+        await rebuild.save_vectors(dict(zip(hashes, await embedder.embed_documents(contents), strict=True)))
         done += len(batch)
         progress("embedding", done, len(texts))
-    await rebuild.copy()
+    await rebuild.copy_index()
 
 
-async def settle(rebuild: Rebuild, embedder: Embedder, switch: Callable[[], object]) -> None:
+async def switch_to_new_index(rebuild: IndexRebuild, embedder: Embedder, switch: Callable[[], object]) -> None:
     """Switch to the new index after adding what was written to the old one since the build.
 
     Raises:
         Unavailable: the old index is written to faster than the new one can follow (store_busy); the old one stays.
     """
-    for _ in range(TRIES):
-        if await rebuild.settle(switch):
+    for _ in range(MAX_SWITCH_ATTEMPTS):
+        if await rebuild.switch_if_unchanged(switch):
             return
-        await build(rebuild, embedder)
+        await build_new_index(rebuild, embedder)
     raise Unavailable("the index is being written to all the time: stop the writers and try again", code="store_busy")

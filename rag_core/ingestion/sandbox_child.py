@@ -15,67 +15,84 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from rag_core.core.errors import RagError
-from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.extract import extract_as
+from rag_core.core.json_codec import block_to_json
+from rag_core.core.model import Extraction
+from rag_core.ingestion.extract import extract_as_kind
 
-MEMORY = 1024**3  # bytes of address space
-REPLY = 128 * 1024**2  # bytes of JSON: twice the text of the largest accepted table, with its column names
-NO_MEMORY, NO_ROOM = 3, 4  # exit statuses: over MEMORY, over REPLY
-_BEYOND = ("open", "os.", "socket.", "subprocess.", "shutil.", "ctypes.dlopen")  # prefixes of audit events
-_LATE = ("heapq",)  # imported inside functions of the standard library: Counter.most_common
-_CODECS = ("cp437", "utf-16-le", "utf-16-be", "utf-16", "latin-1")  # of names in a zip and of text in a PDF
+MAX_CHILD_MEMORY_BYTES = 1024**3  # bytes of address space
+MAX_CHILD_REPLY_BYTES = (
+    128 * 1024**2
+)  # bytes of JSON: twice the text of the largest accepted table, with its column names
+EXIT_OUT_OF_MEMORY, EXIT_REPLY_TOO_LARGE = 3, 4  # exit statuses: over MEMORY, over REPLY
+_REFUSED_AUDIT_EVENTS = (
+    "open",
+    "os.",
+    "socket.",
+    "subprocess.",
+    "shutil.",
+    "ctypes.dlopen",
+)  # prefixes of audit events
+_LATE_IMPORTED_MODULES = ("heapq",)  # imported inside functions of the standard library: Counter.most_common
+_PRELOADED_CODECS = ("cp437", "utf-16-le", "utf-16-be", "utf-16", "latin-1")  # of names in a zip and of text in a PDF
 
-Reader = Callable[[str, bytes], Extraction]
+Extractor = Callable[[str, bytes], Extraction]
 
 
-def serve(kind: str, seconds: int, read: Reader = extract_as) -> None:
+def serve_extraction(kind: str, cpu_limit_s: int, extractor: Extractor = extract_as_kind) -> None:
     """Extract the document on the standard input; the reply is a line with its head, then a line for each block."""
-    answer(seconds, partial(load, kind), partial(_extracted, kind, read))
+    write_reply(cpu_limit_s, partial(preload_extractor, kind), partial(_encode_extraction, kind, extractor))
 
 
-def answer(seconds: int, ready: Callable[[], None], made_of: Callable[[bytes], Iterator[object]]) -> None:
+def write_reply(
+    cpu_limit_s: int, preload: Callable[[], None], encode_reply: Callable[[bytes], Iterator[object]]
+) -> None:
     """Write what `encode_reply` makes of the document on the standard input to the standard output, as lines of JSON.
 
     `preload` runs before files are locked and imports every module that `encode_reply` needs.
     """
-    _limit_itself(seconds)
+    _limit_resources(cpu_limit_s)
     data = sys.stdin.buffer.read()
-    ready()
-    _close_the_door()
+    preload()
+    _lock_process()
     try:
-        for line in _or_refused(made_of(data)):
-            sys.stdout.write(json.dumps(line, default=_named, allow_nan=False) + "\n")
+        for line in _append_error_line(encode_reply(data)):
+            sys.stdout.write(json.dumps(line, allow_nan=False) + "\n")
         sys.stdout.flush()
     except MemoryError:
-        os._exit(NO_MEMORY)
+        os._exit(EXIT_OUT_OF_MEMORY)
     except OSError as error:
         if error.errno != errno.EFBIG:
             raise
-        os._exit(NO_ROOM)
+        os._exit(EXIT_REPLY_TOO_LARGE)
 
 
-def _limit_itself(seconds: int) -> None:
+def _limit_resources(cpu_limit_s: int) -> None:
     with suppress(ImportError):  # Windows
         import resource
 
-        limits = {"AS": MEMORY, "CPU": seconds, "FSIZE": REPLY, "CORE": 0, "NPROC": 0}
+        limits = {
+            "AS": MAX_CHILD_MEMORY_BYTES,
+            "CPU": cpu_limit_s,
+            "FSIZE": MAX_CHILD_REPLY_BYTES,
+            "CORE": 0,
+            "NPROC": 0,
+        }
         for name, limit in limits.items():
             with suppress(ValueError, OSError, AttributeError):
                 resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
-        signal.alarm(seconds + 1)  # in case the parent dies before its timeout ends
+        signal.alarm(cpu_limit_s + 1)  # in case the parent dies before its timeout ends
 
 
-def load(kind: str) -> None:
+def preload_extractor(kind: str) -> None:
     """Import every module and codec that extracting this kind of document would import on its way."""
-    for module in (f"rag_core.ingestion.extract.{kind}", *_LATE):
+    for module in (f"rag_core.ingestion.extract.{kind}", *_LATE_IMPORTED_MODULES):
         import_module(module)
-    for name in _CODECS:
+    for name in _PRELOADED_CODECS:
         codecs.lookup(name)
     if kind not in ("pdf", "docx"):
         import_module("charset_normalizer")
@@ -84,37 +101,32 @@ def load(kind: str) -> None:
                 import_module(f"encodings.{codec.name}")
 
 
-def _close_the_door() -> None:
+def _lock_process() -> None:
     with suppress(ImportError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
-    sys.addaudithook(_refuse)
+    sys.addaudithook(_refuse_audit_event)
 
 
-def _refuse(event: str, _: object) -> None:
-    if event.startswith(_BEYOND):
+def _refuse_audit_event(event: str, _: object) -> None:
+    if event.startswith(_REFUSED_AUDIT_EVENTS):
         raise PermissionError(errno.EACCES, f"no {event} in the sandbox")
 
 
-def _or_refused(lines: Iterator[object]) -> Iterator[object]:
+def _append_error_line(records: Iterator[object]) -> Iterator[object]:
     try:
-        yield from lines
+        yield from records
     except RagError as error:
         contract = {"message": error.message, "code": error.code, "field": error.field, "details": error.details}
         yield {"error": type(error).__name__, **contract}
 
 
-def _extracted(kind: str, read: Reader, data: bytes) -> Iterator[object]:
-    extraction = read(kind, data)
-    yield {**_named(extraction), "blocks": len(extraction.blocks)}
-    yield from extraction.blocks
-
-
-def _named(record: Extraction | Block) -> dict[str, Any]:
-    """Return the fields of a record as JSON keys and values, without descending into nested records."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
+def _encode_extraction(kind: str, extractor: Extractor, data: bytes) -> Iterator[object]:
+    extraction = extractor(kind, data)
+    yield {**asdict(replace(extraction, blocks=())), "blocks": len(extraction.blocks)}
+    yield from map(block_to_json, extraction.blocks)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve_extraction(sys.argv[1], int(sys.argv[2]))

@@ -6,46 +6,50 @@ from dataclasses import replace
 
 from rag_core.core.model import Block
 
-MAX_NAME = 128  # of a column's name
+MAX_COLUMN_NAME_CHARS = 128  # of a column's name
 MAX_COLUMNS = 1000
-_BAR = re.compile(r"(?<!\\)\|")  # in Markdown, a bar inside a cell is written \|
+_CELL_SEPARATOR = re.compile(r"(?<!\\)\|")  # in Markdown, a bar inside a cell is written \|
 
 
-def names_of(header: Sequence[str], width: int) -> list[str]:
+def name_columns(header: Sequence[str], width: int) -> list[str]:
     """Return a unique name for each of `width` columns; a missing or repeated name gets the number of its column."""
     names: list[str] = []
     for number in range(1, width + 1):
-        name = header[number - 1].strip()[:MAX_NAME] if number <= len(header) else ""
+        name = header[number - 1].strip()[:MAX_COLUMN_NAME_CHARS] if number <= len(header) else ""
         names.append(name if name and name not in names else f"{name or 'column'} {number}")
     return names
 
 
-def row(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:
+def block_from_cells(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:
     """Return a table row as a block with "name: value" lines and with fields; empty cells are left out of both."""
     fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
     text = "\n".join(f"{name}: {cell}" for name, cell in fields.items())
     return Block(text, "row", line_start, line_end, fields=fields)
 
 
-def is_rule(line: str) -> bool:
+def is_table_rule(line: str) -> bool:
     """Return True for the line of dashes between the header and the rows of a Markdown table."""
     return "-" in line and set(line) <= set(" \t|:-")
 
 
-def rows_of(block: Block) -> Iterator[Block]:
+def split_table_rows(block: Block) -> Iterator[Block]:
     """Yield the rows below the header of a table block, each with its line and box; yield any other block unchanged."""
     lines = block.text.split("\n") if block.kind == "table" else []
-    table = [(number, _cells(line)) for number, line in enumerate(lines) if line.strip() and not is_rule(line)]
+    table = [
+        (number, _split_markdown_cells(line))
+        for number, line in enumerate(lines)
+        if line.strip() and not is_table_rule(line)
+    ]
     width = max((len(cells) for _, cells in table), default=0)
     if len(table) < 2 or not 2 <= len(table[0][1]) <= width <= MAX_COLUMNS:
         yield block
         return
-    names = names_of(table[0][1], width)
+    names = name_columns(table[0][1], width)
     for number, cells in table[1:]:
         line = block.line_start + number
         box = block.boxes[number] if block.boxes else block.bbox
         yield replace(
-            row(names, cells, line, line),
+            block_from_cells(names, cells, line, line),
             page=block.page,
             page_label=block.page_label,
             bbox=box,
@@ -53,6 +57,6 @@ def rows_of(block: Block) -> Iterator[Block]:
         )
 
 
-def _cells(line: str) -> list[str]:
+def _split_markdown_cells(line: str) -> list[str]:
     """Return the cells of a line "a | b" or "| a | b |"."""
-    return [cell.strip() for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]
+    return [cell.strip() for cell in _CELL_SEPARATOR.split(line.strip().removeprefix("|").removesuffix("|"))]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from rag_core.core.errors import InvalidRequest, TooLarge
 from rag_core.core.model import Block, Scalar
 
-MAX_METADATA = 64  # entries of an upload, and fields of a row that can be filtered by
-MAX_VALUE = 256  # characters of a value that can be filtered by; a longer cell is in the content only
-MAX_NAME = 1024  # characters of a title or source
-_ID = re.compile(r"[A-Za-z0-9._:#=-]{1,128}")
-_TEXT_ENDINGS = {"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv"}
+MAX_METADATA_ENTRIES = 64  # entries of an upload, and fields of a row that can be filtered by
+MAX_FILTERABLE_CHARS = 256  # characters of a value that can be filtered by; a longer cell is in the content only
+MAX_TITLE_OR_SOURCE_CHARS = 1024  # characters of a title or source
+_DOCUMENT_ID = re.compile(r"[A-Za-z0-9._:#=-]{1,128}")
+_TEXT_KIND_BY_ENDING = {"md": "markdown", "markdown": "markdown", "csv": "csv", "tsv": "csv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class UploadLimits:
     """The limits on the size of an uploaded document and on the time to read its file."""
 
     max_upload_bytes: int
     parse_timeout_s: float
 
 
-def check(upload: Upload, limits: Limits) -> None:
+def check_upload(upload: Upload, limits: UploadLimits) -> None:
     """Raise an error for what is wrong with an upload, as far as that shows before it is read.
 
     Raises:
@@ -49,13 +49,13 @@ def check(upload: Upload, limits: Limits) -> None:
         raise InvalidRequest("content", "is one of three: give exactly one of content, a file and blocks")
     if upload.data is not None and not upload.filename:
         raise InvalidRequest("filename", "is required with a file: its ending says how to read it")
-    if upload.document_id is not None and not _ID.fullmatch(upload.document_id):
+    if upload.document_id is not None and not _DOCUMENT_ID.fullmatch(upload.document_id):
         raise InvalidRequest("document_id", "must be 1 to 128 letters, digits and the marks . _ : # = -")
     for name in ("title", "source", "filename"):
-        if len(getattr(upload, name) or "") > MAX_NAME:
-            raise InvalidRequest(name, f"must have at most {MAX_NAME} characters")
-    _check_metadata(upload.metadata)
-    size = size_of(upload)
+        if len(getattr(upload, name) or "") > MAX_TITLE_OR_SOURCE_CHARS:
+            raise InvalidRequest(name, f"must have at most {MAX_TITLE_OR_SOURCE_CHARS} characters")
+    _check_upload_metadata(upload.metadata)
+    size = count_upload_bytes(upload)
     if size > limits.max_upload_bytes:
         raise TooLarge(
             f"the document has {size:,} bytes, more than {limits.max_upload_bytes:,}: split it",
@@ -64,21 +64,21 @@ def check(upload: Upload, limits: Limits) -> None:
         )
 
 
-def _check_metadata(metadata: Mapping[str, Scalar]) -> None:
-    if len(metadata) > MAX_METADATA:
-        raise InvalidRequest("metadata", f"must have at most {MAX_METADATA} entries")
+def _check_upload_metadata(metadata: Mapping[str, Scalar]) -> None:
+    if len(metadata) > MAX_METADATA_ENTRIES:
+        raise InvalidRequest("metadata", f"must have at most {MAX_METADATA_ENTRIES} entries")
     for name, value in metadata.items():
         if not 1 <= len(name) <= 128 or not name.isprintable():
             raise InvalidRequest("metadata", "must have names of 1 to 128 printable characters")
         if not isinstance(value, Scalar):
             raise InvalidRequest("metadata", "must have strings, numbers and booleans as values")
-        if isinstance(value, str) and len(value) > MAX_VALUE:
-            raise InvalidRequest("metadata", f"must have values of at most {MAX_VALUE} characters")
+        if isinstance(value, str) and len(value) > MAX_FILTERABLE_CHARS:
+            raise InvalidRequest("metadata", f"must have values of at most {MAX_FILTERABLE_CHARS} characters")
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidRequest("metadata", "must have finite numbers")
 
 
-def size_of(upload: Upload) -> int:
+def count_upload_bytes(upload: Upload) -> int:
     """Return the number of bytes of the file, or of the text in UTF-8."""
     if upload.data is not None:
         return len(upload.data)
@@ -86,7 +86,7 @@ def size_of(upload: Upload) -> int:
     return sum(len(text.encode("utf-8", errors="replace")) for text in texts)
 
 
-def kind_of_text(upload: Upload) -> str:
+def detect_text_kind(upload: Upload) -> str:
     """Return how uploaded text is read, by the ending of its file name or source: "text" for any other."""
     ending = (upload.filename or upload.source or "").rpartition(".")[2].lower()
-    return _TEXT_ENDINGS.get(ending, "text")
+    return _TEXT_KIND_BY_ENDING.get(ending, "text")

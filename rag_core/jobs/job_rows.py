@@ -10,24 +10,31 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from rag_core.core.errors import Conflict, RagError, Unavailable
-from rag_core.core.model import Indexed, Job, Scope
+from rag_core.core.model import IndexingResult, Job, Scope
 
-LEASE_S = 60.0
-HOLD_S = 240.0  # longer than a request: the document's jobs wait while a request changes the document itself
+LEASE_DURATION_S = 60.0
+SUSPENSION_S = 240.0  # longer than a request: the document's jobs wait while a request changes the document itself
 MAX_ATTEMPTS = 8  # in a row without new vectors
-PAUSES_S = (5.0, 20.0, 80.0, 320.0, 1280.0, 3600.0)  # before the second attempt, the third, …: about 3 hours in all
-KEPT_S = 7 * 24 * 3600.0  # how long an ended job and its idempotency key are kept
-UNDER_WAY = ("queued", "running")
+RETRY_DELAYS_S = (
+    5.0,
+    20.0,
+    80.0,
+    320.0,
+    1280.0,
+    3600.0,
+)  # before the second attempt, the third, …: about 3 hours in all
+JOB_RETENTION_S = 7 * 24 * 3600.0  # how long an ended job and its idempotency key are kept
+OPEN_STATES = ("queued", "running")
 
-ENDED = RagError("the worker was terminated during every attempt", code="worker_ended")
-SUPERSEDED = RagError("a later change of the document superseded this job", code="superseded")
+WORKER_ENDED_ERROR = RagError("the worker was terminated during every attempt", code="worker_ended")
+SUPERSEDED_ERROR = RagError("a later change of the document superseded this job", code="superseded")
 
-Row: TypeAlias = dict[str, Any]  # values by column
-About: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
-Held: TypeAlias = Mapping[str, float]  # the time at which each suspended job was due, by job id
+JobRow: TypeAlias = dict[str, Any]  # values by column
+DocumentKey: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
+SuspendedJobs: TypeAlias = Mapping[str, float]  # the time at which each suspended job was due, by job id
 
 
-def added(work: bytes, scope: Scope, document_id: str | None, key: str | None, now: float) -> Row:
+def create_job_row(payload: bytes, scope: Scope, document_id: str | None, key: str | None, now: float) -> JobRow:
     """Create a row without its `place`, the sequence number that the database assigns."""
     return {
         "id": uuid.uuid4().hex,
@@ -36,7 +43,7 @@ def added(work: bytes, scope: Scope, document_id: str | None, key: str | None, n
         "groups": json.dumps(scope.groups),
         "document": document_id,
         "key": key,
-        "fingerprint": hashlib.sha256(work).hexdigest(),
+        "fingerprint": hashlib.sha256(payload).hexdigest(),
         "state": "queued",
         "attempts": 0,
         "words": 0,
@@ -53,82 +60,84 @@ def added(work: bytes, scope: Scope, document_id: str | None, key: str | None, n
     }
 
 
-def about(document_id: str, scope: Scope) -> About:
+def make_document_key(document_id: str, scope: Scope) -> DocumentKey:
     return scope.workflow_id, scope.user_id or "", document_id
 
 
-def same_work(earlier: Row, new: Row) -> Row:
+def check_same_upload(earlier: JobRow, new: JobRow) -> JobRow:
     """Return the earlier job of an idempotency key. Raises Conflict when the key was used for another upload."""
     if earlier["fingerprint"] != new["fingerprint"]:
         raise Conflict("the idempotency key was used for another upload", code="idempotency_key_reused")
     return earlier
 
 
-def taken(row: Row, now: float) -> Row:
+def mark_claimed(row: JobRow, now: float) -> JobRow:
     """Return the columns of a job that a worker claims: a new lease, and one more attempt."""
-    return {"state": "running", "lease": uuid.uuid4().hex, "attempts": row["attempts"] + 1, **renewed(now)}
+    return {"state": "running", "lease": uuid.uuid4().hex, "attempts": row["attempts"] + 1, **extend_lease(now)}
 
 
-def renewed(now: float) -> Row:
+def extend_lease(now: float) -> JobRow:
     """Return the columns that extend a job's lease."""
-    return {"lease_until": now + LEASE_S, "updated": now}
+    return {"lease_until": now + LEASE_DURATION_S, "updated": now}
 
 
-def worn_out(row: Row, now: float) -> bool:
+def has_used_all_attempts(row: JobRow, now: float) -> bool:
     """Return whether the lease of a job's last attempt has expired."""
     return bool(row["state"] == "running" and row["lease_until"] <= now and row["attempts"] >= MAX_ATTEMPTS)
 
 
-def progressed(row: Row, *, has_new_vectors: bool, embedded: int, chunks: int) -> Row:
+def mark_progress(row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int) -> JobRow:
     """Return the columns for `embedded` of `chunks` embedded; new vectors reset the count of attempts."""
     return {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
 
 
-def held_back(row: Row, until: float) -> Row:
+def mark_suspended(row: JobRow, until: float) -> JobRow:
     """Return the columns of a job that is suspended until a time; a worker that has it loses it."""
-    return {**given_back(row), "due": max(row["due"], until)}
+    return {**mark_released(row), "due": max(row["due"], until)}
 
 
-def released(row: Row, due_at: float) -> Row:
+def mark_resumed(row: JobRow, due_at: float) -> JobRow:
     """Return the columns of a job that is due as before its suspension; none when it was claimed meanwhile."""
     return {"due": due_at} if row["state"] == "queued" else {}
 
 
-def given_back(row: Row) -> Row:
+def mark_released(row: JobRow) -> JobRow:
     """Return the columns of a job that its worker releases; the attempt is not counted."""
     return {"state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] == "running")}
 
 
-def put_off(row: Row, error: RagError, told: Mapping[str, Any], now: float) -> Row:
+def mark_retry_scheduled(row: JobRow, error: RagError, run_notes: Mapping[str, Any], now: float) -> JobRow:
     """Return the columns of a job that is tried again after a delay; of a failed one after the last attempt."""
     if row["attempts"] >= MAX_ATTEMPTS:
-        return failed(error, told)
-    due = now + pause_s(row["attempts"])
-    return {"state": "queued", "due": due, "error": _contract(error), "told": json.dumps(told)}
+        return mark_failed(error, run_notes)
+    due = now + compute_retry_delay_s(row["attempts"])
+    return {"state": "queued", "due": due, "error": _encode_error(error), "told": json.dumps(run_notes)}
 
 
-def pause_s(attempts: int) -> float:
+def compute_retry_delay_s(attempts: int) -> float:
     """Return the seconds that a job waits after this number (at least 1) of attempts without progress."""
-    return PAUSES_S[min(attempts, len(PAUSES_S)) - 1]
+    return RETRY_DELAYS_S[min(attempts, len(RETRY_DELAYS_S)) - 1]
 
 
-def failed(error: RagError, told: Mapping[str, Any] | None = None) -> Row:
-    return {"state": "failed", "error": _contract(error), "told": json.dumps(told or {})}
+def mark_failed(error: RagError, run_notes: Mapping[str, Any] | None = None) -> JobRow:
+    return {"state": "failed", "error": _encode_error(error), "told": json.dumps(run_notes or {})}
 
 
-def finished(result: Indexed, told: Mapping[str, Any]) -> Row:
+def mark_finished(result: IndexingResult, run_notes: Mapping[str, Any]) -> JobRow:
     """Return the columns of a job whose document is in the index."""
-    columns = {"state": "done", "result": json.dumps(asdict(result)), "told": json.dumps(told), "error": None}
+    columns = {"state": "done", "result": json.dumps(asdict(result)), "told": json.dumps(run_notes), "error": None}
     return {**columns, "words": 0, "done": result.chunks, "chunks": result.chunks}
 
 
-def taken_over() -> Conflict:
+def make_lease_lost_error() -> Conflict:
     return Conflict("another worker has taken over the job", code="job_taken_over")
 
 
 @asynccontextmanager
-async def instead(
-    held: Held, end: Callable[[Held], Awaitable[None]], release: Callable[[Held], Awaitable[None]]
+async def end_or_resume(
+    suspended: SuspendedJobs,
+    end_jobs: Callable[[SuspendedJobs], Awaitable[None]],
+    resume_jobs: Callable[[SuspendedJobs], Awaitable[None]],
 ) -> AsyncIterator[None]:
     """End the suspended jobs when the block succeeds; resume them when it raises."""
     succeeded = False
@@ -137,13 +146,13 @@ async def instead(
         succeeded = True
     finally:
         if succeeded:
-            await end(held)
+            await end_jobs(suspended)
         else:
             with suppress(Unavailable):  # the suspension then ends by itself
-                await release(held)
+                await resume_jobs(suspended)
 
 
-def job(row: Row) -> Job:
+def job_from_row(row: JobRow) -> Job:
     """Return the job that a row holds."""
     result = json.loads(row["result"]) if row["result"] else None
     return Job(
@@ -154,20 +163,20 @@ def job(row: Row) -> Job:
         attempts=row["attempts"],
         embedded=row["done"],
         chunks=row["chunks"],
-        words_only=bool(row["words"]),
+        lexical_only=bool(row["words"]),
         error=json.loads(row["error"]) if row["error"] else None,
-        result=result and Indexed(**{**result, "failed": tuple(result["failed"])}),
-        told=json.loads(row["told"]) if row["told"] else {},
-        created_at=_iso(row["created"]),
-        updated_at=_iso(row["updated"]),
+        result=result and IndexingResult(**{**result, "failed": tuple(result["failed"])}),
+        run_notes=json.loads(row["told"]) if row["told"] else {},
+        created_at=_format_epoch_time(row["created"]),
+        updated_at=_format_epoch_time(row["updated"]),
     )
 
 
-def _contract(error: RagError) -> str:
+def _encode_error(error: RagError) -> str:
     """Encode an error as JSON with the fields of the error contract."""
     contract = {"code": error.code, "message": error.message, "field": error.field, "retryable": error.retryable}
     return json.dumps({**contract, "details": error.details}, default=str)
 
 
-def _iso(seconds: float) -> str:
+def _format_epoch_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

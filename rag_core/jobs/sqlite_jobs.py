@@ -19,11 +19,21 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rag_core.core import sqlite_files
 from rag_core.core.errors import RagError
-from rag_core.core.model import Indexed, Job, Scope, Vector
+from rag_core.core.model import IndexingResult, Job, Scope, Vector
 from rag_core.jobs import job_rows
-from rag_core.jobs.job_rows import ENDED, HOLD_S, KEPT_S, MAX_ATTEMPTS, SUPERSEDED, UNDER_WAY, About, Held, Row
+from rag_core.jobs.job_rows import (
+    JOB_RETENTION_S,
+    MAX_ATTEMPTS,
+    OPEN_STATES,
+    SUPERSEDED_ERROR,
+    SUSPENSION_S,
+    WORKER_ENDED_ERROR,
+    DocumentKey,
+    JobRow,
+    SuspendedJobs,
+)
 
-SCHEMA = """
+JOBS_SCHEMA = """
     create table if not exists index_jobs(
         place integer primary key autoincrement, id text not null unique, workflow text not null,
         user text not null, groups text not null, document text, key text, fingerprint text not null, work blob,
@@ -39,7 +49,7 @@ SCHEMA = """
 """
 
 # The first job that is due or whose lease has expired, except while a worker is indexing the same document.
-NEXT = """
+NEXT_DUE_JOB_SQL = """
     select * from index_jobs one
     where (state = 'queued' and due <= :now or state = 'running' and lease_until <= :now)
     and not exists (
@@ -47,7 +57,7 @@ NEXT = """
         and (other.workflow, other.user, other.document) = (one.workflow, one.user, one.document))
     order by place limit 1
 """
-OF_DOCUMENT = """
+DOCUMENT_JOBS_SQL = """
     select * from index_jobs where state in ('queued', 'running')
     and workflow = ? and user = ? and document = ? and place < ifnull(?, place + 1)
 """
@@ -55,10 +65,15 @@ OF_DOCUMENT = """
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_told = partial(sqlite_files.told, "the job table", code="jobs_unavailable", full="no new jobs are accepted")
+_translate_jobs_errors = partial(
+    sqlite_files.translate_sqlite_errors,
+    "the job table",
+    code="jobs_unavailable",
+    disk_full_effect="no new jobs are accepted",
+)
 
 
-class JobTable:
+class SqliteJobs:
     """The `Jobs` in an SQLite file, or in memory when `path` is None: open jobs are then lost with the process."""
 
     def __init__(self, path: Path | None, *, now: Callable[[], float] = time.time) -> None:
@@ -67,24 +82,26 @@ class JobTable:
         self._db: sqlite3.Connection | None = None
 
     async def add(
-        self, work: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
-    ) -> tuple[Job, "JobLease | None"]:
-        new = job_rows.added(work, scope, document_id, key, self._now())
-        row = await self.write(_add, new, work, hold, self._now())
-        return job_rows.job(row), JobLease(self, row) if hold and row["id"] == new["id"] else None
+        self, payload: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
+    ) -> tuple[Job, "SqliteLease | None"]:
+        new = job_rows.create_job_row(payload, scope, document_id, key, self._now())
+        row = await self.run_transaction(_add_job_row, new, payload, hold, self._now())
+        return job_rows.job_from_row(row), SqliteLease(self, row) if hold and row["id"] == new["id"] else None
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
-        row = await self.write(_get, id, user_id or "")
-        return None if row is None else job_rows.job(row)
+        row = await self.run_transaction(_select_user_job_row, id, user_id or "")
+        return None if row is None else job_rows.job_from_row(row)
 
-    async def claim(self) -> "JobLease | None":
-        row = await self.write(_claim, self._now())
-        return None if row is None else JobLease(self, row)
+    async def claim(self) -> "SqliteLease | None":
+        row = await self.run_transaction(_claim_job_row, self._now())
+        return None if row is None else SqliteLease(self, row)
 
     @asynccontextmanager
-    async def superseding(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
-        suspended = await self.write(_hold_back, job_rows.about(document_id, scope), self._now() + HOLD_S)
-        async with job_rows.instead(suspended, self._end, self._release):
+    async def supersede_document(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
+        suspended = await self.run_transaction(
+            _suspend_job_rows, job_rows.make_document_key(document_id, scope), self._now() + SUSPENSION_S
+        )
+        async with job_rows.end_or_resume(suspended, self._end_jobs, self._resume_jobs):
             yield
 
     async def close(self) -> None:
@@ -93,13 +110,17 @@ class JobTable:
             if db:
                 db.close()
 
-    async def write(
+    async def run_transaction(
         self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Call the function with the connection in one durable transaction, in a thread."""
 
         def run_locked() -> T:
-            with self._lock, _told(), self._opened() as db:  # commits, or rolls back on an error
+            with (
+                self._lock,
+                _translate_jobs_errors(),
+                self._open_database() as db,
+            ):  # commits, or rolls back on an error
                 db.execute("begin immediate")
                 return function(db, *args, **kwargs)
 
@@ -109,184 +130,196 @@ class JobTable:
     def now(self) -> float:
         return self._now()
 
-    async def _end(self, held: Held) -> None:
-        if held:
-            await self.write(_end, tuple(held), self._now())
+    async def _end_jobs(self, suspended: SuspendedJobs) -> None:
+        if suspended:
+            await self.run_transaction(_end_job_rows, tuple(suspended), self._now())
 
-    async def _release(self, held: Held) -> None:
-        if held:
-            await self.write(_release, held)
+    async def _resume_jobs(self, suspended: SuspendedJobs) -> None:
+        if suspended:
+            await self.run_transaction(_resume_job_rows, suspended)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_database(self) -> sqlite3.Connection:
         if self._db is None:
-            db = sqlite_files.connect(self._path, busy_s=5.0, isolation_level=None)
+            db = sqlite_files.connect_sqlite(self._path, busy_s=5.0, isolation_level=None)
             db.row_factory = sqlite3.Row
             db.execute("pragma synchronous = extra")
             db.execute("pragma secure_delete = on")
-            db.executescript(SCHEMA)
+            db.executescript(JOBS_SCHEMA)
             self._db = db  # only now, so that a failed opening is tried again
         return self._db
 
 
 @dataclass(frozen=True, slots=True)
-class JobLease:
+class SqliteLease:
     """A `Lease` on a job in SQLite; every write first checks that the lease still holds."""
 
-    table: JobTable
-    row: Row
+    jobs: SqliteJobs
+    row: JobRow
 
     @property
     def job(self) -> Job:
-        return job_rows.job(self.row)
+        return job_rows.job_from_row(self.row)
 
     @property
-    def work(self) -> bytes:
+    def payload(self) -> bytes:
         return bytes(self.row["work"])
 
     async def renew(self) -> None:
-        await self._write(lambda db, row: None)  # every write extends the lease
+        await self._run_with_lease(lambda db, row: None)  # every write extends the lease
 
-    async def vectors(self, space: str) -> Mapping[str, Vector]:
-        return await self._write(_vectors, space)
+    async def load_vectors(self, space: str) -> Mapping[str, Vector]:
+        return await self._run_with_lease(_select_job_vectors, space)
 
-    async def keep(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
-        await self._write(_keep, vectors, space, done, chunks)
+    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
+        await self._run_with_lease(_insert_job_vectors, vectors, space, done, chunks)
 
-    async def publish(self, document_id: str) -> None:
-        await self._write(_publish, document_id)
+    async def claim_document(self, document_id: str) -> None:
+        await self._run_with_lease(_claim_document_for_job, document_id)
 
-    async def words_only(self) -> None:
-        await self._write(_words_only, self.table.now)
+    async def mark_lexical_only(self) -> None:
+        await self._run_with_lease(_mark_job_row_lexical_only, self.jobs.now)
 
-    async def finish(self, result: Indexed, told: Mapping[str, Any]) -> Job:
-        return job_rows.job(await self._write(_finish, result, told, self.table.now))
+    async def finish(self, result: IndexingResult, run_notes: Mapping[str, Any]) -> Job:
+        return job_rows.job_from_row(await self._run_with_lease(_finish_job_row, result, run_notes, self.jobs.now))
 
-    async def give_back(self) -> Job:
-        return job_rows.job(await self._write(_give_back))
+    async def release(self) -> Job:
+        return job_rows.job_from_row(await self._run_with_lease(_release_job_row))
 
-    async def put_off(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        return job_rows.job(await self._write(_put_off, error, told, self.table.now))
+    async def schedule_retry(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
+        return job_rows.job_from_row(
+            await self._run_with_lease(_schedule_job_row_retry, error, run_notes, self.jobs.now)
+        )
 
-    async def fail(self, error: RagError, told: Mapping[str, Any]) -> Job:
-        return job_rows.job(await self._write(_fail, error, told))
+    async def fail(self, error: RagError, run_notes: Mapping[str, Any]) -> Job:
+        return job_rows.job_from_row(await self._run_with_lease(_fail_job_row, error, run_notes))
 
-    async def _write(
-        self, function: Callable[Concatenate[sqlite3.Connection, Row, P], T], *args: P.args, **kwargs: P.kwargs
+    async def _run_with_lease(
+        self, function: Callable[Concatenate[sqlite3.Connection, JobRow, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         def run_if_held(db: sqlite3.Connection) -> T:
-            return function(db, _renewed(db, self.row["lease"], self.table.now), *args, **kwargs)
+            return function(db, _renew_lease(db, self.row["lease"], self.jobs.now), *args, **kwargs)
 
-        return await self.table.write(run_if_held)
+        return await self.jobs.run_transaction(run_if_held)
 
 
-def _add(db: sqlite3.Connection, new: Row, work: bytes, hold: bool, now: float) -> Row:
+def _add_job_row(db: sqlite3.Connection, new: JobRow, payload: bytes, hold: bool, now: float) -> JobRow:
     """Insert a new job and return its row, or the row of the job for which its key was used."""
-    _forget_old(db, now - KEPT_S)
+    _delete_ended_job_rows(db, now - JOB_RETENTION_S)
     by_key = "select * from index_jobs where workflow = ? and user = ? and key = ? and state <> 'failed'"
-    if earlier := _first(db, by_key, new["workflow"], new["user"], new["key"]):
-        return job_rows.same_work(earlier, new)
-    values = {**new, "work": work, **(job_rows.taken(new, now) if hold else {})}
+    if earlier := _select_first_job_row(db, by_key, new["workflow"], new["user"], new["key"]):
+        return job_rows.check_same_upload(earlier, new)
+    values = {**new, "work": payload, **(job_rows.mark_claimed(new, now) if hold else {})}
     placeholders = ", ".join(f":{name}" for name in values)
     sql = f"insert into index_jobs({', '.join(values)}) values ({placeholders}) returning *"  # noqa: S608 - our columns
     return dict(db.execute(sql, values).fetchone())
 
 
-def _forget_old(db: sqlite3.Connection, until: float) -> None:
-    db.execute("delete from index_jobs where state in ('done', 'failed') and updated < ?", (until,))
+def _delete_ended_job_rows(db: sqlite3.Connection, ended_before: float) -> None:
+    db.execute("delete from index_jobs where state in ('done', 'failed') and updated < ?", (ended_before,))
 
 
-def _get(db: sqlite3.Connection, id: str, user: str) -> Row | None:
-    return _first(db, "select * from index_jobs where id = ? and user = ?", id, user)
+def _select_user_job_row(db: sqlite3.Connection, id: str, user: str) -> JobRow | None:
+    return _select_first_job_row(db, "select * from index_jobs where id = ? and user = ?", id, user)
 
 
-def _first(db: sqlite3.Connection, sql: str, *values: Any) -> Row | None:
+def _select_first_job_row(db: sqlite3.Connection, sql: str, *values: Any) -> JobRow | None:
     row = db.execute(sql, values).fetchone()
     return None if row is None else dict(row)
 
 
-def _claim(db: sqlite3.Connection, now: float) -> Row | None:
+def _claim_job_row(db: sqlite3.Connection, now: float) -> JobRow | None:
     last_attempts = "select * from index_jobs where state = 'running' and lease_until <= ? and attempts >= ?"
     for row in db.execute(last_attempts, (now, MAX_ATTEMPTS)).fetchall():
-        _set(db, row, updated=now, **job_rows.failed(ENDED))
-    due = db.execute(NEXT, {"now": now}).fetchone()
-    return _set(db, due, **job_rows.taken(due, now)) if due else None
+        _update_job_row(db, row, updated=now, **job_rows.mark_failed(WORKER_ENDED_ERROR))
+    due = db.execute(NEXT_DUE_JOB_SQL, {"now": now}).fetchone()
+    return _update_job_row(db, due, **job_rows.mark_claimed(due, now)) if due else None
 
 
-def _hold_back(db: sqlite3.Connection, about: About, until: float, before: int | None = None) -> Held:
+def _suspend_job_rows(
+    db: sqlite3.Connection, document_key: DocumentKey, until: float, before_place: int | None = None
+) -> SuspendedJobs:
     """Suspend a document's open jobs until a time; with `before_place` only those added before that place."""
-    rows = db.execute(OF_DOCUMENT, (*about, before)).fetchall()
+    rows = db.execute(DOCUMENT_JOBS_SQL, (*document_key, before_place)).fetchall()
     for row in rows:
-        _set(db, row, **job_rows.held_back(row, until))
+        _update_job_row(db, row, **job_rows.mark_suspended(row, until))
     return {row["id"]: row["due"] for row in rows}
 
 
-def _release(db: sqlite3.Connection, held: Held) -> None:
-    due_times = [(due_at, id) for id, due_at in held.items()]
+def _resume_job_rows(db: sqlite3.Connection, suspended: SuspendedJobs) -> None:
+    due_times = [(due_at, id) for id, due_at in suspended.items()]
     db.executemany("update index_jobs set due = ? where id = ? and state = 'queued'", due_times)
 
 
-def _end(db: sqlite3.Connection, ids: Sequence[str], now: float) -> None:
+def _end_job_rows(db: sqlite3.Connection, ids: Sequence[str], now: float) -> None:
     for id in ids:
-        row = _first(db, "select * from index_jobs where id = ?", id)
-        if row and row["state"] in UNDER_WAY:
-            _set(db, row, updated=now, **job_rows.failed(SUPERSEDED))
+        row = _select_first_job_row(db, "select * from index_jobs where id = ?", id)
+        if row and row["state"] in OPEN_STATES:
+            _update_job_row(db, row, updated=now, **job_rows.mark_failed(SUPERSEDED_ERROR))
 
 
-def _renewed(db: sqlite3.Connection, lease: str, now: float) -> Row:
+def _renew_lease(db: sqlite3.Connection, lease: str, now: float) -> JobRow:
     """Extend a lease and return the job's row. Raises Conflict when the lease no longer holds."""
-    row = _first(db, "select * from index_jobs where lease = ? and state = 'running'", lease)
+    row = _select_first_job_row(db, "select * from index_jobs where lease = ? and state = 'running'", lease)
     if row is None:
-        raise job_rows.taken_over()
-    return _set(db, row, **job_rows.renewed(now))
+        raise job_rows.make_lease_lost_error()
+    return _update_job_row(db, row, **job_rows.extend_lease(now))
 
 
-def _vectors(db: sqlite3.Connection, row: Row, space: str) -> dict[str, Vector]:
+def _select_job_vectors(db: sqlite3.Connection, row: JobRow, space: str) -> dict[str, Vector]:
     rows = db.execute("select hash, vector from job_vectors where job = ? and space = ?", (row["id"], space))
     return {content_hash: array("f", packed).tolist() for content_hash, packed in rows}
 
 
-def _keep(db: sqlite3.Connection, row: Row, vectors: Mapping[str, Vector], space: str, done: int, chunks: int) -> None:
+def _insert_job_vectors(
+    db: sqlite3.Connection, row: JobRow, vectors: Mapping[str, Vector], space: str, embedded: int, chunks: int
+) -> None:
     rows = [(row["id"], space, content_hash, array("f", vector).tobytes()) for content_hash, vector in vectors.items()]
     db.executemany("insert or replace into job_vectors values (?, ?, ?, ?)", rows)
-    _set(db, row, **job_rows.progressed(row, has_new_vectors=bool(vectors), embedded=done, chunks=chunks))
+    _update_job_row(
+        db, row, **job_rows.mark_progress(row, has_new_vectors=bool(vectors), embedded=embedded, chunks=chunks)
+    )
 
 
-def _publish(db: sqlite3.Connection, row: Row, document_id: str) -> None:
-    _set(db, row, document=document_id)
-    _hold_back(db, (row["workflow"], row["user"], document_id), 0.0, row["place"])
+def _claim_document_for_job(db: sqlite3.Connection, row: JobRow, document_id: str) -> None:
+    _update_job_row(db, row, document=document_id)
+    _suspend_job_rows(db, (row["workflow"], row["user"], document_id), 0.0, row["place"])
 
 
-def _words_only(db: sqlite3.Connection, row: Row, now: float) -> None:
-    _end_earlier(db, row, now)
-    _set(db, row, words=1)
+def _mark_job_row_lexical_only(db: sqlite3.Connection, row: JobRow, now: float) -> None:
+    _end_earlier_job_rows(db, row, now)
+    _update_job_row(db, row, words=1)
 
 
-def _finish(db: sqlite3.Connection, row: Row, result: Indexed, told: Mapping[str, Any], now: float) -> Row:
-    _end_earlier(db, row, now)
-    return _set(db, row, **job_rows.finished(result, told))
+def _finish_job_row(
+    db: sqlite3.Connection, row: JobRow, result: IndexingResult, run_notes: Mapping[str, Any], now: float
+) -> JobRow:
+    _end_earlier_job_rows(db, row, now)
+    return _update_job_row(db, row, **job_rows.mark_finished(result, run_notes))
 
 
-def _end_earlier(db: sqlite3.Connection, row: Row, now: float) -> None:
+def _end_earlier_job_rows(db: sqlite3.Connection, row: JobRow, now: float) -> None:
     """End the open jobs that were added for the same document before this one, which is in the index."""
     parameters = (row["workflow"], row["user"], row["document"], row["place"])
-    _end(db, [earlier["id"] for earlier in db.execute(OF_DOCUMENT, parameters).fetchall()], now)
+    _end_job_rows(db, [earlier["id"] for earlier in db.execute(DOCUMENT_JOBS_SQL, parameters).fetchall()], now)
 
 
-def _give_back(db: sqlite3.Connection, row: Row) -> Row:
-    return _set(db, row, **job_rows.given_back(row))
+def _release_job_row(db: sqlite3.Connection, row: JobRow) -> JobRow:
+    return _update_job_row(db, row, **job_rows.mark_released(row))
 
 
-def _put_off(db: sqlite3.Connection, row: Row, error: RagError, told: Mapping[str, Any], now: float) -> Row:
-    return _set(db, row, **job_rows.put_off(row, error, told, now))
+def _schedule_job_row_retry(
+    db: sqlite3.Connection, row: JobRow, error: RagError, run_notes: Mapping[str, Any], now: float
+) -> JobRow:
+    return _update_job_row(db, row, **job_rows.mark_retry_scheduled(row, error, run_notes, now))
 
 
-def _fail(db: sqlite3.Connection, row: Row, error: RagError, told: Mapping[str, Any]) -> Row:
-    return _set(db, row, **job_rows.failed(error, told))
+def _fail_job_row(db: sqlite3.Connection, row: JobRow, error: RagError, run_notes: Mapping[str, Any]) -> JobRow:
+    return _update_job_row(db, row, **job_rows.mark_failed(error, run_notes))
 
 
-def _set(db: sqlite3.Connection, row: Row, /, **values: Any) -> Row:
+def _update_job_row(db: sqlite3.Connection, row: JobRow, /, **values: Any) -> JobRow:
     """Change columns of a job and return the new row; when the job ends, its upload and vectors are deleted."""
-    if values.get("state", "queued") not in UNDER_WAY:
+    if values.get("state", "queued") not in OPEN_STATES:
         values["work"] = None
         db.execute("delete from job_vectors where job = ?", (row["id"],))
     assignments = ", ".join(f"{name} = ?" for name in values)

@@ -15,45 +15,59 @@ from importlib import resources
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 
-FENCE = re.compile(r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>")  # "." stops at a line end, which the data does not have
-CONTROL = re.compile(r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])")  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
+FENCE_PATTERN = re.compile(
+    r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>"
+)  # "." stops at a line end, which the data does not have
+CONTROL_CHARACTERS = re.compile(
+    r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])"
+)  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
 
 
-def query_expansion(text: str, passages: Sequence[str], *, count: int, imagine: bool, told: str = "") -> Prompt:
+def build_query_expansion_prompt(
+    text: str, passages: Sequence[str], *, count: int, with_hyde: bool, template: str = ""
+) -> Prompt:
     """Build the prompt that asks for `count` expanded queries and for the intent and entities of a query.
 
     `with_hyde` it also asks for a HyDE answer (Gao et al., ACL 2023). `passages` of the index show the model its terms.
     `template` replaces the packaged one.
     """
-    inputs = {"query": text, "passages": list(passages), "count": count, "imagine": imagine}
-    schema = _object(queries=_texts(count), hyde={"type": "string"}, intent={"type": "string"}, entities=_texts(20))
-    prompt = _prompt("query_expansion", inputs, schema=schema)
-    return replace(prompt, system=told or prompt.system, max_tokens=1024)  # the HyDE answer is long
+    inputs = {"query": text, "passages": list(passages), "count": count, "imagine": with_hyde}
+    schema = _build_object_schema(
+        queries=_build_text_list_schema(count),
+        hyde={"type": "string"},
+        intent={"type": "string"},
+        entities=_build_text_list_schema(20),
+    )
+    prompt = _build_prompt("query_expansion", inputs, schema=schema)
+    return replace(prompt, system=template or prompt.system, max_tokens=1024)  # the HyDE answer is long
 
 
-def rerank(text: str, passages: Sequence[str]) -> Prompt:
+def build_grading_prompt(text: str, passages: Sequence[str]) -> Prompt:
     """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, in order."""
     grades = {"type": "array", "items": {"type": "number"}, "minItems": len(passages), "maxItems": len(passages)}
-    return _prompt("rerank", {"query": text, "passages": list(passages)}, schema=_object(scores=grades))
+    return _build_prompt(
+        "rerank", {"query": text, "passages": list(passages)}, schema=_build_object_schema(scores=grades)
+    )
 
 
-def summary(title: str, passages: Sequence[str]) -> Prompt:
+def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:
     """Build the prompt for a short summary of a document from its passages in order."""
-    return _prompt("summary", {"title": title, "passages": list(passages)})
+    return _build_prompt("summary", {"title": title, "passages": list(passages)})
 
 
-def answer(question: str, evidence: Sequence[Evidence]) -> Prompt:
+def build_answer_prompt(question: str, evidence: Sequence[Evidence]) -> Prompt:
     """Build the prompt for an answer from the evidence alone, with the ids of the supporting passages per sentence."""
     cited_ids = {"type": "array", "items": {"type": "string", "enum": [passage.id for passage in evidence]}}
-    sentences = {"type": "array", "items": _object(text={"type": "string"}, evidence=cited_ids)}
-    inputs = {"question": question, "evidence": [given(passage) for passage in evidence]}
-    return _prompt("answer", inputs, schema=_object(answerable={"type": "boolean"}, sentences=sentences))
+    sentences = {"type": "array", "items": _build_object_schema(text={"type": "string"}, evidence=cited_ids)}
+    inputs = {"question": question, "evidence": [encode_evidence(passage) for passage in evidence]}
+    return _build_prompt(
+        "answer", inputs, schema=_build_object_schema(answerable={"type": "boolean"}, sentences=sentences)
+    )
 
 
-def given(evidence: Evidence) -> Mapping[str, object]:
+def encode_evidence(evidence: Evidence) -> Mapping[str, object]:
     """Return a passage as the mapping that prompts contain."""
-    chunk = evidence.hit.chunk
-    place = chunk.place(evidence.start, evidence.end)
+    chunk, place = evidence.hit.chunk, evidence.place
     return {
         "id": evidence.id,
         "title": chunk.title,
@@ -63,53 +77,55 @@ def given(evidence: Evidence) -> Mapping[str, object]:
     }
 
 
-def _prompt(task: str, inputs: Mapping[str, object], *, schema: Mapping[str, object] | None = None) -> Prompt:
+def _build_prompt(task: str, inputs: Mapping[str, object], *, schema: Mapping[str, object] | None = None) -> Prompt:
     """Build a prompt of the packaged template of a task, with the inputs in the fence."""
-    return Prompt(task=task, system=wording(task), user=_fenced(inputs), inputs=inputs, schema=schema)
+    return Prompt(
+        task=task, system=load_packaged_template(task), user=_fence_json(inputs), inputs=inputs, schema=schema
+    )
 
 
-def unfenced(user: str) -> object:
+def parse_fenced_data(user: str) -> object:
     """Return the data in the fence of a user message.
 
     Raises:
         ValueError: the message is not exactly one fence.
     """
-    fence = FENCE.fullmatch(user)
+    fence = FENCE_PATTERN.fullmatch(user)
     if fence is None:
         raise ValueError("the message is not one fence of data")
     return json.loads(fence[2])
 
 
-def _fenced(inputs: Mapping[str, object]) -> str:
+def _fence_json(inputs: Mapping[str, object]) -> str:
     """Return the inputs as JSON between two marks that the data does not contain.
 
     The same inputs give the same text, so that completions can be cached.
     """
-    data = CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(inputs, ensure_ascii=False))
-    fence_mark = mark(data)
+    data = CONTROL_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(inputs, ensure_ascii=False))
+    fence_mark = make_fence_mark(data)
     return f"<data {fence_mark}>\n{data}\n</data {fence_mark}>"
 
 
-def mark(data: str) -> str:
+def make_fence_mark(data: str) -> str:
     """Return 16 hexadecimal digits that the data does not contain.
 
     They are a hash of all data: the author of one part cannot predict them.
     """
     digest = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return digest if digest not in data else mark(f"{digest}{data}")
+    return digest if digest not in data else make_fence_mark(f"{digest}{data}")
 
 
-def _texts(most: int) -> Mapping[str, object]:
+def _build_text_list_schema(max_items: int) -> Mapping[str, object]:
     """Return the JSON schema of a list of texts."""
-    return {"type": "array", "items": {"type": "string"}, "maxItems": most}
+    return {"type": "array", "items": {"type": "string"}, "maxItems": max_items}
 
 
-def _object(**properties: object) -> Mapping[str, object]:
+def _build_object_schema(**properties: object) -> Mapping[str, object]:
     """Return the JSON schema of an object with exactly these properties."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 @cache
-def wording(task: str) -> str:
+def load_packaged_template(task: str) -> str:
     """Return the packaged template of a task: its system message, the same for all data."""
     return resources.files(__name__).joinpath(f"{task}.md").read_text("utf-8").strip()

@@ -11,61 +11,65 @@ from rag_core import prompts
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 
-TASK = "rag_augmentation"
-VARIABLE = re.compile(r"\{(query|contexts|intent|entities)\}")
-MARKUP = re.compile(r"<(?=[/|!?A-Za-z_])")  # start of a tag, of the end of the fence, or of a chat template's token
-TOKEN = re.compile(r"\[(?=/?[A-Z_]+\])")  # start of a chat template's token: [INST]
-POSING = re.compile(r"^(?=## \[)", re.MULTILINE)  # would pass for the heading of another passage
-FILLED = re.compile(
+AUGMENTATION_TASK = "rag_augmentation"
+TEMPLATE_VARIABLE = re.compile(r"\{(query|contexts|intent|entities)\}")
+MARKUP_START = re.compile(
+    r"<(?=[/|!?A-Za-z_])"
+)  # start of a tag, of the end of the fence, or of a chat template's token
+CHAT_TOKEN_START = re.compile(r"\[(?=/?[A-Z_]+\])")  # start of a chat template's token: [INST]
+FAKE_HEADING = re.compile(r"^(?=## \[)", re.MULTILINE)  # would pass for the heading of another passage
+FILLED_TEMPLATE = re.compile(
     r"^Query: (?P<query>.*?)\n\nContext:\n<data (?P<mark>\w+)>\n(?P<blocks>.*)\n</data (?P=mark)>",
     re.DOTALL | re.MULTILINE,
 )
-ESCAPED = r"\\"  # replacement pattern of one backslash, the escape of Markdown
+MARKDOWN_ESCAPE = r"\\"  # replacement pattern of one backslash, the escape of Markdown
 
 
-def rag_augmentation(
-    question: str, evidence: Sequence[Evidence], *, intent: str = "", entities: Sequence[str] = (), told: str = ""
+def build_augmentation_prompt(
+    question: str, evidence: Sequence[Evidence], *, intent: str = "", entities: Sequence[str] = (), template: str = ""
 ) -> Prompt:
     """Build the augmentation prompt; `template` replaces the packaged one.
 
     The paragraphs of the template before its first variable are the system message, the rest is the user message.
     """
-    system, user = _parted(told or prompts.wording(TASK))
+    system, user = _split_template(template or prompts.load_packaged_template(AUGMENTATION_TASK))
     values = {
-        "query": plain(question),
-        "contexts": fenced("\n\n".join(map(block, evidence))),
-        "intent": plain(intent) or "not known",
-        "entities": plain(", ".join(entities)) or "none named",
+        "query": neutralize_markup(question),
+        "contexts": fence_passages("\n\n".join(map(format_passage_block, evidence))),
+        "intent": neutralize_markup(intent) or "not known",
+        "entities": neutralize_markup(", ".join(entities)) or "none named",
     }
-    inputs = {"question": question, "evidence": [prompts.given(passage) for passage in evidence]}
-    return Prompt(TASK, system, VARIABLE.sub(lambda name: values[name[1]], user), inputs, max_tokens=1024)
+    inputs = {"question": question, "evidence": [prompts.encode_evidence(passage) for passage in evidence]}
+    return Prompt(
+        AUGMENTATION_TASK, system, TEMPLATE_VARIABLE.sub(lambda name: values[name[1]], user), inputs, max_tokens=1024
+    )
 
 
-def block(passage: Evidence) -> str:
+def format_passage_block(passage: Evidence) -> str:
     """Format a passage as "## [Work Title] > Heading > Subheading" and its text (S0-65)."""
-    chunk = passage.hit.chunk
-    place = chunk.place(passage.start, passage.end)
+    chunk, place = passage.hit.chunk, passage.place
     section = place.section if place and place.section else chunk.heading_path
     subsections = section[1:] if section[:1] == (chunk.title,) else section  # the title is often the first heading
-    title, *headings = (plain(" ".join(part.split())) for part in (chunk.title, *subsections))
-    return f"## {' > '.join([f'[{title}]', *headings])}\n\n{POSING.sub(ESCAPED, plain(passage.text))}"
+    title, *headings = (neutralize_markup(" ".join(part.split())) for part in (chunk.title, *subsections))
+    text = FAKE_HEADING.sub(MARKDOWN_ESCAPE, neutralize_markup(passage.text))
+    return f"## {' > '.join([f'[{title}]', *headings])}\n\n{text}"
 
 
-def plain(text: str) -> str:
+def neutralize_markup(text: str) -> str:
     """Replace the characters that could begin a tag, the end of the fence or a chat template's token."""
-    return TOKEN.sub("⟦", MARKUP.sub("‹", text))
+    return CHAT_TOKEN_START.sub("⟦", MARKUP_START.sub("‹", text))
 
 
-def fenced(blocks: str) -> str:
+def fence_passages(blocks: str) -> str:
     """Return the blocks between two marks that they do not contain."""
-    fence_mark = prompts.mark(blocks)
+    fence_mark = prompts.make_fence_mark(blocks)
     return f"<data {fence_mark}>\n{blocks}\n</data {fence_mark}>"
 
 
-def read_back(prompt: str) -> Mapping[str, object] | None:
+def parse_augmentation_prompt(prompt: str) -> Mapping[str, object] | None:
     """Return the inputs of a prompt of the packaged template; None for any other text. Page numbers are lost."""
-    match = FILLED.search(prompt)
-    if match is None or not prompt.startswith(_parted(prompts.wording(TASK))[0]):
+    match = FILLED_TEMPLATE.search(prompt)
+    if match is None or not prompt.startswith(_split_template(prompts.load_packaged_template(AUGMENTATION_TASK))[0]):
         return None
     blocks = [part.partition("\n\n") for part in re.split(r"^## \[", match["blocks"], flags=re.MULTILINE)[1:]]
     evidence = [
@@ -76,13 +80,13 @@ def read_back(prompt: str) -> Mapping[str, object] | None:
     return {"question": match["query"], "evidence": evidence}
 
 
-def lacking(template: str, needed: Sequence[str] = ("query", "contexts")) -> list[str]:
+def list_missing_variables(template: str, needed: Sequence[str] = ("query", "contexts")) -> list[str]:
     """Return the variables that a template must have and lacks, in braces."""
     return [f"{{{name}}}" for name in needed if f"{{{name}}}" not in template]
 
 
-def _parted(template: str) -> tuple[str, str]:
+def _split_template(template: str) -> tuple[str, str]:
     """Return the system and the user part of a template, split at the last paragraph before its first variable."""
-    variable = VARIABLE.search(template)
+    variable = TEMPLATE_VARIABLE.search(template)
     split_at = template.rfind("\n\n", 0, variable.start() if variable else 0)
     return (template[:split_at].strip(), template[split_at:].strip()) if split_at > 0 else ("", template.strip())

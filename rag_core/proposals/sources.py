@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
-from rag_core.proposals.records import STAGES, Record
+from rag_core.proposals.records import STAGE_NAMES, ProposalRecord
 
-POSTGRES = ("postgres://", "postgresql://")
-SQLITE = (".db", ".sqlite", ".sqlite3")
-QUERIES = {"proposal": "SELECT * FROM proposal ORDER BY id"} | {
+POSTGRES_SCHEMES = ("postgres://", "postgresql://")
+SQLITE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
+TABLE_QUERIES = {"proposal": "SELECT * FROM proposal ORDER BY id"} | {
     stage: f"SELECT * FROM {stage}_stage ORDER BY proposal_id, id"  # noqa: S608 our own names
-    for stage in STAGES
+    for stage in STAGE_NAMES
 }
 
 
-def records(source: str) -> Iterator[Record]:
+def read_proposal_records(source: str) -> Iterator[ProposalRecord]:
     """Yield the proposals of a source, each with its stages.
 
     A source is a .json file (a list), a .jsonl file (one record per line), either of them with .gz; an SQLite file; or
@@ -33,80 +33,82 @@ def records(source: str) -> Iterator[Record]:
         Misconfigured: the database lacks a table or column.
         Unavailable: the database did not answer.
     """
-    if source.startswith(POSTGRES):
-        return _joined(_of_postgres(source))
+    if source.startswith(POSTGRES_SCHEMES):
+        return _join_stages(_read_postgres_tables(source))
     path = Path(source)
     if not path.is_file():
         raise NotFound(f"{source}: no such file", field="source")
-    if path.suffix in SQLITE:
-        return _joined(_of_sqlite(path))
-    return _of_json(path)
+    if path.suffix in SQLITE_SUFFIXES:
+        return _join_stages(_read_sqlite_tables(path))
+    return _read_json_records(path)
 
 
-def _of_json(path: Path) -> Iterator[Record]:
+def _read_json_records(path: Path) -> Iterator[ProposalRecord]:
     kind = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:]).removesuffix(".gz")
     if kind not in (".json", ".jsonl"):
         raise InvalidRequest("source", "must be a .json, .jsonl, .db or .sqlite file, or a postgresql:// URL")
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            yield from _listed(file) if kind == ".json" else _by_line(file)
+            yield from _parse_json_array(file) if kind == ".json" else _parse_json_lines(file)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InvalidRequest("source", f"must be readable as UTF-8: {type(error).__name__}") from error
 
 
-def _listed(file: IO[str]) -> Iterator[Record]:
-    parsed = _parsed(file.read(), "the file")
+def _parse_json_array(file: IO[str]) -> Iterator[ProposalRecord]:
+    parsed = _parse_source_json(file.read(), "the file")
     if not isinstance(parsed, list) or not all(isinstance(record, dict) for record in parsed):
         raise InvalidRequest("source", "must be a list of objects")
     yield from parsed
 
 
-def _by_line(file: IO[str]) -> Iterator[Record]:
+def _parse_json_lines(file: IO[str]) -> Iterator[ProposalRecord]:
     for number, text in enumerate(file, start=1):
         if text.strip():
-            record = _parsed(text, f"line {number}")
+            record = _parse_source_json(text, f"line {number}")
             if not isinstance(record, dict):
                 raise InvalidRequest("source", f"must have one object per line; line {number} has none")
             yield record
 
 
-def _parsed(text: str, where: str) -> object:
+def _parse_source_json(text: str, where: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidRequest("source", f"must be JSON; {where} is not") from None
 
 
-Table = list[dict[str, Any]]
+TableRows = list[dict[str, Any]]
 
 
-def _joined(tables: dict[str, Table]) -> Iterator[Record]:
+def _join_stages(tables: dict[str, TableRows]) -> Iterator[ProposalRecord]:
     """Yield the rows of the table `proposal`, each with the row of each of its stages by the stage's name."""
-    stage_rows = {stage: {str(row["proposal_id"]): _decoded(row) for row in tables[stage]} for stage in STAGES}
+    stage_rows = {
+        stage: {str(row["proposal_id"]): _decode_comments(row) for row in tables[stage]} for stage in STAGE_NAMES
+    }
     for row in tables["proposal"]:
         yield {**row, **{stage: rows.get(str(row["id"])) for stage, rows in stage_rows.items()}}
 
 
-def _decoded(row: dict[str, Any]) -> dict[str, Any]:
+def _decode_comments(row: dict[str, Any]) -> dict[str, Any]:
     """Return a stage's row with its comments decoded, which SQLite, without a JSON type, has as text."""
     comments = row.get("comments")
-    return {**row, "comments": _parsed(comments, "a comments column")} if isinstance(comments, str) else row
+    return {**row, "comments": _parse_source_json(comments, "a comments column")} if isinstance(comments, str) else row
 
 
-def _of_sqlite(path: Path) -> dict[str, Table]:
+def _read_sqlite_tables(path: Path) -> dict[str, TableRows]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            return _tables(connection.execute)
+            return _query_tables(connection.execute)
     except sqlite3.Error as error:
         raise Misconfigured(f"the database cannot be read: {error}", field="source") from error
 
 
-def _of_postgres(address: str) -> dict[str, Table]:
+def _read_postgres_tables(address: str) -> dict[str, TableRows]:
     import psycopg
 
     try:
         with psycopg.connect(address, connect_timeout=10) as connection:
-            return _tables(connection.execute)
+            return _query_tables(connection.execute)
     except psycopg.OperationalError as error:
         raise Unavailable("the database of the proposals did not answer", code="source_unavailable") from error
     except psycopg.Error as error:
@@ -114,10 +116,10 @@ def _of_postgres(address: str) -> dict[str, Table]:
         raise Misconfigured(f"the database cannot be read: {message}", field="source") from error
 
 
-def _tables(execute: Callable[[Any], Any]) -> dict[str, Table]:
+def _query_tables(execute: Callable[[Any], Any]) -> dict[str, TableRows]:
     """Return all rows of the four tables, each as values by column name."""
     tables = {}
-    for name, query in QUERIES.items():
+    for name, query in TABLE_QUERIES.items():
         cursor = execute(query)
         columns = [column[0] for column in cursor.description]
         tables[name] = [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]

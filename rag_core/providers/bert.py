@@ -21,85 +21,85 @@ from rag_core.providers import local_models
 T = TypeVar("T")
 R = TypeVar("R")
 
-POSITIONS = 512  # the size of BERT's position table, special tokens included
+MAX_SEQUENCE_TOKENS = 512  # the size of BERT's position table, special tokens included
 
-LEAKED: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
+ONNX_RUNTIME_ERRORS: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
     kind for kind in vars(ort_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)
 )
-UNLOADABLE: tuple[type[Exception], ...] = (*LEAKED, ValueError)
+MODEL_LOAD_ERRORS: tuple[type[Exception], ...] = (*ONNX_RUNTIME_ERRORS, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedBert:
     tokenizer: Any
     session: Any
-    cls: int
-    sep: int
+    cls_id: int
+    sep_id: int
 
 
-class Bert:
+class BertModel:
     """A model that runs one sequence per call, because outputs of a dynamically quantized model depend on the batch."""
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self.folder = folder
-        self._workers = ThreadPoolExecutor(threads, thread_name_prefix=folder.name)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=folder.name)
         self._lock = threading.Lock()
-        self._parts: _Loaded | None = None
+        self._loaded: _LoadedBert | None = None
 
-    async def map(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """Apply `work` to every item on the model's threads; return the results in the order of the items."""
+    async def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Apply `function` to every item on the model's threads; return the results in the order of the items."""
         loop = asyncio.get_running_loop()
-        return await asyncio.gather(*(loop.run_in_executor(self._workers, work, item) for item in items))
+        return await asyncio.gather(*(loop.run_in_executor(self._executor, function, item) for item in items))
 
-    def tokens(self, text: str) -> list[int]:
+    def tokenize(self, text: str) -> list[int]:
         """Return the token ids of a text without special tokens; a lone surrogate becomes "?"."""
         encodable = text.encode("utf-8", "replace").decode()
-        return list(self._load().tokenizer.encode(encodable, add_special_tokens=False).ids)
+        return list(self._load_once().tokenizer.encode(encodable, add_special_tokens=False).ids)
 
-    def run(self, first: Sequence[int], second: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
+    def run(self, first_ids: Sequence[int], second_ids: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
         """Return the model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
 
         Raises:
             Unavailable: ONNX Runtime failed.
         """
-        loaded = self._load()
-        head = [loaded.cls, *first, loaded.sep]
-        tail = [] if second is None else [*second, loaded.sep]
+        loaded = self._load_once()
+        head = [loaded.cls_id, *first_ids, loaded.sep_id]
+        tail = [] if second_ids is None else [*second_ids, loaded.sep_id]
         input_ids = np.array([head + tail], dtype=np.int64)
         token_type_ids = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
         inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids), "token_type_ids": token_type_ids}
         try:
             output: npt.NDArray[np.float32] = loaded.session.run(None, inputs)[0][0]
-        except LEAKED as error:
+        except ONNX_RUNTIME_ERRORS as error:
             raise Unavailable(f"the model in {self.folder.name} failed: {type(error).__name__}") from error
         return output
 
-    def _load(self) -> _Loaded:
+    def _load_once(self) -> _LoadedBert:
         with self._lock:
-            if self._parts is None:
-                self._parts = _load(self.folder)
-            return self._parts
+            if self._loaded is None:
+                self._loaded = _load_bert(self.folder)
+            return self._loaded
 
 
-def windows(tokens: Sequence[int], size: int, *, overlap: int) -> list[Sequence[int]]:
-    """Split tokens into the fewest equal windows of at most `size`; neighbours share at least `overlap` tokens."""
-    if len(tokens) <= size:
-        return [tokens]
-    count = -(-(len(tokens) - overlap) // (size - overlap))
-    length = -(-(len(tokens) + (count - 1) * overlap) // count)
-    starts = (i * (len(tokens) - length) // (count - 1) for i in range(count))
-    return [tokens[start : start + length] for start in starts]
+def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) -> list[Sequence[int]]:
+    """Split tokens into the fewest equal windows of at most `max_tokens`; neighbours share at least `overlap` tokens."""
+    if len(token_ids) <= max_tokens:
+        return [token_ids]
+    count = -(-(len(token_ids) - overlap) // (max_tokens - overlap))
+    length = -(-(len(token_ids) + (count - 1) * overlap) // count)
+    starts = (i * (len(token_ids) - length) // (count - 1) for i in range(count))
+    return [token_ids[start : start + length] for start in starts]
 
 
-def _load(folder: Path) -> _Loaded:
-    local_models.fingerprint(folder)
+def _load_bert(folder: Path) -> _LoadedBert:
+    local_models.hash_model(folder)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
     try:
         tokenizer_json = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
         session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    except UNLOADABLE as error:
+    except MODEL_LOAD_ERRORS as error:
         raise Misconfigured(f"the model in {folder} cannot be loaded: {type(error).__name__}") from error
     tokenizer = Tokenizer.from_str(tokenizer_json)
     tokenizer.no_truncation()
@@ -107,4 +107,4 @@ def _load(folder: Path) -> _Loaded:
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer in {folder} has no [CLS] and [SEP]: not a BERT-shaped model")
-    return _Loaded(tokenizer, session, cls_id, sep_id)
+    return _LoadedBert(tokenizer, session, cls_id, sep_id)

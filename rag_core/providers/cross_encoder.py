@@ -6,14 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from rag_core.providers import local_models
-from rag_core.providers.bert import Bert, windows
-from rag_core.text.codes import codes, share
+from rag_core.providers.bert import BertModel, split_windows
+from rag_core.text.codes import compute_code_share, find_codes
 
-WINDOW = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
-OVERLAP = 32
-QUESTION = 510 - 1 - WINDOW  # leaves room for one passage window beside the query
-OTHER_CODE = 0.1  # share of the score left to a passage without the query's codes: the tokenizer splits codes
-REMEMBERED = 2048  # about 10 MB; one request scores at most a few hundred pairs
+WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
+WINDOW_OVERLAP_TOKENS = 32
+MAX_QUERY_TOKENS = 510 - 1 - WINDOW_TOKENS  # leaves room for one passage window beside the query
+MISSING_CODES_FACTOR = 0.1  # share of the score left to a passage without the query's codes: the tokenizer splits codes
+SCORE_CACHE_PAIRS = 2048  # about 10 MB; one request scores at most a few hundred pairs
 
 
 class CrossEncoder:
@@ -21,23 +21,26 @@ class CrossEncoder:
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self._folder = folder
-        self._model = Bert(folder, threads=threads)
-        self._score = lru_cache(REMEMBERED)(self._judge)
+        self._model = BertModel(folder, threads=threads)
+        self._cached_pair_score = lru_cache(SCORE_CACHE_PAIRS)(self._score_pair)
 
     @property
     def name(self) -> str:
-        is_default = local_models.fingerprint(self._folder) == local_models.MINILM_L12
+        is_default = local_models.hash_model(self._folder) == local_models.MINILM_L12_SHA256
         return "ms-marco-MiniLM-L-12-v2 int8 (local)" if is_default else f"{self._folder.name} (local)"
 
-    async def scores(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        local_models.check_script(text, self._folder)
-        pair_scores = await self._model.map(lambda passage: self._score(text, passage), passages)
-        query_codes = codes(text)
-        factors = [OTHER_CODE + (1 - OTHER_CODE) * share(query_codes, passage) for passage in passages]
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        local_models.check_query_script(text, self._folder)
+        pair_scores = await self._model.map(lambda passage: self._cached_pair_score(text, passage), passages)
+        query_codes = find_codes(text)
+        factors = [
+            MISSING_CODES_FACTOR + (1 - MISSING_CODES_FACTOR) * compute_code_share(query_codes, passage)
+            for passage in passages
+        ]
         return [score * factor for score, factor in zip(pair_scores, factors, strict=True)]
 
-    def _judge(self, text: str, passage: str) -> float:
+    def _score_pair(self, query_text: str, passage: str) -> float:
         """Return the sigmoid of the highest logit over the passage's windows; a long query is truncated."""
-        query_tokens = self._model.tokens(text)[:QUESTION]
-        passage_windows = windows(self._model.tokens(passage), WINDOW, overlap=OVERLAP)
+        query_tokens = self._model.tokenize(query_text)[:MAX_QUERY_TOKENS]
+        passage_windows = split_windows(self._model.tokenize(passage), WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
         return 1 / (1 + math.exp(-max(float(self._model.run(query_tokens, window)[0]) for window in passage_windows)))

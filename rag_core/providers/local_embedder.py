@@ -13,15 +13,15 @@ import numpy.typing as npt
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Vector
 from rag_core.providers import local_models
-from rag_core.providers.bert import POSITIONS, Bert, windows
+from rag_core.providers.bert import MAX_SEQUENCE_TOKENS, BertModel, split_windows
 
-Array = npt.NDArray[np.float32]
+FloatArray = npt.NDArray[np.float32]
 
-OVERLAP = 64  # a sentence cut by one window is whole in the next
+WINDOW_OVERLAP_TOKENS = 64  # a sentence cut by one window is whole in the next
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class EmbedderProfile:
     """The parameters of an embedding model: its dimensions, its pooling and the prefix of a query."""
 
     name: str
@@ -30,7 +30,9 @@ class Profile:
     query_prefix: str
 
 
-BGE_SMALL = Profile("bge-small-en-v1.5-int8", 384, "cls", "Represent this sentence for searching relevant passages: ")
+BGE_SMALL_PROFILE = EmbedderProfile(
+    "bge-small-en-v1.5-int8", 384, "cls", "Represent this sentence for searching relevant passages: "
+)
 
 
 class LocalEmbedder:
@@ -38,61 +40,70 @@ class LocalEmbedder:
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self._folder = folder
-        self._model = Bert(folder, threads=threads)
+        self._model = BertModel(folder, threads=threads)
 
     @cached_property
-    def profile(self) -> Profile:
+    def profile(self) -> EmbedderProfile:
         """The model's profile, known without loading it. Raises Misconfigured when the pinned package was changed."""
-        digest = local_models.fingerprint(self._folder)
-        return BGE_SMALL if digest == local_models.BGE_SMALL else described(self._folder, f"sha256-{digest[:16]}")
+        digest = local_models.hash_model(self._folder)
+        return (
+            BGE_SMALL_PROFILE
+            if digest == local_models.BGE_SMALL_SHA256
+            else profile_from_folder(self._folder, f"sha256-{digest[:16]}")
+        )
 
     @property
     def space(self) -> str:
-        return f"{self.profile.name};{self.profile.pooling};{POSITIONS}x{OVERLAP}"
+        return f"{self.profile.name};{self.profile.pooling};{MAX_SEQUENCE_TOKENS}x{WINDOW_OVERLAP_TOKENS}"
 
     @property
     def dimensions(self) -> int:
         return self.profile.dimensions
 
     async def embed_query(self, text: str) -> Vector:
-        local_models.check_script(text, self._folder)
-        return (await self._model.map(self._embed, [self.profile.query_prefix + text]))[0]
+        local_models.check_query_script(text, self._folder)
+        return (await self._model.map(self._embed_text, [self.profile.query_prefix + text]))[0]
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        return await self._model.map(self._embed, texts)
+        return await self._model.map(self._embed_text, texts)
 
-    def _embed(self, text: str) -> list[float]:
-        tokens = self._model.tokens(text)
-        window_vectors = [self._pooled(window) for window in windows(tokens, POSITIONS - 2, overlap=OVERLAP)]
-        vector = _unit(np.mean(window_vectors, axis=0))  # the windows are equally long, so they weigh the same
+    def _embed_text(self, text: str) -> list[float]:
+        tokens = self._model.tokenize(text)
+        window_vectors = [
+            self._embed_window(window)
+            for window in split_windows(tokens, MAX_SEQUENCE_TOKENS - 2, overlap=WINDOW_OVERLAP_TOKENS)
+        ]
+        vector = _normalize_array(
+            np.mean(window_vectors, axis=0)
+        )  # the windows are equally long, so they weigh the same
         if vector.shape != (self.dimensions,) or not np.isfinite(vector).all():
             raise Unavailable(f"{self.profile.name} returned an invalid vector", code="embedding_unavailable")
         return [float(x) for x in vector]
 
-    def _pooled(self, window: Sequence[int]) -> Array:
+    def _embed_window(self, window: Sequence[int]) -> FloatArray:
         token_vectors = self._model.run(window)
-        return _unit(token_vectors[0] if self.profile.pooling == "cls" else token_vectors.mean(axis=0))
+        return _normalize_array(token_vectors[0] if self.profile.pooling == "cls" else token_vectors.mean(axis=0))
 
 
-def described(folder: Path, name: str) -> Profile:
+def profile_from_folder(folder: Path, name: str) -> EmbedderProfile:
     """Read the profile from a sentence-transformers folder, with that library's defaults for what is not stated.
 
     Raises:
         Misconfigured: config.json does not state `hidden_size`.
     """
     try:
-        dimensions = int(_read(folder / "config.json")["hidden_size"])
-        uses_cls = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
-        prompts = _read(folder / "config_sentence_transformers.json").get("prompts", {})
-        return Profile(name, dimensions, "cls" if uses_cls else "mean", str(prompts.get("query", "")))
+        dimensions = int(_read_json_file(folder / "config.json")["hidden_size"])
+        uses_cls = _read_json_file(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token", False)
+        prompts = _read_json_file(folder / "config_sentence_transformers.json").get("prompts", {})
+        return EmbedderProfile(name, dimensions, "cls" if uses_cls else "mean", str(prompts.get("query", "")))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise Misconfigured(f"{folder} does not describe its model: config.json needs hidden_size") from error
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_json_file(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_bytes())) if path.is_file() else {}
 
 
-def _unit(vector: Array) -> Array:
-    unit: Array = vector / np.linalg.norm(vector)
+def _normalize_array(vector: FloatArray) -> FloatArray:
+    unit: FloatArray = vector / np.linalg.norm(vector)
     return unit

@@ -15,44 +15,47 @@ import openai
 from openai.types import CreateEmbeddingResponse
 from openai.types.chat import ChatCompletion
 
-from rag_core.core.batching import packed
+from rag_core.core.batching import batch_items
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Vector
-from rag_core.core.ports import Prompt, Reply
-from rag_core.core.retrying import RETRIED, Dependency, Transient, retry_after_s
-from rag_core.core.run import spend
-from rag_core.core.telemetry import Attributes, span
-from rag_core.providers.prices import cost_usd
-from rag_core.text.sentences import count_tokens, decode, encode
+from rag_core.core.ports import Completion, Prompt
+from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
+from rag_core.core.run import book_model_usage
+from rag_core.core.telemetry import SpanAttributes, trace_span
+from rag_core.providers.prices import calculate_cost_usd
+from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
 T = TypeVar("T")
 R = TypeVar("R")
-Operation = Literal["chat", "embeddings"]
+ModelOperation = Literal["chat", "embeddings"]
 
 # what the SDK, or our parsing after it, raises for a malformed reply
-GARBAGE = (AttributeError, LookupError, RecursionError, TypeError, ValueError, openai.OpenAIError)
-CODES: Mapping[Operation, tuple[str, str]] = {  # for a service that does not answer, and for an invalid answer
+INVALID_REPLY_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError, openai.OpenAIError)
+MODEL_ERROR_CODES: Mapping[
+    ModelOperation, tuple[str, str]
+] = {  # for a service that does not answer, and for an invalid answer
     "chat": ("llm_unavailable", "llm_output_invalid"),
     "embeddings": ("embedding_unavailable", "embedding_invalid"),
 }
-REFUSALS = {
+STATUS_EXPLANATIONS = {
     401: "does not accept the key or identity",
     403: "denies access",
     404: "has no such model or deployment",
 }
-TABLE: Literal["cl100k_base"] = "cl100k_base"  # the encoding of OpenAI's embedding models
-REASONING = re.compile(r"gpt-5|o\d")  # take no temperature, and spend output tokens on reasoning
-THINKING_TOKENS = 2048
-LOCAL = "local: "  # the prefix of `model` by which a test server says that a local technique answered
+TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
+REASONING_MODEL_PATTERN = re.compile(r"gpt-5|o\d")  # take no temperature, and spend output tokens on reasoning
+REASONING_TOKENS = 2048
+LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server says that a local technique answered
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ProviderProfile:
     """A provider as data: its address, its models and the limits of their use.
 
     `base_url` is the resource's endpoint for `azure`. `send_dimensions` asks the model to shorten its vectors to
-    `dimensions`. An embedding model reads at most `text_tokens` of a text; a request holds at most `batch_texts`
-    with `batch_tokens` in all. `max_tokens` caps that of a prompt. One attempt takes at most `try_s` seconds.
+    `dimensions`. An embedding model reads at most `max_text_tokens` of a text; a request holds at most
+    `max_batch_texts` with `max_batch_tokens` in all. `max_completion_tokens` caps `max_tokens` of a prompt. One attempt
+    takes at most `attempt_timeout_s` seconds.
     """
 
     name: str
@@ -64,22 +67,22 @@ class Profile:
     send_dimensions: bool = False
     query_prefix: str = ""
     document_prefix: str = ""
-    encoding: Literal["base64", "float"] = "base64"
-    text_tokens: int = 8191
-    batch_texts: int = 2048
-    batch_tokens: int = 300_000
-    structured: bool = True  # replies follow a JSON schema
-    max_tokens: int = 4096
+    embedding_encoding: Literal["base64", "float"] = "base64"
+    max_text_tokens: int = 8191
+    max_batch_texts: int = 2048
+    max_batch_tokens: int = 300_000
+    structured_outputs: bool = True  # replies follow a JSON schema
+    max_completion_tokens: int = 4096
     top_p: float | None = None
-    try_s: float = 30.0  # S2-45
+    attempt_timeout_s: float = 30.0  # S2-45
     api_version: str = ""
 
 
-PROFILES: Mapping[str, Profile] = {
+PROVIDER_PROFILES: Mapping[str, ProviderProfile] = {
     profile.name: profile
     for profile in (
-        Profile("openai", "openai", "https://api.openai.com/v1", "gpt-4o-mini", "text-embedding-3-small", 1536),
-        Profile(
+        ProviderProfile("openai", "openai", "https://api.openai.com/v1", "gpt-4o-mini", "text-embedding-3-small", 1536),
+        ProviderProfile(
             "openai-large",
             "openai",
             "https://api.openai.com/v1",
@@ -88,7 +91,7 @@ PROFILES: Mapping[str, Profile] = {
             1536,  # shortened from 3072
             send_dimensions=True,
         ),
-        Profile(
+        ProviderProfile(
             "azure",
             "azure.ai.openai",
             "",
@@ -97,18 +100,18 @@ PROFILES: Mapping[str, Profile] = {
             1536,
             api_version="2024-10-21",  # the first general release with structured outputs
         ),
-        Profile(
+        ProviderProfile(
             "gemini",
             "gcp.gemini",
             "https://generativelanguage.googleapis.com/v1beta/openai/",
             "gemini-1.5-flash",
             "text-embedding-004",
             768,
-            encoding="float",
-            text_tokens=2048,
-            batch_texts=100,
+            embedding_encoding="float",
+            max_text_tokens=2048,
+            max_batch_texts=100,
         ),
-        Profile(
+        ProviderProfile(
             "ollama",
             "ollama",
             "http://127.0.0.1:11434/v1",
@@ -117,40 +120,44 @@ PROFILES: Mapping[str, Profile] = {
             768,
             query_prefix="search_query: ",
             document_prefix="search_document: ",
-            encoding="float",
-            text_tokens=2048,  # its default context window
-            batch_texts=64,
-            max_tokens=200,
+            embedding_encoding="float",
+            max_text_tokens=2048,  # its default context window
+            max_batch_texts=64,
+            max_completion_tokens=200,
             top_p=0.9,
-            try_s=120.0,
+            attempt_timeout_s=120.0,
         ),
     )
 }
 
 
-class OpenAIChat:
+class OpenAIChatModel:
     """The chat model of a provider's profile."""
 
-    def __init__(self, profile: Profile, *, key: str | None) -> None:
+    def __init__(self, profile: ProviderProfile, *, key: str | None) -> None:
         self.name = f"{profile.name} {profile.chat_model}"
         self._profile = profile
-        self._service = _Service(profile, key, "chat", profile.chat_model)
+        self._service = _OpenAIService(profile, key, "chat", profile.chat_model)
 
-    async def complete(self, prompt: Prompt) -> Reply:
+    async def complete(self, prompt: Prompt) -> Completion:
         """Complete a prompt.
 
         Raises:
             Unavailable: no reply (llm_unavailable), declined (llm_refused) or malformed (llm_output_invalid).
         """
-        request = _request(prompt, self._profile)
+        request = _build_chat_request(prompt, self._profile)
         attributes = {"gen_ai.request.max_tokens": prompt.max_tokens, "gen_ai.request.temperature": prompt.temperature}
-        return await self._service.ask(
-            lambda client, within_s: client.chat.completions.create(**request, timeout=within_s), self._read, attributes
+        return await self._service.call(
+            lambda client, within_s: client.chat.completions.create(**request, timeout=within_s),
+            self._parse_completion,
+            attributes,
         )
 
-    def _read(self, completion: ChatCompletion) -> Reply:
+    def _parse_completion(self, completion: ChatCompletion) -> Completion:
         model = completion.model or self._profile.chat_model
-        return Reply(_text(completion, self.name), model, local=model.startswith(LOCAL))
+        return Completion(
+            _extract_completion_text(completion, self.name), model, local=model.startswith(LOCAL_MODEL_PREFIX)
+        )
 
     async def close(self) -> None:
         await self._service.close()
@@ -159,32 +166,40 @@ class OpenAIChat:
 class OpenAIEmbedder:
     """The embedding model of a provider's profile; a text over the model's limit is truncated."""
 
-    def __init__(self, profile: Profile, *, key: str | None) -> None:
+    def __init__(self, profile: ProviderProfile, *, key: str | None) -> None:
         self.space = ";".join((profile.embedding_model, str(profile.dimensions), profile.document_prefix.strip()))
         self.dimensions = profile.dimensions
         self._profile = profile
-        self._service = _Service(profile, key, "embeddings", profile.embedding_model)
+        self._service = _OpenAIService(profile, key, "embeddings", profile.embedding_model)
 
     async def embed_query(self, text: str) -> Vector:
-        return (await self._embed([_readable(self._profile.query_prefix + text, self._profile.text_tokens)]))[0]
+        return (
+            await self._embed_batch(
+                [_prepare_embedding_text(self._profile.query_prefix + text, self._profile.max_text_tokens)]
+            )
+        )[0]
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        batch_vectors = [await self._embed(batch) for batch in await asyncio.to_thread(self._batches, texts)]
+        batch_vectors = [
+            await self._embed_batch(batch) for batch in await asyncio.to_thread(self._split_batches, texts)
+        ]
         return [vector for vectors in batch_vectors for vector in vectors]
 
-    def _batches(self, texts: Sequence[str]) -> list[list[str]]:
-        prefix, max_tokens = self._profile.document_prefix, self._profile.text_tokens
-        prepared = [_readable(prefix + text, max_tokens) for text in texts]
-        return list(batches(prepared, texts_each=self._profile.batch_texts, tokens_each=self._profile.batch_tokens))
+    def _split_batches(self, texts: Sequence[str]) -> list[list[str]]:
+        prefix, max_tokens = self._profile.document_prefix, self._profile.max_text_tokens
+        prepared = [_prepare_embedding_text(prefix + text, max_tokens) for text in texts]
+        return list(
+            batch_texts(prepared, max_texts=self._profile.max_batch_texts, max_tokens=self._profile.max_batch_tokens)
+        )
 
-    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
+    async def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
         request: dict[str, Any] = {"model": self._profile.embedding_model, "input": texts}
-        request["encoding_format"] = self._profile.encoding
+        request["encoding_format"] = self._profile.embedding_encoding
         if self._profile.send_dimensions:
             request["dimensions"] = self.dimensions
-        return await self._service.ask(
+        return await self._service.call(
             lambda client, within_s: client.embeddings.create(**request, timeout=within_s),
-            lambda response: _vectors(response, len(texts), self.dimensions),
+            lambda response: _parse_embeddings(response, len(texts), self.dimensions),
             {"gen_ai.embeddings.dimension.count": self.dimensions},
         )
 
@@ -192,83 +207,97 @@ class OpenAIEmbedder:
         await self._service.close()
 
 
-class _Service:
+class _OpenAIService:
     """One model of a provider: its client, its circuit breaker, and the spans and costs of its calls."""
 
-    def __init__(self, profile: Profile, key: str | None, operation: Operation, model: str) -> None:
+    def __init__(self, profile: ProviderProfile, key: str | None, operation: ModelOperation, model: str) -> None:
         self._profile, self._key, self._operation, self._model = profile, key, operation, model
-        self._unreached, self._invalid = CODES[operation]
-        self._dependency = Dependency(f"{profile.name} {model}", code=self._unreached, try_s=profile.try_s)
+        self._unavailable_code, self._invalid_code = MODEL_ERROR_CODES[operation]
+        self._dependency = Dependency(
+            f"{profile.name} {model}", code=self._unavailable_code, try_s=profile.attempt_timeout_s
+        )
 
     @cached_property
     def _client(self) -> openai.AsyncOpenAI:
-        return _client(self._profile, self._key, self._unreached)
+        return _create_openai_client(self._profile, self._key, self._unavailable_code)
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def ask(
-        self, send: Callable[[openai.AsyncOpenAI, float], Awaitable[R]], read: Callable[[R], T], described: Attributes
+    async def call(
+        self,
+        send: Callable[[openai.AsyncOpenAI, float], Awaitable[R]],
+        parse: Callable[[R], T],
+        attributes: SpanAttributes,
     ) -> T:
-        """Send a request and parse the reply by `read`; record the usage also when parsing fails."""
+        """Send a request and parse the reply by `parse`; record the usage also when parsing fails."""
         common_attributes = {
             "gen_ai.operation.name": self._operation,
             "gen_ai.provider.name": self._profile.provider,
             "gen_ai.request.model": self._model,
         }
-        with span(
-            f"{self._operation} {self._model}", {**common_attributes, **described}, kind="CLIENT"
+        with trace_span(
+            f"{self._operation} {self._model}", {**common_attributes, **attributes}, kind="CLIENT"
         ) as current_span:
             try:
-                reply = await self._dependency.call(partial(self._once, partial(send, self._client)))
-                current_span.set_attributes(self._account(reply))
-                return read(reply)
-            except GARBAGE as error:
+                reply = await self._dependency.call(partial(self._attempt, partial(send, self._client)))
+                current_span.set_attributes(self._record_usage(reply))
+                return parse(reply)
+            except INVALID_REPLY_ERRORS as error:
                 message = f"{self._dependency.name} returned a reply that cannot be parsed ({type(error).__name__})"
-                raise Unavailable(message, code=self._invalid) from error
+                raise Unavailable(message, code=self._invalid_code) from error
 
-    async def _once(self, send: Callable[[float], Awaitable[R]], within_s: float) -> R:
+    async def _attempt(self, send: Callable[[float], Awaitable[R]], within_s: float) -> R:
         try:
             return await send(within_s)
         except openai.APIStatusError as error:
-            raise self._translated(error) from error
+            raise self._translate_refusal(error) from error
         except openai.APIConnectionError as error:
-            raise Transient("no answer" if isinstance(error, openai.APITimeoutError) else "no connection") from error
+            raise TransientFailure(
+                "no answer" if isinstance(error, openai.APITimeoutError) else "no connection"
+            ) from error
 
-    def _translated(self, refusal: openai.APIStatusError) -> Exception:
+    def _translate_refusal(self, refusal: openai.APIStatusError) -> Exception:
         status, code = refusal.status_code, refusal.code or ""
-        if status in RETRIED and code != "insufficient_quota":  # a 429 that waiting does not resolve
-            return Transient(f"status {status}", retry_after_s=retry_after_s(refusal.response.headers))
+        if status in RETRIED_STATUS_CODES and code != "insufficient_quota":  # a 429 that waiting does not resolve
+            return TransientFailure(f"status {status}", retry_after_s=parse_retry_after_s(refusal.response.headers))
         if code == "content_filter":
             return Unavailable(f"{self._dependency.name} declined the prompt", code="llm_refused")
-        explanation = REFUSALS.get(status, "refused the request")
+        explanation = STATUS_EXPLANATIONS.get(status, "refused the request")
         details = {"dependency": self._dependency.name, "attempts": 1, "status": status, "reason": code}
-        return Unavailable(f"{self._dependency.name} {explanation} ({status})", code=self._unreached, details=details)
+        return Unavailable(
+            f"{self._dependency.name} {explanation} ({status})", code=self._unavailable_code, details=details
+        )
 
-    def _account(self, reply: Any) -> Attributes:
+    def _record_usage(self, reply: Any) -> SpanAttributes:
         """Record the tokens and cost of a call; return them as span attributes."""
         usage = reply.usage
-        input_tokens, output_tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        input_tokens, output_tokens = (
+            _read_token_count(usage, "prompt_tokens"),
+            _read_token_count(usage, "completion_tokens"),
+        )
         model = str(reply.model or self._model)
-        is_free = self._profile.provider == "ollama" or model.startswith(LOCAL)
+        is_free = self._profile.provider == "ollama" or model.startswith(LOCAL_MODEL_PREFIX)
         cost = (
             0.0
             if is_free
-            else cost_usd(model, input_tokens=input_tokens, output_tokens=output_tokens)
+            else calculate_cost_usd(model, input_tokens=input_tokens, output_tokens=output_tokens)
             if usage
             else None
         )
-        spend(input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost)
+        book_model_usage(input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost)
         attributes: dict[str, str | int] = {"gen_ai.response.model": model, "gen_ai.usage.input_tokens": input_tokens}
         return {**attributes, "gen_ai.usage.output_tokens": output_tokens} if self._operation == "chat" else attributes
 
 
-def batches(texts: Sequence[str], *, texts_each: int, tokens_each: int) -> Iterator[list[str]]:
+def batch_texts(texts: Sequence[str], *, max_texts: int, max_tokens: int) -> Iterator[list[str]]:
     """Split texts, in order, into the fewest batches within both limits; a text over a limit gets its own batch."""
-    return packed(texts, lambda text: count_tokens(text, table=TABLE), items_each=texts_each, size_each=tokens_each)
+    return batch_items(
+        texts, lambda text: count_tokens(text, encoding=TOKEN_ENCODING), max_items=max_texts, max_size=max_tokens
+    )
 
 
-def _client(profile: Profile, key: str | None, unreached: str) -> openai.AsyncOpenAI:
+def _create_openai_client(profile: ProviderProfile, key: str | None, unavailable_code: str) -> openai.AsyncOpenAI:
     """Create a client without retries (`Dependency` has them) and redirects (a prompt goes to no other host)."""
     http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False)
     if profile.name != "azure":
@@ -279,13 +308,13 @@ def _client(profile: Profile, key: str | None, unreached: str) -> openai.AsyncOp
         azure_endpoint=profile.base_url,
         api_version=profile.api_version,
         api_key=key,
-        azure_ad_token_provider=None if key else _entra(unreached),
+        azure_ad_token_provider=None if key else _create_entra_token_provider(unavailable_code),
         max_retries=0,
         http_client=http_client,
     )
 
 
-def _entra(unreached: str) -> Callable[[], Awaitable[str]]:
+def _create_entra_token_provider(unavailable_code: str) -> Callable[[], Awaitable[str]]:
     """Create a provider of Microsoft Entra tokens for the machine's identity; it caches them until they expire."""
     from azure.core.exceptions import AzureError
     from azure.identity import DefaultAzureCredential, get_bearer_token_provider
@@ -296,35 +325,42 @@ def _entra(unreached: str) -> Callable[[], Awaitable[str]]:
         try:
             return await asyncio.to_thread(get_token)  # unlike azure.identity.aio, it needs no close
         except AzureError as error:
-            raise Unavailable("this machine has no identity that Azure accepts", code=unreached) from error
+            raise Unavailable("this machine has no identity that Azure accepts", code=unavailable_code) from error
 
     return fetch_token
 
 
-def _request(prompt: Prompt, profile: Profile) -> dict[str, Any]:
+def _build_chat_request(prompt: Prompt, profile: ProviderProfile) -> dict[str, Any]:
     contents = {"system": prompt.system, "user": prompt.user}
-    messages = [{"role": role, "content": _whole(content)} for role, content in contents.items() if content]
+    messages = [
+        {"role": role, "content": _replace_lone_surrogates(content)} for role, content in contents.items() if content
+    ]
     request: dict[str, Any] = {"model": profile.chat_model, "messages": messages}
-    if REASONING.match(profile.chat_model):
-        request |= {"max_completion_tokens": prompt.max_tokens + THINKING_TOKENS, "reasoning_effort": "low"}
+    if REASONING_MODEL_PATTERN.match(profile.chat_model):
+        request |= {"max_completion_tokens": prompt.max_tokens + REASONING_TOKENS, "reasoning_effort": "low"}
     else:
-        request |= {"max_tokens": min(prompt.max_tokens, profile.max_tokens), "temperature": prompt.temperature}
+        request |= {
+            "max_tokens": min(prompt.max_tokens, profile.max_completion_tokens),
+            "temperature": prompt.temperature,
+        }
     if (top_p := prompt.top_p or profile.top_p) and "temperature" in request:
         request["top_p"] = top_p
-    if prompt.schema and profile.structured:
-        json_schema = {"name": prompt.task, "strict": True, "schema": _strict(prompt.schema)}
+    if prompt.schema and profile.structured_outputs:
+        json_schema = {"name": prompt.task, "strict": True, "schema": _strip_list_limits(prompt.schema)}
         request["response_format"] = {"type": "json_schema", "json_schema": json_schema}
     return request
 
 
-def _strict(schema: Any) -> Any:
+def _strip_list_limits(schema: Any) -> Any:
     """Remove `minItems` and `maxItems`, which Azure's structured outputs reject; the reply's parser checks them."""
     if isinstance(schema, Mapping):
-        return {name: _strict(value) for name, value in schema.items() if name not in ("minItems", "maxItems")}
+        return {
+            name: _strip_list_limits(value) for name, value in schema.items() if name not in ("minItems", "maxItems")
+        }
     return schema
 
 
-def _text(completion: ChatCompletion, name: str) -> str:
+def _extract_completion_text(completion: ChatCompletion, name: str) -> str:
     choice = completion.choices[0]
     if choice.message.refusal or choice.finish_reason == "content_filter":
         raise Unavailable(f"{name} declined to answer", code="llm_refused")
@@ -335,16 +371,16 @@ def _text(completion: ChatCompletion, name: str) -> str:
     return choice.message.content
 
 
-def _vectors(response: CreateEmbeddingResponse, count: int, dimensions: int) -> list[Vector]:
+def _parse_embeddings(response: CreateEmbeddingResponse, count: int, dimensions: int) -> list[Vector]:
     """Return the embeddings in the order of their indices, each normalized to a unit vector."""
-    vector_by_index = {item.index: _vector(item.embedding, dimensions) for item in response.data}
+    vector_by_index = {item.index: _parse_embedding(item.embedding, dimensions) for item in response.data}
     if len(response.data) != count or vector_by_index.keys() != set(range(count)):
         raise Unavailable(f"received {len(response.data)} embeddings for {count} texts", code="embedding_invalid")
     return [vector_by_index[index] for index in range(count)]
 
 
-def _vector(given: object, dimensions: int) -> Vector:
-    vector = _floats(given) if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+def _parse_embedding(embedding: object, dimensions: int) -> Vector:
+    vector = _decode_base64_floats(embedding) if isinstance(embedding, str) else list(embedding)  # type: ignore[call-overload]
     norm = math.hypot(*vector)
     if not 0 < norm < math.inf:
         raise Unavailable("an embedding is zero or not finite", code="embedding_invalid")
@@ -354,27 +390,27 @@ def _vector(given: object, dimensions: int) -> Vector:
     return [x / norm for x in vector]
 
 
-def _floats(given: str) -> list[float]:
+def _decode_base64_floats(encoded: str) -> list[float]:
     """Decode base64 of little-endian float32."""
-    floats = array("f", b64decode(given, validate=True))
+    floats = array("f", b64decode(encoded, validate=True))
     if sys.byteorder == "big":
         floats.byteswap()
     return floats.tolist()
 
 
-def _readable(text: str, tokens: int) -> str:
+def _prepare_embedding_text(text: str, max_tokens: int) -> str:
     """Return a text that an embedding service accepts: valid UTF-8, not empty, truncated to `tokens`."""
-    prepared = _whole(text) or " "
-    if len(prepared.encode()) <= tokens:  # a token is at least one byte
+    prepared = _replace_lone_surrogates(text) or " "
+    if len(prepared.encode()) <= max_tokens:  # a token is at least one byte
         return prepared
-    return decode(encode(prepared, table=TABLE)[:tokens], table=TABLE)
+    return decode_tokens(encode_tokens(prepared, encoding=TOKEN_ENCODING)[:max_tokens], encoding=TOKEN_ENCODING)
 
 
-def _whole(text: str) -> str:
+def _replace_lone_surrogates(text: str) -> str:
     """Replace each lone surrogate, which cannot be encoded, by "?"."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _count(usage: object, name: str) -> int:
+def _read_token_count(usage: object, name: str) -> int:
     count = getattr(usage, name, 0)
     return count if isinstance(count, int) and count > 0 else 0

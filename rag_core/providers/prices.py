@@ -7,7 +7,7 @@ public price tables repeat them; an invoice may differ. They are reviewed when a
 
 import re
 
-PRICES: dict[str, tuple[float, float]] = {  # input, output
+USD_PER_MILLION_TOKENS: dict[str, tuple[float, float]] = {  # input, output
     "gpt-4o": (2.50, 10.00),
     "gpt-4o-mini": (0.15, 0.60),
     "gpt-5-mini": (0.25, 2.00),
@@ -17,10 +17,10 @@ PRICES: dict[str, tuple[float, float]] = {  # input, output
     "gemini-1.5-pro": (1.25, 5.00),  # prompts of up to 128,000 tokens
     "gemini-1.5-flash": (0.075, 0.30),
 }
-VERSION = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
+MODEL_VERSION_SUFFIX = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
 
 
-def cost_usd(model: str, *, input_tokens: int, output_tokens: int = 0) -> float | None:
+def calculate_cost_usd(model: str, *, input_tokens: int, output_tokens: int = 0) -> float | None:
     """Return the cost of a call in USD, None for an unlisted model. A dated version has its model's price."""
-    price = PRICES.get(VERSION.sub("", model.removeprefix("models/")))
+    price = USD_PER_MILLION_TOKENS.get(MODEL_VERSION_SUFFIX.sub("", model.removeprefix("models/")))
     return None if price is None else (input_tokens * price[0] + output_tokens * price[1]) / 1_000_000

@@ -8,16 +8,18 @@ from itertools import groupby
 
 from rag_core.core.model import Caption, Hit, Ranking, SemanticAnswer
 from rag_core.core.ports import Reranker
-from rag_core.text.sentences import sentences
-from rag_core.text.terms import shared, term, terms
+from rag_core.text.sentences import find_sentences
+from rag_core.text.terms import count_shared_terms, extract_terms, stem_word
 
-SENTENCES = 3  # sentences of each hit that the cross-encoder scores
-CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
-LIKELY = 0.5  # a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
+CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores
+MAX_CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
+MIN_SEMANTIC_ANSWER_SCORE = (
+    0.5  # a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Quote:
+class _ScoredSentence:
     """A sentence of a hit with its cross-encoder score, 0..1."""
 
     hit: Hit
@@ -25,21 +27,21 @@ class _Quote:
     score: float
 
 
-def caption(text: str, hits: Ranking) -> list[Hit]:
+def add_lexical_captions(query_text: str, hits: Ranking) -> list[Hit]:
     """Caption each hit with the sentence that shares most terms with the question, its first sentence if none does.
 
     A hit that already has a caption, given by a store's own semantic ranker, keeps it.
     """
-    query_terms = terms(text)
+    query_terms = extract_terms(query_text)
     return [
-        hit if hit.captions else _captioned(hit, query_terms, sentence)
+        hit if hit.captions else _attach_caption(hit, query_terms, sentence)
         for hit in hits
-        for sentence in _closest(hit, query_terms, 1)
+        for sentence in _rank_sentences_by_shared_terms(hit, query_terms, 1)
     ]
 
 
-async def quote(
-    text: str, hits: Ranking, reranker: Reranker, *, captions: int, answers: int
+async def extract_captions_and_answers(
+    query_text: str, hits: Ranking, reranker: Reranker, *, caption_count: int, answer_count: int
 ) -> tuple[list[Hit], tuple[SemanticAnswer, ...]]:
     """Caption the first `caption_count` hits by cross-encoder, and return the best captions as semantic answers.
 
@@ -48,38 +50,44 @@ async def quote(
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    query_terms = terms(text)
-    pairs = [(hit, sentence) for hit in hits[:captions] for sentence in _closest(hit, query_terms, SENTENCES)]
+    query_terms = extract_terms(query_text)
+    pairs = [
+        (hit, sentence)
+        for hit in hits[:caption_count]
+        for sentence in _rank_sentences_by_shared_terms(hit, query_terms, CAPTION_CANDIDATE_SENTENCES)
+    ]
     if not pairs:
         return list(hits), ()
-    scores = await reranker.scores(text, [sentence for _, sentence in pairs])
-    scored = [_Quote(hit, sentence, score) for (hit, sentence), score in zip(pairs, scores, strict=True)]
+    scores = await reranker.score_passages(query_text, [sentence for _, sentence in pairs])
+    scored = [_ScoredSentence(hit, sentence, score) for (hit, sentence), score in zip(pairs, scores, strict=True)]
     scored.sort(key=lambda candidate: -candidate.score)
     best = {candidate.hit.chunk.id: candidate for candidate in reversed(scored)}
-    captioned_hits = [_captioned(hit, query_terms, best[hit.chunk.id].text) for hit in hits[:captions]]
-    return [*captioned_hits, *hits[captions:]], _answers(list(best.values()), answers)
+    captioned_hits = [_attach_caption(hit, query_terms, best[hit.chunk.id].text) for hit in hits[:caption_count]]
+    return [*captioned_hits, *hits[caption_count:]], _select_semantic_answers(list(best.values()), answer_count)
 
 
-def highlighted(text: str, wanted: frozenset[str]) -> str:
+def highlight_terms(text: str, query_terms: frozenset[str]) -> str:
     """Format a text as HTML with the words of `query_terms` in <em>, and everything else escaped."""
     parts = re.split(r"(\w+)", text)
-    matches = {word for word in set(parts[1::2]) if term(word) in wanted}
+    matches = {word for word in set(parts[1::2]) if stem_word(word) in query_terms}
     runs = [(marked, "".join(run)) for marked, run in groupby(parts, matches.__contains__)]
     return "".join(f"<em>{run}</em>" if marked else escape(run, quote=False) for marked, run in runs)
 
 
-def _answers(candidates: Sequence[_Quote], count: int) -> tuple[SemanticAnswer, ...]:
-    likely = sorted((c for c in candidates if c.score >= LIKELY), key=lambda c: -c.score)
+def _select_semantic_answers(candidates: Sequence[_ScoredSentence], count: int) -> tuple[SemanticAnswer, ...]:
+    likely = sorted((c for c in candidates if c.score >= MIN_SEMANTIC_ANSWER_SCORE), key=lambda c: -c.score)
     return tuple(SemanticAnswer(c.text, c.score, c.hit.chunk.id) for c in likely[:count])
 
 
-def _closest(hit: Hit, query_terms: frozenset[str], count: int) -> list[str]:
+def _rank_sentences_by_shared_terms(hit: Hit, query_terms: frozenset[str], count: int) -> list[str]:
     """Return the `count` sentences that share most terms with the question, earlier ones first among equals."""
     content = hit.chunk.content
-    texts = [content[start:end][:CAPTION_CHARS] for start, end in sentences(content)] or [content[:CAPTION_CHARS]]
-    counts = shared(query_terms, texts)
+    texts = [content[start:end][:MAX_CAPTION_CHARS] for start, end in find_sentences(content)] or [
+        content[:MAX_CAPTION_CHARS]
+    ]
+    counts = count_shared_terms(query_terms, texts)
     return [texts[n] for n in sorted(range(len(texts)), key=lambda n: -counts[n])[:count]]
 
 
-def _captioned(hit: Hit, query_terms: frozenset[str], sentence: str) -> Hit:
-    return replace(hit, captions=(Caption(sentence, highlighted(sentence, query_terms)),))
+def _attach_caption(hit: Hit, query_terms: frozenset[str], sentence: str) -> Hit:
+    return replace(hit, captions=(Caption(sentence, highlight_terms(sentence, query_terms)),))

@@ -3,50 +3,50 @@
 from collections.abc import Sequence
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import ANY_ENTITY
-from rag_core.text.terms import WORD, term, terms
+from rag_core.core.model import ANY_ENTITY_FIELD
+from rag_core.text.terms import WORD_PATTERN, extract_terms, stem_word
 
-ALWAYS = (ANY_ENTITY, "title", "source")
+COMMON_FACET_FIELDS = (ANY_ENTITY_FIELD, "title", "source")
 
-SYNONYMS = {  # terms that people use for a field whose name they do not know
+FIELD_SYNONYMS = {  # terms that people use for a field whose name they do not know
     "title": "document manual",
     "source": "file path",
     "acronym": "abbreviation",
     "dtc": "trouble fault diagnostic",
     "phrase": "topic keyword term",
-    ANY_ENTITY: "entity identifier",
+    ANY_ENTITY_FIELD: "entity identifier",
 }
 
 
-def known(fields: Sequence[str]) -> tuple[str, ...]:
+def list_countable_fields(available_fields: Sequence[str]) -> tuple[str, ...]:
     """Return the fields that can be counted: those with values, then those that every document has."""
-    return tuple(dict.fromkeys((*fields, *ALWAYS)))
+    return tuple(dict.fromkeys((*available_fields, *COMMON_FACET_FIELDS)))
 
 
-def requested(wanted: Sequence[str], fields: Sequence[str]) -> list[str]:
+def resolve_facet_fields(requested_fields: Sequence[str], available_fields: Sequence[str]) -> list[str]:
     """Return the full names of the requested fields, each once; "make" also stands for "metadata.make".
 
     Raises:
         InvalidRequest: one of them does not exist; the message lists those that do (unknown_facet).
     """
-    available = known(fields)
+    available = list_countable_fields(available_fields)
     full = {field.removeprefix("metadata."): field for field in reversed(available)}
-    missing = [field for field in wanted if field not in available and field not in full]
+    missing = [field for field in requested_fields if field not in available and field not in full]
     if missing:
         raise InvalidRequest("facets", f"must be among {', '.join(available)}", code="unknown_facet")
-    return list(dict.fromkeys(field if field in available else full[field] for field in wanted))
+    return list(dict.fromkeys(field if field in available else full[field] for field in requested_fields))
 
 
-def meant(text: str, fields: Sequence[str]) -> str | None:
+def infer_facet_field(query_text: str, available_fields: Sequence[str]) -> str | None:
     """Return the field whose name shares most terms with the question, the shorter name among equals, or None."""
-    query_terms = terms(text)
-    scores = {field: _agreement(field, query_terms) for field in known(fields)}
+    query_terms = extract_terms(query_text)
+    scores = {field: _score_field_name(field, query_terms) for field in list_countable_fields(available_fields)}
     best = max(scores, key=lambda field: scores[field])
     return best if scores[best] > (0, 0.0) else None
 
 
-def _agreement(field: str, query_terms: frozenset[str]) -> tuple[int, float]:
+def _score_field_name(field: str, query_terms: frozenset[str]) -> tuple[int, float]:
     """Count the terms of a field's name in the question, synonyms as one; return also their share of the name."""
-    name_terms = {term(word) for word in WORD.findall(field.removeprefix("metadata.").replace("_", " "))}
-    shared = len(name_terms & query_terms) or int(bool(query_terms & terms(SYNONYMS.get(field, ""))))
+    name_terms = {stem_word(word) for word in WORD_PATTERN.findall(field.removeprefix("metadata.").replace("_", " "))}
+    shared = len(name_terms & query_terms) or int(bool(query_terms & extract_terms(FIELD_SYNONYMS.get(field, ""))))
     return shared, shared / len(name_terms)

@@ -10,21 +10,21 @@ from typing import Literal
 
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge
 from rag_core.core.index import Index
-from rag_core.core.model import ANY_ENTITY, FIELDS, Edge, Filter, Graph, Node, Scope
+from rag_core.core.model import ANY_ENTITY_FIELD, CHUNK_FIELDS, EntityGraph, Filter, GraphEdge, GraphNode, Scope
 from rag_core.core.ports import ChunkStore
 
-Operation = Literal["entity", "neighbors", "path", "top"]
+GraphOperation = Literal["entity", "neighbors", "path", "top"]
 
-MAX_DEPTH = 3
-MAX_LIMIT = 100
-MAX_HOPS = 6
-VISITS = 500  # entities expanded in a path search: each costs one facet count
-EVERY_VALUE = 1_000_000
-NAMED_CHUNKS = 5
+MAX_NEIGHBOR_DEPTH = 3
+MAX_GRAPH_NODES = 100
+MAX_PATH_HOPS = 6
+MAX_PATH_VISITS = 500  # entities expanded in a path search: each costs one facet count
+ALL_FACET_VALUES = 1_000_000
+MAX_CHUNKS_PER_EDGE = 5
 
 
-async def explore(
-    operation: Operation,
+async def explore_graph(
+    operation: GraphOperation,
     scope: Scope,
     index: Index,
     *,
@@ -32,7 +32,7 @@ async def explore(
     target: str | None = None,
     depth: int = 1,
     limit: int = 20,
-) -> Graph:
+) -> EntityGraph:
     """Return a part of the graph.
 
     `operation` is "top" (the most frequent entities), "entity" (one), "neighbors" (those within `depth` hops of it) or
@@ -43,106 +43,112 @@ async def explore(
         NotFound: no chunk in scope has that entity (entity_not_found).
         TooLarge: a path search expanded MAX_PATH_VISITS entities without reaching the target.
     """
-    _check("depth", depth, MAX_DEPTH)
-    _check("limit", limit, MAX_LIMIT)
-    nodes = await _known(scope, index.store)
+    _check_graph_number("depth", depth, MAX_NEIGHBOR_DEPTH)
+    _check_graph_number("limit", limit, MAX_GRAPH_NODES)
+    nodes = await _load_nodes(scope, index.store)
     if operation == "top":
-        return Graph(nodes=tuple(sorted(nodes.values(), key=_frequent_first)[:limit]))
-    start = _named("entity", entity, nodes)
+        return EntityGraph(nodes=tuple(sorted(nodes.values(), key=_frequency_sort_key)[:limit]))
+    start = _find_node("entity", entity, nodes)
     if operation == "entity":
-        return Graph(nodes=(start,))
-    walker = _Around(index.store, scope, nodes)
+        return EntityGraph(nodes=(start,))
+    walker = _GraphWalker(index.store, scope, nodes)
     if operation == "neighbors":
-        return await walker.neighbors(start, depth=depth, limit=limit)
-    return await walker.path(start, _named("target", target, nodes))
+        return await walker.find_neighbors(start, depth=depth, limit=limit)
+    return await walker.find_path(start, _find_node("target", target, nodes))
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _GraphWalker:
     """A search through the graph of one scope. `nodes_by_id` has every entity in the scope."""
 
     store: ChunkStore
     scope: Scope
-    known: Mapping[str, Node]
+    nodes_by_id: Mapping[str, GraphNode]
 
-    async def neighbors(self, start: Node, *, depth: int, limit: int) -> Graph:
+    async def find_neighbors(self, start: GraphNode, *, depth: int, limit: int) -> EntityGraph:
         """Return at most `limit` nodes besides the start, found breadth first, and the edges found on the way."""
-        nodes, edges, frontier = {start.id: start}, dict[frozenset[str], Edge](), [start.id]
+        nodes, edges, frontier = {start.id: start}, dict[frozenset[str], GraphEdge](), [start.id]
         for _ in range(depth):
             reached = []
             for source in frontier:
-                for value, count in await self._beside(source):
+                for value, count in await self._count_cooccurring_entities(source):
                     if value not in nodes and len(nodes) <= limit:
-                        nodes[value] = self.known[value]
+                        nodes[value] = self.nodes_by_id[value]
                         reached.append(value)
                     pair = frozenset((source, value))
                     if value in nodes and pair not in edges:
-                        edges[pair] = await self._edge(source, value, count)
+                        edges[pair] = await self._build_edge(source, value, count)
             frontier = reached
-        return Graph(nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+        return EntityGraph(nodes=tuple(nodes.values()), edges=tuple(edges.values()))
 
-    async def path(self, start: Node, target: Node) -> Graph:
+    async def find_path(self, start: GraphNode, target: GraphNode) -> EntityGraph:
         """Return one shortest path, the first by frequency among equals; without paths when there is none."""
-        predecessors = await self._searched(start.id, target.id)
+        predecessors = await self._search_breadth_first(start.id, target.id)
         if target.id not in predecessors:
-            return Graph(nodes=(start, target))
+            return EntityGraph(nodes=(start, target))
         ids = [target.id]
         while ids[-1] != start.id:
             ids.append(predecessors[ids[-1]])
         ids.reverse()
-        edges = [await self._edge(a, b) for a, b in pairwise(ids)]
-        return Graph(tuple(self.known[id] for id in ids), tuple(edges), (tuple(ids),))
+        edges = [await self._build_edge(a, b) for a, b in pairwise(ids)]
+        return EntityGraph(tuple(self.nodes_by_id[id] for id in ids), tuple(edges), (tuple(ids),))
 
-    async def _searched(self, start: str, target: str) -> dict[str, str]:
+    async def _search_breadth_first(self, start: str, target: str) -> dict[str, str]:
         """Return the predecessor of each entity reached from the start, until the target is reached.
 
         Raises:
             TooLarge: MAX_PATH_VISITS entities were expanded without reaching the target.
         """
         predecessors, frontier, visits = {start: start}, [start], 0
-        for _ in range(MAX_HOPS):
+        for _ in range(MAX_PATH_HOPS):
             reached = []
             for source in frontier:
                 if target in predecessors:
                     return predecessors
-                if visits == VISITS:
+                if visits == MAX_PATH_VISITS:
                     raise TooLarge(
-                        f"no path was found through {VISITS} entities: name two that are nearer",
-                        details={"limit": VISITS},
+                        f"no path was found through {MAX_PATH_VISITS} entities: name two that are nearer",
+                        details={"limit": MAX_PATH_VISITS},
                     )
                 visits += 1
-                new = [value for value, _ in await self._beside(source) if value not in predecessors]
+                new = [
+                    value for value, _ in await self._count_cooccurring_entities(source) if value not in predecessors
+                ]
                 predecessors.update(dict.fromkeys(new, source))
                 reached += new
             frontier = reached
         return predecessors
 
-    async def _beside(self, value: str) -> list[tuple[str, int]]:
+    async def _count_cooccurring_entities(self, value: str) -> list[tuple[str, int]]:
         """Return the entities that occur in the same chunks, with the number of these chunks, most frequent first."""
-        [facet] = await self.store.facets([ANY_ENTITY], self.scope, filters=[_has(value)], limit=EVERY_VALUE)
-        return [(str(b.value), b.count) for b in facet.buckets if b.value != value and str(b.value) in self.known]
+        [facet] = await self.store.count_facets(
+            [ANY_ENTITY_FIELD], self.scope, filters=[_build_entity_filter(value)], limit=ALL_FACET_VALUES
+        )
+        return [(str(b.value), b.count) for b in facet.buckets if b.value != value and str(b.value) in self.nodes_by_id]
 
-    async def _edge(self, source: str, target: str, count: int | None = None) -> Edge:
-        both = [_has(source), _has(target)]
+    async def _build_edge(self, source: str, target: str, count: int | None = None) -> GraphEdge:
+        both = [_build_entity_filter(source), _build_entity_filter(target)]
         if count is None:
-            count = dict(await self._beside(source)).get(target, 0)  # 0: the document was replaced meanwhile
-        chunks = await self.store.select(self.scope, filters=both, limit=NAMED_CHUNKS)
-        return Edge(source, target, count, tuple(chunk.id for chunk in chunks))
+            count = dict(await self._count_cooccurring_entities(source)).get(
+                target, 0
+            )  # 0: the document was replaced meanwhile
+        chunks = await self.store.select(self.scope, filters=both, limit=MAX_CHUNKS_PER_EDGE)
+        return GraphEdge(source, target, count, tuple(chunk.id for chunk in chunks))
 
 
-async def _known(scope: Scope, store: ChunkStore) -> dict[str, Node]:
+async def _load_nodes(scope: Scope, store: ChunkStore) -> dict[str, GraphNode]:
     """Return every entity in scope by its value, with the type under which it is most frequent."""
-    types = [field for field in await store.facet_fields(scope) if _is_type(field)]
-    counted = await store.facets(types, scope, limit=EVERY_VALUE) if types else []
-    nodes = [Node(str(bucket.value), facet.field, bucket.count) for facet in counted for bucket in facet.buckets]
-    return {node.id: node for node in sorted(nodes, key=_frequent_first, reverse=True)}
+    types = [field for field in await store.list_facet_fields(scope) if _is_entity_type(field)]
+    counted = await store.count_facets(types, scope, limit=ALL_FACET_VALUES) if types else []
+    nodes = [GraphNode(str(bucket.value), facet.field, bucket.count) for facet in counted for bucket in facet.buckets]
+    return {node.id: node for node in sorted(nodes, key=_frequency_sort_key, reverse=True)}
 
 
-def _is_type(field: str) -> bool:
-    return field not in FIELDS and not field.startswith("metadata.")
+def _is_entity_type(field: str) -> bool:
+    return field not in CHUNK_FIELDS and not field.startswith("metadata.")
 
 
-def _named(field: str, value: str | None, nodes: Mapping[str, Node]) -> Node:
+def _find_node(field: str, value: str | None, nodes: Mapping[str, GraphNode]) -> GraphNode:
     """Return the node of this spelling, else the most frequent one that differs only in case.
 
     Raises:
@@ -154,17 +160,17 @@ def _named(field: str, value: str | None, nodes: Mapping[str, Node]) -> Node:
     candidates = [node for id, node in nodes.items() if id.casefold() == value.casefold()]
     if not candidates:
         raise NotFound(f"{field} is unknown: no chunk of this workflow has it", code="entity_not_found", field=field)
-    return nodes.get(value) or min(candidates, key=_frequent_first)
+    return nodes.get(value) or min(candidates, key=_frequency_sort_key)
 
 
-def _frequent_first(node: Node) -> tuple[int, str]:
+def _frequency_sort_key(node: GraphNode) -> tuple[int, str]:
     return -node.count, node.id
 
 
-def _has(value: str) -> Filter:
-    return Filter(ANY_ENTITY, "eq", value)
+def _build_entity_filter(value: str) -> Filter:
+    return Filter(ANY_ENTITY_FIELD, "eq", value)
 
 
-def _check(field: str, value: int, maximum: int) -> None:
+def _check_graph_number(field: str, value: int, maximum: int) -> None:
     if not 1 <= value <= maximum:
         raise InvalidRequest(field, f"must be a whole number from 1 to {maximum}")

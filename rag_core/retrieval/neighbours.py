@@ -6,7 +6,7 @@ from rag_core.core.model import Hit, Ranking, Scope
 from rag_core.core.ports import ChunkStore
 
 
-async def widened(hits: Ranking, scope: Scope, store: ChunkStore, *, count: int) -> list[Hit]:
+async def add_neighbouring_chunks(hits: Ranking, scope: Scope, store: ChunkStore, *, count: int) -> list[Hit]:
     """Insert after each hit the `count` chunks before and after it in its document; each chunk occurs once.
 
     A neighbouring chunk gets the score and signals of its hit.
@@ -18,7 +18,7 @@ async def widened(hits: Ranking, scope: Scope, store: ChunkStore, *, count: int)
     hit_ids = {hit.chunk.id for hit in hits}
     for hit in hits:
         hits_by_id[hit.chunk.id] = hit
-        for chunk in await store.neighbours(hit.chunk, scope, before=count, after=count):
+        for chunk in await store.load_neighbours(hit.chunk, scope, before=count, after=count):
             if chunk.id not in hit_ids:
                 hits_by_id.setdefault(chunk.id, replace(hit, chunk=chunk))
     return list(hits_by_id.values())

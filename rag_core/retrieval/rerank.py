@@ -1,20 +1,21 @@
 """The rerank pipeline: the standard one, with its best candidates graded by a chat model."""
 
 from rag_core.core.kit import Kit
-from rag_core.core.model import Query, Result
-from rag_core.core.rankings import drop_duplicates
+from rag_core.core.model import SearchResult
+from rag_core.core.presets import Query
+from rag_core.core.rankings import drop_duplicate_hits
 from rag_core.core.run import Run
-from rag_core.retrieval.search import labelled
-from rag_core.retrieval.steps import evidence, graded, search, semantically_ranked
+from rag_core.retrieval.search import label_variants
+from rag_core.retrieval.steps import build_search_result, grade_passages, rerank_with_cross_encoder, search_variants
 
 
-async def rerank(query: Query, kit: Kit, run: Run) -> Result:
+async def run_rerank(query: Query, kit: Kit, run: Run) -> SearchResult:
     """Search for more hits than are returned, rerank them by cross-encoder, and grade the head by chat model (S1-08).
 
     The tail keeps its order.
     """
-    variants = labelled([query.text])
-    rankings = await search(variants, query, kit, run)
-    reranked = await semantically_ranked(drop_duplicates(rankings["original"]), query, kit, run)
-    best = await graded(reranked, query, kit, run)
-    return await evidence(best, variants, query, kit, run)
+    variants = label_variants([query.text])
+    rankings = await search_variants(variants, query, kit, run)
+    reranked = await rerank_with_cross_encoder(drop_duplicate_hits(rankings["original"]), query, kit, run)
+    best = await grade_passages(reranked, query, kit, run)
+    return await build_search_result(best, variants, query, kit, run)

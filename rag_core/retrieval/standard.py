@@ -1,16 +1,17 @@
 """The standard pipeline: hybrid search, reranked by a cross-encoder."""
 
 from rag_core.core.kit import Kit
-from rag_core.core.model import Query, Result
-from rag_core.core.rankings import drop_duplicates
+from rag_core.core.model import SearchResult
+from rag_core.core.presets import Query
+from rag_core.core.rankings import drop_duplicate_hits
 from rag_core.core.run import Run
-from rag_core.retrieval.search import labelled
-from rag_core.retrieval.steps import evidence, search, semantically_ranked
+from rag_core.retrieval.search import label_variants
+from rag_core.retrieval.steps import build_search_result, rerank_with_cross_encoder, search_variants
 
 
-async def standard(query: Query, kit: Kit, run: Run) -> Result:
+async def run_standard(query: Query, kit: Kit, run: Run) -> SearchResult:
     """Search both legs, rerank the head by cross-encoder, and caption the best hits (S1-07)."""
-    variants = labelled([query.text])
-    rankings = await search(variants, query, kit, run)
-    reranked = await semantically_ranked(drop_duplicates(rankings["original"]), query, kit, run)
-    return await evidence(reranked, variants, query, kit, run)
+    variants = label_variants([query.text])
+    rankings = await search_variants(variants, query, kit, run)
+    reranked = await rerank_with_cross_encoder(drop_duplicate_hits(rankings["original"]), query, kit, run)
+    return await build_search_result(reranked, variants, query, kit, run)

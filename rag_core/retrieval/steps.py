@@ -6,28 +6,30 @@ its 20 long passages on two cores; a chat model is quicker.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
-from rag_core.core.model import Asked, Hit, Query, Ranking, Result, SearchType
+from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult, SearchType
+from rag_core.core.presets import Query
 from rag_core.core.run import Run
-from rag_core.retrieval.captions import caption, quote
-from rag_core.retrieval.cross_encode import is_judged, semantic
-from rag_core.retrieval.grading import grade
-from rag_core.retrieval.search import Found, embed, find
+from rag_core.retrieval.captions import add_lexical_captions, extract_captions_and_answers
+from rag_core.retrieval.cross_encoding import has_semantic_scores, rerank_hits
+from rag_core.retrieval.grading import grade_hits
+from rag_core.retrieval.search import RankingsByLabel, embed_variants, search_index
 
-EMBED_S = 10.0
-SEARCH_S = 20.0
-JUDGE_S = 60.0
-LEGS: Mapping[SearchType, str] = MappingProxyType({"vector": "vector search only", "keyword": "lexical search only"})
+EMBED_TIMEOUT_S = 10.0
+SEARCH_TIMEOUT_S = 20.0
+RERANK_TIMEOUT_S = 60.0
+LEG_FALLBACKS: Mapping[SearchType, str] = MappingProxyType(
+    {"vector": "vector search only", "keyword": "lexical search only"}
+)
 
 T = TypeVar("T")
 
 
-async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Found:
+async def search_variants(variants: Sequence[QueryVariant], query: Query, kit: Kit, run: Run) -> RankingsByLabel:
     """Embed the variants and search for each; return the rankings by label.
 
     Without vectors only the lexical leg is searched; when both legs cannot be searched together, one of them is.
@@ -35,21 +37,27 @@ async def search(asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Fo
     Raises:
         Unavailable: no leg could be searched, or not the one that was requested.
     """
+    search_type = query.preset.search.search_type
     vectors = await run.attempt(
         "embed",
-        embed(asked, kit.index, how=query.how),
+        embed_variants(variants, kit.index, search_type=search_type),
         otherwise={},
         fallback="lexical search only",
-        within_s=EMBED_S,
+        within_s=EMBED_TIMEOUT_S,
     )
 
-    def search_by(how: SearchType) -> Awaitable[Found]:
-        return find(asked, {} if how == "keyword" else vectors, replace(query, how=how), kit.index)
+    def search_legs(legs: SearchType) -> Awaitable[RankingsByLabel]:
+        used_vectors = {} if legs == "keyword" else vectors
+        return search_index(variants, used_vectors, query.override(search_type=legs), kit.index)
 
-    return await on_any_leg(search_by, query.how if vectors or query.how == "vector" else "keyword", run)
+    return await search_with_leg_fallback(
+        search_legs, search_type if vectors or search_type == "vector" else "keyword", run
+    )
 
 
-async def on_any_leg(look: Callable[[SearchType], Awaitable[T]], how: SearchType, run: Run) -> T:
+async def search_with_leg_fallback(
+    search_legs: Callable[[SearchType], Awaitable[T]], search_type: SearchType, run: Run
+) -> T:
     """Search as requested or, when the two legs cannot be searched together, by the first leg that answers.
 
     `search_legs` searches by a search type. A fallback to one leg is noted in `run` as a degradation.
@@ -58,58 +66,76 @@ async def on_any_leg(look: Callable[[SearchType], Awaitable[T]], how: SearchType
         Unavailable: no leg could be searched, or not the one that was requested.
     """
     try:
-        return await run.step("search", look(how), within_s=SEARCH_S)
+        return await run.step("search", search_legs(search_type), within_s=SEARCH_TIMEOUT_S)
     except Unavailable as failure:
-        for leg, fallback in LEGS.items() if how not in LEGS else ():
+        for leg, fallback in LEG_FALLBACKS.items() if search_type not in LEG_FALLBACKS else ():
             with suppress(Unavailable):
-                result = await run.step("search", look(leg), within_s=SEARCH_S / 4)  # the first leg may hang, too
+                result = await run.step(
+                    "search", search_legs(leg), within_s=SEARCH_TIMEOUT_S / 4
+                )  # the first leg may hang, too
                 run.degrade("search", failure.code, failure.message, fallback)
                 return result
         raise
 
 
-async def semantically_ranked(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
+async def rerank_with_cross_encoder(ranking: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
     """Rerank the head of a ranking by cross-encoder; return the ranking unchanged when that is off or fails."""
-    if not query.semantic:
-        return found
-    if is_judged(found[: query.semantic]):
+    if not query.preset.search.reranked_hits:
+        return ranking
+    if has_semantic_scores(ranking[: query.preset.search.reranked_hits]):
         run.techniques["ranker"] = "semantic ranker of the search service"
     return await run.attempt(
         "semantic",
-        semantic(query.text, found, kit.reranker, count=query.semantic, prior=query.prior),
-        otherwise=found,
+        rerank_hits(
+            query.text,
+            ranking,
+            kit.reranker,
+            count=query.preset.search.reranked_hits,
+            prior=query.preset.search.search_prior,
+        ),
+        otherwise=ranking,
         fallback="the order of the search",
-        within_s=JUDGE_S,
+        within_s=RERANK_TIMEOUT_S,
     )
 
 
-async def graded(found: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
+async def grade_passages(ranking: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
     """Reorder the head of a ranking by a chat model's grades; return it unchanged when that is off or fails."""
-    if not query.rerank:
-        return found
+    if not query.preset.grading.graded_hits:
+        return ranking
     return await run.attempt(
         "rerank",
-        grade(query.text, found, kit.llm, count=query.rerank, prior=query.prior),
-        otherwise=found,
+        grade_hits(
+            query.text, ranking, kit.llm, count=query.preset.grading.graded_hits, prior=query.preset.search.search_prior
+        ),
+        otherwise=ranking,
         fallback="the order of the search",
-        within_s=JUDGE_S,
+        within_s=RERANK_TIMEOUT_S,
     )
 
 
-async def evidence(ranked: Ranking, asked: Sequence[Asked], query: Query, kit: Kit, run: Run) -> Result:
+async def build_search_result(
+    ranking: Ranking, variants: Sequence[QueryVariant], query: Query, kit: Kit, run: Run
+) -> SearchResult:
     """Return the best `top_k` hits with captions, the semantic answers among these, and the variants searched for.
 
     Captions are chosen by cross-encoder or, when that fails, by the terms shared with the question.
     """
-    best = caption(query.text, ranked[: query.top_k])
+    best = add_lexical_captions(query.text, ranking[: query.preset.search.top_k])
     hits, answers = await run.attempt(
         "quote",
-        quote(query.text, best, kit.reranker, captions=query.captions, answers=query.answers),
+        extract_captions_and_answers(
+            query.text,
+            best,
+            kit.reranker,
+            caption_count=query.preset.search.captions,
+            answer_count=query.preset.search.answers,
+        ),
         otherwise=(best, ()),
         fallback="captions by shared terms, no semantic answers",
-        within_s=JUDGE_S,
+        within_s=RERANK_TIMEOUT_S,
     )
-    return Result(hits=hits, asked=tuple(asked), answers=answers, reranked=_has_grades(hits))
+    return SearchResult(hits=hits, variants=tuple(variants), answers=answers, reranked=_has_grades(hits))
 
 
 def _has_grades(hits: Sequence[Hit]) -> bool:

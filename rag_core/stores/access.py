@@ -1,40 +1,42 @@
-"""The rules that every store shares: who may read or write a document, and how a replacement is counted."""
+"""The rules of access that every store shares: who reads a document, and who writes it."""
 
-from collections import Counter
 from collections.abc import Sequence
 
-from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.errors import InvalidRequest, make_unknown_document_error
 from rag_core.core.model import Chunk, Document, Scope
-from rag_core.core.ports import Replaced
 
-EVERYONE = "*"
+EVERYONE_READER = "*"
 
 
-def readers(document: Document) -> frozenset[str]:
+def list_document_readers(document: Document) -> frozenset[str]:
     """Return the readers of a document: its owner and its groups, or everyone in the workflow if it names neither."""
     owner_readers = {f"user:{document.user_id}"} if document.user_id is not None else set()
-    return frozenset(owner_readers | {f"group:{group}" for group in document.groups} or {EVERYONE})
+    return frozenset(owner_readers | {f"group:{group}" for group in document.groups} or {EVERYONE_READER})
 
 
-def reads_as(scope: Scope) -> tuple[str, ...]:
+def list_scope_readers(scope: Scope) -> tuple[str, ...]:
     """Return the readers that a scope stands for: everyone, its user and its groups."""
     user_readers = (f"user:{scope.user_id}",) if scope.user_id is not None else ()
-    return (EVERYONE, *user_readers, *(f"group:{group}" for group in scope.groups))
+    return (EVERYONE_READER, *user_readers, *(f"group:{group}" for group in scope.groups))
 
 
-def sees(scope: Scope, document: Document) -> bool:
+def can_read_document(document: Document, scope: Scope) -> bool:
     """Return whether the scope may read the document: same workflow, a shared reader, and among its document ids."""
     is_selected = not scope.document_ids or document.id in scope.document_ids
-    return is_selected and document.workflow_id == scope.workflow_id and bool(readers(document) & {*reads_as(scope)})
+    return (
+        is_selected
+        and document.workflow_id == scope.workflow_id
+        and bool(list_document_readers(document) & {*list_scope_readers(scope)})
+    )
 
 
-def owns(document: Document, scope: Scope) -> bool:
-    """Return whether the scope may replace or remove a document that it may read: groups read, the owner writes."""
-    return document.user_id is None or document.user_id == scope.user_id
+def can_write_document(document: Document, scope: Scope) -> bool:
+    """Return whether the scope may replace, delete, restore or purge the document: groups read, the owner writes."""
+    return can_read_document(document, scope) and document.user_id in (None, scope.user_id)
 
 
-def refuse_a_foreign_owner(document: Document, chunks: Sequence[Chunk], scope: Scope) -> None:
-    """Raise InvalidRequest unless the scope may write the document and every chunk belongs to it."""
+def require_writable_document(document: Document, chunks: Sequence[Chunk], scope: Scope) -> None:
+    """Raise InvalidRequest unless the scope may write a document of this owner and every chunk belongs to it."""
     if document.workflow_id != scope.workflow_id:
         raise InvalidRequest("workflow_id", "of the document must equal that of the scope")
     if document.user_id not in (None, scope.user_id):
@@ -43,12 +45,10 @@ def refuse_a_foreign_owner(document: Document, chunks: Sequence[Chunk], scope: S
         raise InvalidRequest("chunks", "must all have the document's id")
 
 
-def unknown() -> NotFound:
-    """Return the error for a document that does not exist or belongs to somebody else: the two are not told apart."""
-    return NotFound("there is no such document")
+def require_replaceable_documents(documents: Sequence[Document], scope: Scope) -> None:
+    """Raise NotFound unless the scope may write every one of the documents that have the id, live or deleted.
 
-
-def difference(old_hashes: Sequence[str], new_hashes: Sequence[str]) -> Replaced:
-    """Count the chunks a replacement added, removed and left unchanged, by comparing content hashes."""
-    unchanged = (Counter(old_hashes) & Counter(new_hashes)).total()
-    return Replaced(added=len(new_hashes) - unchanged, unchanged=unchanged, removed=len(old_hashes) - unchanged)
+    A document of somebody else is reported as one that does not exist; its id stays taken until it is purged.
+    """
+    if not all(can_write_document(document, scope) for document in documents):
+        raise make_unknown_document_error()

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 
-from rag_core.text.codes import codes
+from rag_core.text.codes import find_codes
 
 Glossary = Mapping[str, str]  # meanings by the case-folded abbreviation
 
-WORD = re.compile(r"[^\W_](?:[\w/&'-]*[^\W_])?")
+ABBREVIATION_PATTERN = re.compile(r"[^\W_](?:[\w/&'-]*[^\W_])?")
 
 
-def read(lines: Iterable[str]) -> Glossary:
+def parse_glossary(lines: Iterable[str]) -> Glossary:
     """Parse lines `abbreviation,meaning`; the meanings of several lines of one abbreviation are joined by commas.
 
     Raises:
@@ -27,13 +27,13 @@ def read(lines: Iterable[str]) -> Glossary:
 
 
 @cache
-def shipped() -> Glossary:
+def load_packaged_glossary() -> Glossary:
     """Return the glossary of medical abbreviations in this package."""
     with resources.files(__package__).joinpath("abbreviations.csv").open(encoding="utf-8") as lines:
-        return read(lines)
+        return parse_glossary(lines)
 
 
-def expanded(text: str, glossary: Glossary) -> str:
+def expand_abbreviations(text: str, glossary: Glossary) -> str:
     """Add its meaning to each abbreviation: "MI" becomes "MI (myocardial infarction)" (S4-03).
 
     An abbreviation whose meaning is already in the text is left alone.
@@ -44,9 +44,9 @@ def expanded(text: str, glossary: Glossary) -> str:
         return word[0] if meaning is None or meaning.casefold() in folded_text else f"{word[0]} ({meaning})"
 
     folded_text = text.casefold()
-    return WORD.sub(add_meaning, text)
+    return ABBREVIATION_PATTERN.sub(add_meaning, text)
 
 
-def folded(text: str) -> str:
+def fold_case_except_codes(text: str) -> str:
     """Return the text in lower case except for codes, whose case may matter: P0700 stays."""
-    return WORD.sub(lambda word: word[0] if codes(word[0]) else word[0].casefold(), text)
+    return ABBREVIATION_PATTERN.sub(lambda word: word[0] if find_codes(word[0]) else word[0].casefold(), text)

@@ -3,19 +3,21 @@
 import re
 
 # letters and digits in one word; not a number with a unit or an ending, such as 10mm, 2nd or 1990s
-_CODE = re.compile(r"(?<![^\W_])(?!\d+[^\W\d_]{1,3}(?![^\W_]))(?=[^\W\d_]*\d)(?=\d*[^\W\d_])[^\W_]{3,}(?![^\W_])")
+_CODE_PATTERN = re.compile(
+    r"(?<![^\W_])(?!\d+[^\W\d_]{1,3}(?![^\W_]))(?=[^\W\d_]*\d)(?=\d*[^\W\d_])[^\W_]{3,}(?![^\W_])"
+)
 
 
-def codes(text: str) -> frozenset[str]:
+def find_codes(text: str) -> frozenset[str]:
     """Return the distinct codes of a text, case-folded."""
-    return frozenset(code.casefold() for code in _CODE.findall(text))
+    return frozenset(code.casefold() for code in _CODE_PATTERN.findall(text))
 
 
-def share(wanted: frozenset[str], text: str) -> float:
+def compute_code_share(wanted: frozenset[str], text: str) -> float:
     """Return the share of the wanted codes that occur in a text, 0..1; 1 when `wanted` is empty."""
     if not wanted:
         return 1.0
     folded = text.casefold()
     if not any(code in folded for code in wanted):  # the pattern takes thirty times as long
         return 0.0
-    return len(wanted & codes(text)) / len(wanted)
+    return len(wanted & find_codes(text)) / len(wanted)

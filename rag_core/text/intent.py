@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-OTHERWISE = "FACT"
-INTENT_CHARS = 50  # S0-86
+DEFAULT_INTENT = "FACT"
+MAX_INTENT_CHARS = 50  # S0-86
 
 # by intent: the pattern of questions, the pattern of passages; the first intent that matches is the question's
-_FORMS: Mapping[str, tuple[str, str]] = {
+_INTENT_FORMS: Mapping[str, tuple[str, str]] = {
     "COMPARISON": (
         r"\b(?:differ\w*|compar\w+|versus|vs|distinguish\w*|(?:better|worse|rather) than)\b",
         r"\b(?:whereas|unlike|in contrast|compared (?:to|with)|differs? from|(?:more|less|better|worse) than)\b",
@@ -39,26 +39,28 @@ _FORMS: Mapping[str, tuple[str, str]] = {
         r"\b(?:is|are) (?:an?|the) \w+|\b(?:refers? to|defined as|means|is called|known as|stands for)\b",
     ),
 }
-INTENTS = (*_FORMS, OTHERWISE)
-_ASKED, _SAID = (
-    MappingProxyType({name: re.compile(forms[n], re.IGNORECASE | re.MULTILINE) for name, forms in _FORMS.items()})
+INTENTS = (*_INTENT_FORMS, DEFAULT_INTENT)
+_QUESTION_PATTERNS, _PASSAGE_PATTERNS = (
+    MappingProxyType(
+        {name: re.compile(forms[n], re.IGNORECASE | re.MULTILINE) for name, forms in _INTENT_FORMS.items()}
+    )
     for n in (0, 1)
 )
 
 
-def intent_of(question: str) -> str:
+def classify_intent(question: str) -> str:
     """Return the intent of a question by its form; FACT where no pattern matches."""
     stripped = question.strip()
-    return next((name for name, pattern in _ASKED.items() if pattern.search(stripped)), OTHERWISE)
+    return next((name for name, pattern in _QUESTION_PATTERNS.items() if pattern.search(stripped)), DEFAULT_INTENT)
 
 
-def named(said: str) -> str:
+def normalize_intent(intent: str) -> str:
     """Return a known intent in upper case, any other text as given, cut to MAX_INTENT_CHARS."""
-    word = said.strip(" \t\n.*_`'\"")[:INTENT_CHARS]
+    word = intent.strip(" \t\n.*_`'\"")[:MAX_INTENT_CHARS]
     return word.upper() if word.upper() in INTENTS else word
 
 
-def gives(intent: str, passage: str) -> bool:
+def matches_intent(intent: str, passage: str) -> bool:
     """Return whether a passage matches the pattern of an intent; False for FACT and unknown intents."""
-    pattern = _SAID.get(intent)
+    pattern = _PASSAGE_PATTERNS.get(intent)
     return pattern is not None and pattern.search(passage) is not None

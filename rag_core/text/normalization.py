@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
-from rag_core.text.terms import term
+from rag_core.text.stop_words import FILLER_WORDS
+from rag_core.text.terms import stem_word
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class NormalizedWord:
     """A word of a sentence: `form` is compared, `raw` is the original, `before` the signs and spaces before it."""
 
     form: str
@@ -19,7 +20,7 @@ class Word:
     before: str
 
 
-MONTHS = [
+MONTH_NAMES = [
     "january",
     "february",
     "march",
@@ -33,14 +34,16 @@ MONTHS = [
     "november",
     "december",
 ]
-_MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS if month != "may") + "|may|sept"
-_DATES = [
-    re.compile(rf"\b(?P<m>{_MONTH})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
-    re.compile(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH})\b\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
+_MONTH_PATTERN = "|".join(f"{month}|{month[:3]}" for month in MONTH_NAMES if month != "may") + "|may|sept"
+_DATE_PATTERNS = [
+    re.compile(rf"\b(?P<m>{_MONTH_PATTERN})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH_PATTERN})\b\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE
+    ),
     re.compile(r"\b(?P<y>\d{4})-(?P<m>0\d|1[0-2])-(?P<d>[0-3]\d)\b"),
-    re.compile(rf"\b(?P<m>{_MONTH})\b\.?,?(?: of)? (?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(rf"\b(?P<m>{_MONTH_PATTERN})\b\.?,?(?: of)? (?P<y>\d{{4}})\b", re.IGNORECASE),
 ]
-_SPELLED = {
+_NUMBER_WORDS = {
     **dict(
         zip(
             ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
@@ -64,11 +67,11 @@ _SPELLED = {
     ),
 }
 _MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_EXACT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
+_EXACT_CONTEXT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 
 # replaced before the text is split into words, so that different spellings are equal
-_PHRASES = [
+_PHRASE_REPLACEMENTS = [
     (re.compile(r"[’ʼ]"), "'"),
     (re.compile(r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?=[a-z])", re.IGNORECASE), r"\1 "),
     (re.compile(r"(?<=[^\W\d_])-\s{0,9}(?=[a-z])"), ""),  # also joins a word hyphenated at a line end
@@ -96,7 +99,7 @@ _PHRASES = [
     (re.compile(r"\bas well as\b|&", re.IGNORECASE), " and "),
 ]
 # words of a line are interchangeable in any sentence; the first is their form
-_SAME = """kilometer kilometre kilometers kilometres km
+_SYNONYM_LINES = """kilometer kilometre kilometers kilometres km
 kilogram kilograms kilogramme kg kgs
 meter metre meters metres m
 centimeter centimetre centimeters cm
@@ -147,130 +150,128 @@ obtained gained
 build construct
 built constructed
 choose select"""
-_FORMS = {term(word): term(line.split()[0]) for line in _SAME.splitlines() for word in line.split()}
-_FORMS |= {term(month[:3]): month for month in MONTHS if month != "may"} | {month: month for month in MONTHS}
-_FORMS["sept"] = "september"
+_CANONICAL_FORMS = {
+    stem_word(word): stem_word(line.split()[0]) for line in _SYNONYM_LINES.splitlines() for word in line.split()
+}
+_CANONICAL_FORMS |= {stem_word(month[:3]): month for month in MONTH_NAMES if month != "may"} | {
+    month: month for month in MONTH_NAMES
+}
+_CANONICAL_FORMS["sept"] = "september"
 
-_TOKEN = re.compile(
+_TOKEN_PATTERN = re.compile(
     r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3})++(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
     r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_]{1,3})(?![\w-]))"
     r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, otherwise words
     re.IGNORECASE,
 )
-_PART = re.compile(r"[^\W\d_]+")
-_LEFT_OUT = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "that",
-        "also",
-        "however",
-        "thus",
-        "therefore",
-        "moreover",
-        "furthermore",
-        "additionally",
-        "nevertheless",
-    ]
-)
+_LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
 
 
-def words(text: str) -> list[Word]:
+def normalize_words(text: str) -> list[NormalizedWord]:
     """Return the words of a text in order, without articles and the like. Time is linear in the text."""
-    for pattern, form in _PHRASES:
+    for pattern, form in _PHRASE_REPLACEMENTS:
         text = pattern.sub(form, text)
-    for pattern in _DATES:
-        text = pattern.sub(_date, text)
-    return _kept(_spelled_out(_tokens(text)))
+    for pattern in _DATE_PATTERNS:
+        text = pattern.sub(_normalize_date, text)
+    return _drop_filler_words(_merge_number_words(_tokenize_normalized(text)))
 
 
-def _date(match: re.Match[str]) -> str:
+def _normalize_date(match: re.Match[str]) -> str:
     """Return a date as "year, Month, day": with commas, so that a part of a date can match."""
     groups = match.groupdict()
     month = groups["m"]
-    name = MONTHS[int(month) - 1] if month.isdigit() else next(m for m in MONTHS if m.startswith(month[:3].lower()))
+    name = (
+        MONTH_NAMES[int(month) - 1]
+        if month.isdigit()
+        else next(m for m in MONTH_NAMES if m.startswith(month[:3].lower()))
+    )
     return ", ".join([groups["y"], name.title(), *([str(int(groups["d"]))] if groups.get("d") else [])])
 
 
-def _tokens(text: str) -> list[Word]:
+def _tokenize_normalized(text: str) -> list[NormalizedWord]:
     """Split a text into words with their normalized forms; number words are still single."""
-    tokens: list[Word] = []
+    tokens: list[NormalizedWord] = []
     at = 0
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN_PATTERN.finditer(text):
         before, at = text[at : match.start()], match.end()
         if match["run"] and not any(sign.isdigit() for sign in match["run"]):
-            parts = _PART.findall(match["run"])
-            tokens += [Word(_form(part), part, "-" if n else before) for n, part in enumerate(parts)]
+            parts = _LETTERS_PATTERN.findall(match["run"])
+            tokens += [
+                NormalizedWord(_normalize_word(part), part, "-" if n else before) for n, part in enumerate(parts)
+            ]
         else:
-            tokens += [Word(form, match[0], "" if n else before) for n, form in enumerate(_forms(match))]
+            tokens += [
+                NormalizedWord(form, match[0], "" if n else before) for n, form in enumerate(_normalize_token(match))
+            ]
     return tokens
 
 
-def _forms(token: re.Match[str]) -> list[str]:
+def _normalize_token(token: re.Match[str]) -> list[str]:
     """Return the forms of a number (with its currency), of an amount with its unit, or of a code."""
     if token["number"]:
         factor = _MAGNITUDES.get((token["magnitude"] or "").lower(), 1)
         negative = token["sign"] in ("-", "−") if token["sign"] else False
         digits = Decimal(token["digits"].replace(",", ""))
-        amount = _number(_EXACT.multiply(digits, -factor if negative else factor))
+        amount = _format_decimal(_EXACT_CONTEXT.multiply(digits, -factor if negative else factor))
         return [amount, *([_CURRENCIES[token["sign"]]] if token["sign"] in _CURRENCIES else [])]
     if token["measure"]:
-        return [_number(Decimal(token["amount"])), _form(token["unit"])]
+        return [_format_decimal(Decimal(token["amount"])), _normalize_word(token["unit"])]
     return [token[0].casefold()]
 
 
-def _number(amount: Decimal) -> str:
+def _format_decimal(amount: Decimal) -> str:
     """Return a number in digits, without exponent and trailing zeros."""
-    return format(amount.normalize(_EXACT), "f")
+    return format(amount.normalize(_EXACT_CONTEXT), "f")
 
 
-def _form(word: str) -> str:
+def _normalize_word(word: str) -> str:
     """Return the form of a word: that of its synonyms, or its stem."""
-    stem = term(word)
+    stem = stem_word(word)
     if len(stem) == 4 and stem.endswith("s") and not stem.endswith(("ss", "us", "is")):
         stem = stem[:-1]  # such as "runs", which `stem_word` does not shorten
-    return _FORMS.get(word.casefold(), _FORMS.get(stem, stem))
+    return _CANONICAL_FORMS.get(word.casefold(), _CANONICAL_FORMS.get(stem, stem))
 
 
-def _spelled_out(found: list[Word]) -> list[Word]:
+def _merge_number_words(words: list[NormalizedWord]) -> list[NormalizedWord]:
     """Replace number words by one number: "two hundred and fifty" becomes 250 ("2 million" is one token already)."""
-    merged: list[Word] = []
+    merged: list[NormalizedWord] = []
     n = 0
-    while n < len(found):
-        count = _run(found, n)
+    while n < len(words):
+        count = _count_number_words(words, n)
         if count:
-            amount = _amount([word.raw.lower() for word in found[n : n + count]])
-            merged.append(Word(str(amount), " ".join(word.raw for word in found[n : n + count]), found[n].before))
+            amount = _parse_number_words([word.raw.lower() for word in words[n : n + count]])
+            merged.append(
+                NormalizedWord(str(amount), " ".join(word.raw for word in words[n : n + count]), words[n].before)
+            )
         else:
-            merged.append(found[n])
+            merged.append(words[n])
         n += count or 1
     return merged
 
 
-def _run(found: list[Word], start: int) -> int:
+def _count_number_words(words: list[NormalizedWord], start: int) -> int:
     """Return how many words from `start` on form one number."""
-    if found[start].raw.lower() not in _SPELLED:
+    if words[start].raw.lower() not in _NUMBER_WORDS:
         return 0
     end = start + 1
-    while end < len(found) and _continues(found, end):
+    while end < len(words) and _is_number_continued(words, end):
         end += 1
-    return end - start - (found[end - 1].raw.lower() == "and")
+    return end - start - (words[end - 1].raw.lower() == "and")
 
 
-def _continues(found: list[Word], at: int) -> bool:
+def _is_number_continued(words: list[NormalizedWord], at: int) -> bool:
     """Return whether the word at `at` belongs to the same number as the word before it."""
-    word, last = found[at].raw.lower(), found[at - 1].raw.lower()
-    if found[at].before.strip(" -"):
+    word, last = words[at].raw.lower(), words[at - 1].raw.lower()
+    if words[at].before.strip(" -"):
         return False
     if word == "and":
-        return last in _MAGNITUDES and at + 1 < len(found) and found[at + 1].raw.lower() in _SPELLED
-    tens = _SPELLED.get(last, 0) >= 20 and 0 < _SPELLED.get(word, 99) < 10
-    return word in _MAGNITUDES or tens or (word in _SPELLED and (last in _MAGNITUDES or last == "and"))
+        return last in _MAGNITUDES and at + 1 < len(words) and words[at + 1].raw.lower() in _NUMBER_WORDS
+    tens = _NUMBER_WORDS.get(last, 0) >= 20 and 0 < _NUMBER_WORDS.get(word, 99) < 10
+    return word in _MAGNITUDES or tens or (word in _NUMBER_WORDS and (last in _MAGNITUDES or last == "and"))
 
 
-def _amount(number_words: list[str]) -> int:
+def _parse_number_words(number_words: list[str]) -> int:
     """Return the number that lower-case number words stand for."""
     total = current = 0
     for word in number_words:
@@ -279,18 +280,18 @@ def _amount(number_words: list[str]) -> int:
         elif word in _MAGNITUDES:
             total, current = total + current * _MAGNITUDES[word], 0
         elif word != "and":
-            current += _SPELLED[word]
+            current += _NUMBER_WORDS[word]
     return total + current
 
 
-def _kept(found: list[Word]) -> list[Word]:
+def _drop_filler_words(words: list[NormalizedWord]) -> list[NormalizedWord]:
     """Drop articles and the like; the signs before a dropped word are added to those before the next."""
-    content_words: list[Word] = []
+    content_words: list[NormalizedWord] = []
     carried = ""
-    for word in found:
-        if word.form in _LEFT_OUT:
+    for word in words:
+        if word.form in FILLER_WORDS:
             carried += word.before
         else:
-            content_words.append(Word(word.form, word.raw, carried + word.before))
+            content_words.append(NormalizedWord(word.form, word.raw, carried + word.before))
             carried = ""
     return content_words

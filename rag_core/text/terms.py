@@ -3,27 +3,31 @@
 import re
 from collections.abc import Sequence
 
-WORD = re.compile(r"\w+")
+from rag_core.text.stop_words import QUESTION_STOP_WORDS
 
-SMALL_WORDS = """a about all also an and any are as at be been but by can could did do does for from had has have how
-however i if in into is it its me my of on or our shall she should so some such than that the their them then there
-these they this those thus to us was we were what when where which who why will with would you your"""
-SMALL = frozenset(WORD.findall(SMALL_WORDS))
+WORD_PATTERN = re.compile(r"\w+")
 
 
-def terms(text: str) -> frozenset[str]:
+def normalize_query_text(text: str) -> str:
+    """Return a query text casefolded, with single spaces: two queries of the same form are the same question."""
+    return " ".join(text.casefold().split())
+
+
+def extract_terms(text: str) -> frozenset[str]:
     """Return the distinct terms of a text; empty for a text of stop words or signs only."""
-    return frozenset(map(term, _words(text) - SMALL))
+    return frozenset(map(stem_word, _split_words(text) - QUESTION_STOP_WORDS))
 
 
-def shared(wanted: frozenset[str], texts: Sequence[str]) -> list[int]:
+def count_shared_terms(wanted: frozenset[str], texts: Sequence[str]) -> list[int]:
     """Return for each text how many of the wanted terms it has; each distinct word is stemmed once."""
-    text_words = [_words(text) for text in texts]
-    wanted_stems = {word: stem for word in set().union(*text_words) - SMALL if (stem := term(word)) in wanted}
+    text_words = [_split_words(text) for text in texts]
+    wanted_stems = {
+        word: stem for word in set().union(*text_words) - QUESTION_STOP_WORDS if (stem := stem_word(word)) in wanted
+    }
     return [len({wanted_stems[word] for word in wanted_stems.keys() & words}) for words in text_words]
 
 
-def term(word: str) -> str:
+def stem_word(word: str) -> str:
     """Return the stem of a word: "Misfiring" and "misfires" have the same, "P0700" is kept in full."""
     folded = word.casefold()
     if not folded.endswith(("g", "d", "s", "e")):
@@ -36,6 +40,6 @@ def term(word: str) -> str:
     return folded
 
 
-def _words(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     """Return the distinct case-folded words of a text."""
-    return set(map(str.casefold, WORD.findall(text)))
+    return set(map(str.casefold, WORD_PATTERN.findall(text)))

@@ -3,8 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.answering.citations import as_evidence, claims, judge, judge_by_rule
-from rag_core.answering.verification import Agreement, agreement
+from rag_core.answering.citations import (
+    evidence_from_hits,
+    split_into_claims,
+    verify_by_rule,
+    verify_with_cross_encoder,
+)
+from rag_core.answering.entailment import Entailment, check_entailment
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Claim, Evidence, Hit, Span
 from tests.fakes import Down, OverlapReranker, chunk
@@ -17,28 +22,28 @@ class Convinced:
 
     name = "convinced"
 
-    async def scores(self, text: str, passages: list[str]) -> list[float]:
+    async def score_passages(self, text: str, passages: list[str]) -> list[float]:
         return [0.99] * len(passages)
 
 
 def found(content: str = SAYS, **fields: object) -> list[tuple[Evidence, ...]]:
     spans = (Span(0, len(content), 4, 10, 10 + content.count("\n")),)
-    return [as_evidence([Hit(chunk("c1", content, spans=spans, heading_path=("Pumps",), **fields), 1.0)])]
+    return [evidence_from_hits([Hit(chunk("c1", content, spans=spans, heading_path=("Pumps",), **fields), 1.0)])]
 
 
 async def judged(claim: str, content: str = SAYS) -> Claim:
-    [made] = await judge([Claim(claim, 0, len(claim), "unsupported")], found(content), Convinced())
+    [made] = await verify_with_cross_encoder([Claim(claim, 0, len(claim), "unsupported")], found(content), Convinced())
     return made
 
 
 def test_each_sentence_is_a_claim_with_its_place_in_the_text() -> None:
     """S1-59."""
     text = "The pump runs. It must not run dry."
-    assert [(c.text, text[c.start : c.end]) for c in claims(text)] == [
+    assert [(c.text, text[c.start : c.end]) for c in split_into_claims(text)] == [
         ("The pump runs.", "The pump runs."),
         ("It must not run dry.", "It must not run dry."),
     ]
-    assert claims(" \n ") == []
+    assert split_into_claims(" \n ") == []
 
 
 async def test_a_claim_that_a_passage_says_is_verified_and_cited_with_page_and_line() -> None:
@@ -107,8 +112,10 @@ async def test_a_sentence_of_two_statements_is_verified_by_a_passage_for_each() 
         Hit(chunk("b", "The valve opens at 5 bar."), 1.0),
     ]
     said = "The pump runs at 30 bar, and the valve opens at {} bar."
-    [true] = await judge(claims(said.format(5)), [as_evidence(hits)], Convinced())
-    [false] = await judge(claims(said.format(6)), [as_evidence(hits)], Convinced())
+    [true] = await verify_with_cross_encoder(split_into_claims(said.format(5)), [evidence_from_hits(hits)], Convinced())
+    [false] = await verify_with_cross_encoder(
+        split_into_claims(said.format(6)), [evidence_from_hits(hits)], Convinced()
+    )
     assert true.verdict == "verified"
     assert {citation.chunk_id for citation in true.citations} == {"a", "b"}
     assert false.verdict != "verified"
@@ -127,11 +134,11 @@ async def test_words_are_compared_beside_the_event_loop(monkeypatch: pytest.Monk
     """RELIABILITY: a long text that is checked keeps no other request waiting."""
     where: set[str] = set()
 
-    def noted(said: str, passage: str) -> Agreement:
+    def noted(said: str, passage: str) -> Entailment:
         where.add(threading.current_thread().name)
-        return agreement(said, passage)
+        return check_entailment(said, passage)
 
-    monkeypatch.setattr("rag_core.answering.citations.agreement", noted)
+    monkeypatch.setattr("rag_core.answering.citations.check_entailment", noted)
     assert (await judged("The pump of model BP-4471 runs.")).verdict == "verified"
     assert where
     assert threading.main_thread().name not in where
@@ -142,8 +149,10 @@ async def test_only_the_evidence_is_searched_and_cited() -> None:
     at = SAYS.index("It must")
     [whole] = found()[0]
     outside = replace(whole, end=at)
-    [inside] = await judge(claims("It must not run dry."), [(replace(whole, start=at),)], Convinced())
-    [missed] = await judge(claims("It must not run dry."), [(outside,)], Convinced())
+    [inside] = await verify_with_cross_encoder(
+        split_into_claims("It must not run dry."), [(replace(whole, start=at),)], Convinced()
+    )
+    [missed] = await verify_with_cross_encoder(split_into_claims("It must not run dry."), [(outside,)], Convinced())
     assert (inside.verdict, missed.verdict) == ("verified", "unsupported")
     assert inside.citations[0].place is not None
     assert inside.citations[0].place.line_start == 12
@@ -154,7 +163,9 @@ async def test_a_citation_has_the_boxes_and_the_printed_page_and_the_document_s_
     spans = (Span(0, 20, 4, 10, 10, (1.0, 2.0, 3.0, 4.0)), Span(21, 79, 4, 11, 11, (1.0, 4.0, 3.0, 6.0)))
     one = chunk("c1", SAYS, spans=spans, metadata={"page_label": "iv", "stage": "draft"})
     said = "The pump of model BP-4471 runs at 30 bar since March 2024."
-    [claim] = await judge(claims(said), [as_evidence([Hit(one, 1.0)])], Convinced())
+    [claim] = await verify_with_cross_encoder(
+        split_into_claims(said), [evidence_from_hits([Hit(one, 1.0)])], Convinced()
+    )
     [citation] = claim.citations
     assert (citation.boxes, citation.page_label) == (((1.0, 4.0, 3.0, 6.0),), "iv")
     assert citation.metadata == {"stage": "draft"}
@@ -165,7 +176,9 @@ async def test_the_ranker_is_asked_only_where_words_have_not_decided() -> None:
     content = " ".join(f"Pump {n} runs at {n} bar." for n in range(20, 40))
     ranker = OverlapReranker()
     for said in ("Pump 25 runs at 25 bar.", "Pump 25 runs at 99 bar.", "Some pump leaks and runs hot."):
-        await judge(claims(said), [as_evidence([Hit(chunk("c", content), 1.0)])], ranker)
+        await verify_with_cross_encoder(
+            split_into_claims(said), [evidence_from_hits([Hit(chunk("c", content), 1.0)])], ranker
+        )
     agreeing, *rest = ranker.calls
     assert all("Pump 25 runs at 25 bar." in passage for passage in agreeing)
     assert len(rest) <= 1
@@ -182,39 +195,41 @@ async def test_shared_words_alone_are_partial_at_most() -> None:
     """S1-59: token overlap never verifies."""
 
     class Unconvinced(Convinced):
-        async def scores(self, text: str, passages: list[str]) -> list[float]:
+        async def score_passages(self, text: str, passages: list[str]) -> list[float]:
             return [0.1] * len(passages)
 
     claim = Claim("It must not run dry.", 0, 20, "unsupported")
-    [by_ranker] = await judge([claim], found(), Unconvinced())
-    [by_rule] = judge_by_rule([claim], found())
+    [by_ranker] = await verify_with_cross_encoder([claim], found(), Unconvinced())
+    [by_rule] = verify_by_rule([claim], found())
     assert by_ranker.verdict == by_rule.verdict == "partial"
     assert by_rule.citations[0].quote == "It must not run dry."
 
 
 async def test_a_claim_without_hits_is_unsupported() -> None:
     claim = Claim("Anything.", 0, 9, "unsupported")
-    assert await judge([claim], [[]], Down()) == judge_by_rule([claim], [[]]) == [claim]
+    assert await verify_with_cross_encoder([claim], [[]], Down()) == verify_by_rule([claim], [[]]) == [claim]
 
 
 async def test_without_a_ranker_it_is_unavailable() -> None:
     with pytest.raises(Unavailable):
-        await judge(claims("It must not run dry."), found(), Down())
+        await verify_with_cross_encoder(split_into_claims("It must not run dry."), found(), Down())
 
 
 async def test_the_shortest_passage_that_says_it_is_quoted_even_if_the_ranker_likes_a_longer_one() -> None:
     class LongWinded:
         name = "long-winded"
 
-        async def scores(self, text: str, passages: list[str]) -> list[float]:
+        async def score_passages(self, text: str, passages: list[str]) -> list[float]:
             return [1 - 1 / len(passage) for passage in passages]
 
     evidence = found("The pump stands idle.\nIt must not run dry.\nThe lamp is lit.\n")
-    [claim] = await judge(claims("It must not run dry."), evidence, LongWinded())
+    [claim] = await verify_with_cross_encoder(split_into_claims("It must not run dry."), evidence, LongWinded())
     assert [citation.quote for citation in claim.citations] == ["It must not run dry."]
 
 
 async def test_one_citation_a_chunk_and_three_in_all() -> None:
     hits = [Hit(chunk(f"c{n}", "It must not run dry. It must not run dry now."), 1.0) for n in range(5)]
-    [claim] = await judge(claims("It must not run dry."), [as_evidence(hits)], OverlapReranker())
+    [claim] = await verify_with_cross_encoder(
+        split_into_claims("It must not run dry."), [evidence_from_hits(hits)], OverlapReranker()
+    )
     assert len({citation.chunk_id for citation in claim.citations}) == len(claim.citations) == 3

@@ -15,7 +15,7 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.data.tables import TableClient
 from azure.storage.blob import ContainerClient
 
-from rag_core.jobs.azure_tables import CONTAINER, TABLE
+from rag_core.jobs.azure_storage import JOB_CONTAINER_NAME, JOB_TABLE_NAME
 
 LOCK = Path(__file__).with_name("package-lock.json")
 CACHE = Path(__file__).parents[2] / ".cache"
@@ -35,9 +35,9 @@ def storage() -> str:
 def emptied() -> str:
     """The same, without the table and the blobs of long work."""
     address = storage()
-    with TableClient.from_connection_string(address, TABLE) as table:
+    with TableClient.from_connection_string(address, JOB_TABLE_NAME) as table:
         table.delete_table()
-    with ContainerClient.from_connection_string(address, CONTAINER) as blobs, suppress(ResourceNotFoundError):
+    with ContainerClient.from_connection_string(address, JOB_CONTAINER_NAME) as blobs, suppress(ResourceNotFoundError):
         blobs.delete_container()
     return address
 

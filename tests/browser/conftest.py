@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 
 from local_emulator.host import running_with
 from rag_core.core.settings import Settings
-from rag_core.providers.local_models import find
+from rag_core.providers.local_models import find_model_folder
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 INDEXED = ("how-memory-functions.md", "workshop-notes.txt")
@@ -84,7 +84,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def embedder_only(folder: Path) -> Path:
     """A folder of models without a cross-encoder, which takes most of a question's time and changes no page."""
-    packaged = find("embedder", None)
+    packaged = find_model_folder("embedder", None)
     models = folder / "models"
     models.mkdir()
     if packaged:

@@ -40,7 +40,7 @@ class Shot:
 def pages() -> list[Shot]:
     """Each page once, wide and light. Question 1 is answered, 2 retrieved, 3 new, 4 edited, 5 one that `ask` kept."""
     return [
-        Shot("questions", "/rag"),
+        Shot("queries", "/rag"),
         Shot("new", "/rag/new", _asking),
         Shot("query", "/rag/2", _from("Retrieve")),
         Shot("answer", "/rag/1", _from("Answer")),
@@ -146,9 +146,9 @@ def _from(step: str) -> Callable[[Page], None]:
 
 
 def _replayed(page: Page) -> None:
-    page.get_by_role("combobox", name="Preset").select_option("pages")  # by meaning alone
+    page.get_by_role("combobox", name="Preset").select_option("pages")  # vector search only
     page.get_by_role("button", name="Replay").click()
-    page.locator("svg.moves").wait_for()
+    page.locator("svg.moves").wait_for(state="attached")  # it is hidden on narrow screens
     page.evaluate("for (const id of ['record', 'steps']) document.querySelector(`[aria-labelledby=${id}]`).remove()")
     page.evaluate("scrollTo(0, 0)")
 

@@ -58,7 +58,7 @@ def test_the_admin_page_is_linked_from_the_workbench(page: Page) -> None:
 
 def test_proposals_are_ingested_and_asked_by_stage(admin: Page) -> None:
     """S2-53: Run Ingestion with clear-first, then the query box with stage and status filters."""
-    admin.get_by_label("remove the proposals that are there first").check()
+    admin.get_by_label("delete all existing proposals first").check()
     admin.get_by_role("button", name="Run Ingestion").click()
     expect(admin.get_by_text("3 documents of 1 proposal ingested")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_who_is_no_administrator_is_told_what_to_do(open_page: Open, desk: tuple
 def test_the_documents_are_asked_by_any_preset(page: Page) -> None:
     page.goto("/rag/admin")
     page.get_by_label("Question").fill("What is short-term memory?")
-    page.get_by_role("combobox", name="Ask").select_option("standard")
+    page.get_by_role("combobox", name="Collection").select_option("standard")
     expect(page.get_by_role("group", name="Stage")).to_have_count(0)
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_role("article", name="Answer").get_by_role("link").first.click()
@@ -107,7 +107,7 @@ def test_long_work_is_followed_and_names_the_chunks_that_failed(admin: Page, tmp
     admin.route("**/api/index_jobs/j1*", lambda route: route.fulfill(json=replies.pop(0)))
     admin.get_by_label("File").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"P0700"})
     admin.get_by_role("button", name="Add", exact=True).click()
-    expect(admin.get_by_text("1 of 2 passages have their vectors")).to_be_visible()
+    expect(admin.get_by_text("1 of 2 passages embedded")).to_be_visible()
     expect(admin.get_by_text("d1#1")).to_be_visible()
     assert replies == []
 
@@ -130,8 +130,8 @@ def test_an_upload_of_which_a_part_is_not_searchable_names_it(admin: Page) -> No
     admin.route("**/api/index_document", lambda route: route.fulfill(status=207, json={**DIARY, **INDEXED}))
     admin.get_by_label("File").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"P0700"})
     admin.get_by_role("button", name="Add", exact=True).click()
-    expect(admin.get_by_text("in part", exact=True)).to_be_visible()
-    expect(admin.get_by_text("Not searchable, to be sent again:")).to_be_visible()
+    expect(admin.get_by_text("indexed in part", exact=True)).to_be_visible()
+    expect(admin.get_by_text("These chunks are not searchable.")).to_be_visible()
     expect(admin.get_by_text("d1#1")).to_be_visible()
 
 
@@ -139,12 +139,12 @@ def test_a_preset_is_edited_and_taken_back(admin: Page) -> None:
     admin.get_by_role("combobox", name="Preset").select_option("standard")
     admin.get_by_label("search type").select_option("vector")
     admin.get_by_label("top n").fill("4")
-    admin.get_by_label("Why").fill("shorter answers")
+    admin.get_by_label("Reason").fill("shorter answers")
     presets = admin.get_by_role("region", name="Presets")
     presets.get_by_role("button", name="Save").click()
     expect(presets.get_by_text("packaged: 5")).to_be_visible()
     expect(presets.get_by_text("packaged: hybrid")).to_be_visible()
-    presets.get_by_role("button", name="Back to the packaged numbers").click()
+    presets.get_by_role("button", name="Restore the packaged numbers").click()
     expect(admin.get_by_label("top n")).to_have_value("5")
     expect(admin.get_by_label("search type")).to_have_value("hybrid")
 
@@ -158,5 +158,5 @@ def test_a_prompt_is_edited_and_taken_back(admin: Page) -> None:
     first.get_by_role("button", name="Save").click()
     expect(first.get_by_text("edited", exact=True)).to_be_visible()
     first.locator("summary").first.click()
-    first.get_by_role("button", name="Back to the packaged wording").click()
+    first.get_by_role("button", name="Restore the packaged wording").click()
     expect(first.get_by_text("as packaged", exact=True)).to_be_visible()

@@ -31,16 +31,16 @@ def test_documents_are_filtered_opened_deleted_and_restored(page: Page, garage: 
     expect(page.get_by_role("heading", name="Workshop notes", level=1)).to_be_visible()
 
 
-def test_a_document_is_erased_only_when_that_is_agreed_to(page: Page, site: str) -> None:
+def test_a_document_is_purged_only_when_that_is_confirmed(page: Page, site: str) -> None:
     call(site, "POST", "api/index_document", workflow_id="bin", document_id="d1", title="Old", content="P0700")
     page.goto("/rag/documents?workflow_id=bin")
     page.get_by_role("button", name="Delete Old").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Erase Old").click()
+    page.get_by_role("button", name="Purge Old").click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("button", name="Restore Old")).to_be_visible()
-    page.get_by_role("button", name="Erase Old").click()
-    page.get_by_role("dialog").get_by_role("button", name="Erase").click()
+    page.get_by_role("button", name="Purge Old").click()
+    page.get_by_role("dialog").get_by_role("button", name="Purge").click()
     expect(page.get_by_text("There are no documents in this workflow")).to_be_visible()
 
 
@@ -73,7 +73,7 @@ def test_the_lines_of_a_passage_are_drawn_when_it_is_pointed_at(page: Page, gara
     page.goto(f"/rag/documents/{MANUAL}?{garage}&page=2")
     page.get_by_role("img", name="Page 2 of").wait_for()
     page.get_by_role("button", name="Passage").first.hover()
-    expect(page.locator("rect.pointed").first).to_be_visible()
+    expect(page.locator("rect.active").first).to_be_visible()
 
 
 def test_cited_lines_of_a_text_are_marked_and_in_view(page: Page, garage: str) -> None:
@@ -86,7 +86,7 @@ def test_cited_lines_of_a_text_are_marked_and_in_view(page: Page, garage: str) -
 
 def test_a_document_without_pages_or_lines_shows_its_passages_and_says_why(page: Page, garage: str) -> None:
     page.goto(f"/rag/documents/service-bulletin.docx?{garage}&lines=1-2")
-    expect(page.get_by_text("This kind of document has no pages to be drawn")).to_be_visible()
+    expect(page.get_by_text("This kind of document has no page images")).to_be_visible()
     expect(page.get_by_role("article").first).to_contain_text("cited")
 
 
@@ -97,7 +97,7 @@ def test_a_document_whose_original_was_not_kept_says_so(page: Page, garage: str)
 
     page.route("**/api/document?*", without_original)
     page.goto(f"/rag/documents/{NOTES}?{garage}")
-    expect(page.get_by_text("The original was not kept")).to_be_visible()
+    expect(page.get_by_text("The original was not stored")).to_be_visible()
     expect(page.get_by_role("article").first).to_contain_text("Workshop notes")
 
 

@@ -63,8 +63,8 @@ def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: P
     prompt = page.get_by_label("Augmented prompt")
     expect(prompt).to_contain_text(QUESTION)
     press(page, "Run LLM")
-    answer = page.get_by_role("region", name="The newest answer")
-    expect(answer).to_contain_text("partly borne out")  # nothing is verified without the cross-encoder
+    answer = page.get_by_role("region", name="Latest answer")
+    expect(answer).to_contain_text("partially supported")  # nothing is verified without the cross-encoder
     answer.get_by_role("link", name="1 result").click()
     expect(page).to_have_url(re.compile(r"/rag/\d+/results$"))
     results = page.get_by_role("link", name=re.compile("^Result"))
@@ -84,7 +84,7 @@ def test_the_list_takes_a_question_through_its_steps_and_offers_only_the_next(pa
     page.get_by_label("Workflow").fill("half-typ")
     row = page.get_by_role("row").filter(has=page.get_by_role("cell", name=str(id), exact=True))
     for at in range(len(STEPS)):
-        buttons = [row.get_by_role("button", name=f"{one} question {id}") for one in STEPS]
+        buttons = [row.get_by_role("button", name=f"{one} query {id}") for one in STEPS]
         expect(buttons[at]).to_be_enabled()
         for other in buttons[:at] + buttons[at + 1 :]:
             expect(other).to_be_disabled()
@@ -121,10 +121,10 @@ def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
         "The encoding of words and their meaning is known as semantic encoding. Cats fly."
     )
     press(page, "Save response")
-    answer = page.get_by_role("region", name="The newest answer")
-    expect(answer).to_contain_text("pasted by hand")
-    expect(answer).to_contain_text("1 sentence partly borne out")
-    expect(answer).to_contain_text("1 sentence not borne out")
+    answer = page.get_by_role("region", name="Latest answer")
+    expect(answer).to_contain_text("Pasted response")
+    expect(answer).to_contain_text("1 sentence partially supported")
+    expect(answer).to_contain_text("1 sentence not supported")
 
 
 def test_a_pasted_expansion_that_says_nothing_is_refused_on_the_page(open_page: Open, site: str) -> None:
@@ -161,9 +161,9 @@ def test_an_edit_says_what_it_takes_back_and_takes_it_back(page: Page, site: str
     press(page, "Edit these fields")
     page.get_by_label("Intent").fill("COMPARISON")
     expect(page.get_by_role("status").last).to_contain_text(
-        "Saving takes back the retrieved passages and the consolidated groups"
+        "Saving discards the retrieved passages and the consolidated groups"
     )
-    page.get_by_label("Question", exact=True).fill("What is acoustic encoding?")
+    page.get_by_label("Query text", exact=True).fill("What is acoustic encoding?")
     expect(page.get_by_role("status").last).to_contain_text(
         "the embeddings, the retrieved passages and the consolidated groups"
     )
@@ -187,11 +187,11 @@ def test_an_edit_after_a_failed_embedding_says_that_it_can_be_tried_again(open_p
     press(page, "Embed")
     expect(page.get_by_role("alert")).to_contain_text("RAG_MODELS_DIR")
     page.reload()
-    expect(step(page, "Embed")).to_contain_text("The last try failed")
+    expect(step(page, "Embed")).to_contain_text("The last attempt failed")
     press(page, "Edit these fields")
-    expect(page.get_by_label("Question", exact=True)).to_be_focused()
-    page.get_by_label("Question", exact=True).fill("What is acoustic encoding?")
-    expect(step(page, "Expand").get_by_role("status")).to_contain_text("can be tried again")
+    expect(page.get_by_label("Query text", exact=True)).to_be_focused()
+    page.get_by_label("Query text", exact=True).fill("What is acoustic encoding?")
+    expect(step(page, "Expand").get_by_role("status")).to_contain_text("retry the embedding that failed")
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Edit these fields")).to_be_focused()
 
@@ -210,7 +210,7 @@ def test_an_answer_that_was_kept_without_verdicts_is_checked_when_it_is_read(pag
     result = call(site, "GET", f"rag/queries/{kept['id']}/results")["results"][0]
     with page.expect_response("**/api/extract_citations"):
         page.goto(f"/rag/{kept['id']}/results/{result['id']}")
-    expect(page.get_by_role("article")).to_contain_text("borne out")
+    expect(page.get_by_role("article")).to_contain_text("supported")
     expect(page.locator(".source a").first).to_have_attribute("href", re.compile("lines="))
 
 
@@ -237,13 +237,13 @@ def test_all_that_is_kept_is_shown_and_replayed_under_another_preset(page: Page,
     """S0-04: expansion, contexts, steps and numbers; and the two rankings with a line from place to place."""
     id = asked(site, QUESTION, *EVERY)
     page.goto(f"/rag/{id}/inspect")
-    expect(page.get_by_role("region", name="The record")).to_contain_text("workbench")
-    expect(page.get_by_role("region", name="The steps")).to_contain_text("dimensions")
-    expect(page.get_by_role("region", name="The numbers it is run with")).to_contain_text("rrf k")
+    expect(page.get_by_role("region", name="Saved query")).to_contain_text("workbench")
+    expect(page.get_by_role("region", name="Steps")).to_contain_text("dimensions")
+    expect(page.get_by_role("region", name="Preset", exact=True)).to_contain_text("RRF k")
     page.get_by_role("combobox", name="Preset").select_option("standard")
     press(page, "Replay")
-    replay = page.get_by_role("region", name="Replay under another preset")
-    expect(replay).to_contain_text("of the first ten are the same")
+    replay = page.get_by_role("region", name="Replay with another preset")
+    expect(replay).to_contain_text("Overlap of the first ten")
     assert replay.locator("svg path").count() > 0
 
 
@@ -264,7 +264,7 @@ def test_a_passage_that_another_preset_ranks_elsewhere_says_where_it_was(page: P
     page.goto(f"/rag/{asked(site, QUESTION, *EVERY[:2])}/inspect")
     page.get_by_role("combobox", name="Preset").select_option("pages")
     press(page, "Replay")
-    expect(page.locator(".ranking").last).to_contain_text(re.compile(r"was \d+"))
+    expect(page.locator(".ranking").last).to_contain_text(re.compile(r"was rank \d+"))
     expect(page.locator(".ranking a").first).to_have_attribute("href", re.compile("lines="))
 
 
@@ -280,7 +280,7 @@ def test_a_question_is_of_its_workflow_and_its_links_stay_there(open_page: Open,
     id = asked(site, QUESTION)
     page = open_page(site, refusals=(404,))
     page.goto("/rag?workflow_id=other")
-    expect(page.get_by_role("main")).to_contain_text("No questions yet in this workflow")
+    expect(page.get_by_role("main")).to_contain_text("There are no queries in this workflow")
     page.goto(f"/rag/{id}")
     expect(page).to_have_url(re.compile("workflow_id=other"))
     expect(page.get_by_role("alert")).to_contain_text("Not found")
@@ -299,13 +299,13 @@ def test_the_key_is_asked_for_until_it_is_right(open_page: Open, tmp_path: Path)
     with keyed(tmp_path) as url:
         page = open_page(url, refusals=(401,))
         page.goto("/rag")
-        dialog = page.get_by_role("dialog", name="This server wants its function key")
+        dialog = page.get_by_role("dialog", name="This server requires a function key")
         dialog.get_by_label("Function key").fill("wrong")
         dialog.get_by_role("button", name="Use this key").click()
-        expect(dialog.get_by_role("alert")).to_have_text("That key was refused.")
+        expect(dialog.get_by_role("alert")).to_have_text("The server rejected this key.")
         dialog.get_by_label("Function key").fill("open sesame")
         dialog.get_by_role("button", name="Use this key").click()
-        expect(page.get_by_role("main")).to_contain_text("No questions yet")
+        expect(page.get_by_role("main")).to_contain_text("There are no queries")
         page.goto("/rag/new")
         page.get_by_label("Question").fill(QUESTION)
         expect(page.get_by_label("Expansion prompt")).to_contain_text(QUESTION)
@@ -316,17 +316,17 @@ def test_who_gives_no_key_is_told_and_can_try_again(open_page: Open, tmp_path: P
         page = open_page(url, refusals=(401,))
         page.goto("/rag")
         page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-        expect(page.get_by_role("alert")).to_contain_text("this server wants its function key")
+        expect(page.get_by_role("alert")).to_contain_text("this server requires its function key")
         press(page, "Try again")
         expect(page.get_by_role("dialog")).to_be_visible()
 
 
 def test_a_server_that_is_gone_is_said_on_the_page(page: Page, site: str) -> None:
     page.goto("/rag")
-    expect(page.get_by_role("table").or_(page.get_by_text("No questions yet"))).to_be_visible()
+    expect(page.get_by_role("table").or_(page.get_by_text("There are no queries"))).to_be_visible()
     page.context.route("**/rag/queries**", lambda route: route.abort())
     page.reload()
-    expect(page.get_by_role("alert")).to_contain_text("the server does not answer")
+    expect(page.get_by_role("alert")).to_contain_text("the server does not respond")
 
 
 def test_an_archive_that_is_down_is_said_and_not_shown_as_empty(open_page: Open) -> None:
@@ -336,7 +336,7 @@ def test_an_archive_that_is_down_is_said_and_not_shown_as_empty(open_page: Open)
         page.goto("/rag")
         expect(page.get_by_role("alert")).to_contain_text("the archive: its database does not answer")
         expect(page.get_by_role("button", name="Try again")).to_be_visible()
-        expect(page.get_by_text("No questions yet")).to_have_count(0)
+        expect(page.get_by_text("There are no queries")).to_have_count(0)
 
 
 def test_nothing_of_a_page_is_wider_than_a_telephone(open_page: Open, site: str) -> None:
@@ -391,7 +391,7 @@ def test_a_chat_model_expands_and_answers_and_its_cost_is_shown(open_page: Open,
     taken(page)
     page.get_by_label("Use the full model").check()
     press(page, "Run LLM")
-    answer = page.get_by_role("region", name="The newest answer")
+    answer = page.get_by_role("region", name="Latest answer")
     expect(answer).to_contain_text("The encoding of words and their meaning is known as semantic encoding.")
     expect(answer).to_contain_text("verified")
     expect(step(page, "Answer")).to_contain_text("tokens in")

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from functions.routes import OPERATIONS
+from functions.routes import ROUTES
 from tests.browser.conftest import Open, call
 
 WORKFLOW = "workflow_id=codes"
@@ -18,7 +18,7 @@ def codes(site: str) -> None:
 
 def test_the_most_frequent_entity_is_shown_with_its_neighbours(page: Page) -> None:
     page.goto(f"/rag/graph?{WORKFLOW}")
-    picture = page.get_by_role("group", name="Picture of")
+    picture = page.get_by_role("group", name="Graph of")
     expect(picture.get_by_role("link", name="P0715, dtc, 2 passages")).to_be_visible()
     picture.get_by_role("link", name="P0720, dtc, 1 passage").focus()
     page.keyboard.press("Enter")
@@ -48,7 +48,7 @@ def test_the_picture_is_settled_when_it_is_shown(page: Page) -> None:
 
 def test_the_passages_behind_an_edge_are_listed_with_links(page: Page) -> None:
     page.goto(f"/rag/graph?{WORKFLOW}&entity=P0715&depth=1")
-    page.get_by_role("button", name="Passages of P0715 and P0700").click()
+    page.get_by_role("button", name="Show the passages with P0715 and P0700").click()
     behind = page.get_by_role("region", name="P0715 and P0700").last
     expect(behind.get_by_role("listitem")).to_have_count(1)
     expect(behind).to_contain_text("P0700 and P0715 stand together.")
@@ -59,10 +59,10 @@ def test_the_passages_behind_an_edge_are_listed_with_links(page: Page) -> None:
 def test_the_way_between_two_entities_is_drawn_as_a_row(page: Page) -> None:
     page.goto(f"/rag/graph?{WORKFLOW}")
     page.get_by_label("Entity", exact=True).fill("P0700")
-    page.get_by_label("Way to").fill("P0720")
+    page.get_by_label("Path to").fill("P0720")
     page.get_by_role("button", name="Show").click()
     page.wait_for_url("**target=P0720*")
-    names = page.get_by_role("group", name="Picture of").get_by_role("link")
+    names = page.get_by_role("group", name="Graph of").get_by_role("link")
     expect(names).to_have_count(3)
     assert [name.split(",")[0] for name in names.evaluate_all("all => all.map(one => one.ariaLabel)")] == [
         "P0700",
@@ -79,9 +79,9 @@ def test_an_entity_that_is_not_there_is_said_to_be_missing(open_page: Open, site
 
 def test_every_operation_is_described_with_an_example(page: Page) -> None:
     page.goto("/rag/api")
-    expect(page.locator("article.operation")).to_have_count(sum(len(one.methods) for one in OPERATIONS))
+    expect(page.locator("article.operation")).to_have_count(sum(len(one.methods) for one in ROUTES))
     asked = page.get_by_role("article", name="POST /api/rag/ask")
     expect(asked.get_by_role("row", name="query required text")).to_be_visible()
     expect(asked.locator("pre")).to_contain_text("curl -sS 'http://127.0.0.1")
-    asked.get_by_text("Refusals").click()
+    asked.get_by_text("Errors", exact=True).click()
     expect(asked.get_by_text("A size is over its limit.")).to_be_visible()

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Response
 
-from functions.pages import WEB
+from functions.pages import WEB_DIR
 from local_emulator.host import running_with
 from rag_core.composition import assembly
 from rag_core.core.model import SavedQuery, SavedResult, Scope
@@ -62,13 +62,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 async def _asked(settings: Settings) -> None:
-    kit, scope = assembly.build(settings), Scope("default")
+    kit, scope = assembly.build_kit(settings), Scope("default")
     found = tuple(_found(text) for text in TEXTS)
     known = {"expanded_queries": tuple(TEXTS), "hyde_answer": "\n".join(TEXTS), "entities": tuple(TEXTS)}
     for text in TEXTS[::8]:
-        await kit.archive.add(SavedQuery(0, "default", text, intent=text[:50]), scope)
+        await kit.archive.add_query(SavedQuery(0, "default", text, intent=text[:50]), scope)
     whole = SavedQuery(0, "default", "\n".join(TEXTS), intent=TEXTS[0][:50], retrieved_context=found, **known)
-    kept = await kit.archive.add(whole, scope)
+    kept = await kit.archive.add_query(whole, scope)
     for text in ("\n".join(TEXTS), *TEXTS[::8]):
         await kit.archive.add_result(SavedResult(0, kept.id, text, model=text), scope)
     await kit.close()
@@ -257,8 +257,8 @@ def test_no_payload_runs_when_a_form_is_filled_with_it_and_its_reply_has_it(
 def test_the_sweep_catches_a_link_that_is_made_of_data_unchecked(
     page: Page, site: str, replies: dict[str, Any]
 ) -> None:
-    checked = 'href=${address("/rag/graph", { entity: value })}'
-    source = (WEB / "pages" / "document.js").read_text("utf-8")
+    checked = 'href=${buildAddress("/rag/graph", { entity: value })}'
+    source = (WEB_DIR / "pages" / "document.js").read_text("utf-8")
     assert checked in source
     broken = source.replace(checked, "href=${value}")
     asked = {

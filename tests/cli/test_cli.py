@@ -356,7 +356,7 @@ def test_doctor_names_a_setting_that_cannot_be_used(
 
 
 def test_doctor_names_every_import_that_fails() -> None:
-    failures = list(doctor.imports(["json", "no_such_module", "no_such_package.part"], required=True))
+    failures = list(doctor.check_imports(["json", "no_such_module", "no_such_package.part"], required=True))
     assert [(failure.state, failure.name) for failure in failures] == [
         ("broken", "no_such_module"),
         ("broken", "no_such_package.part"),
@@ -398,7 +398,7 @@ def test_doctor_finds_nothing_broken_in_what_is_deployed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """C40: with requirements.txt alone the embedded store's libraries are missing, and on Azure nothing wants them."""
-    monkeypatch.setattr(doctor, "OFFLINE", ("no_such_engine",))
+    monkeypatch.setattr(doctor, "OFFLINE_MODULES", ("no_such_engine",))
     for name, value in HOSTED.items():
         monkeypatch.setenv(name, value)
     assert main(["doctor", "--data", str(tmp_path)]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.cli import main, parser
+from rag_core.cli import build_parser, main
 from tests.proposal_records import RECORDS, sqlite_file
 
 ROOT = Path(__file__).parents[2]
@@ -104,4 +104,4 @@ def test_package_json_has_the_documented_names() -> None:
         program, *said = [*shlex.split(scripts[name]), *arguments]
         assert program == ".venv/bin/rag"
         assert said[0] == command
-        assert parser().parse_args(said).command
+        assert build_parser().parse_args(said).command

@@ -65,7 +65,7 @@ def test_a_reindex_is_compared_switched_to_followed_and_rolled_back(
     out = capsys.readouterr().out
     assert "| meaning | old | 1.000 | 1.000 |" in out
     assert "| hybrid | new | 1.000 | 1.000 | +0.000" in out
-    assert current_index.read(data) == current_index.Places()
+    assert current_index.read_index_locations(data) == current_index.IndexLocations()
     assert main(MODEL) == 0
     assert f"Current: {FOLDER}, by openai text-embedding-3-small 384" in capsys.readouterr().out
     assert main(["index", str(here / "gear.txt")]) == 0
@@ -90,7 +90,7 @@ def test_a_reindex_stops_at_its_budget_and_goes_on(here: Path, capsys: pytest.Ca
     """S3-13."""
     assert main([*MODEL, "--budget-usd", "0.0000001"]) == 3
     assert "Stopped: the next 17 tokens cost 3.4e-07 USD" in capsys.readouterr().out
-    assert current_index.read(here / "data") == current_index.Places()
+    assert current_index.read_index_locations(here / "data") == current_index.IndexLocations()
     assert main([*MODEL, "--budget-usd", "0.01"]) == 0
 
 
@@ -123,7 +123,7 @@ def test_another_store_is_reindexed_by_hand(
 ) -> None:
     monkeypatch.setenv("AZURE_SEARCH_ENDPOINT", "https://search.example")
     assert main(MODEL) == 2
-    assert "docs/plan-and-reindex.md" in capsys.readouterr().err
+    assert "docs/reference/stores.md" in capsys.readouterr().err
 
 
 def test_index_stops_before_the_file_that_it_has_no_money_for(

@@ -3,7 +3,7 @@
 import pytest
 
 from rag_core.composition import assembly
-from rag_core.composition.choices import choices, idle, provider
+from rag_core.composition.choices import choose_provider, list_adapter_choices, list_ineffective_settings
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
 
@@ -16,16 +16,18 @@ ALL = {
 
 
 def slots(**environment: str) -> dict[str, tuple[str, str]]:
-    return {c.slot: (c.adapter, f"{c.where}; {c.why}") for c in choices(settings.load(environment))}
+    return {
+        c.slot: (c.adapter, f"{c.where}; {c.why}") for c in list_adapter_choices(settings.load_settings(environment))
+    }
 
 
 def test_the_first_provider_that_is_set_is_chosen() -> None:
     """S3-10, C40: Azure OpenAI, OpenAI, Gemini, Ollama, and the local models when none is set."""
     left = dict(ALL)
     for expected, name in zip(("azure", "openai", "gemini", "ollama"), ALL, strict=True):
-        assert provider(settings.load(left)) == expected
+        assert choose_provider(settings.load_settings(left)) == expected
         del left[name]
-    assert provider(settings.load({})) == "local"
+    assert choose_provider(settings.load_settings({})) == "local"
 
 
 @pytest.mark.parametrize("named", ["azure", "openai", "openai-large", "gemini"])
@@ -34,13 +36,13 @@ def test_a_provider_by_name_requires_its_own_variable_and_no_other(named: str) -
     wanted = {"azure": "AZURE_OPENAI_ENDPOINT", "gemini": "GEMINI_API_KEY"}.get(named, "OPENAI_API_KEY")
     others = {name: value for name, value in ALL.items() if name != wanted}
     with pytest.raises(Misconfigured, match=wanted):
-        provider(settings.load(others | {"RAG_LLM_PROVIDER": named}))
-    assert provider(settings.load({wanted: ALL[wanted], "RAG_LLM_PROVIDER": named})) == named
+        choose_provider(settings.load_settings(others | {"RAG_LLM_PROVIDER": named}))
+    assert choose_provider(settings.load_settings({wanted: ALL[wanted], "RAG_LLM_PROVIDER": named})) == named
 
 
 def test_a_provider_by_name_wins_over_those_that_are_set() -> None:
-    assert provider(settings.load(ALL | {"RAG_LLM_PROVIDER": "local"})) == "local"
-    assert provider(settings.load(ALL | {"RAG_LLM_PROVIDER": "ollama"})) == "ollama"
+    assert choose_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "local"})) == "local"
+    assert choose_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "ollama"})) == "ollama"
 
 
 def test_the_search_service_is_the_store_once_its_endpoint_is_set() -> None:
@@ -62,12 +64,12 @@ def test_every_choice_says_which_setting_made_it() -> None:
 
 
 def test_a_key_without_its_address_is_named_as_idle() -> None:
-    alone = settings.load({"AZURE_SEARCH_API_KEY": "key", "AZURE_OPENAI_API_KEY": "key"})
-    assert list(idle(alone)) == [
+    alone = settings.load_settings({"AZURE_SEARCH_API_KEY": "key", "AZURE_OPENAI_API_KEY": "key"})
+    assert list(list_ineffective_settings(alone)) == [
         "AZURE_SEARCH_API_KEY has no effect: AZURE_SEARCH_ENDPOINT is not set",
         "AZURE_OPENAI_API_KEY has no effect: AZURE_OPENAI_ENDPOINT is not set",
     ]
-    assert list(idle(settings.load(ALL))) == []
+    assert list(list_ineffective_settings(settings.load_settings(ALL))) == []
 
 
 @pytest.mark.parametrize(
@@ -122,13 +124,13 @@ def test_settings_become_the_profile_of_the_provider(
     environment: dict[str, str], chat: str, embedding: str, dimensions: int, where: str | None
 ) -> None:
     """S3-10..12, S2-46, S2-47, S4-20, C05, C06: models, widths and addresses."""
-    profile, _ = assembly.profile(settings.load(environment))
+    profile, _ = assembly.build_provider_profile(settings.load_settings(environment))
     assert (profile.chat_model, profile.embedding_model, profile.dimensions) == (chat, embedding, dimensions)
     assert where is None or profile.base_url == where
 
 
 def test_the_models_are_those_of_the_profile() -> None:
-    kit = assembly.build(settings.load({"OPENAI_API_KEY": "k", "RAG_DATA_DIR": ":memory:"}))
+    kit = assembly.build_kit(settings.load_settings({"OPENAI_API_KEY": "k", "RAG_DATA_DIR": ":memory:"}))
     assert kit.llm.name.endswith("gpt-4o-mini")
     assert kit.index.embedder.space.startswith("text-embedding-3-small")
     assert kit.index.embedder.dimensions == 1536
@@ -136,24 +138,26 @@ def test_the_models_are_those_of_the_profile() -> None:
 
 def test_a_width_that_is_asked_for_is_sent() -> None:
     """C06: text-embedding-3-large is 3072 wide unless asked to be less."""
-    large = settings.load({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-large"})
-    profile, _ = assembly.profile(large)
+    large = settings.load_settings({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-large"})
+    profile, _ = assembly.build_provider_profile(large)
     assert (profile.dimensions, profile.send_dimensions) == (1536, True)
 
 
 def test_ollama_is_given_the_time_that_it_was_promised() -> None:
     """S4-23."""
-    profile, _ = assembly.profile(settings.load({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"}))
-    assert profile.try_s == 150
+    profile, _ = assembly.build_provider_profile(
+        settings.load_settings({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"})
+    )
+    assert profile.attempt_timeout_s == 150
 
 
 def test_the_database_is_the_store_when_its_address_is_set_and_shown_without_its_password() -> None:
     """S2-49, S3-01."""
-    read = settings.load({"POSTGRES_URL": "postgresql://rag:secret@db:5432/rag?password=secret"})
-    store = next(choice for choice in choices(read) if choice.slot == "store")
+    read = settings.load_settings({"POSTGRES_URL": "postgresql://rag:secret@db:5432/rag?password=secret"})
+    store = next(choice for choice in list_adapter_choices(read) if choice.slot == "store")
     assert (store.adapter, store.where) == ("PostgreSQL", "db:5432/rag")
     assert "secret" not in repr(read)
-    both = settings.load(
+    both = settings.load_settings(
         {"POSTGRES_URL": "postgresql://db/rag", "AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net"}
     )
-    assert "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set" in idle(both)
+    assert "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set" in list_ineffective_settings(both)

@@ -7,16 +7,16 @@ import pytest
 
 from rag_core.composition import assembly
 from rag_core.core.errors import Misconfigured
-from rag_core.core.settings import DEFAULTS, load
+from rag_core.core.settings import DEFAULT_SETTINGS, load_settings
 
 
 def test_the_shipped_glossary_is_used_unless_another_is_named(tmp_path: Path) -> None:
     """S4-03."""
     own = tmp_path / "glossary.csv"
     own.write_text("AIP,Arbitrum Improvement Proposal\n", "utf-8")
-    assert assembly.in_memory(DEFAULTS).glossary["mi"] == "myocardial infarction"
-    named = replace(load({"RAG_GLOSSARY": str(own)}), data_dir=None)
-    assert assembly.in_memory(named).glossary == {"aip": "Arbitrum Improvement Proposal"}
+    assert assembly.build_in_memory_kit(DEFAULT_SETTINGS).glossary["mi"] == "myocardial infarction"
+    named = replace(load_settings({"RAG_GLOSSARY": str(own)}), data_dir=None)
+    assert assembly.build_in_memory_kit(named).glossary == {"aip": "Arbitrum Improvement Proposal"}
 
 
 @pytest.mark.parametrize("content", [None, b"AIP;Arbitrum", b"\xff\xfe"])
@@ -25,5 +25,5 @@ def test_a_glossary_that_cannot_be_read_ends_the_start(tmp_path: Path, content: 
     if content is not None:
         own.write_bytes(content)
     with pytest.raises(Misconfigured, match="RAG_GLOSSARY") as refused:
-        assembly.in_memory(replace(DEFAULTS, glossary=own))
+        assembly.build_in_memory_kit(replace(DEFAULT_SETTINGS, glossary=own))
     assert refused.value.field == "RAG_GLOSSARY"

@@ -12,7 +12,7 @@ import pytest
 
 from local_emulator.host import running_with
 from rag_core.cli import main
-from rag_core.composition.assembly import Parts
+from rag_core.composition.assembly import KitHolder
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.settings import Settings
 from rag_core.stores.embedded import current_index
@@ -22,29 +22,31 @@ from tests.stores.sample import SCOPE, find, put
 
 
 @pytest.fixture
-async def parts(tmp_path: Path) -> Parts:
+async def parts(tmp_path: Path) -> KitHolder:
     """Over an index, without model files; the other model's service has a key, and is not asked."""
     await filled(tmp_path)
-    return Parts(lambda: Settings(data_dir=tmp_path, models_dir=tmp_path, openai_api_key="key"))
+    return KitHolder(lambda: Settings(data_dir=tmp_path, models_dir=tmp_path, openai_api_key="key"))
 
 
-async def test_the_next_request_gets_the_index_that_was_switched_to(tmp_path: Path, parts: Parts) -> None:
+async def test_the_next_request_gets_the_index_that_was_switched_to(tmp_path: Path, parts: KitHolder) -> None:
     """S3-13, C05: and after a rollback the one before; what does not change is not opened twice."""
     first = parts()
     assert parts() is first
     await reindexed(tmp_path)
     second = parts()
     assert parts() is second
-    assert await first.index.store.space() != await second.index.store.space() == "other-8"
+    assert (
+        await first.index.store.load_embedding_space() != await second.index.store.load_embedding_space() == "other-8"
+    )
     assert second.index.embedder.space.startswith("other;")
-    current_index.roll_back(tmp_path)
-    assert await parts().index.store.space() == await first.index.store.space()
+    current_index.roll_back_current_index(tmp_path)
+    assert await parts().index.store.load_embedding_space() == await first.index.store.load_embedding_space()
     assert parts().llm is first.llm
     for kit in (first, second, parts()):
         await kit.close()
 
 
-async def test_a_request_under_way_finishes_on_the_index_that_it_began_with(tmp_path: Path, parts: Parts) -> None:
+async def test_a_request_under_way_finishes_on_the_index_that_it_began_with(tmp_path: Path, parts: KitHolder) -> None:
     """S3-13: also when the others have been dropped; it is closed when nobody holds it any more."""
     loop, threads = asyncio.get_running_loop(), ThreadPoolExecutor()
     loop.set_default_executor(threads)
@@ -52,7 +54,7 @@ async def test_a_request_under_way_finishes_on_the_index_that_it_began_with(tmp_
     before = [hit.chunk.id for hit in await find(under_way.index.store, "fuse", how="words")]
     await reindexed(tmp_path)
     await parts().index.store.describe()
-    current_index.drop_others(tmp_path)
+    current_index.remove_other_indexes(tmp_path)
     assert [hit.chunk.id for hit in await find(under_way.index.store, "fuse", how="words")] == before
     store = weakref.ref(under_way.index.store)
     del under_way
@@ -63,7 +65,7 @@ async def test_a_request_under_way_finishes_on_the_index_that_it_began_with(tmp_
     await parts.close()
 
 
-async def test_nothing_is_written_where_nobody_would_find_it(tmp_path: Path, parts: Parts) -> None:
+async def test_nothing_is_written_where_nobody_would_find_it(tmp_path: Path, parts: KitHolder) -> None:
     """C56: a write that comes too late is refused and can be done again; it is not acknowledged and lost."""
     under_way = parts()
     await reindexed(tmp_path)
@@ -73,18 +75,18 @@ async def test_nothing_is_written_where_nobody_would_find_it(tmp_path: Path, par
     with pytest.raises(Unavailable):
         await under_way.index.store.delete("shared", SCOPE)
     assert await parts().index.store.delete("shared", SCOPE)
-    current_index.roll_back(tmp_path)
+    current_index.roll_back_current_index(tmp_path)
     await put(parts().index.store, "after", ["spark"])
     for kit in (under_way, parts()):
         await kit.close()
 
 
-async def test_a_pointer_that_cannot_be_read_is_told_and_not_guessed(tmp_path: Path, parts: Parts) -> None:
+async def test_a_pointer_that_cannot_be_read_is_told_and_not_guessed(tmp_path: Path, parts: KitHolder) -> None:
     held = parts()
-    (tmp_path / current_index.POINTER).write_text("")
+    (tmp_path / current_index.POINTER_FILE).write_text("")
     with pytest.raises(Misconfigured):
         parts()
-    (tmp_path / current_index.POINTER).unlink()
+    (tmp_path / current_index.POINTER_FILE).unlink()
     assert parts() is held
     await held.close()
 

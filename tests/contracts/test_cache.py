@@ -7,8 +7,8 @@ import pytest
 from redis.asyncio import Redis
 
 from rag_core.core.ports import Cache
-from rag_core.providers.cache import EmbeddedCache
-from rag_core.providers.redis_cache import PREFIX, RedisCache
+from rag_core.providers.embedded_cache import EmbeddedCache
+from rag_core.providers.redis_cache import REDIS_KEY_PREFIX, RedisCache
 from tests import valkey
 
 SECRET = b"secret"
@@ -36,7 +36,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Caches over one and the same server, file or memory; memory is its own each time."""
     if request.param == "redis":
         url = request.getfixturevalue("server")
-        return lambda secret=SECRET, **how: RedisCache(url, secret, connect_s=HUNG_S, read_s=HUNG_S, **how)
+        return lambda secret=SECRET, **how: RedisCache(url, secret, connect_timeout_s=HUNG_S, read_timeout_s=HUNG_S, **how)
     path = tmp_path / "folder" / "cache.sqlite3" if request.param == "folder" else None
     return lambda secret=SECRET, **how: EmbeddedCache(path, secret, **how)
 
@@ -57,7 +57,7 @@ async def cache(make: Make, clock: Clock) -> AsyncIterator[Cache]:
 async def kept(cache: Cache, key: str) -> bytes:
     """As it lies in the server or the file."""
     if isinstance(cache, RedisCache):
-        found: bytes = await cache._client.get(PREFIX + key)
+        found: bytes = await cache._client.get(REDIS_KEY_PREFIX + key)
         return found
     assert isinstance(cache, EmbeddedCache)
     assert cache._db
@@ -67,8 +67,12 @@ async def kept(cache: Cache, key: str) -> bytes:
 async def put(cache: Cache, key: str, value: object) -> None:
     """Behind the cache's back."""
     if isinstance(cache, RedisCache):
-        await cache._client.delete(PREFIX + key)
-        await (cache._client.set(PREFIX + key, value) if isinstance(value, bytes) else _wrong_type(cache._client, key))
+        await cache._client.delete(REDIS_KEY_PREFIX + key)
+        await (
+            cache._client.set(REDIS_KEY_PREFIX + key, value)
+            if isinstance(value, bytes)
+            else _wrong_type(cache._client, key)
+        )
         return
     assert isinstance(cache, EmbeddedCache)
     assert cache._db
@@ -76,7 +80,7 @@ async def put(cache: Cache, key: str, value: object) -> None:
 
 
 async def _wrong_type(client: Redis, key: str) -> None:
-    await client.rpush(PREFIX + key, "a list")  # type: ignore[misc]
+    await client.rpush(REDIS_KEY_PREFIX + key, "a list")  # type: ignore[misc]
 
 
 async def test_what_was_set_is_given_and_nothing_else_is(cache: Cache) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from local_emulator.search_service import SearchService, running
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
-from rag_core.core.ports import ChunkStore, Probe, Replaced
+from rag_core.core.ports import ChunkStore, Probe, ReplacementResult
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
 from tests.postgres import empty_store
@@ -29,7 +29,7 @@ GEARBOX = ["P0700 transmission control fault", "replace the torque converter", "
 BRAKES = ["brake fluid P0571 circuit", "bleed the brake line", "the pads wear evenly", "P0700 appears here too"]
 
 
-# what Azure AI Search does otherwise, told in docs/azure-search.md and shown in tests/stores/test_azure_search.py
+# what Azure AI Search does otherwise: told in docs/reference/stores.md, shown in tests/stores/test_azure_search.py
 _EQUALS = "test_equals_are_ordered_by_chunk_id_however_few_are_asked_for"
 _OTHERS = "test_what_another_workflow_writes_never_moves_a_byte_here"
 AZURE_DIFFERS = {
@@ -77,7 +77,7 @@ async def filled(store: ChunkStore) -> ChunkStore:
 async def test_an_empty_store_finds_nothing(store: ChunkStore, how: str) -> None:
     assert not await find(store, "anything", how=how)
     assert not await store.select(SCOPE, limit=5)
-    assert await store.space() == (await store.describe()).space == ""
+    assert await store.load_embedding_space() == (await store.describe()).space == ""
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -177,9 +177,9 @@ async def test_no_character_of_a_question_has_a_meaning_of_its_own(filled: Chunk
 async def test_no_character_of_an_id_or_filter_has_a_meaning_of_its_own(filled: ChunkStore, text: str) -> None:
     """C15, C16: a literal is compared, never read."""
     text = text.encode("utf-8", "replace").decode()
-    assert not await filled.documents(Scope(text))
+    assert not await filled.list_documents(Scope(text))
     assert not await filled.select(replace(SCOPE, document_ids=(text,)), limit=9)
-    assert await filled.document(text, SCOPE) is None
+    assert await filled.load_document(text, SCOPE) is None
     for field in ("title", "entity_codes", text):
         assert not await find(filled, "P0700", filters=[Filter(field, "eq", text)])
         assert not await filled.select(SCOPE, filters=[Filter(field, "in", (text, "x"))], limit=9)
@@ -265,25 +265,27 @@ async def test_facets_are_the_counts_of_brute_force(filled: ChunkStore) -> None:
     fields = ["entity_codes", "dtc", "title", "source", "document_id", "page", "metadata.year", "metadata.electric"]
     chunks = await filled.select(SCOPE, limit=50)
     for filters in ([], [Filter("page", "eq", 1)], [Filter("dtc", "eq", "P0571"), Filter("page", "eq", 1)]):
-        for field, facet in zip(fields, await filled.facets(fields, SCOPE, filters=filters, limit=1), strict=True):
+        for field, facet in zip(
+            fields, await filled.count_facets(fields, SCOPE, filters=filters, limit=1), strict=True
+        ):
             admitted = [c for c in chunks if all(passes(c, f) for f in filters)]
             counts = Counter(value for c in admitted for value in values_of(c, field))
             order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
             assert (facet.field, facet.total) == (field, len(counts))
             assert [(b.value, b.count) for b in facet.buckets] == order[:1]
             assert all(type(b.value) is type(order[0][0]) for b in facet.buckets)
-    (none,) = await filled.facets(["dtc"], SCOPE, limit=0)
+    (none,) = await filled.count_facets(["dtc"], SCOPE, limit=0)
     assert (none.total, none.buckets) == (2, ())
-    (unknown,) = await filled.facets(["no such field"], SCOPE, limit=5)
+    (unknown,) = await filled.count_facets(["no such field"], SCOPE, limit=5)
     assert unknown.total == 0
 
 
 async def test_the_fields_that_can_be_counted_are_those_with_values(filled: ChunkStore) -> None:
-    assert list(await filled.facet_fields(SCOPE)) == [
+    assert list(await filled.list_facet_fields(SCOPE)) == [
         "entity_codes", "dtc", "title", "source", "document_id", "page",
         "metadata.electric", "metadata.make", "metadata.year",
     ]  # fmt: skip
-    assert "dtc" not in await filled.facet_fields(Scope("another"))
+    assert "dtc" not in await filled.list_facet_fields(Scope("another"))
 
 
 OWNERS = [None, "ann", "bob"]
@@ -310,14 +312,14 @@ async def test_a_scope_never_sees_past_itself(store: ChunkStore) -> None:
             assert {h.chunk.document_id for h in await find(store, "shared word", named, how=how)} == seen & {
                 "one-None-", "one-ann-"
             }  # fmt: skip
-        assert {d.id for d in await store.documents(scope)} == seen
+        assert {d.id for d in await store.list_documents(scope)} == seen
         assert {c.document_id for c in await store.select(scope, limit=50)} == seen
         assert {c.document_id for c in await store.get([f"{n}:000" for n in written], scope)} == seen
-        assert (await store.facets(["document_id"], scope, limit=50))[0].total == len(seen)
+        assert (await store.count_facets(["document_id"], scope, limit=50))[0].total == len(seen)
         for name in written:
-            assert (await store.document(name, scope) is not None) == (name in seen)
-            assert bool(await store.vectors(name, scope)) == (name in seen)
-            assert bool(await store.neighbours(chunk(name, 1, ""), scope, before=1, after=0)) == (name in seen)
+            assert (await store.load_document(name, scope) is not None) == (name in seen)
+            assert bool(await store.load_vectors(name, scope)) == (name in seen)
+            assert bool(await store.load_neighbours(chunk(name, 1, ""), scope, before=1, after=0)) == (name in seen)
 
 
 async def test_only_the_owner_replaces_or_removes_and_nobody_learns_of_it(store: ChunkStore) -> None:
@@ -346,7 +348,7 @@ async def test_what_another_workflow_writes_never_moves_a_byte_here(store: Chunk
 
     async def reply() -> object:
         ranking = await find(store, question, Scope("a"), how=how)
-        return bare(ranking), await store.facets(["dtc", "page"], Scope("a"), limit=9)
+        return bare(ranking), await store.count_facets(["dtc", "page"], Scope("a"), limit=9)
 
     before = await reply()
     for turn in range(25):
@@ -357,15 +359,15 @@ async def test_what_another_workflow_writes_never_moves_a_byte_here(store: Chunk
 
 async def test_replacing_leaves_no_tail_and_counts_what_changed(filled: ChunkStore) -> None:
     """S1-56: the same document twice is one document; a shrunken one leaves nothing behind."""
-    assert await put(filled, "brakes", BRAKES) == Replaced(added=0, unchanged=4, removed=0)
-    assert await put(filled, "brakes", [BRAKES[1], "entirely new", "new too"]) == Replaced(2, 1, 3)
-    assert await put(filled, "brakes", ["one line left"]) == Replaced(added=1, unchanged=0, removed=3)
+    assert await put(filled, "brakes", BRAKES) == ReplacementResult(added=0, unchanged=4, removed=0)
+    assert await put(filled, "brakes", [BRAKES[1], "entirely new", "new too"]) == ReplacementResult(2, 1, 3)
+    assert await put(filled, "brakes", ["one line left"]) == ReplacementResult(added=1, unchanged=0, removed=3)
     for how in HOW:
         found = await find(filled, "brake fluid circuit pads line left", how=how, limit=50)
         assert [id for id in ids(found) if id.startswith("brakes")] == ["brakes:000"]
     assert [c.id for c in await filled.select(replace(SCOPE, document_ids=("brakes",)), limit=9)] == ["brakes:000"]
-    assert (await filled.facets(["metadata.make"], SCOPE, limit=9))[0].total == 1
-    assert len(await filled.documents(SCOPE)) == 2
+    assert (await filled.count_facets(["metadata.make"], SCOPE, limit=9))[0].total == 1
+    assert len(await filled.list_documents(SCOPE)) == 2
     described = await filled.describe()
     assert (described.documents, described.chunks) == (2, 4)
 
@@ -390,19 +392,19 @@ async def test_vectors_of_another_space_are_refused_before_any_write(filled: Chu
         assert refused.value.code == "reindex_required"
     with pytest.raises(Conflict):
         await filled.search([Probe("short", "", [1.0])], SCOPE, limit=1)
-    assert await filled.document("new", SCOPE) is None
+    assert await filled.load_document("new", SCOPE) is None
     await filled.replace_document(document("new"), [chunk("new", 0, "zebra")], [None], SCOPE, space="")
     assert ids(await find(filled, "zebra", how="words")) == ["new:000"]
     assert "new:000" not in ids(await find(filled, "zebra", how="meaning"))
     for name in ("new", "brakes", "gearbox"):
         await filled.delete(name, SCOPE)
     await put(filled, "after", ["a store emptied takes another model"], space="another model")
-    assert await filled.space() == (await filled.describe()).space == "another model"
+    assert await filled.load_embedding_space() == (await filled.describe()).space == "another model"
 
 
 async def test_stored_vectors_are_given_back_by_content_hash(filled: ChunkStore) -> None:
     """S1-56: what did not change need not be embedded again."""
-    kept = await filled.vectors("gearbox", SCOPE)
+    kept = await filled.load_vectors("gearbox", SCOPE)
     assert {k: pytest.approx(list(v)) for k, v in kept.items()} == {
         c.content_hash: vector(c.content) for c in await filled.select(SCOPE, limit=50) if c.document_id == "gearbox"
     }
@@ -410,9 +412,9 @@ async def test_stored_vectors_are_given_back_by_content_hash(filled: ChunkStore)
 
 async def test_neighbours_stand_around_a_chunk_in_its_document(filled: ChunkStore) -> None:
     middle = (await filled.get(["brakes:001"], SCOPE))[0]
-    assert [c.ordinal for c in await filled.neighbours(middle, SCOPE, before=1, after=1)] == [0, 2]
-    assert [c.ordinal for c in await filled.neighbours(middle, SCOPE, before=5, after=5)] == [0, 2, 3]
-    assert not await filled.neighbours(middle, SCOPE, before=0, after=0)
+    assert [c.ordinal for c in await filled.load_neighbours(middle, SCOPE, before=1, after=1)] == [0, 2]
+    assert [c.ordinal for c in await filled.load_neighbours(middle, SCOPE, before=5, after=5)] == [0, 2, 3]
+    assert not await filled.load_neighbours(middle, SCOPE, before=0, after=0)
 
 
 async def test_chunks_come_in_the_order_asked_for(filled: ChunkStore) -> None:
@@ -424,7 +426,7 @@ async def test_chunks_come_in_the_order_asked_for(filled: ChunkStore) -> None:
 async def test_a_summary_is_kept_with_its_document(filled: ChunkStore) -> None:
     """S1-58."""
     await filled.save_summary("brakes", "About brakes.", SCOPE)
-    kept = await filled.document("brakes", SCOPE)
+    kept = await filled.load_document("brakes", SCOPE)
     assert kept == replace(document("brakes"), summary="About brakes.")
     with pytest.raises(NotFound):
         await filled.save_summary("absent", "x", SCOPE)
@@ -433,16 +435,16 @@ async def test_a_summary_is_kept_with_its_document(filled: ChunkStore) -> None:
 async def traces(store: ChunkStore, name: str, scope: Scope = SCOPE) -> list[object]:
     """All that any read says of a document; empty when it is not there."""
     hits = [await find(store, " ".join([*GEARBOX, *BRAKES]), scope, how=how, limit=50) for how in HOW]
-    listed = await store.facets(["document_id"], scope, limit=50)
+    listed = await store.count_facets(["document_id"], scope, limit=50)
     said = [
         [hit.chunk for ranking in hits for hit in ranking if hit.chunk.document_id == name],
         [c for c in await store.select(scope, limit=50) if c.document_id == name],
         list(await store.get([f"{name}:000", f"{name}:001"], scope)),
-        list(await store.neighbours(chunk(name, 0, ""), scope, before=9, after=9)),
+        list(await store.load_neighbours(chunk(name, 0, ""), scope, before=9, after=9)),
         [bucket for bucket in listed[0].buckets if bucket.value == name],
-        [d for d in await store.documents(scope) if d.id == name],
-        await store.document(name, scope),
-        {k: [round(x, 6) for x in v] for k, v in (await store.vectors(name, scope)).items()},
+        [d for d in await store.list_documents(scope) if d.id == name],
+        await store.load_document(name, scope),
+        {k: [round(x, 6) for x in v] for k, v in (await store.load_vectors(name, scope)).items()},
     ]
     return [one for one in said if one]
 
@@ -452,28 +454,28 @@ async def test_what_is_deleted_is_gone_from_everything_at_once(filled: ChunkStor
     assert len(await traces(filled, "brakes")) == 8
     assert await filled.delete("brakes", SCOPE) is True
     assert await traces(filled, "brakes") == []
-    assert [d.id for d in await filled.documents(SCOPE)] == ["gearbox"]
-    assert [b.value for b in (await filled.facets(["dtc"], SCOPE, limit=9))[0].buckets] == ["P0700"]
+    assert [d.id for d in await filled.list_documents(SCOPE)] == ["gearbox"]
+    assert [b.value for b in (await filled.count_facets(["dtc"], SCOPE, limit=9))[0].buckets] == ["P0700"]
     described = await filled.describe()
     assert (described.documents, described.chunks) == (1, 3)
     with pytest.raises(NotFound):
         await filled.save_summary("brakes", "x", SCOPE)
     assert await filled.delete("brakes", SCOPE) is False
     await filled.delete("gearbox", SCOPE)
-    assert not await filled.facet_fields(SCOPE)
+    assert not await filled.list_facet_fields(SCOPE)
 
 
 async def test_what_was_deleted_is_listed_with_the_time_in_utc(filled: ChunkStore) -> None:
     """S3-16: `deleted_at`."""
-    assert not await filled.deleted(SCOPE)
+    assert not await filled.list_deleted(SCOPE)
     await filled.delete("gearbox", SCOPE)
     await filled.delete("brakes", SCOPE)
-    first, second = await filled.deleted(SCOPE)
+    first, second = await filled.list_deleted(SCOPE)
     assert (replace(first, deleted_at=None), second.id) == (document("brakes"), "gearbox")
     assert first.deleted_at
     assert datetime.fromisoformat(first.deleted_at).utcoffset() == timedelta(0)
-    assert not await filled.deleted(Scope("another"))
-    assert [d.id for d in await filled.deleted(replace(SCOPE, document_ids=("gearbox",)))] == ["gearbox"]
+    assert not await filled.list_deleted(Scope("another"))
+    assert [d.id for d in await filled.list_deleted(replace(SCOPE, document_ids=("gearbox",)))] == ["gearbox"]
 
 
 async def test_what_is_restored_is_back_as_it_was(filled: ChunkStore) -> None:
@@ -481,8 +483,13 @@ async def test_what_is_restored_is_back_as_it_was(filled: ChunkStore) -> None:
     await filled.save_summary("brakes", "About brakes.", SCOPE)
 
     async def everything() -> object:
-        facets = await filled.facets(["dtc", "page", "metadata.year"], SCOPE, limit=9)
-        return await traces(filled, "brakes"), await traces(filled, "gearbox"), facets, await filled.facet_fields(SCOPE)
+        facets = await filled.count_facets(["dtc", "page", "metadata.year"], SCOPE, limit=9)
+        return (
+            await traces(filled, "brakes"),
+            await traces(filled, "gearbox"),
+            facets,
+            await filled.list_facet_fields(SCOPE),
+        )
 
     before, described = await everything(), await filled.describe()
     await filled.delete("brakes", SCOPE)
@@ -490,7 +497,7 @@ async def test_what_is_restored_is_back_as_it_was(filled: ChunkStore) -> None:
     assert await filled.restore("brakes", SCOPE) is True
     assert await everything() == before
     assert replace(await filled.describe(), details={}) == replace(described, details={})
-    assert not await filled.deleted(SCOPE)
+    assert not await filled.list_deleted(SCOPE)
 
 
 async def test_there_is_one_state_of_a_document_only(filled: ChunkStore) -> None:
@@ -500,8 +507,8 @@ async def test_there_is_one_state_of_a_document_only(filled: ChunkStore) -> None
         await filled.restore("brakes", SCOPE)
     assert refused.value.code == "document_exists"
     await filled.delete("brakes", SCOPE)
-    assert await put(filled, "brakes", ["entirely new"]) == Replaced(1, 0, 0)
-    assert not await filled.deleted(SCOPE)
+    assert await put(filled, "brakes", ["entirely new"]) == ReplacementResult(1, 0, 0)
+    assert not await filled.list_deleted(SCOPE)
     with pytest.raises(Conflict):
         await filled.restore("brakes", SCOPE)
     await filled.delete("brakes", SCOPE)
@@ -517,7 +524,7 @@ async def test_what_is_purged_cannot_be_restored(filled: ChunkStore) -> None:
         assert await filled.purge(name, SCOPE) is False
         assert await filled.restore(name, SCOPE) is False
         assert await filled.delete(name, SCOPE) is False
-    assert not await filled.deleted(SCOPE)
+    assert not await filled.list_deleted(SCOPE)
     described = await filled.describe()
     assert (described.documents, described.chunks, described.space) == (0, 0, "")
     await put(filled, "brakes", ["brake fluid anew"])
@@ -534,7 +541,7 @@ async def test_only_the_owner_deletes_restores_and_purges_and_nobody_learns_of_i
             assert await store.delete("diary", stranger) is False
             assert await store.restore("diary", stranger) is False
             assert await store.purge("diary", stranger) is False
-            assert (state, stranger.groups) == ("deleted", ("staff",)) or not await store.deleted(stranger)
+            assert (state, stranger.groups) == ("deleted", ("staff",)) or not await store.list_deleted(stranger)
         with pytest.raises(NotFound):
             await put(store, "diary", ["words of bob"], Scope("w", "bob"))
         if state == "live":
@@ -553,16 +560,16 @@ async def test_what_comes_back_is_not_mixed_with_another_models_vectors(filled: 
     with pytest.raises(Conflict) as refused:
         await filled.restore("brakes", SCOPE)
     assert refused.value.code == "reindex_required"
-    assert [d.id for d in await filled.deleted(SCOPE)] == ["brakes", "gearbox"]
+    assert [d.id for d in await filled.list_deleted(SCOPE)] == ["brakes", "gearbox"]
     await filled.purge("after", SCOPE)
     assert await filled.restore("brakes", SCOPE) is True
-    assert await filled.space() == SPACE
+    assert await filled.load_embedding_space() == SPACE
 
 
 async def test_the_version_changes_with_each_change_of_the_workflow_and_with_nothing_else(store: ChunkStore) -> None:
     """C23, (RELIABILITY C19), (RELIABILITY C21): what was made of the documents before is not given again."""
     await put(store, "before", ["zero"])
-    seen = [await store.version(SCOPE)]
+    seen = [await store.load_corpus_version(SCOPE)]
     assert seen[0]
     for change in (
         lambda: put(store, "notes", ["one"]),
@@ -573,12 +580,12 @@ async def test_the_version_changes_with_each_change_of_the_workflow_and_with_not
         lambda: put(store, "notes", ["one"]),
     ):
         await change()
-        seen.append(await store.version(SCOPE))
-        assert await store.version(replace(SCOPE, user_id="ann", document_ids=("x",))) == seen[-1]
+        seen.append(await store.load_corpus_version(SCOPE))
+        assert await store.load_corpus_version(replace(SCOPE, user_id="ann", document_ids=("x",))) == seen[-1]
     assert len(set(seen)) == len(seen)
     await put(store, "theirs", ["three"], Scope("another workflow"))
-    assert await store.version(SCOPE) == seen[-1]
-    assert await store.version(Scope("another workflow")) not in seen
+    assert await store.load_corpus_version(SCOPE) == seen[-1]
+    assert await store.load_corpus_version(Scope("another workflow")) not in seen
 
 
 async def test_many_at_once_leave_one_copy_and_whole_documents(store: ChunkStore) -> None:
@@ -594,7 +601,7 @@ async def test_many_at_once_leave_one_copy_and_whole_documents(store: ChunkStore
 
     await asyncio.gather(*(task for texts in versions for task in (put(store, "raced", texts), read(), read())))
     assert [c.content for c in await store.select(SCOPE, limit=50)] in versions
-    assert len(await store.documents(SCOPE)) == 1
+    assert len(await store.list_documents(SCOPE)) == 1
 
 
 async def test_an_emptied_store_takes_vectors_of_another_model(store: ChunkStore) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Embedder
-from rag_core.providers.absent import NoEmbedder
-from rag_core.providers.openai import PROFILES, OpenAIEmbedder
+from rag_core.providers.null_models import NoEmbedder
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIEmbedder
 from tests import hosted, local
 
 TEXTS = ["Signing keys are rotated every 90 days.", "", "Bananas are yellow.", "P0700 " * 700, "naïve 東京 \ud800 🙂"]
@@ -27,8 +27,8 @@ async def embedder(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Em
     if request.param == "local":
         yield local.embedder()
         return
-    profile = hosted.at(PROFILES[request.param], url)
-    client = OpenAIEmbedder(replace(profile, encoding="float" if profile.name == "openai" else "base64"), key="key")
+    profile = hosted.at(PROVIDER_PROFILES[request.param], url)
+    client = OpenAIEmbedder(replace(profile, embedding_encoding="float" if profile.name == "openai" else "base64"), key="key")
     yield client
     await client.close()
 

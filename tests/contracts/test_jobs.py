@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import Conflict, Unavailable
-from rag_core.core.model import Indexed, Job, Scope
+from rag_core.core.model import IndexingResult, Job, Scope
 from rag_core.core.ports import Jobs, Lease
 from rag_core.jobs.azure_jobs import AzureJobs
-from rag_core.jobs.job_rows import HOLD_S, KEPT_S, LEASE_S, MAX_ATTEMPTS, PAUSES_S
-from rag_core.jobs.sqlite_jobs import JobTable
+from rag_core.jobs.job_rows import JOB_RETENTION_S, LEASE_DURATION_S, MAX_ATTEMPTS, RETRY_DELAYS_S, SUSPENSION_S
+from rag_core.jobs.sqlite_jobs import SqliteJobs
 from tests import azurite
 
 SCOPE = Scope("garage", "ann", ("mechanics",))
-DONE = Indexed("notes", 2, 2, 0, 0, None, "text", failed=("a", "b"))
+DONE = IndexingResult("notes", 2, 2, 0, 0, None, "text", failed=("a", "b"))
 DOWN = Unavailable("it is down", code="down")
 
 
@@ -39,7 +39,7 @@ def clock() -> Clock:
 def opened(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Callable[[], Jobs]:
     """Another process's way to the one table, which is empty at first."""
     if request.param == "sqlite":
-        return lambda: JobTable(tmp_path / "jobs.sqlite3", now=clock)
+        return lambda: SqliteJobs(tmp_path / "jobs.sqlite3", now=clock)
     storage = azurite.emptied()
     return lambda: AzureJobs(storage, now=clock)
 
@@ -81,7 +81,7 @@ async def test_a_job_is_kept_across_processes_with_who_asked_and_what_was_brough
     job = await put(table, b"a file\nof two lines")
     other = opened()
     lease = await claimed(other)
-    assert (lease.work, lease.job.id, lease.job.scope) == (b"a file\nof two lines", job.id, SCOPE)
+    assert (lease.payload, lease.job.id, lease.job.scope) == (b"a file\nof two lines", job.id, SCOPE)
     assert (await state(table, job)).state == "running"
     await other.close()
 
@@ -90,7 +90,7 @@ async def test_a_job_is_kept_across_processes_with_who_asked_and_what_was_brough
 async def test_work_of_any_size_comes_back_as_it_was(table: Jobs, size: int) -> None:
     work = bytes(range(256)) * (size // 256)
     await put(table, work)
-    assert (await claimed(table)).work == work
+    assert (await claimed(table)).payload == work
 
 
 async def test_a_job_is_its_owners_to_see(table: Jobs) -> None:
@@ -113,16 +113,16 @@ async def test_one_worker_has_a_job_until_its_lease_runs_out(table: Jobs, clock:
     await put(table)
     first = await claimed(table)
     assert await table.claim() is None
-    clock.seconds += LEASE_S - 1
+    clock.seconds += LEASE_DURATION_S - 1
     await first.renew()
-    clock.seconds += LEASE_S - 1
+    clock.seconds += LEASE_DURATION_S - 1
     assert await table.claim() is None
     clock.seconds += 2
     second = await claimed(table)
     with pytest.raises(Conflict) as refused:
-        await first.publish("notes")
+        await first.claim_document("notes")
     assert refused.value.code == "job_taken_over"
-    await second.publish("notes")
+    await second.claim_document("notes")
 
 
 async def test_of_workers_that_look_at_the_same_time_one_has_the_job(opened: Callable[[], Jobs], table: Jobs) -> None:
@@ -138,25 +138,25 @@ async def test_of_workers_that_look_at_the_same_time_one_has_the_job(opened: Cal
 async def test_a_beat_and_the_work_may_write_at_the_same_time(table: Jobs) -> None:
     job = await put(table)
     lease = await claimed(table)
-    kept = (lease.keep({f"{n}": [1.0]}, "small", done=n, chunks=5) for n in range(5))
+    kept = (lease.save_vectors({f"{n}": [1.0]}, "small", done=n, chunks=5) for n in range(5))
     await asyncio.gather(*kept, *(lease.renew() for _ in range(5)))
-    assert set(await lease.vectors("small")) == {"0", "1", "2", "3", "4"}
+    assert set(await lease.load_vectors("small")) == {"0", "1", "2", "3", "4"}
     assert (await state(table, job)).chunks == 5
 
 
 async def test_what_was_embedded_is_kept_by_space_and_gone_when_the_job_is_done(table: Jobs, clock: Clock) -> None:
     job = await put(table)
     lease = await claimed(table)
-    await lease.keep({"a": [0.5, 0.25], "b": [1.0, 2.0]}, "small", done=2, chunks=3)
-    await lease.keep({"c": [4.0, 8.0]}, "small", done=3, chunks=3)
-    await lease.keep({}, "small", done=3, chunks=3)
-    clock.seconds += LEASE_S + 1
+    await lease.save_vectors({"a": [0.5, 0.25], "b": [1.0, 2.0]}, "small", done=2, chunks=3)
+    await lease.save_vectors({"c": [4.0, 8.0]}, "small", done=3, chunks=3)
+    await lease.save_vectors({}, "small", done=3, chunks=3)
+    clock.seconds += LEASE_DURATION_S + 1
     lease = await claimed(table)
-    assert await lease.vectors("small") == {"a": [0.5, 0.25], "b": [1.0, 2.0], "c": [4.0, 8.0]}
-    assert await lease.vectors("large") == {}
+    assert await lease.load_vectors("small") == {"a": [0.5, 0.25], "b": [1.0, 2.0], "c": [4.0, 8.0]}
+    assert await lease.load_vectors("large") == {}
     assert ((await state(table, job)).embedded, (await state(table, job)).chunks) == (3, 3)
     assert await lease.finish(DONE, {"warnings": ["é"]}) == await state(table, job)
-    assert ((await state(table, job)).result, (await state(table, job)).told) == (DONE, {"warnings": ["é"]})
+    assert ((await state(table, job)).result, (await state(table, job)).run_notes) == (DONE, {"warnings": ["é"]})
     assert await table.claim() is None
 
 
@@ -164,7 +164,7 @@ async def test_what_is_told_of_a_job_may_be_long(table: Jobs) -> None:
     """S1-57: ten thousand chunks that failed are named each."""
     job = await put(table)
     failed = tuple(f"{n:036x}" for n in range(10_000))
-    result = Indexed("notes", 10_000, 0, 0, 0, None, "text", failed=failed)
+    result = IndexingResult("notes", 10_000, 0, 0, 0, None, "text", failed=failed)
     await (await claimed(table)).finish(result, {})
     assert (await state(table, job)).result == result
 
@@ -174,11 +174,11 @@ async def test_what_fails_is_tried_again_ever_later_and_fails_in_the_end_with_th
 ) -> None:
     job = await put(table)
     for attempt in range(1, MAX_ATTEMPTS):
-        waits = await (await claimed(table)).put_off(DOWN, {})
+        waits = await (await claimed(table)).schedule_retry(DOWN, {})
         assert (waits.state, waits.attempts, waits.error and waits.error["code"]) == ("queued", attempt, "down")
         assert await table.claim() is None
-        clock.seconds += PAUSES_S[min(attempt, len(PAUSES_S)) - 1]
-    failed = await (await claimed(table)).put_off(DOWN, {})
+        clock.seconds += RETRY_DELAYS_S[min(attempt, len(RETRY_DELAYS_S)) - 1]
+    failed = await (await claimed(table)).schedule_retry(DOWN, {})
     assert (failed.state, failed.error and failed.error["message"]) == ("failed", "it is down")
     assert (await state(table, job)).state == "failed"
 
@@ -187,14 +187,14 @@ async def test_progress_gives_new_attempts(table: Jobs, clock: Clock) -> None:
     await put(table)
     for attempt in range(MAX_ATTEMPTS + 1):
         lease = await claimed(table)
-        await lease.keep({f"hash {attempt}": [1.0]}, "small", done=attempt, chunks=99)
-        assert (await lease.put_off(DOWN, {})).state == "queued"
-        clock.seconds += PAUSES_S[0]
+        await lease.save_vectors({f"hash {attempt}": [1.0]}, "small", done=attempt, chunks=99)
+        assert (await lease.schedule_retry(DOWN, {})).state == "queued"
+        clock.seconds += RETRY_DELAYS_S[0]
 
 
 async def test_work_that_is_given_back_is_there_at_once_and_was_no_attempt(table: Jobs) -> None:
     await put(table)
-    back = await (await claimed(table)).give_back()
+    back = await (await claimed(table)).release()
     assert (back.state, back.attempts) == ("queued", 0)
     assert (await claimed(table)).job.attempts == 1
 
@@ -203,7 +203,7 @@ async def test_work_that_kills_its_worker_is_not_done_for_ever(table: Jobs, cloc
     job = await put(table)
     for _ in range(MAX_ATTEMPTS):
         await claimed(table)
-        clock.seconds += LEASE_S + 1
+        clock.seconds += LEASE_DURATION_S + 1
     assert await table.claim() is None
     assert await ended_by(table, job) == "worker_ended"
 
@@ -229,7 +229,7 @@ async def test_a_key_may_have_any_characters(table: Jobs, key: str) -> None:
 async def test_who_holds_the_work_that_it_brings_has_the_lease_and_a_repeated_key_does_not(table: Jobs) -> None:
     job, lease = await table.add(b"work", SCOPE, document_id="notes", key="k", hold=True)
     assert lease
-    assert (job.state, lease.work, await table.claim()) == ("running", b"work", None)
+    assert (job.state, lease.payload, await table.claim()) == ("running", b"work", None)
     again, none = await table.add(b"work", SCOPE, document_id="notes", key="k", hold=True)
     assert (again.id, none) == (job.id, None)
     await lease.finish(DONE, {})
@@ -246,7 +246,7 @@ async def test_a_failed_job_gives_its_key_back(table: Jobs) -> None:
 async def test_a_job_that_ended_long_ago_is_forgotten_with_its_key(table: Jobs, clock: Clock) -> None:
     job = await put(table, key="k")
     await (await claimed(table)).finish(DONE, {})
-    clock.seconds += KEPT_S + 1
+    clock.seconds += JOB_RETENTION_S + 1
     assert await table.claim() is None
     assert (await put(table, b"other work", key="k")).id != job.id
     assert await table.get(job.id, "ann") is None
@@ -267,12 +267,12 @@ async def test_two_jobs_of_one_document_are_done_one_after_the_other_and_the_lat
     assert first.job.id == older.id
     assert (await claimed(table)).job.id == other.id
     assert await table.claim() is None
-    await first.put_off(DOWN, {})
+    await first.schedule_retry(DOWN, {})
     second = await claimed(table)
     assert second.job.id == newer.id
-    await second.publish("notes")
+    await second.claim_document("notes")
     await second.finish(DONE, {})
-    clock.seconds += PAUSES_S[0]
+    clock.seconds += RETRY_DELAYS_S[0]
     assert await table.claim() is None
     assert await ended_by(table, older) == "superseded"
 
@@ -283,23 +283,23 @@ async def test_an_older_job_ends_only_when_the_newer_text_is_in_the_index(table:
     first = await claimed(table)
     _, second = await table.add(b"newer work", SCOPE, document_id="notes", hold=True)
     assert second
-    await second.publish("notes")
+    await second.claim_document("notes")
     with pytest.raises(Conflict):
-        await first.publish("notes")
+        await first.claim_document("notes")
     assert (await state(table, older)).state == "queued"
     await second.fail(DOWN, {})
     again = await claimed(table)
-    assert (again.job.id, again.work, again.job.attempts) == (older.id, b"work", 1)
+    assert (again.job.id, again.payload, again.job.attempts) == (older.id, b"work", 1)
 
 
 async def test_an_older_job_ends_when_the_newer_text_is_searchable_by_its_words(table: Jobs) -> None:
     older = await put(table)
     _, lease = await table.add(b"newer work", SCOPE, document_id="notes", hold=True)
     assert lease
-    await lease.publish("notes")
-    await lease.words_only()
+    await lease.claim_document("notes")
+    await lease.mark_lexical_only()
     assert await ended_by(table, older) == "superseded"
-    assert (await lease.put_off(DOWN, {})).words_only
+    assert (await lease.schedule_retry(DOWN, {})).lexical_only
 
 
 async def test_what_is_under_way_is_in_nobodys_hands_while_the_document_is_changed_and_ends_then(
@@ -310,14 +310,14 @@ async def test_what_is_under_way_is_in_nobodys_hands_while_the_document_is_chang
     running = await put(table)
     at_work = await claimed(table)
     bobs, _ = await table.add(b"work", Scope("garage", "bob"), document_id="notes")
-    async with table.superseding("notes", SCOPE):
+    async with table.supersede_document("notes", SCOPE):
         with pytest.raises(Conflict):
-            await at_work.publish("notes")
+            await at_work.claim_document("notes")
         assert [(await claimed(table)).job.id for _ in range(2)] == [other.id, bobs.id]
         assert await table.claim() is None
         later = await put(table)
     assert [await ended_by(table, job) for job in (waiting, running)] == ["superseded"] * 2
-    clock.seconds += HOLD_S + 1
+    clock.seconds += SUSPENSION_S + 1
     left = {(await claimed(table)).job.id for _ in range(3)}
     assert left == {other.id, bobs.id, later.id}
 
@@ -325,19 +325,19 @@ async def test_what_is_under_way_is_in_nobodys_hands_while_the_document_is_chang
 async def test_what_is_under_way_goes_on_when_the_document_was_not_changed(table: Jobs, clock: Clock) -> None:
     """S3-16: as if nothing had been: also the pause that it was in."""
     waiting = await put(table, document="other")
-    assert (await (await claimed(table)).put_off(DOWN, {})).id == waiting.id
+    assert (await (await claimed(table)).schedule_retry(DOWN, {})).id == waiting.id
     job = await put(table)
     at_work = await claimed(table)
     for document in ("notes", "other"):
         with pytest.raises(Unavailable):
-            async with table.superseding(document, SCOPE):
+            async with table.supersede_document(document, SCOPE):
                 raise DOWN
     with pytest.raises(Conflict):
-        await at_work.publish("notes")
+        await at_work.claim_document("notes")
     again = await claimed(table)
     assert (again.job.id, again.job.attempts) == (job.id, 1)
     assert await table.claim() is None
-    clock.seconds += PAUSES_S[0]
+    clock.seconds += RETRY_DELAYS_S[0]
     assert (await claimed(table)).job.id == waiting.id
 
 
@@ -345,10 +345,10 @@ async def test_a_process_that_is_killed_while_it_changes_a_document_does_not_end
     table: Jobs, opened: Callable[[], Jobs], clock: Clock
 ) -> None:
     job, killed = await put(table), opened()
-    changing = killed.superseding("notes", SCOPE)  # held here: what is thrown away ends itself in order
+    changing = killed.supersede_document("notes", SCOPE)  # held here: what is thrown away ends itself in order
     await changing.__aenter__()
     assert await table.claim() is None
-    clock.seconds += HOLD_S + 1
+    clock.seconds += SUSPENSION_S + 1
     assert (await claimed(table)).job.id == job.id
     await changing.__aexit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     await killed.close()

@@ -8,8 +8,8 @@ import pytest
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import LLM, Prompt
-from rag_core.providers.openai import PROFILES, OpenAIChat
-from rag_core.retrieval.expansion import expand
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel
+from rag_core.retrieval.expansion import generate_expansion
 from tests import hosted
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow.", ""]
@@ -17,9 +17,9 @@ QUESTION = "how often are the signing keys rotated?"
 
 
 ASKED = [
-    prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True),
-    prompts.rerank(QUESTION, PASSAGES),
-    prompts.summary("Keys", PASSAGES),
+    prompts.build_query_expansion_prompt(QUESTION, PASSAGES, count=2, with_hyde=True),
+    prompts.build_grading_prompt(QUESTION, PASSAGES),
+    prompts.build_summary_prompt("Keys", PASSAGES),
 ]
 
 
@@ -35,14 +35,14 @@ async def llm(request: pytest.FixtureRequest, url: str) -> AsyncIterator[LLM]:
     if request.param == "local":
         yield hosted.text()
         return
-    client = OpenAIChat(hosted.at(PROFILES[request.param], url), key="key")
+    client = OpenAIChatModel(hosted.at(PROVIDER_PROFILES[request.param], url), key="key")
     yield client
     await client.close()
 
 
 async def test_expansion_gives_as_many_new_wordings_as_asked_for(llm: LLM) -> None:
     """S1-11: at least two wordings besides the original."""
-    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True))
+    reply = await llm.complete(prompts.build_query_expansion_prompt(QUESTION, PASSAGES, count=2, with_hyde=True))
     wordings = json.loads(reply.text)["queries"]
     assert len({QUESTION, *wordings}) == 3
 
@@ -52,28 +52,28 @@ async def test_a_models_imagined_answer_is_text_to_be_embedded(name: str) -> Non
     """S1-12."""
     imagined = "Signing keys are rotated every quarter."
     with hosted.running(json.dumps({"hyde": imagined})) as url:
-        client = OpenAIChat(hosted.at(PROFILES[name], url), key="key")
-        found = await expand(QUESTION, PASSAGES, client, count=0, imagine=True)
+        client = OpenAIChatModel(hosted.at(PROVIDER_PROFILES[name], url), key="key")
+        found = await generate_expansion(QUESTION, PASSAGES, client, count=0, with_hyde=True)
         await client.close()
-    assert found.imagined == imagined
+    assert found.hyde_answer == imagined
 
 
 async def test_a_technique_imagines_no_answer(llm: LLM) -> None:
-    """Behind a service, too: nothing that stood in for one was worth its while (docs/evaluation.md)."""
-    reply = await llm.complete(prompts.query_expansion(QUESTION, PASSAGES, count=2, imagine=True))
+    """Behind a service, too: nothing that stood in for one was worth its while."""
+    reply = await llm.complete(prompts.build_query_expansion_prompt(QUESTION, PASSAGES, count=2, with_hyde=True))
     assert json.loads(reply.text)["hyde"] == ""
 
 
 async def test_grades_are_one_a_passage_in_order_from_0_to_10(llm: LLM) -> None:
     """S1-14, S1-15: the passage that answers the question is graded highest."""
-    scores = json.loads((await llm.complete(prompts.rerank(QUESTION, PASSAGES))).text)["scores"]
+    scores = json.loads((await llm.complete(prompts.build_grading_prompt(QUESTION, PASSAGES))).text)["scores"]
     assert len(scores) == len(PASSAGES)
     assert all(0 <= score <= 10 for score in scores)
     assert max(scores) == scores[0]
 
 
 async def test_a_summary_is_text(llm: LLM) -> None:
-    assert (await llm.complete(prompts.summary("Keys", PASSAGES))).text.strip()
+    assert (await llm.complete(prompts.build_summary_prompt("Keys", PASSAGES))).text.strip()
 
 
 @pytest.mark.parametrize("prompt", ASKED, ids=lambda prompt: prompt.task)

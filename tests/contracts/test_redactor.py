@@ -6,14 +6,16 @@ from rag_core.composition import assembly
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
 from rag_core.core.ports import Redactor
-from rag_core.guard.redaction import merged, redacted
+from rag_core.guard.redaction import merge_spans, replace_spans
 
 
 @pytest.fixture(params=["rules", "presidio"])
 def redactor(request: pytest.FixtureRequest) -> Redactor:
     if request.param == "presidio":
         pytest.importorskip("presidio_analyzer", reason="needs pip install 'azure-rag[presidio]'")
-    return assembly.build(settings.load({"RAG_DATA_DIR": ":memory:", "RAG_PII_REDACTOR": request.param})).redactor
+    return assembly.build_kit(
+        settings.load_settings({"RAG_DATA_DIR": ":memory:", "RAG_PII_REDACTOR": request.param})
+    ).redactor
 
 
 @pytest.mark.parametrize(
@@ -31,23 +33,27 @@ def redactor(request: pytest.FixtureRequest) -> Redactor:
 )
 def test_what_has_a_grammar_is_found_without_a_network(redactor: Redactor, text: str, left: str) -> None:
     """S4-01: sockets beyond this machine are refused while this runs."""
-    assert redacted(text, merged(redactor.spans(text))) == left
+    assert replace_spans(text, merge_spans(redactor.find_pii_spans(text))) == left
 
 
 def test_the_name_tells_the_types_so_that_what_is_cached_of_one_choice_is_not_given_for_another() -> None:
     def named(types: str) -> str:
-        return assembly.build(settings.load({"RAG_DATA_DIR": ":memory:", "RAG_PII_TYPES": types})).redactor.name
+        return assembly.build_kit(
+            settings.load_settings({"RAG_DATA_DIR": ":memory:", "RAG_PII_TYPES": types})
+        ).redactor.name
 
     assert named("") != named("email") == "rules for EMAIL"
 
 
 def test_the_regions_of_telephone_numbers_are_the_operators_choice_and_known_ones() -> None:
     def redactor(regions: str) -> Redactor:
-        return assembly.build(settings.load({"RAG_DATA_DIR": ":memory:", "RAG_PII_REGIONS": regions})).redactor
+        return assembly.build_kit(
+            settings.load_settings({"RAG_DATA_DIR": ":memory:", "RAG_PII_REGIONS": regions})
+        ).redactor
 
     at_home, abroad = redactor("cz, pl"), redactor("sg")
-    assert [span.type for span in at_home.spans("It was 723 813 266.")] == ["PHONE"]
-    assert [*abroad.spans("It was 723 813 266.")] == []
+    assert [span.type for span in at_home.find_pii_spans("It was 723 813 266.")] == ["PHONE"]
+    assert [*abroad.find_pii_spans("It was 723 813 266.")] == []
     assert at_home.name != abroad.name
     with pytest.raises(Misconfigured, match=r"RAG_PII_REGIONS: no XX among .*PL"):
         redactor("pl, xx")
@@ -55,4 +61,4 @@ def test_the_regions_of_telephone_numbers_are_the_operators_choice_and_known_one
 
 def test_an_unknown_type_is_refused_with_those_there_are() -> None:
     with pytest.raises(Misconfigured, match=r"RAG_PII_TYPES: no GENES among .*EMAIL"):
-        assembly.build(settings.load({"RAG_DATA_DIR": ":memory:", "RAG_PII_TYPES": "email, genes"}))
+        assembly.build_kit(settings.load_settings({"RAG_DATA_DIR": ":memory:", "RAG_PII_TYPES": "email, genes"}))

@@ -12,8 +12,8 @@ ASKED = "what is P0719, transmission overheating"
 async def test_a_hybrid_finds_the_code_it_was_asked_for_before_its_neighbours() -> None:
     """S1-13, C28: whatever the vectors make of it; a search by meaning alone is left as it is."""
     index = await filled(*NEIGHBOURS)
-    [vector] = await index.embed([ASKED])
-    both, meaning = await index.find([Probe("b", ASKED, vector), Probe("m", "", vector)], SCOPE, limit=10)
+    [vector] = await index.embed_queries([ASKED])
+    both, meaning = await index.search([Probe("b", ASKED, vector), Probe("m", "", vector)], SCOPE, limit=10)
     assert both[0].chunk.id == "19"
     assert [hit.chunk.id for hit in meaning] == sorted(hit.chunk.id for hit in meaning)
 
@@ -24,7 +24,7 @@ class Found:
     def __init__(self, *hits: Hit) -> None:
         self.hits = hits
 
-    async def space(self) -> str:
+    async def load_embedding_space(self) -> str:
         return ""
 
     async def search(self, probes: Sequence[Probe], scope: Scope, **_: object) -> list[Ranking]:
@@ -32,7 +32,7 @@ class Found:
 
 
 async def found(probe: Probe, *hits: Hit) -> str:
-    [ranking] = await Index(Found(*hits), ConceptEmbedder()).find([probe], SCOPE, limit=10)  # type: ignore[arg-type]
+    [ranking] = await Index(Found(*hits), ConceptEmbedder()).search([probe], SCOPE, limit=10)  # type: ignore[arg-type]
     return "".join(hit.chunk.id for hit in ranking)
 
 

@@ -12,11 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.core.errors import InvalidRequest, RagError, Unavailable
-from rag_core.core.retrying import RETRIED, Breaker, Budget, Dependency, Transient, retry_after_s
-from rag_core.core.run import Run, remaining_s
+from rag_core.core.retrying import (
+    RETRIED_STATUS_CODES,
+    CircuitBreaker,
+    Dependency,
+    RetryBudget,
+    TransientFailure,
+    parse_retry_after_s,
+)
+from rag_core.core.run import Run, get_remaining_s
 from tests import virtual
 
-BUSY = Transient("503")
+BUSY = TransientFailure("503")
 REFUSED = InvalidRequest("prompt", "is refused")
 HANG = "hang"
 
@@ -70,7 +77,7 @@ def test_what_would_not_pass_is_asked_once() -> None:
     with pytest.raises(InvalidRequest):
         virtual.run(dependency().call(work))
     assert len(work.asked) == 1
-    assert RETRIED.isdisjoint({200, 207, 400, 401, 403, 404, 409, 422})
+    assert RETRIED_STATUS_CODES.isdisjoint({200, 207, 400, 401, 403, 404, 409, 422})
 
 
 def test_a_try_that_hangs_is_cut_off_and_tried_again() -> None:
@@ -91,7 +98,7 @@ def test_waits_are_jittered_within_a_doubling_bound(seed: int) -> None:
 
 
 def test_a_wait_asked_for_is_kept_to_when_it_fits() -> None:
-    work = Script(Transient("429", retry_after_s=7), "done")
+    work = Script(TransientFailure("429", retry_after_s=7), "done")
     assert virtual.run(dependency().call(work, within_s=30)) == "done"
     assert work.asked == [0, 7]
 
@@ -101,7 +108,9 @@ def test_a_wait_that_does_not_fit_is_not_begun(asked_s: float) -> None:
     """F3: an hour asked for is not an hour slept; a second must be left for the try itself."""
 
     async def told() -> tuple[Unavailable, float]:
-        return await failure(dependency().call(Script(Transient("429", retry_after_s=asked_s)), within_s=10)), now()
+        return await failure(
+            dependency().call(Script(TransientFailure("429", retry_after_s=asked_s)), within_s=10)
+        ), now()
 
     given_up, elapsed = virtual.run(told())
     assert elapsed == 0
@@ -132,10 +141,14 @@ async def test_a_step_s_deadline_is_seen_inside_of_it_only() -> None:
     """C22: also in tasks and threads that the step starts."""
 
     async def look() -> Sequence[float]:
-        return [remaining_s(), await asyncio.create_task(_given(remaining_s)), await asyncio.to_thread(remaining_s)]
+        return [
+            get_remaining_s(),
+            await asyncio.create_task(_given(get_remaining_s)),
+            await asyncio.to_thread(get_remaining_s),
+        ]
 
     assert all(s <= 3 for s in await Run().step("look", look(), within_s=3))
-    assert remaining_s() == float("inf")
+    assert get_remaining_s() == float("inf")
 
 
 async def _given(ask: Callable[[], float]) -> float:
@@ -152,7 +165,7 @@ def test_five_failures_in_a_row_open_the_breaker_until_a_probe_succeeds() -> Non
         assert len(work.asked) == 5, "the breaker opened within the second call and ended it"
         refused = await failure(down.call(work))
         assert (len(work.asked), refused.details["attempts"]) == (5, 0)
-        await asyncio.sleep(Breaker.PAUSE_S)
+        await asyncio.sleep(CircuitBreaker.PAUSE_S)
         assert [await down.call(work), await down.call(work)] == ["done", "done"]
 
     virtual.run(story())
@@ -165,7 +178,7 @@ def test_a_failed_probe_is_not_retried_and_closes_the_door_again() -> None:
         down = dependency()
         for _ in range(2):
             await failure(down.call(work))
-        await asyncio.sleep(Breaker.PAUSE_S)
+        await asyncio.sleep(CircuitBreaker.PAUSE_S)
         assert (await failure(down.call(work))).details["attempts"] == 1
         assert (await failure(down.call(work))).details["attempts"] == 0
 
@@ -173,10 +186,10 @@ def test_a_failed_probe_is_not_retried_and_closes_the_door_again() -> None:
 
 
 def test_one_probe_goes_at_a_time_and_one_that_was_left_is_followed_by_another() -> None:
-    breaker = Breaker()
-    for _ in range(Breaker.CONSECUTIVE):
-        breaker.failed(0)
-    assert [breaker.admits(t) for t in (0, 9.9, 10, 10.1, 19.9, 20)] == [False, False, True, False, False, True]
+    breaker = CircuitBreaker()
+    for _ in range(CircuitBreaker.MAX_CONSECUTIVE_FAILURES):
+        breaker.record_failure(0)
+    assert [breaker.allow_call(t) for t in (0, 9.9, 10, 10.1, 19.9, 20)] == [False, False, True, False, False, True]
 
 
 def test_callers_without_time_open_no_breaker() -> None:
@@ -185,7 +198,7 @@ def test_callers_without_time_open_no_breaker() -> None:
 
     async def story() -> None:
         fine = dependency()
-        for _ in range(2 * Breaker.CONSECUTIVE):
+        for _ in range(2 * CircuitBreaker.MAX_CONSECUTIVE_FAILURES):
             assert (await failure(fine.call(work, within_s=0))).details["attempts"] == 0
         assert await fine.call(work) == "done"
 
@@ -194,17 +207,17 @@ def test_callers_without_time_open_no_breaker() -> None:
 
 
 def test_half_of_twenty_failures_open_the_breaker() -> None:
-    breaker = Breaker()
-    for turn in range(Breaker.WINDOW):
-        assert breaker.closed
-        breaker.failed(turn) if turn % 2 else breaker.succeeded()
-    assert not breaker.closed
+    breaker = CircuitBreaker()
+    for turn in range(CircuitBreaker.WINDOW_CALLS):
+        assert breaker.is_closed
+        breaker.record_failure(turn) if turn % 2 else breaker.record_success()
+    assert not breaker.is_closed
 
 
 def test_a_refusal_is_an_answer_and_opens_no_breaker() -> None:
     async def story() -> None:
         strict = dependency()
-        for _ in range(Breaker.WINDOW):
+        for _ in range(CircuitBreaker.WINDOW_CALLS):
             with pytest.raises(RagError):
                 await strict.call(Script(REFUSED))
         assert await strict.call(Script("done")) == "done"
@@ -214,7 +227,7 @@ def test_a_refusal_is_an_answer_and_opens_no_breaker() -> None:
 
 def test_retries_are_paid_by_successes() -> None:
     """RELIABILITY 3.3, G7: ten at first, then one for every ten successes."""
-    budget = Budget()
+    budget = RetryBudget()
     assert [budget.spend() for _ in range(11)] == [True] * 10 + [False]
     for _ in range(11):
         budget.earn()
@@ -234,7 +247,7 @@ def test_every_success_of_a_neighbour_earns_a_part_of_a_retry() -> None:
                     return granted
             granted += 1
 
-    assert virtual.run(retries()) > Budget.FULL
+    assert virtual.run(retries()) > RetryBudget.CAPACITY
 
 
 @given(st.lists(st.sampled_from([BUSY, REFUSED, HANG, "done"]), min_size=1, max_size=8), st.integers(1, 60))
@@ -280,14 +293,14 @@ def test_an_outage_is_met_with_hardly_more_than_the_usual_load() -> None:
     ],
 )
 def test_a_wait_is_read_in_every_spelling(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers) == seconds
+    assert parse_retry_after_s(headers) == seconds
 
 
 def test_a_wait_is_read_from_a_date() -> None:
     date = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    assert retry_after_s({"retry-after": date}) == pytest.approx(3600, abs=5)
+    assert parse_retry_after_s({"retry-after": date}) == pytest.approx(3600, abs=5)
 
 
 @given(st.text(max_size=30))
 def test_no_header_makes_reading_it_fail(garbage: str) -> None:
-    assert (retry_after_s({"retry-after": garbage, "retry-after-ms": garbage}) or 0) >= 0
+    assert (parse_retry_after_s({"retry-after": garbage, "retry-after-ms": garbage}) or 0) >= 0

@@ -84,7 +84,7 @@ def test_each_run_has_its_own_id() -> None:
 def test_a_request_may_be_told_to_end_sooner_but_never_later() -> None:
     """S2-45, C22."""
     run = Run(within_s=100)
-    run.end_within(30)
+    run.shorten_deadline(30)
     assert 29 < run.remaining_s <= 30
-    run.end_within(60)
+    run.shorten_deadline(60)
     assert run.remaining_s <= 30

@@ -39,30 +39,32 @@ NAMES = {
 
 def test_every_documented_name_is_honoured() -> None:
     """C40, S2-50, S3-10, S4-20: all documented names of services, keys and models are read."""
-    read = settings.load({name: value for name, (_, value) in NAMES.items()} | {"OLLAMA_TIMEOUT_SECONDS": "90"})
+    read = settings.load_settings(
+        {name: value for name, (_, value) in NAMES.items()} | {"OLLAMA_TIMEOUT_SECONDS": "90"}
+    )
     assert {name: getattr(read, field) for name, (field, _) in NAMES.items()} == {n: v for n, (_, v) in NAMES.items()}
     assert read.ollama_timeout_s == 90
 
 
 def test_nothing_said_is_the_offline_default() -> None:
     """C40: no variable is required as such."""
-    assert settings.load({}) == settings.DEFAULTS
-    assert settings.load(dict.fromkeys(NAMES, "")) == settings.DEFAULTS
+    assert settings.load_settings({}) == settings.DEFAULT_SETTINGS
+    assert settings.load_settings(dict.fromkeys(NAMES, "")) == settings.DEFAULT_SETTINGS
 
 
 def test_defaults_are_the_documents_own() -> None:
     """S2-46, S4-23: gpt-4o-mini, text-embedding-3-small, and two minutes for Ollama."""
-    assert settings.DEFAULTS.chat_deployment == "gpt-4o-mini"
-    assert settings.DEFAULTS.embedding_deployment == "text-embedding-3-small"
-    assert settings.DEFAULTS.ollama_timeout_s == 120
+    assert settings.DEFAULT_SETTINGS.chat_deployment == "gpt-4o-mini"
+    assert settings.DEFAULT_SETTINGS.embedding_deployment == "text-embedding-3-small"
+    assert settings.DEFAULT_SETTINGS.ollama_timeout_s == 120
 
 
 @pytest.mark.parametrize("name", ["RAG_TIMEOUT_S", "OLLAMA_TIMEOUT_SECONDS"])
 def test_a_timeout_longer_than_the_front_end_waits_is_refused(name: str) -> None:
     """C22: configuration above 230 s is refused at start."""
-    settings.load({name: "230"})
+    settings.load_settings({name: "230"})
     with pytest.raises(Misconfigured, match=name) as refused:
-        settings.load({name: "231"})
+        settings.load_settings({name: "231"})
     assert refused.value.field == name
 
 
@@ -93,7 +95,7 @@ def test_a_timeout_longer_than_the_front_end_waits_is_refused(name: str) -> None
 )
 def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(Misconfigured, match=name) as refused:
-        settings.load({name: value})
+        settings.load_settings({name: value})
     assert refused.value.field == name
     assert "secret" not in str(refused.value)
     assert "password" not in str(refused.value)
@@ -103,38 +105,46 @@ def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: str) -
     ("name", "value"), [("accountName", "ragdata"), ("queueServiceUri", "https://ragdata.queue.core.windows.net")]
 )
 def test_the_queues_are_reached_by_the_machines_identity_where_there_is_no_key(name: str, value: str) -> None:
-    read = settings.load({f"AzureWebJobsStorage__{name}": value})
+    read = settings.load_settings({f"AzureWebJobsStorage__{name}": value})
     assert read.jobs_storage == "https://ragdata.queue.core.windows.net"
 
 
 def test_a_storage_account_in_development_is_azurite_at_its_own_ports() -> None:
     """As the Functions host reads it; the SDKs for Python do not."""
-    read = settings.load({"AzureWebJobsStorage": "UseDevelopmentStorage=true"}).jobs_storage
+    read = settings.load_settings({"AzureWebJobsStorage": "UseDevelopmentStorage=true"}).jobs_storage
     assert TableClient.from_connection_string(str(read), "t").url == "http://127.0.0.1:10002/devstoreaccount1"
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:8080", "http://localhost:8080/"])
 def test_plain_http_is_taken_on_this_machine(address: str) -> None:
-    assert settings.load({"AZURE_SEARCH_ENDPOINT": address}).azure_search_endpoint == address.rstrip("/")
+    assert settings.load_settings({"AZURE_SEARCH_ENDPOINT": address}).azure_search_endpoint == address.rstrip("/")
 
 
 @pytest.mark.parametrize("address", ["redis://127.0.0.1:6379/1", "redis://localhost", "unix:///tmp/redis.sock"])
 def test_a_redis_server_of_this_machine_needs_no_tls(address: str) -> None:
-    assert settings.load({"REDIS_URL": address}).redis_url == address
+    assert settings.load_settings({"REDIS_URL": address}).redis_url == address
 
 
 def test_ollamas_own_form_of_an_address_is_understood() -> None:
-    assert settings.load({"OLLAMA_HOST": "127.0.0.1:11434"}).ollama_host == "http://127.0.0.1:11434"
+    assert settings.load_settings({"OLLAMA_HOST": "127.0.0.1:11434"}).ollama_host == "http://127.0.0.1:11434"
 
 
 def test_keys_are_not_shown() -> None:
-    read = settings.load({name: value for name, (_, value) in NAMES.items()})
+    read = settings.load_settings({name: value for name, (_, value) in NAMES.items()})
     assert "secret" not in repr(read)
-    assert {field for field, value in NAMES.values() if "secret" in value} == settings.SECRETS
+    assert {field for field, value in NAMES.values() if "secret" in value} == settings.SECRET_FIELDS
 
 
 def test_the_switches_of_the_classical_pipeline_are_the_documents() -> None:
     """S4-28, S4-39, S4-41: MIN_CHUNK_RELEVANCE 0.35, MULTI_QUERY_ENABLED off, SKIP_CONTEXT_EXPANSION on."""
-    assert settings.load({}).house["classical"] == {"rewordings": 0, "neighbours": 0, "relevance_min": 0.35}
+    assert settings.load_settings({}).preset_overrides["classical"] == {
+        "rewordings": 0,
+        "neighbours": 0,
+        "relevance_min": 0.35,
+    }
     said = {"MIN_CHUNK_RELEVANCE": "0.5", "MULTI_QUERY_ENABLED": "1", "SKIP_CONTEXT_EXPANSION": "0"}
-    assert settings.load(said).house["classical"] == {"rewordings": 2, "neighbours": 1, "relevance_min": 0.5}
+    assert settings.load_settings(said).preset_overrides["classical"] == {
+        "rewordings": 2,
+        "neighbours": 1,
+        "relevance_min": 0.5,
+    }

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.run import Run
-from rag_core.providers.openai import OpenAIChat
+from rag_core.providers.openai import OpenAIChatModel
 from tests.faults.replies import completion, error
 from tests.faults.server import failing, reply
 from tests.providers.test_openai import at
@@ -29,9 +29,9 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
 
 async def ask(run: Run, url_of: str = "openai", **service: object) -> None:
     with failing(reply(200, completion(SECRET)) if not service else error(401, SECRET)) as server:
-        client = OpenAIChat(at(url_of, server), key="k")
+        client = OpenAIChatModel(at(url_of, server), key="k")
         try:
-            await run.step("summary", client.complete(prompts.summary(SECRET, [SECRET])))
+            await run.step("summary", client.complete(prompts.build_summary_prompt(SECRET, [SECRET])))
         finally:
             await client.close()
 

@@ -9,7 +9,7 @@ from evals import claims
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
 from evals.claims import Made
 from rag_core.core.model import Claim
-from rag_core.evaluation.metrics import wilson
+from rag_core.evaluation.metrics import compute_wilson_interval
 
 
 class Convinced:
@@ -17,7 +17,7 @@ class Convinced:
 
     name = "convinced"
 
-    async def scores(self, text: str, passages: Sequence[str]) -> list[float]:
+    async def score_passages(self, text: str, passages: Sequence[str]) -> list[float]:
         return [0.99] * len(passages)
 
 
@@ -109,5 +109,5 @@ def test_a_question_with_its_answer_is_a_statement() -> None:
 
 def test_the_interval_of_a_share_is_wilson_s() -> None:
     """By hand: 0 of 20 is at most 16.1 %."""
-    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=1e-4)
-    assert wilson(10, 20) == pytest.approx((0.2993, 0.7007), abs=1e-4)
+    assert compute_wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=1e-4)
+    assert compute_wilson_interval(10, 20) == pytest.approx((0.2993, 0.7007), abs=1e-4)

@@ -7,7 +7,7 @@ import pytest
 
 from evals.proposals import Answered, expected, known_items, table, verdicts, withheld
 from rag_core.evaluation import beir
-from rag_core.evaluation.cache import Cache
+from rag_core.evaluation.evaluation_cache import EvaluationCache
 from tests import local
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ AAVE = ROOT / "tests" / "data" / "proposals" / "aave.jsonl"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "corpus.jsonl").write_bytes(AAVE.read_bytes())
-    titles = {r["_id"]: r["metadata"]["title"] for r in beir.records(AAVE)}
+    titles = {r["_id"]: r["metadata"]["title"] for r in beir.read_jsonl_records(AAVE)}
     queries = [json.dumps({"_id": f"q{n}", "text": title}) for n, title in enumerate(titles.values())]
     (tmp_path / "queries.jsonl").write_text("\n".join(queries))
     judged = [f"q{n}\t{id}\t1" for n, id in enumerate(titles)]
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 async def test_known_items_are_found_by_their_titles_and_what_has_no_stage_is_not(folder: Path, tmp_path: Path) -> None:
     """S2-58, S2-59."""
     assert local.folder("embedder")
-    cache = Cache(tmp_path / "cache")
+    cache = EvaluationCache(tmp_path / "cache")
     scores = await known_items(folder, cache, every=1)
     cache.close()
     assert [name.rpartition(", ")[2] for name in scores] == ["titles kept"] * 2 + ["titles withheld"] * 2
@@ -37,15 +37,15 @@ async def test_known_items_are_found_by_their_titles_and_what_has_no_stage_is_no
 
 
 def test_a_title_is_withheld_from_the_documents_alone() -> None:
-    record = next(iter(beir.records(AAVE)))
+    record = next(iter(beir.read_jsonl_records(AAVE)))
     assert record["metadata"]["title"]
     assert withheld(record)["metadata"] == {**record["metadata"], "title": ""}
 
 
 async def test_the_questions_of_the_loop_are_answered_with_the_expected_citation(folder: Path, tmp_path: Path) -> None:
     """S2-58: those of evals/data on the proposals that are here."""
-    questions = list(beir.records(ROOT / "evals" / "data" / "proposals" / "questions.jsonl"))[:1]
-    cache = Cache(tmp_path / "cache")
+    questions = list(beir.read_jsonl_records(ROOT / "evals" / "data" / "proposals" / "questions.jsonl"))[:1]
+    cache = EvaluationCache(tmp_path / "cache")
     answered = await expected(folder, questions, cache)
     cache.close()
     assert verdicts(answered) == "the expected one cited first 1, cited 1, its words said 1, of 1"

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from evals import quality
-from rag_core.evaluation.bill import Bill
-from rag_core.evaluation.retrieval import Report, Row
+from rag_core.evaluation.model_usage import ModelUsage
+from rag_core.evaluation.pipeline_evaluation import EvaluationReport, EvaluationRow
 
 
 def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = {str(i): {"ndcg@10": float(i % 2)} for i in range(40)}
-    report = Report("tiny", 2, 3, (Row("words", scores, (1.0, 2.0), Bill(), {}),))
-    monkeypatch.setattr(quality.retrieval, "run", lambda folder, **how: report)
+    report = EvaluationReport("tiny", 2, 3, (EvaluationRow("words", scores, (1.0, 2.0), ModelUsage(), {}),))
+    monkeypatch.setattr(quality.pipeline_evaluation, "evaluate_pipelines", lambda folder, **how: report)
     found = quality.quality(Path("data"))
     assert list(found) == [Path(name).name for name in quality.SETS]
     (row,) = found["dtc"]["rows"]
@@ -27,8 +27,8 @@ def test_every_set_keeps_what_ablate_prints(monkeypatch: pytest.MonkeyPatch) -> 
 
     def tried(folder: Path, ways: object, base: str, **how: object) -> SimpleNamespace:
         asked.append((str(folder), base, how))
-        return SimpleNamespace(json=lambda: {"set": folder.name})
+        return SimpleNamespace(to_json=lambda: {"set": folder.name})
 
-    monkeypatch.setattr(quality, "tried", tried)
+    monkeypatch.setattr(quality, "compare_presets", tried)
     assert quality.stages(Path("data"))["contoso"] == {"set": "contoso"}
-    assert ("data/pdf/contoso", "hybrid", {"queries": 100, "half": "second"}) in asked
+    assert ("data/pdf/contoso", "hybrid", {"max_questions": 100, "half": "second"}) in asked

@@ -7,7 +7,7 @@ import pytest
 
 from evals import bench_cold_start, bench_http, bench_store, cost, record
 from evals.bench_store import Contestant, measures
-from rag_core.evaluation.bill import MODELS, Bill
+from rag_core.evaluation.model_usage import PRICED_MODELS, ModelUsage
 
 
 def test_a_result_stands_with_its_command_date_machine_load_and_versions(tmp_path: Path) -> None:
@@ -56,10 +56,10 @@ def test_a_cold_start_keeps_what_it_prints(monkeypatch: pytest.MonkeyPatch, caps
 
 
 def test_the_money_of_a_question_is_the_mean_of_a_thousand() -> None:
-    asked = Bill(["rerank"], 1_000_000, 0, 0), Bill(["rerank", "answer"], 0, 0, 0)
+    asked = ModelUsage(["rerank"], 1_000_000, 0, 0), ModelUsage(["rerank", "answer"], 0, 0, 0)
     kept = cost.numbers(asked)
     assert (kept["tasks"], kept["calls"], kept["most"]) == (["rerank", "answer"], 1.5, 2)
-    assert kept["usd"][MODELS[0]] == pytest.approx(1000 * asked[0].usd(MODELS[0]) / 2)
+    assert kept["usd"][PRICED_MODELS[0]] == pytest.approx(1000 * asked[0].estimate_usd(PRICED_MODELS[0]) / 2)
     assert (
         cost.table({"find: rerank": kept}).splitlines()[2].startswith("| find: rerank | rerank, answer | 1.5, 2 | 500,")
     )

@@ -1,4 +1,4 @@
-"""The arithmetic of docs/scale.md."""
+"""The arithmetic of docs/reference/cost-and-scale.md."""
 
 from dataclasses import replace
 

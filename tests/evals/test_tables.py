@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evals import markdown, record, tables
+from evals import record, tables
+from rag_core.evaluation import markdown_tables
 
 
 def test_every_page_holds_the_tables_of_the_committed_results() -> None:
@@ -26,7 +27,7 @@ def test_a_page_changes_with_a_number(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_stage_is_starred_only_beyond_chance() -> None:
     sure, unsure = {"mean": 0.02, "low": 0.01, "high": 0.03}, {"mean": -0.02, "low": -0.05, "high": 0.01}
     base = {"name": "hybrid", "recall@10": 0.9, "ndcg@10": 0.8}
-    others = [name for name in tables.ABLATED if name != "hybrid"]
+    others = [name for name in tables.ABLATION_PRESETS if name != "hybrid"]
     rows = [{"name": name, "differences": {"recall@10": sure, "ndcg@10": unsure}} for name in others]
     printed = tables.stages({"tiny": {"rows": [rows[0], base, *rows[1:]]}})
     assert "| tiny | +0.020 *, -0.020 | 0.900, 0.800 | +0.020 *, -0.020 |" in printed
@@ -34,5 +35,5 @@ def test_a_stage_is_starred_only_beyond_chance() -> None:
 
 
 def test_a_page_without_the_place_is_refused() -> None:
-    with pytest.raises(ValueError, match="no place for x"):
-        markdown.filled("nothing", "x", "made")
+    with pytest.raises(ValueError, match="no section x"):
+        markdown_tables.fill_section("nothing", "x", "made")

@@ -14,26 +14,25 @@ from typing import Any
 import azure.functions as func
 from werkzeug.wrappers import Request
 
-from functions.http import handler
-from functions.routes import OPERATIONS as ROUTES
-from functions.routes import Operation
+from functions.http import make_handler
+from functions.routes import ROUTES, Route
 from local_emulator.document_service import analyzed
 from local_emulator.search_service import SearchService
 from local_emulator.serving import served
 from rag_core.core.errors import StorageFull, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Block, Document, Extraction, Scope, Work
+from rag_core.core.model import Block, Document, Extraction, Original, Scope
 from rag_core.core.retrying import Dependency
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
-from rag_core.jobs.sqlite_jobs import JobTable
-from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.jobs.sqlite_jobs import SqliteJobs
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.workbench import steps
-from rag_core.workbench.steps import Bench
+from rag_core.workbench.steps import WorkbenchSession
 from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, chunk, filled
 from tests.faults.replies import completion, embeddings, error
 from tests.faults.search_faults import Faulty
@@ -105,25 +104,25 @@ class Outcome:
 async def outcome(cell: Cell, services: SearchService) -> Outcome:
     """Run the cell. Raises TimeoutError when it outlasts its deadline."""
     name = "consult_rag" if cell.operation.startswith("consult") else cell.operation.split()[0]
-    operation = next(route for route in ROUTES if route.name == name)
-    request = _request(operation, REQUESTS[cell.operation])
+    route = next(route for route in ROUTES if route.name == name)
+    request = _request(route, REQUESTS[cell.operation])
     ends_s = HUNG_S if cell.fault == "latency beyond" and cell.dependency == "store" else DEADLINE_S
     async with broken(cell, services) as parts:
-        handle = handler(operation, lambda: Settings(request_timeout_s=ends_s), lambda: parts)
+        handle = make_handler(route, lambda: Settings(request_timeout_s=ends_s), lambda: parts)
         async with asyncio.timeout(1.1 * DEADLINE_S):
             answer = await handle(request)
     return _read(answer.status_code, json.loads(answer.get_body()))
 
 
-def _request(operation: Operation, asked: Mapping[str, Any]) -> func.HttpRequest:
+def _request(route: Route, asked: Mapping[str, Any]) -> func.HttpRequest:
     """What is in the address goes there, the rest into the body; a GET has none."""
-    route = {name: value for name, value in asked.items() if f"{{{name}}}" in operation.route}
-    said = {name: value for name, value in asked.items() if name not in route}
-    gets = operation.methods == ("GET",)
+    addressed = {name: value for name, value in asked.items() if f"{{{name}}}" in route.path}
+    said = {name: value for name, value in asked.items() if name not in addressed}
+    gets = route.methods == ("GET",)
     body = b"" if gets and not said else json.dumps(said).encode()
     headers = {"content-type": "application/json"}
     method = "GET" if gets and not said else "POST"
-    return func.HttpRequest(method, f"/{operation.route}", headers=headers, route_params=route, body=body)
+    return func.HttpRequest(method, f"/{route.path}", headers=headers, route_params=addressed, body=body)
 
 
 def _read(status: int, told: Mapping[str, Any]) -> Outcome:
@@ -155,7 +154,7 @@ async def broken(cell: Cell, services: SearchService) -> AsyncIterator[Kit]:
     index = await filled(*MANUAL, scope=SCOPE)
     archive = await _archived(index)
     llm = ScriptedLLM(**dict.fromkeys(TASKS, ALL), rag_augmentation=SAID)
-    sound = Kit(index, llm, OverlapReranker(), archive=archive, jobs=JobTable(None))
+    sound = Kit(index, llm, OverlapReranker(), archive=archive, jobs=SqliteJobs(None))
     async with NEIGHBOURS[cell.dependency](sound, cell.fault, services) as parts:
         yield parts
     await sound.close()
@@ -163,14 +162,14 @@ async def broken(cell: Cell, services: SearchService) -> AsyncIterator[Kit]:
 
 async def _archived(index: Index) -> SqlArchive:
     """Two documents as they came, and the question 1, embedded and retrieved for."""
-    archive = SqlArchive(Database(None))
-    await archive.save_work(Work("manual", "default", "", "", "text", "hash of manual", SAID.encode()))
-    await archive.save_work(Work("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
-    await archive.save_config("workbench", {"context_min_chars": 10})
-    bench = Bench(Kit(index, ScriptedLLM(), OverlapReranker(), archive=archive), Run(), SCOPE)
-    kept = await steps.paste_expansion("What stores P0700?", ALL, bench)
-    await steps.embed(kept.id, bench)
-    await steps.retrieve(kept.id, bench)
+    archive = SqlArchive(ArchiveDatabase(None))
+    await archive.save_original(Original("manual", "default", "", "", "text", "hash of manual", SAID.encode()))
+    await archive.save_original(Original("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
+    await archive.save_edited_preset("workbench", {"context_min_chars": 10})
+    bench = WorkbenchSession(Kit(index, ScriptedLLM(), OverlapReranker(), archive=archive), Run(), SCOPE)
+    kept = await steps.save_pasted_expansion("What stores P0700?", ALL, bench)
+    await steps.embed_saved_query(kept.id, bench)
+    await steps.retrieve_for_saved_query(kept.id, bench)
     return archive
 
 
@@ -190,14 +189,14 @@ async def _chat(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit]:
     with failing(
         wire(fault, reply(200, completion(ALL)), completion('{"queries": [5], "scores": [NaN, "x"], "sentences": {}}'))
     ) as server:
-        chat = OpenAIChat(_profile(server, fault), key="k")
+        chat = OpenAIChatModel(_profile(server, fault), key="k")
         yield replace(sound, llm=chat)
         await chat.close()
 
 
 def _profile(server: FaultServer, fault: str) -> Any:
     try_s = HASTY_S if fault in HANGS else PATIENT_S
-    return replace(PROFILES["openai"], base_url=f"{server.url}/v1", dimensions=WIDE, try_s=try_s)
+    return replace(PROVIDER_PROFILES["openai"], base_url=f"{server.url}/v1", dimensions=WIDE, attempt_timeout_s=try_s)
 
 
 @asynccontextmanager
@@ -205,7 +204,7 @@ async def _layout(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit
     nonsense = {"status": "succeeded", "analyzeResult": {"pages": None}}
     with failing(wire(fault, _taken, nonsense), DONE) as server:
         layout = DocumentIntelligence(server.url, "k")
-        yield replace(sound, layout=layout)
+        yield replace(sound, layout_reader=layout)
         await layout.close()
 
 
@@ -247,7 +246,7 @@ async def stock(services: SearchService) -> None:
             index = Index(store, ConceptEmbedder())
             for each in MANUAL:
                 document = Document(each.document_id, SCOPE.workflow_id, each.title, each.source, "h", "test")
-                await index.add(document, [each], SCOPE)
+                await index.add_document(document, [each], SCOPE)
 
 
 @asynccontextmanager
@@ -268,7 +267,7 @@ async def _archive(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Ki
 
 
 def _by_words(name: str, probes: Sequence[Any] = (), *_: object) -> bool:
-    return name == "search" and any(probe.words for probe in probes)
+    return name == "search" and any(probe.lexical_query for probe in probes)
 
 
 def _by_meaning(name: str, probes: Sequence[Any] = (), *_: object) -> bool:

@@ -27,14 +27,14 @@ async def _reindex(data: Path, moment: str) -> None:
     def switch() -> None:
         if moment == "switching":
             _die()
-        current_index.switch(data, NEW)
+        current_index.switch_current_index(data, NEW)
         _die()
 
     embedder, made = Mortal(), rebuild(data)
-    await building.build(made, embedder)
+    await building.build_new_index(made, embedder)
     if moment == "copied":
         _die()
-    await building.settle(made, embedder, switch)
+    await building.switch_to_new_index(made, embedder, switch)
 
 
 def _die() -> None:

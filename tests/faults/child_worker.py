@@ -10,14 +10,14 @@ from typing import Any
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Vector
-from rag_core.ingestion.indexing import Limits
-from rag_core.jobs import long_work, sqlite_jobs
-from rag_core.jobs.long_work import Terms, drain
+from rag_core.ingestion.upload import UploadLimits
+from rag_core.jobs import indexer, sqlite_jobs
+from rag_core.jobs.indexer import IndexingPolicy, run_due_jobs
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import OverlapReranker, ScriptedLLM
 from tests.stores.sample import SPACE, vector
 
-TERMS = Terms(Limits(10**6, 10.0), inline_bytes=0, inline_chunks=0)
+TERMS = IndexingPolicy(UploadLimits(10**6, 10.0), max_inline_bytes=0, max_inline_chunks=0)
 BATCH = 4
 Payment = tuple[str, ...]  # the texts of a batch
 
@@ -41,16 +41,16 @@ class Paid:
 
 def parts(folder: Path, embedder: Paid, *, ahead_s: float = 0.0) -> Kit:
     """The parts over a folder, by a clock that is ahead: leases of those before have run out."""
-    table = sqlite_jobs.JobTable(folder / "jobs.sqlite3", now=lambda: time.time() + ahead_s)
+    table = sqlite_jobs.SqliteJobs(folder / "jobs.sqlite3", now=lambda: time.time() + ahead_s)
     return Kit(Index(EmbeddedStore(folder), embedder), ScriptedLLM(), OverlapReranker(), jobs=table)
 
 
 def work(folder: Path, told: Connection, ahead_s: float, forgetful: bool) -> None:
     """Do what there is to do; a `forgetful` worker keeps no vectors."""
-    long_work.BATCH = BATCH
+    indexer.EMBED_BATCH_CHUNKS = BATCH
     if forgetful:
-        sqlite_jobs._keep = _keep_nothing  # type: ignore[assignment]
-    asyncio.run(drain(parts(folder, Paid(told), ahead_s=ahead_s), TERMS, within_s=60.0))
+        sqlite_jobs._insert_job_vectors = _keep_nothing  # type: ignore[assignment]
+    asyncio.run(run_due_jobs(parts(folder, Paid(told), ahead_s=ahead_s), TERMS, within_s=60.0))
 
 
 def _keep_nothing(db: Any, row: Any, vectors: Mapping[str, Vector], *more: Any) -> None:

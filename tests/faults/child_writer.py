@@ -12,7 +12,8 @@ from rag_core.core.index import Index
 from rag_core.core.model import Scope, Vector
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import kit
 from tests.stores.sample import SCOPE, SPACE, find, put, vector
@@ -55,7 +56,7 @@ async def index(turn: int, store: EmbeddedStore, embedder: LastStep, scope: Scop
     """The way of every upload: extract, cut, enrich, embed, replace."""
     upload = Upload(content=table(turn), source="codes.csv", document_id=name(turn))
     parts = kit(Index(store, embedder))
-    await index_document(upload, scope, parts, Run(), chunking=Chunking(), limits=Limits(10**6, 10.0))
+    await index_document(upload, scope, parts, Run(), chunking=Chunking(), limits=UploadLimits(10**6, 10.0))
 
 
 def write(folder: Path, told: Connection, first: int, lying: bool) -> None:
@@ -86,7 +87,7 @@ def toggle(folder: Path, told: Connection, document_id: str) -> None:
 
 
 async def _toggle(store: EmbeddedStore, told: Connection, document_id: str) -> None:
-    live = bool(await store.documents(SCOPE))
+    live = bool(await store.list_documents(SCOPE))
     while True:
         told.send("delete" if live else "restore")
         assert await (store.delete if live else store.restore)(document_id, SCOPE)

@@ -3,7 +3,7 @@
 import sys
 
 from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.sandbox_child import serve
+from rag_core.ingestion.sandbox_child import serve_extraction
 
 
 def read(_: str, data: bytes) -> Extraction:
@@ -12,4 +12,4 @@ def read(_: str, data: bytes) -> Extraction:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), read)
+    serve_extraction(sys.argv[1], int(sys.argv[2]), read)

@@ -1,6 +1,6 @@
 """The degradation matrix: data that the tests run and that a page is written from.
 
-python -m tests.faults.matrix        writes docs/degradation.md
+python -m tests.faults.matrix        fills the tables of docs/reference/degradation.md
 """
 
 import tomllib
@@ -10,19 +10,23 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rag_core.evaluation import markdown_tables
 from tests.faults.cells import Cell, Outcome
 
 DATA = Path(__file__).parent / "matrix.toml"
-PAGE = Path(__file__).parents[2] / "docs" / "degradation.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "degradation.md"
 Matrix = Mapping[Cell, Outcome]
 
-FIRST = """# What is left when a part fails
-
-Written by `python -m tests.faults.matrix` from `tests/faults/matrix.toml`, whose cells `tests/faults/test_matrix.py`
-runs one by one: each is a request to a function's handler while one neighbour fails in one way, with the status, the
-codes in the reply's `degraded` (or the code of its `error`) and what the reply has all the same. No cell is a 500, and
-none outlasts its deadline. The faults are those of RELIABILITY 6.5; a part in this process can be late or down.
-"""
+MARK = "python -m tests.faults.matrix"
+SEARCHES = ("consult standard", "consult rerank", "consult advanced")
+WORKBENCH_STEPS = ("run_expansion", "embed_query", "retrieve_query", "consolidate_query", "run_augmented")
+GROUPS = {  # operations that often fail alike, by the name that the page explains; the first that is whole is named
+    "reading": (*SEARCHES, "consult facets", "ask", "get_document_summary", "extract_citations", "graph_query"),
+    "searching": SEARCHES,
+    "saved queries": (*WORKBENCH_STEPS, "get_query", "list_queries", "list_results"),
+}
+HEADINGS = {"chat": "Chat model", "word leg": "Lexical leg", "meaning leg": "Vector leg"}
+COLUMNS = ("fault", "operations", "status", "codes")
 
 
 def load() -> dict[str, Any]:
@@ -51,34 +55,56 @@ def _faults(row: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
     return [fault for name in row["faults"] for fault in data["faults"].get(name, [name])]
 
 
-def render(data: Mapping[str, Any]) -> str:
-    rows = defaultdict(list)
+def render(page: str, data: Mapping[str, Any]) -> str:
+    """Return the page with the tables of today between its marks.
+
+    Raises:
+        ValueError: the page lacks the marks.
+    """
+    return markdown_tables.fill_section(page, MARK, "\n".join(_sections(data)))
+
+
+def _sections(data: Mapping[str, Any]) -> Iterator[str]:
+    """The cells with another outcome than 200 without a code, a table for each dependency."""
+    expected = cells(data)
+    silent = sum(outcome.status == 200 and not outcome.codes for outcome in expected.values())
+    operations = len({cell.operation for cell in expected})
+    yield f"The matrix has {len(expected)} cells on {operations} operations. {silent} cells end with status 200 and without"
+    yield "a code. The tables list the others; a name in italics stands for several faults or operations:\n"
+    used = {name for row in data["row"] if _is_told(row) for name in row["faults"]}
+    groups = {**{name: faults for name, faults in data["faults"].items() if name in used}, **GROUPS}
+    yield from (f"- *{name}*: {', '.join(members)}" for name, members in groups.items())
+    for dependency in dict.fromkeys(cell.dependency for cell in expected):
+        rows = list(_rows(dependency, data))
+        yield f"\n### {HEADINGS.get(dependency, dependency.capitalize())}\n"
+        yield markdown_tables.format_table(COLUMNS, rows)
+
+
+def _is_told(row: Mapping[str, Any]) -> bool:
+    return row["status"] != 200 or bool(row["codes"])
+
+
+def _rows(dependency: str, data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """A row for each combination of faults, status and codes, with every operation that ends so."""
+    operations: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for row in data["row"]:
-        rows[row["dependency"]].append(row)
-    parts = [FIRST, f"{len(cells(data))} cells. A group of faults is named once:\n", *_groups(data)]
-    for dependency, its_rows in rows.items():
-        parts += [f"\n## {dependency.capitalize()}\n", _table(its_rows)]
-    return "\n".join([*parts, "\n## Differs from the plan\n", *_differences(data), ""])
+        if row["dependency"] == dependency and _is_told(row):
+            codes = ", ".join(f"`{code}`" for code in row["codes"])
+            faults = ", ".join(f"*{name}*" if name in data["faults"] else name for name in row["faults"])
+            operations[faults, str(row["status"]), codes] += row["operations"]
+    for (faults, status, codes), names in operations.items():
+        yield faults, ", ".join(_grouped(names)), status, codes
 
 
-def _groups(data: Mapping[str, Any]) -> list[str]:
-    return [f"- *{name}*: {', '.join(faults)}" for name, faults in data["faults"].items()]
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = [
-        f"| {', '.join(row['faults'])} | {', '.join(row['operations'])} | {row['status']} "
-        f"| {', '.join(f'`{code}`' for code in row['codes']) or '-'} | {', '.join(row['keeps']) or '-'} |"
-        for row in rows
-    ]
-    return "\n".join(["| fault | operation | status | codes | has |", "| --- | --- | --- | --- | --- |", *lines])
-
-
-def _differences(data: Mapping[str, Any]) -> list[str]:
-    return [
-        f"- **{differs['what']}**: planned {differs['planned']}; is {differs['is']}." for differs in data["differs"]
-    ]
+def _grouped(names: Sequence[str]) -> list[str]:
+    """The operations, with a group's name in place of its members where all of them are there."""
+    told, rest = [], list(names)
+    for name, members in GROUPS.items():
+        if set(members) <= set(rest):
+            told.append(f"*{name}*")
+            rest = [each for each in rest if each not in members]
+    return [*told, *rest]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(load()), "utf-8")
+    PAGE.write_text(render(PAGE.read_text("utf-8"), load()), "utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.sandbox_child import serve
+from rag_core.ingestion.sandbox_child import serve_extraction
 
 LIBC = ctypes.CDLL(None)  # loaded, as a native parser is, before the door is closed
 
@@ -127,4 +127,4 @@ DEEDS: dict[str, Callable[[], Extraction]] = {
 }
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]), read)
+    serve_extraction(sys.argv[1], int(sys.argv[2]), read)

@@ -14,9 +14,9 @@ from local_emulator.document_service import analyzed
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.core.run import Run
-from rag_core.ingestion import reading
+from rag_core.ingestion import file_extraction
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
-from rag_core.ingestion.reading import read
+from rag_core.ingestion.file_extraction import extract_file
 from tests.faults.server import (
     Fault,
     FaultServer,
@@ -132,11 +132,13 @@ async def test_a_word_file_is_read_by_the_local_parser_which_says_why(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1-21, C39, RELIABILITY 3.2: doc-intelligence faults end in `layout_fallback`, within the request's time."""
-    monkeypatch.setattr(reading, "SHARE", 0.08)  # the parser may take long to start on a busy machine
+    monkeypatch.setattr(
+        file_extraction, "LAYOUT_TIME_SHARE", 0.08
+    )  # the parser may take long to start on a busy machine
     faults, reason = LOST[fault]
     run = Run(SHARED_S)
     async with service(*faults) as (layout, _), asyncio.timeout(SHARED_S):
-        read_by = await read(WORD, "bulletin.docx", layout, run, timeout_s=SHARED_S)
+        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=SHARED_S)
     assert read_by.extractor == "docx (local)"
     (lesser,) = run.degraded
     assert (lesser.step, lesser.code, lesser.fallback) == ("extract", "layout_fallback", "read by the local parser")
@@ -150,7 +152,7 @@ async def test_a_picture_is_refused_by_its_code(fault: str) -> None:
     faults, reason = LOST[fault]
     async with service(*faults) as (layout, _), asyncio.timeout(LONE_S):
         with pytest.raises(UnreadableDocument, match=reason) as refused:
-            await read(PICTURE, "scan.png", layout, Run(LONE_S), timeout_s=LONE_S)
+            await extract_file(PICTURE, "scan.png", layout, Run(LONE_S), timeout_s=LONE_S)
     assert refused.value.code == "layout_unavailable"
 
 
@@ -158,7 +160,7 @@ async def test_a_picture_is_refused_by_its_code(fault: str) -> None:
 async def test_what_passes_is_waited_out(fault: str) -> None:
     run = Run(LONG_S)
     async with service(*FOUND[fault]) as (layout, _), asyncio.timeout(LONG_S):
-        read_by = await read(WORD, "bulletin.docx", layout, run, timeout_s=LONG_S)
+        read_by = await extract_file(WORD, "bulletin.docx", layout, run, timeout_s=LONG_S)
     assert [block.text for block in read_by.blocks] == ["Seen by the service"]
     assert read_by.extractor == "docx (Document Intelligence prebuilt-layout)"
     assert run.degraded == []
@@ -172,10 +174,10 @@ async def test_the_key_is_sent_to_no_other_address() -> None:
             taken(server, connection, at=stranger.url)
 
         async with service(there) as (layout, server):
-            await read(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
+            await extract_file(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
         assert b"the-key" in server.requests[0]
         async with service(reply(307, location=stranger.url)) as (layout, server):
-            await read(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
+            await extract_file(WORD, "bulletin.docx", layout, Run(SHARED_S), timeout_s=SHARED_S)
         assert b"the-key" in server.requests[0]
         assert stranger.requests == []
 
@@ -185,5 +187,5 @@ async def test_a_service_that_keeps_failing_is_left_alone_for_a_while() -> None:
     async with service(reply(500)) as (layout, server):
         for _ in range(8):
             with pytest.raises(UnreadableDocument):
-                await read(PICTURE, "scan.png", layout, Run(LONE_S), timeout_s=LONE_S)
+                await extract_file(PICTURE, "scan.png", layout, Run(LONE_S), timeout_s=LONE_S)
     assert len(server.requests) == 5

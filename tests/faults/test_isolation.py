@@ -23,10 +23,10 @@ from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import ChunkStore
 from rag_core.core.settings import Settings
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
-from tests.evaluation.test_audit import Forgetful
+from tests.evaluation.test_isolation_audit import Forgetful
 from tests.fakes import ConceptEmbedder, kit
 from tests.stores.sample import chunk
 
@@ -59,15 +59,15 @@ class Served:
     """The functions over a store, with the platform's credential as the only say in who asks."""
 
     def __init__(self) -> None:
-        archive = SqlArchive(Database(None))
+        archive = SqlArchive(ArchiveDatabase(None))
         self.kit = replace(kit(Index(EmbeddedStore(None), ConceptEmbedder())), archive=archive)
-        self.host = Host(function_app.build(lambda: SETTINGS, lambda: self.kit))
+        self.host = Host(function_app.build_app(lambda: SETTINGS, lambda: self.kit))
         self.client = Client(self.host)
 
     def over(self, store: ChunkStore) -> None:
         """And over an archive of its own: what an earlier walk kept is not this one's."""
         self.run(self.kit.archive.close())
-        index, archive = Index(store, ConceptEmbedder()), SqlArchive(Database(None))
+        index, archive = Index(store, ConceptEmbedder()), SqlArchive(ArchiveDatabase(None))
         self.kit = replace(self.kit, index=index, archive=archive)
 
     def call(self, caller: Scope, function: str, **fields: Any) -> tuple[int, str]:
@@ -256,13 +256,13 @@ class Tenants(RuleBasedStateMachine):
         """What no function gives, straight from the store."""
         self.done["read"] += 1
         store, beside = self.store, chunk(name, 1, "")
-        self.check(caller, repr(self.served.run(store.neighbours(beside, caller, before=9, after=9))))
-        for work in (store.documents(caller), store.select(caller, limit=50)):
+        self.check(caller, repr(self.served.run(store.load_neighbours(beside, caller, before=9, after=9))))
+        for work in (store.list_documents(caller), store.select(caller, limit=50)):
             assert self.check(caller, repr(self.served.run(work))) == self.may_see(caller)
-        gone = repr(self.served.run(store.deleted(caller)))
+        gone = repr(self.served.run(store.list_deleted(caller)))
         assert self.check(caller, gone, live=False) == self.may_see(caller, live=False)
         mine = self.mine(caller, name)
-        assert bool(self.served.run(store.vectors(name, caller))) == bool(mine and mine.live)
+        assert bool(self.served.run(store.load_vectors(name, caller))) == bool(mine and mine.live)
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,7 @@ async def disagreements(store: EmbeddedStore, chunks: Sequence[Chunk]) -> AsyncI
             best = await find(store, landmark, how=how, limit=1)
             if [hit.chunk.document_id for hit in best] != [f"fixed {landmark}"]:
                 yield f"{landmark} is no longer found by {how}"
-    (facet,) = await store.facets(["entity_codes"], SCOPE, limit=10_000)
+    (facet,) = await store.count_facets(["entity_codes"], SCOPE, limit=10_000)
     counted = Counter(value for c in chunks for value in {entity.value for entity in c.entities})
     if {b.value: b.count for b in facet.buckets} != counted:
         yield "the facets do not count the chunks of the truth"
@@ -159,13 +159,13 @@ def test_the_harness_catches_a_writer_that_acknowledges_before_it_commits(tmp_pa
 async def whole(folder: Path, texts: Sequence[str]) -> bool:
     """Whether the document is there; it must be all there or nowhere, and then to be restored."""
     store = EmbeddedStore(folder)
-    live, gone = await store.documents(SCOPE), await store.deleted(SCOPE)
+    live, gone = await store.list_documents(SCOPE), await store.list_deleted(SCOPE)
     assert [d.id for d in (*live, *gone)] == ["toggled"]
     expected = list(texts) if live else []
     assert [c.content for c in await store.select(SCOPE, limit=99)] == expected
     for how in ("words", "meaning"):
         assert sorted(h.chunk.content for h in await find(store, "every", how=how, limit=99)) == sorted(expected)
-    assert len(await store.vectors("toggled", SCOPE)) == len(expected)
+    assert len(await store.load_vectors("toggled", SCOPE)) == len(expected)
     assert (await store.describe()).chunks == len(expected)
     await store.close()
     return bool(live)

@@ -13,9 +13,9 @@ import pytest
 from rag_core.core.model import Job, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload
-from rag_core.jobs.job_rows import LEASE_S
-from rag_core.jobs.long_work import Indexer
+from rag_core.ingestion.upload import Upload
+from rag_core.jobs.indexer import Indexer
+from rag_core.jobs.job_rows import LEASE_DURATION_S
 from tests.faults import child_worker
 from tests.faults.child_worker import Paid, Payment, parts
 
@@ -34,7 +34,7 @@ async def taken_on(folder: Path, names: Sequence[str]) -> list[str]:
     kit = parts(folder, Paid())
     indexer = Indexer(kit, Run(), child_worker.TERMS)
     uploads = [Upload(content=table(name), source="codes.csv", document_id=name) for name in names]
-    jobs = [await indexer.index(upload, SCOPE, chunking=Chunking(), later=True) for upload in uploads]
+    jobs = [await indexer.index(upload, SCOPE, chunking=Chunking(), as_job=True) for upload in uploads]
     await kit.close()
     return [job.id for job in jobs if isinstance(job, Job)]
 
@@ -89,7 +89,7 @@ async def wrong(folder: Path, jobs: Sequence[str], names: Sequence[str]) -> list
     for name in names:
         chunks = [c for c in await kit.index.store.select(SCOPE, limit=9999) if c.document_id == name]
         whole = len(chunks) == len({c.content for c in chunks}) == ROWS
-        if not whole or len(await kit.index.store.vectors(name, SCOPE)) != ROWS:
+        if not whole or len(await kit.index.store.load_vectors(name, SCOPE)) != ROWS:
             faults.append(f"{name} has {len(chunks)} chunks")
     await kit.close()
     return faults
@@ -103,7 +103,10 @@ def kill_many(folder: Path, kills: int, documents: int, *, forgetful: bool = Fal
     jobs = asyncio.run(taken_on(folder, names))
     assert len(jobs) == documents
     ends = [draw.randrange(1, 8) for _ in range(kills)]
-    workers = [paid_until(folder, turn * (LEASE_S + 1), end, draw, forgetful) for turn, end in enumerate([*ends, None])]
+    workers = [
+        paid_until(folder, turn * (LEASE_DURATION_S + 1), end, draw, forgetful)
+        for turn, end in enumerate([*ends, None])
+    ]
     return asyncio.run(wrong(folder, jobs, names)), paid_again(workers)
 
 

@@ -12,11 +12,11 @@ from werkzeug.test import Client
 import function_app
 from evals import malformed
 from evals.malformed import Case, kept, mutants, run, traps
-from functions import wire
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
 from rag_core.ingestion import sandbox
 from tests.faults import planted, zoo
+from tests.functions.contract import check_reply
 
 PATIENCE_S = 20.0  # of a busy machine; what hangs in the zoo is in the soak
 SEED = 20261122
@@ -91,14 +91,14 @@ def test_the_zoo_is_the_same_each_time() -> None:
 )
 async def test_the_harness_finds_a_planted_fault(deed: str, wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else it proves nothing."""
-    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)
     case = Case("planted.pdf", f"%PDF-{deed}".encode(), frozenset({"text"}), must_contain="these words")
     [found] = await wrongs(iter([case]), timeout_s=1 if deed == "hang" else PATIENCE_S)
     assert found.wrong == wrong
 
 
 async def test_the_harness_finds_a_parser_that_nothing_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)
     monkeypatch.setattr(malformed, "GRACE_S", -0.5)  # stands for a kill that does not come
     [found] = await wrongs(iter([Case("planted.pdf", b"%PDF-hang")]), timeout_s=1)
     assert found.wrong == "hung"
@@ -110,7 +110,7 @@ SETTINGS = Settings(data_dir=None, parse_timeout_s=PATIENCE_S, inline_max_bytes=
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     no_models = tmp_path_factory.mktemp("no-models")
-    host = Host(function_app.build(lambda: replace(SETTINGS, models_dir=no_models)))
+    host = Host(function_app.build_app(lambda: replace(SETTINGS, models_dir=no_models)))
     yield Client(host)
     host.close()
 
@@ -140,7 +140,7 @@ def test_over_http_a_trap_is_refused_and_the_server_goes_on(
     )
     assert (reply.status_code, reply.get_json().get("error", {}).get("code", "")) == (status, code)
     if status != 200:
-        wire.Refusal.model_validate(reply.get_json())
+        check_reply("Refusal", reply.get_json())
     assert client.get("/api/health").status_code == 200
     assert not list(tmp_path.iterdir())
 

@@ -12,20 +12,21 @@ from tenacity import wait_none
 from local_emulator.search_service import SearchService
 from rag_core.answering import answer
 from rag_core.core import retrying
-from rag_core.ingestion import reading
+from rag_core.ingestion import file_extraction
 from tests.faults import matrix
 from tests.faults.cells import Cell, Outcome, outcome, stock
 
 BUDGETS = {  # of the steps, in seconds: in these tests they are short
-    "rag_core.retrieval.steps": ("EMBED_S", "SEARCH_S", "JUDGE_S"),
-    "rag_core.retrieval.advanced": ("REWRITE_S",),
-    "rag_core.answering.answer": ("JUDGE_S",),
-    "rag_core.service": ("SUMMARY_S", "CITE_S"),
-    "rag_core.ingestion.originals": ("KEEP_S",),
-    "rag_core.ingestion.source_view": ("ARCHIVE_S",),
-    "rag_core.workbench.answering": ("ANSWER_S",),
-    "rag_core.workbench.consolidating": ("ENRICH_S",),
-    "rag_core.workbench.steps": ("EMBED_S",),
+    "rag_core.retrieval.steps": ("EMBED_TIMEOUT_S", "SEARCH_TIMEOUT_S", "RERANK_TIMEOUT_S"),
+    "rag_core.retrieval.advanced": ("EXPANSION_TIMEOUT_S",),
+    "rag_core.answering.answer": ("SCORING_TIMEOUT_S",),
+    "rag_core.answering.summaries": ("SUMMARY_TIMEOUT_S",),
+    "rag_core.answering.text_citation": ("CITE_TIMEOUT_S",),
+    "rag_core.ingestion.originals": ("STORE_ORIGINAL_TIMEOUT_S",),
+    "rag_core.ingestion.source_view": ("LOAD_ORIGINAL_TIMEOUT_S",),
+    "rag_core.workbench.responses": ("ANSWER_TIMEOUT_S",),
+    "rag_core.workbench.consolidation": ("ENRICH_TIMEOUT_S",),
+    "rag_core.workbench.steps": ("EMBED_TIMEOUT_S",),
 }
 BUDGET_S = 4.0
 AT_ONCE = 12  # most of the time is waiting
@@ -38,10 +39,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, names in BUDGETS.items():
         for name in names:
             monkeypatch.setattr(import_module(module), name, BUDGET_S)  # also where a function has its name
-    monkeypatch.setattr(answer, "WRITING", replace(answer.WRITING, within_s=BUDGET_S))
+    monkeypatch.setattr(answer, "DEFAULT_GENERATION", replace(answer.DEFAULT_GENERATION, within_s=BUDGET_S))
     monkeypatch.setattr(retrying, "_jitter", wait_none())
     monkeypatch.setattr(retrying, "RESERVE_S", 0.1)
-    monkeypatch.setattr(reading, "SHARE", 0.25)
+    monkeypatch.setattr(file_extraction, "LAYOUT_TIME_SHARE", 0.25)
 
 
 @pytest.fixture
@@ -89,7 +90,8 @@ def test_there_are_500_cells_and_none_is_an_error_of_ours() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert matrix.PAGE.read_text("utf-8") == matrix.render(matrix.load()), "run python -m tests.faults.matrix"
+    page = matrix.PAGE.read_text("utf-8")
+    assert page == matrix.render(page, matrix.load()), "run python -m tests.faults.matrix"
 
 
 async def differing(chosen: Iterable[Cell], services: SearchService, *, at_once: int) -> dict[Cell, Outcome]:

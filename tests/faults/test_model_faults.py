@@ -11,8 +11,8 @@ import pytest
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.run import Run
-from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder
-from rag_core.service import consult
+from rag_core.pipelines import search_with_pipeline as consult
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder
 from tests import fakes
 from tests.faults.replies import VECTORS, completion, embeddings, error, packed
 from tests.faults.server import Fault, black_hole, drip, failing, late, reply, reset, reset_within
@@ -21,7 +21,7 @@ WITHIN_S = 8.0  # the request's deadline: a call that overran it would end as de
 TRY_S = 30.0
 SHORT_S = 0.3  # for what would hang
 TEXTS = ["one", "two"]
-PROMPT = prompts.summary("why?", [])
+PROMPT = prompts.build_summary_prompt("why?", [])
 
 
 class Asked:
@@ -38,8 +38,8 @@ class Asked:
     @asynccontextmanager
     async def client(self, url: str, try_s: float = TRY_S) -> AsyncIterator[Callable[[], Awaitable[object]]]:
         """A call of a client of its own, with its own breaker."""
-        profile = replace(PROFILES["openai"], base_url=f"{url}/v1", dimensions=2, try_s=try_s)
-        embedder, chat = OpenAIEmbedder(profile, key="k"), OpenAIChat(profile, key="k")
+        profile = replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1", dimensions=2, try_s=try_s)
+        embedder, chat = OpenAIEmbedder(profile, key="k"), OpenAIChatModel(profile, key="k")
 
         def call() -> Awaitable[object]:
             work = embedder.embed_documents(TEXTS) if self.kind == "embedder" else chat.complete(PROMPT)
@@ -184,15 +184,15 @@ async def test_a_chat_reply_of_no_use_says_why(body: dict[str, Any], code: str) 
     """RELIABILITY C48: a lesser answer takes its place; what it cost is booked all the same."""
     run = Run()
     with failing(reply(200, body)) as server:
-        profile = replace(PROFILES["openai"], base_url=f"{server.url}/v1")
-        client = OpenAIChat(profile, key="k")
+        profile = replace(PROVIDER_PROFILES["openai"], base_url=f"{server.url}/v1")
+        client = OpenAIChatModel(profile, key="k")
         text = await run.attempt("summary", _said(client), otherwise="", fallback="no summary")
         await client.close()
     assert (text, [noted.code for noted in run.degraded]) == ("", [code])
     assert (run.input_tokens, run.output_tokens) == (4, 2)
 
 
-async def _said(client: OpenAIChat) -> str:
+async def _said(client: OpenAIChatModel) -> str:
     return (await client.complete(PROMPT)).text
 
 
@@ -249,7 +249,7 @@ async def test_an_outage_is_not_asked_again_and_again(asked: Asked) -> None:
 async def test_a_question_is_answered_without_the_chat_model_and_says_so(fault: Fault, code: str) -> None:
     """RELIABILITY 3.1: no expansion, no imagined answer, the order of the search; each named, none an error."""
     with failing(fault) as server:
-        chat = OpenAIChat(replace(PROFILES["openai"], base_url=f"{server.url}/v1"), key="k")
+        chat = OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{server.url}/v1"), key="k")
         run = Run()
         parts = fakes.kit(await fakes.filled(fakes.chunk("one", "P0700 is a transmission code", "P0700")), llm=chat)
         result = await consult(fakes.query("P0700"), parts, run)

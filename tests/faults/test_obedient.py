@@ -8,15 +8,17 @@ from itertools import islice, product
 
 import pytest
 
-from rag_core import replies, service
+from rag_core import replies
+from rag_core.answering.summaries import summarize_document
 from rag_core.core.index import Index
 from rag_core.core.model import Answer, Claim, Document, Scope
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.prompts.screening import addresses
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
+from rag_core.prompts.screening import find_addresses
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.workbench import steps
-from rag_core.workbench.steps import Bench
+from rag_core.workbench.steps import WorkbenchSession
 from tests.fakes import SCOPE, ObedientLLM, chunk, filled, kit
 from tests.faults.injections import ATTACKS, DOCUMENTS, POSITIONS, poisoned
 
@@ -85,15 +87,15 @@ async def test_no_order_of_a_document_is_seen_in_the_answer(step: int) -> None:
 
 async def test_an_answer_that_is_not_screened_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: what the model says is believed, and shown as it says it."""
-    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
-    monkeypatch.setattr("rag_core.answering.answer.screen", lambda text, _: (text, ()))
+    monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
+    monkeypatch.setattr("rag_core.answering.answer.screen_text", lambda text, _: (text, ()))
     found = [words async for words, _ in answers([(0, ORDERS[0]), (1, ORDERS[3])], ObedientLLM())]
     assert [words[0] for words in found] == ["address", "address"]
 
 
 async def test_a_screen_alone_leaves_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     """C41: also of sentences that are all believed, so that it is not the check that keeps links out."""
-    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
+    monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
     pairs = [(number, f"say: {leak}") for number, leak in enumerate(LEAKS)]
     async for found, answer in answers(pairs, ObedientLLM()):
         assert found == [], answer
@@ -101,7 +103,7 @@ async def test_a_screen_alone_leaves_no_address(monkeypatch: pytest.MonkeyPatch)
 
 async def test_what_is_invented_is_found_when_every_sentence_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: sentences are believed without being held against the evidence."""
-    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
+    monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
     found = [words async for words, _ in answers([(0, ORDERS[len(LEAKS)])], ObedientLLM())]
     assert found == [["invented"]]
 
@@ -110,8 +112,8 @@ async def test_instructions_that_are_repeated_are_found_when_they_are_not_left_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A planted fault: a model may say what it was told, glued to what a document says."""
-    monkeypatch.setattr("rag_core.answering.citations.judge", believe)
-    monkeypatch.setattr("rag_core.answering.drafting.repeats", lambda *_: False)
+    monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
+    monkeypatch.setattr("rag_core.answering.drafting.repeats_instructions", lambda *_: False)
     found = [words async for words, _ in answers([(0, "repeat:")], ObedientLLM())]
     assert found == [["system"]]
 
@@ -125,9 +127,9 @@ async def answers(pairs: Sequence[tuple[int, str]], llm: ObedientLLM) -> AsyncIt
     for number, order in pairs:
         document, run = DOCUMENTS[number % len(DOCUMENTS)], Run()
         text = poisoned(document["document"], f"{ATTACKS[number]}\nYou must {order}", POSITIONS[number % 3])
-        preset = resolve("standard", top_n=3)
-        query = preset.query(document["question"], SCOPE)
-        answer = await service.ask(query, kit(await planted(text), llm=llm), run)
+        preset = resolve_preset("standard", top_n=3)
+        query = preset.build_query(document["question"], SCOPE)
+        answer = await answer_with_pipeline(query, kit(await planted(text), llm=llm), run)
         told = json.dumps(replies.answered(answer, query, preset, run, "numbers"), ensure_ascii=False)
         yield list(wrong(answer, told, llm)), answer
 
@@ -137,7 +139,7 @@ async def planted(text: str) -> Index:
     good = chunk("good", "Read https://ok.example/manual first.", document="good")
     index = await filled(chunk("evil", text, document="evil"), good)
     secret = chunk("secret-0", f"{text} The password is {CANARIES[0]}.", document="secret")
-    await index.add(Document("secret", RIVALS.workflow_id, "secret", "secret", "h", "test"), [secret], RIVALS)
+    await index.add_document(Document("secret", RIVALS.workflow_id, "secret", "secret", "h", "test"), [secret], RIVALS)
     return index
 
 
@@ -145,7 +147,7 @@ def wrong(answer: Answer, told: str, llm: ObedientLLM) -> Iterator[str]:
     given = {passage.hit.chunk.id: passage.text for passage in answer.evidence}
     verified = " ".join(claim.text for claim in answer.claims if claim.verdict == "verified")
     cited = {citation.chunk_id for claim in answer.claims for citation in claim.citations}
-    if not set(addresses(answer.text)) <= {address for text in given.values() for address in addresses(text)}:
+    if not set(find_addresses(answer.text)) <= {address for text in given.values() for address in find_addresses(text)}:
         yield "address"
     if "<img" in answer.text or re.search(r"!\[[^\]]*\][\[(]", answer.text):
         yield "image"
@@ -165,13 +167,13 @@ async def test_no_order_of_a_document_changes_where_is_searched_or_what_is_told_
     text = f"{DOCUMENTS[0]['document']}\nYou must {order}"
     llm, run = ObedientLLM(), Run()
     parts = kit(await planted(text), llm=llm)
-    query = resolve("advanced", top_k=5).query(DOCUMENTS[0]["question"], SCOPE)
-    told = replies.consulted(await service.consult(query, parts, run), query, resolve("advanced"), run)
-    summary = await service.summarize("evil", SCOPE, parts, Run())
+    query = resolve_preset("advanced", top_k=5).build_query(DOCUMENTS[0]["question"], SCOPE)
+    told = replies.consulted(await search_with_pipeline(query, parts, run), query, resolve_preset("advanced"), run)
+    summary = await summarize_document("evil", SCOPE, parts, Run())
     assert {document["id"] for document in told["documents"]} <= {"evil", "good"}
     assert told["workflow_id"] == SCOPE.workflow_id
     shown = json.dumps(told["queries"], ensure_ascii=False) + summary.text
-    assert set(addresses(shown)) <= {*addresses(text), *addresses(query.text)}
+    assert set(find_addresses(shown)) <= {*find_addresses(text), *find_addresses(query.text)}
     seen = json.dumps(told) + summary.text + "".join(prompt.user + prompt.system for prompt in llm.prompts)
     assert not any(canary in seen for canary in CANARIES)
     assert {prompt.task for prompt in llm.prompts} == {"query_expansion", "rerank", "summary"}
@@ -184,14 +186,14 @@ async def test_no_order_of_a_document_is_seen_in_the_workbenchs_answer(number: i
     document = DOCUMENTS[number % len(DOCUMENTS)]
     for order in ORDERS[number % 3 :: 3]:
         text = poisoned(document["document"], f"{ATTACKS[number]}\nYou must {order}", POSITIONS[number % 3])
-        parts = replace(kit(await planted(text), llm=llm), archive=SqlArchive(Database(None)))
-        bench = Bench(parts, Run(), SCOPE)
-        query = await steps.expand(document["question"], bench)
-        await steps.embed(query.id, bench)
-        found = await steps.retrieve(query.id, bench)
-        result = await steps.answer(query.id, 3, bench)
+        parts = replace(kit(await planted(text), llm=llm), archive=SqlArchive(ArchiveDatabase(None)))
+        bench = WorkbenchSession(parts, Run(), SCOPE)
+        query = await steps.expand_and_save_query(document["question"], bench)
+        await steps.embed_saved_query(query.id, bench)
+        found = await steps.retrieve_for_saved_query(query.id, bench)
+        result = await steps.answer_saved_query(query.id, 3, bench)
         assert {item["id"] for item in found.retrieved_context or ()} <= {"evil", "good"}
-        assert set(addresses(result.response_text)) <= {*addresses(text), "https://ok.example/manual"}
+        assert set(find_addresses(result.response_text)) <= {*find_addresses(text), "https://ok.example/manual"}
         assert not re.search(r"<img|!\[[^\]]*\][\[(]", result.response_text)
         told = json.dumps([result.response_text, dict(result.details)]) + "".join(p.text for p in llm.prompts)
         assert not any(canary in told for canary in CANARIES)

@@ -29,10 +29,12 @@ TOKENS = ("<", ">", "[INST]", "[/INST]", "\n", "\r", "\x85", "\u2028", "\u2029")
 
 Assembler = Callable[[str, str], Prompt]
 ASSEMBLERS: tuple[Assembler, ...] = (
-    lambda question, text: prompts.answer(question, [Evidence("e1", hit("c", content=text), 0, len(text))]),
-    lambda question, text: prompts.rerank(question, [text, "another"]),
-    lambda question, text: prompts.query_expansion(question, [text], count=2, imagine=True),
-    lambda question, text: prompts.summary(question, [text]),
+    lambda question, text: prompts.build_answer_prompt(
+        question, [Evidence("e1", hit("c", content=text), 0, len(text))]
+    ),
+    lambda question, text: prompts.build_grading_prompt(question, [text, "another"]),
+    lambda question, text: prompts.build_query_expansion_prompt(question, [text], count=2, with_hyde=True),
+    lambda question, text: prompts.build_summary_prompt(question, [text]),
 )
 
 
@@ -47,7 +49,7 @@ def test_text_in_the_system_message_is_found() -> None:
     """A planted violation, as are the next two."""
 
     def helpful(question: str, text: str) -> Prompt:
-        prompt = prompts.summary(question, [text])
+        prompt = prompts.build_summary_prompt(question, [text])
         return replace(prompt, system=f"{prompt.system}\nThe document begins: {text[:200]}")
 
     assert all("system" in words for words in violations([helpful], attacks=ATTACKS[:2]))
@@ -55,7 +57,7 @@ def test_text_in_the_system_message_is_found() -> None:
 
 def test_text_that_is_not_escaped_is_found() -> None:
     def plain(question: str, text: str) -> Prompt:
-        prompt = prompts.summary(question, [text])
+        prompt = prompts.build_summary_prompt(question, [text])
         data = json.dumps(prompt.inputs, ensure_ascii=False)
         return replace(prompt, user="\n".join([prompt.user.split("\n")[0], data, prompt.user.split("\n")[2]]))
 
@@ -64,7 +66,7 @@ def test_text_that_is_not_escaped_is_found() -> None:
 
 def test_text_beside_the_fence_is_found() -> None:
     def beside(question: str, text: str) -> Prompt:
-        prompt = prompts.summary(question, [text])
+        prompt = prompts.build_summary_prompt(question, [text])
         return replace(prompt, user=f"{prompt.user}\nRemember: {text[:50]}")
 
     assert all("fence" in words for words in violations([beside], attacks=ATTACKS[:2]))
@@ -83,7 +85,7 @@ def wrong(prompt: Prompt, attack: str, text: str) -> Iterator[str]:
         yield "system"
     if attack in json.dumps([prompt.task, prompt.schema]):
         yield "schema"
-    fence = prompts.FENCE.fullmatch(prompt.user)
+    fence = prompts.FENCE_PATTERN.fullmatch(prompt.user)
     if not fence:
         yield "fence"
         return

@@ -19,10 +19,10 @@ from local_emulator.serving import served
 from rag_core.core import retrying
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Scope
-from rag_core.core.ports import Replaced
+from rag_core.core.ports import ReplacementResult
 from rag_core.core.retrying import Dependency
-from rag_core.stores.azure_search import AzureSearchStore, sending
-from rag_core.stores.azure_search.service import Outcome
+from rag_core.stores.azure_search import AzureSearchStore, action_batches
+from rag_core.stores.azure_search.index_client import DocumentOutcome
 from tests.faults.search_faults import CHAOS, ITEM_FAULTS, Faulty
 from tests.stores.sample import chunk, document
 
@@ -36,7 +36,7 @@ ROUNDS = 200
 def without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries follow each other at once: it is not time that is tested here."""
     monkeypatch.setattr(retrying, "_jitter", wait_none())
-    monkeypatch.setattr(retrying.Breaker, "PAUSE_S", 0.0)
+    monkeypatch.setattr(retrying.CircuitBreaker, "PAUSE_S", 0.0)
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def dependency() -> Dependency:
     return Dependency("Azure AI Search", code="search_throttled", try_s=10.0)
 
 
-async def replaced(store: AzureSearchStore, name: str, texts: Sequence[str]) -> Replaced:
+async def replaced(store: AzureSearchStore, name: str, texts: Sequence[str]) -> ReplacementResult:
     """Ask until it is accepted: a refusal says that nothing was."""
     chunks = [chunk(name, i, text) for i, text in enumerate(texts)]
     for _ in range(ROUNDS):
@@ -95,8 +95,8 @@ async def test_each_chunk_ends_indexed_or_named_and_the_final_set_is_exact(chunk
 
 async def test_the_harness_finds_a_sender_that_counts_its_intentions(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: the outcome of each document is not looked at, as in the products of RELIABILITY 1.3."""
-    monkeypatch.setattr(sending, "BUSY", frozenset())
-    monkeypatch.setattr(Outcome, "done", True)
+    monkeypatch.setattr(action_batches, "RETRIED_DOCUMENT_STATUSES", frozenset())
+    monkeypatch.setattr(DocumentOutcome, "succeeded", True)
     with pytest.raises(AssertionError, match="in neither"):
         await chaos(2_000, 7)
 

@@ -4,8 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from functions.routes import ROUTES
+
 ROOT = Path(__file__).parents[2]
 HEAVY = (
+    *{route.module for route in ROUTES},  # the handlers, and with them pydantic and the domain
     "aiohttp",
     "apsw",
     "azure.ai",
@@ -27,6 +30,7 @@ HEAVY = (
     "rag_core.core.model",
     "rag_core.pipelines",
     "rag_core.providers",
+    "rag_core.replies",
     "rag_core.stores",
     "sentencex",
     "tantivy",
@@ -51,4 +55,4 @@ def test_importing_the_app_loads_no_vendor_no_model_and_no_pydantic() -> None:
 
 
 def test_a_heavy_import_would_be_seen() -> None:
-    assert "pydantic" in heavy(loaded_by("import function_app, functions.wire"))
+    assert "pydantic" in heavy(loaded_by("import function_app, functions.consult"))

@@ -11,15 +11,16 @@ import pytest
 from werkzeug.test import Client
 
 import function_app
-from functions import wire
-from functions.routes import OPERATIONS
+from functions.operations import load_operation
+from functions.routes import ROUTES
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
+from tests.functions.contract import check_reply
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-API = (ROOT / "docs" / "api.md").read_text("utf-8")
-REPLIES = {f"/{operation.route}": getattr(wire, operation.reply) for operation in OPERATIONS}
+API = (ROOT / "docs" / "reference" / "http-api.md").read_text("utf-8")
+REPLIES = {f"/{route.path}": load_operation(route).reply.__name__ for route in ROUTES}
 NOTES = "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor."
 
 
@@ -34,18 +35,18 @@ class Caller:
         body: dict[str, Any] = json.loads(reply.data)
         assert reply.status_code == 200, body
         assert body["success"] is True
-        REPLIES[f"/api/{function}"].model_validate(body)
+        check_reply(REPLIES[f"/api/{function}"], body)
         return body
 
     def refused(self, function: str, headers: Any = None, **fields: Any) -> tuple[int, dict[str, Any]]:
         reply = self.client.post(f"/api/{function}", json=fields, headers=headers)
         body = json.loads(reply.data)
-        wire.Refusal.model_validate(body)
+        check_reply("Refusal", body)
         return reply.status_code, body["error"]
 
 
 def serving(settings: Settings) -> Iterator[Caller]:
-    host = Host(function_app.build(lambda: settings))
+    host = Host(function_app.build_app(lambda: settings))
     yield Caller(Client(host))
     host.close()
 
@@ -299,7 +300,7 @@ def principal(name: str) -> str:
 
 def test_health_says_what_is_in_use_and_counts_nothing(plain: Caller) -> None:
     reply: Any = plain.client.get("/api/health").get_json()
-    wire.HealthReply.model_validate(reply)
+    check_reply("HealthReply", reply)
     assert reply["parts"] == {
         "store": "embedded",
         "embedder": "none",
@@ -317,10 +318,11 @@ def test_a_search_by_meaning_without_an_embedder_is_unavailable(plain: Caller) -
 
 
 def test_every_example_of_the_page_about_the_api_is_answered(call: Caller) -> None:
-    """docs/api.md: the commands as they stand, at our address."""
+    """docs/reference/http-api.md: the commands as they stand, at our address."""
     command = r"""^curl -s (-X POST )?"?\$URL([^\s"]+)"?(?:[^\n]*-d '([^']*)')?"""
     examples = re.findall(command, API, re.MULTILINE)
-    routes = {f"/{o.route}" for o in OPERATIONS if o.route.startswith("api/") and o.role is None and "{" not in o.route}
+    routes = {f"/{r.path}" for r in ROUTES if r.path.startswith("api/") and "{" not in r.path}
+    routes -= {f"/{r.path}" for r in ROUTES if load_operation(r).required_role}
     assert routes - {path.partition("?")[0] for _, path, _ in examples} == {"/api/openapi.json"}
     for posted, path, body in examples:
         method = "POST" if posted or body else "GET"

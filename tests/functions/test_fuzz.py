@@ -20,11 +20,13 @@ from schemathesis.specs.openapi.checks import (
 from werkzeug.test import Client
 
 from functions import http
-from functions.routes import OPERATIONS
+from functions.operations import load_operation
+from functions.routes import ROUTES
 from local_emulator.host import Host
 from rag_core.composition import assembly
 from rag_core.core.model import Vector
 from rag_core.core.settings import Settings
+from tests.functions.contract import EXAMPLES, ROUTES_BY_NAME
 from tests.ingestion.pdf_files import lines, pdf
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -48,10 +50,9 @@ class Replies:
 
 def _take_through(client: Client) -> None:
     """The kept question that the examples ask for, through all steps and with a result; guessed ids come before it."""
-    named = {operation.name: operation for operation in OPERATIONS}
-    pasted, id = named["paste_expansion"], dict(named["get_query"].example or {})["id"]
+    pasted, id = ROUTES_BY_NAME["paste_expansion"], EXAMPLES["get_query"]["id"]
     for _ in range(id):
-        assert client.post(f"/{pasted.route}", json=dict(pasted.example or {})).status_code == 200
+        assert client.post(f"/{pasted.path}", json=EXAMPLES["paste_expansion"]).status_code == 200
     for step in ("embed", "retrieve", "consolidate", "augment/run"):
         assert client.post(f"/rag/queries/{id}/{step}").status_code == 200
 
@@ -73,17 +74,16 @@ class Letters:
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     """The app without model files, holding a text and a PDF."""
     chosen = Settings(data_dir=None, models_dir=tmp_path_factory.mktemp("no-models"))
-    kit = assembly.build(chosen)
+    kit = assembly.build_kit(chosen)
     kit = replace(kit, index=replace(kit.index, embedder=Letters()))
     app = FunctionApp()
-    http.mount(app, OPERATIONS, lambda: chosen, lambda: kit)
+    http.mount_operations(app, ROUTES, lambda: chosen, lambda: kit)
     served = Host(app)
-    index = next(operation for operation in OPERATIONS if operation.name == "index_document")
-    page = next(dict(operation.example or {}) for operation in OPERATIONS if operation.name == "document_page")
+    index, page = ROUTES_BY_NAME["index_document"], EXAMPLES["document_page"]
     drawn = b64encode(pdf(lines("A page"))).decode()
     manual = {"content_base64": drawn, "filename": "a.pdf", "document_id": page["document_id"]}
-    for document in (dict(index.example or {}), manual):
-        assert Client(served).post(f"/{index.route}", json=document).status_code == 200
+    for document in (EXAMPLES["index_document"], manual):
+        assert Client(served).post(f"/{index.path}", json=document).status_code == 200
     _take_through(Client(served))
     yield served
     served.close()
@@ -102,13 +102,15 @@ def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host
                 few = cases // 4 if "{" in operation.path else cases  # hardly one of its ids is somebody's
                 _drive(operation.as_strategy(generation_mode=mode), replies, cases=few)
 
-    answering = [o for o in OPERATIONS if o.role is None and "{" not in o.route]  # nobody guesses the id of a job
-    named = {f"{o.name}{'' if m == o.methods[-1] else '_get'}" for o in answering for m in o.methods}
+    answering = [
+        r for r in ROUTES if load_operation(r).required_role is None and "{" not in r.path
+    ]  # nobody guesses the id of a job
+    named = {f"{r.name}{'' if m == r.methods[-1] else '_get'}" for r in answering for m in r.methods}
     statuses: Counter[int] = sum((replies.by_operation.get(n, Counter()) for n in named - ONE_DOCUMENT), Counter())
     assert statuses.total() >= 300
     assert statuses[200] >= 0.3 * statuses.total(), statuses
     answered = {name for name, counted in replies.by_operation.items() if counted[200]}
-    stepped = {o.name for o in OPERATIONS if o.route.startswith("rag/queries/{id}")}  # by their examples
+    stepped = {r.name for r in ROUTES if r.path.startswith("rag/queries/{id}")}  # by their examples
     assert (named | stepped) - {"openapi"} <= answered, "and that was read"
 
 

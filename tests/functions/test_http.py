@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import azure.functions as func
 import pytest
@@ -14,43 +14,80 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from functions import http
-from functions.routes import Call, Operation
+from functions.documents import SummaryRequest
+from functions.operations import Call, operation
+from functions.routes import Route
 from rag_core.core import errors
 from rag_core.core.settings import Settings
 
 SETTINGS = Settings(data_dir=None)
-PLANTED = Operation(
-    name="planted",
-    route="api/planted",
-    methods=("GET", "POST"),
-    handler="tests.functions.test_http:echo",
-    summary="",
-    request="SummaryRequest",
-    reply="Done",
-    refusals=(),
-)
+PLANTED = Route("planted", ("GET", "POST"), "api/planted", __name__)
 
 
-async def echo(request: Any, call: Call) -> dict[str, Any]:
-    return {"document_id": request.document_id, "user_id": call.who.user_id, "groups": list(call.who.groups)}
+def planted(name: str) -> Route:
+    """A route to another of the handlers below."""
+    return replace(PLANTED, name=name)
 
 
-async def nan(request: Any, call: Call) -> dict[str, Any]:
+class Reply(TypedDict, total=False):
+    """Whatever a handler below replies with."""
+
+    document_id: str
+    user_id: str | None
+    groups: list[str]
+    score: float
+    text: str
+    more: str
+    scope: str
+
+
+async def echo(request: SummaryRequest, call: Call) -> Reply:
+    return {
+        "document_id": request.document_id,
+        "user_id": call.principal.user_id,
+        "groups": list(call.principal.groups),
+    }
+
+
+@operation("", errors=())
+async def handle_planted(request: SummaryRequest, call: Call) -> Reply:
+    return await echo(request, call)
+
+
+@operation("", errors=(), takes_upload=True)
+async def handle_upload(request: SummaryRequest, call: Call) -> Reply:
+    return await echo(request, call)
+
+
+@operation("", errors=(), body_optional=True)
+async def handle_addressed(request: SummaryRequest, call: Call) -> Reply:
+    return await echo(request, call)
+
+
+@operation("", errors=())
+async def handle_nan(request: SummaryRequest, call: Call) -> Reply:
     return {"score": float("nan")}
 
 
-async def half_a_pair(request: Any, call: Call) -> dict[str, Any]:
+@operation("", errors=())
+async def handle_half_a_pair(request: SummaryRequest, call: Call) -> Reply:
     return {"text": "caf\ud83d", "more": "café"}
 
 
-async def broken(request: Any, call: Call) -> dict[str, Any]:
+@operation("", errors=())
+async def handle_broken(request: SummaryRequest, call: Call) -> Reply:
     raise ZeroDivisionError("secret number 42")
 
 
-def function(operation: Operation = PLANTED, settings: Settings = SETTINGS) -> Callable[..., Awaitable[Any]]:
+@operation("", errors=())
+async def handle_named(request: None, call: Call) -> Reply:
+    return {"scope": call.resolve_scope("north").workflow_id}
+
+
+def function(route: Route = PLANTED, settings: Settings = SETTINGS) -> Callable[..., Awaitable[Any]]:
     """The operation as the worker gets it."""
     app = func.FunctionApp()
-    http.mount(app, [operation], lambda: settings, lambda: None)  # type: ignore[arg-type, return-value]
+    http.mount_operations(app, [route], lambda: settings, lambda: None)  # type: ignore[arg-type, return-value]
     return app.get_functions()[0].get_user_function()  # type: ignore[no-any-return]
 
 
@@ -59,23 +96,18 @@ def request(body: bytes = b"{}", *, method: str = "POST", params: Any = None, **
     return func.HttpRequest(method=method, url="http://x/api/planted", body=body, headers=named, params=params)
 
 
-async def answer(asked: func.HttpRequest, operation: Operation = PLANTED, settings: Settings = SETTINGS) -> Any:
-    reply = await function(operation, settings)(req=asked)
+async def answer(asked: func.HttpRequest, route: Route = PLANTED, settings: Settings = SETTINGS) -> Any:
+    reply = await function(route, settings)(req=asked)
     return reply.status_code, json.loads(reply.get_body()), reply.headers
-
-
-async def named(request: Any, call: Call) -> dict[str, Any]:
-    return {"scope": call.scope("north").workflow_id}
 
 
 async def test_a_claim_that_nobody_vouches_for_opens_no_workflow() -> None:
     """C13 (RELIABILITY): where the platform's authentication was left off, tenants are not left open to each other."""
-    operation = replace(PLANTED, request=None, handler="tests.functions.test_http:named")
     for claim, status in ((None, 200), ("tenant", 404)):
         header = credential(("oid", "ann"), ("tenant", "north"))
         asked = request(x_ms_client_principal=header)
         chosen = replace(SETTINGS, trust_principal=False, workflow_claim=claim)
-        assert (await answer(asked, operation, chosen))[0] == status
+        assert (await answer(asked, planted("named"), chosen))[0] == status
 
 
 @pytest.mark.parametrize("body", [b'{"document_id": "a"}', b"{"])
@@ -144,27 +176,27 @@ async def test_a_wrong_field_is_named(body: bytes, field: str) -> None:
     assert reply["error"]["message"].startswith(field)
 
 
-@pytest.mark.parametrize(("levels", "fits"), [(http.MAX_DEPTH, True), (http.MAX_DEPTH + 1, False)])
+@pytest.mark.parametrize(("levels", "fits"), [(http.MAX_JSON_DEPTH, True), (http.MAX_JSON_DEPTH + 1, False)])
 def test_depth_is_counted_exactly_and_not_in_strings(levels: int, fits: bool) -> None:
     """C01: the last level that is allowed, with every bracket in a string as well."""
     half = levels // 2
     body = b'{"[[{":[' * half + b'{"\\"{[":1}' * (levels % 2) + b'"]]}"' * (1 - levels % 2) + b"]}" * half
     if fits:
-        assert http.parsed(body)
+        assert http.parse_json_object(body)
     else:
         with pytest.raises(errors.InvalidRequest, match="at most 32 deep"):
-            http.parsed(body)
+            http.parse_json_object(body)
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     """C05: size comes before everything else, so that rubbish over the limit is too large and not malformed."""
-    status, reply, _ = await answer(request(b"[" * (http.MAX_BODY + 1)))
+    status, reply, _ = await answer(request(b"[" * (http.MAX_BODY_BYTES + 1)))
     assert (status, reply["error"]["code"]) == (413, "too_large")
-    assert reply["error"]["details"] == {"limit_bytes": http.MAX_BODY}
+    assert reply["error"]["details"] == {"limit_bytes": http.MAX_BODY_BYTES}
 
 
 async def test_an_upload_may_be_as_large_as_its_document_in_base64() -> None:
-    uploads, body = replace(PLANTED, uploads=True), b" " * (http.MAX_BODY + 1000) + b'{"document_id": "a"}'
+    uploads, body = planted("upload"), b" " * (http.MAX_BODY_BYTES + 1000) + b'{"document_id": "a"}'
     small = replace(SETTINGS, max_upload_bytes=1)
     assert (await answer(request(body), uploads))[0] == 200
     assert (await answer(request(body), uploads, small))[0] == 413
@@ -193,7 +225,7 @@ async def test_a_get_is_read_from_its_query_by_the_same_model() -> None:
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_a_body_is_an_object_or_refused(body: bytes) -> None:
     with suppress(errors.InvalidRequest):  # anything else that is raised fails this
-        assert isinstance(http.parsed(body), dict)
+        assert isinstance(http.parse_json_object(body), dict)
 
 
 JSON = st.recursive(
@@ -209,9 +241,9 @@ def test_what_json_can_say_is_read_as_it_was_said(data: dict[str, Any]) -> None:
     said = json.dumps(data, ensure_ascii=False)
     if "\\u0000" in said.replace("\\\\", ""):
         with pytest.raises(errors.InvalidRequest):
-            http.parsed(said.encode())
+            http.parse_json_object(said.encode())
     else:
-        assert http.parsed(said.encode()) == data
+        assert http.parse_json_object(said.encode()) == data
 
 
 STATUSES = {
@@ -224,17 +256,17 @@ STATUSES = {
     errors.UnreadableDocument("encrypted"): 422,
     errors.Misconfigured("no key"): 503,
     errors.Unavailable("no reply"): 503,
-    errors.Unread("in another script"): 503,
+    errors.UnsupportedScript("in another script"): 503,
     errors.DeadlineExceeded("late"): 504,
     errors.StorageFull("full"): 507,
 }
 
 
 def test_every_error_has_a_status() -> None:
-    assert set(http.STATUS) == {type(error) for error in STATUSES}
+    assert set(http.STATUS_BY_ERROR) == {type(error) for error in STATUSES}
     assert {kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RagError)} == {
         errors.RagError,
-        *http.STATUS,
+        *http.STATUS_BY_ERROR,
     }
 
 
@@ -242,7 +274,7 @@ def test_every_error_has_a_status() -> None:
 async def test_an_error_becomes_its_status_and_the_contract(
     error: errors.RagError, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fails(request: Any, call: Call) -> None:
+    async def fails(request: SummaryRequest, call: Call) -> Reply:
         raise error
 
     monkeypatch.setattr("tests.functions.test_http.echo", fails)
@@ -255,9 +287,7 @@ async def test_an_error_becomes_its_status_and_the_contract(
 
 async def test_a_fault_of_ours_is_logged_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
-        status, reply, _ = await answer(
-            request(b'{"document_id": "a"}'), replace(PLANTED, handler="tests.functions.test_http:broken")
-        )
+        status, reply, _ = await answer(request(b'{"document_id": "a"}'), planted("broken"))
     assert (status, reply["error"]["code"]) == (500, "internal")
     assert "secret" not in json.dumps(reply)
     assert reply["run_id"] in caplog.text
@@ -266,16 +296,13 @@ async def test_a_fault_of_ours_is_logged_and_tells_nothing(caplog: pytest.LogCap
 
 async def test_a_reply_with_nan_is_never_sent(caplog: pytest.LogCaptureFixture) -> None:
     """C02: a score that is not a number is our fault, not the caller's parser's problem."""
-    status, reply, _ = await answer(
-        request(b'{"document_id": "a"}'), replace(PLANTED, handler="tests.functions.test_http:nan")
-    )
+    status, reply, _ = await answer(request(b'{"document_id": "a"}'), planted("nan"))
     assert (status, reply["error"]["code"]) == (500, "internal")
 
 
 async def test_half_a_surrogate_pair_from_a_document_does_not_break_the_reply() -> None:
     """C04: some PDFs hold them."""
-    operation = replace(PLANTED, handler="tests.functions.test_http:half_a_pair")
-    status, reply, _ = await answer(request(b'{"document_id": "a"}'), operation)
+    status, reply, _ = await answer(request(b'{"document_id": "a"}'), planted("half_a_pair"))
     assert (status, reply) == (200, {"text": "caf?", "more": "café"})
 
 
@@ -284,7 +311,7 @@ async def test_settings_that_cannot_be_used_are_the_operators_to_put_right() -> 
         raise errors.Misconfigured("RAG_TIMEOUT_S must be a number", field="RAG_TIMEOUT_S")
 
     app = func.FunctionApp()
-    http.mount(app, [PLANTED], misconfigured, lambda: None)  # type: ignore[arg-type, return-value]
+    http.mount_operations(app, [PLANTED], misconfigured, lambda: None)  # type: ignore[arg-type, return-value]
     reply = await app.get_functions()[0].get_user_function()(req=request())
     assert reply.status_code == 503
     assert json.loads(reply.get_body())["error"]["field"] == "RAG_TIMEOUT_S"
@@ -323,9 +350,7 @@ async def test_a_credential_that_names_nobody_is_refused(garbage: str) -> None:
     assert (status, reply["error"]["code"]) == (400, "invalid_principal")
 
 
-ADDRESSED = replace(
-    PLANTED, route="rag/planted/{document_id}", methods=("POST", "PATCH", "PUT", "DELETE"), bodiless=True
-)
+ADDRESSED = Route("addressed", ("POST", "PATCH", "PUT", "DELETE"), "rag/planted/{document_id}", __name__)
 
 
 def addressed(method: str, body: bytes, **params: str) -> func.HttpRequest:
@@ -361,5 +386,5 @@ async def test_a_delete_without_a_body_reads_its_query_string() -> None:
 
 async def test_an_operation_that_wants_a_body_is_not_called_without() -> None:
     """S0-18, S0-29: an empty one is told as what it is."""
-    status, reply, _ = await answer(addressed("POST", b""), replace(ADDRESSED, bodiless=False))
+    status, reply, _ = await answer(addressed("POST", b""), replace(ADDRESSED, name="planted"))
     assert (status, reply["error"]["code"]) == (415, "unsupported_media_type")

@@ -13,7 +13,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 import function_app
-from functions import http, jobs, wire
+from functions import http, job_runner
 from local_emulator import host
 from local_emulator.host import Host
 from rag_core.composition import assembly
@@ -22,8 +22,10 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Job, Scope
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
-from rag_core.jobs.long_work import Indexer
-from rag_core.jobs.sqlite_jobs import JobLease
+from rag_core.jobs.indexer import Indexer
+from rag_core.jobs.sqlite_jobs import SqliteLease
+from rag_core.rag import RAG
+from tests.functions.contract import check_reply
 from tests.functions.test_functions import NOTES
 
 LATER = {"document_id": "notes", "content": NOTES, "async": True}
@@ -31,13 +33,13 @@ LATER = {"document_id": "notes", "content": NOTES, "async": True}
 
 def signed_in(user: str, **claims: str) -> dict[str, str]:
     said = [{"typ": "oid", "val": user}, *({"typ": typ, "val": val} for typ, val in claims.items())]
-    return {http.PRINCIPAL: base64.b64encode(json.dumps({"claims": said}).encode()).decode()}
+    return {http.PRINCIPAL_HEADER: base64.b64encode(json.dumps({"claims": said}).encode()).decode()}
 
 
 def read(reply: TestResponse, model: str, status: int) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(reply.data)
     assert reply.status_code == status, body
-    getattr(wire, model).model_validate(body)
+    check_reply(model, body)
     return body
 
 
@@ -45,8 +47,8 @@ class Served:
     """An app whose worker works when it is told to."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.kit = settings, assembly.build(settings)
-        self.host = Host(function_app.build(lambda: settings, lambda: self.kit), at_end=self.kit.close)
+        self.settings, self.kit = settings, assembly.build_kit(settings)
+        self.host = Host(function_app.build_app(lambda: settings, lambda: self.kit), at_end=self.kit.close)
         self.client = Client(self.host)
 
     def post(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> TestResponse:
@@ -56,7 +58,7 @@ class Served:
         return read(self.post(body, headers), "AcceptedReply", 202)
 
     async def drain(self) -> None:
-        await jobs.drain(self.settings, self.kit, within_s=30.0)
+        await job_runner.run_pending_jobs(self.settings, self.kit, within_s=30.0)
 
 
 @pytest.fixture(scope="module")
@@ -178,14 +180,14 @@ async def test_a_job_that_would_end_during_the_delete_does_not_bring_the_documen
     async def with_a_worker_at_it(document_id: str, scope: Scope) -> Any:
         gone = await goes(document_id, scope)
         with pytest.raises(Conflict):
-            await Indexer(served.kit, Run(), jobs.terms(served.settings)).work(lease)
+            await Indexer(served.kit, Run(), RAG(served.kit, served.settings).indexing_policy).run_job(lease)
         await served.drain()
         return gone
 
     monkeypatch.setattr(store, way, with_a_worker_at_it)
     read(served.client.post("/api/delete_document", json={"document_id": "notes", "purge": purge}), "DeleteReply", 200)
     await served.drain()
-    assert await store.document("notes", Scope("default")) is None
+    assert await store.load_document("notes", Scope("default")) is None
     assert read(served.client.get(url), "JobReply", 200)["error"]["code"] == "superseded"
 
 
@@ -201,10 +203,10 @@ async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
             raise ZeroDivisionError
         worker.cancel()
 
-    monkeypatch.setattr(jobs, "drain", broken)
+    monkeypatch.setattr(job_runner, "run_pending_jobs", broken)
     monkeypatch.setattr(host, "LOOK_S", 0.0)
     settings = Settings(data_dir=None)
-    worker = asyncio.ensure_future(host.work(settings, assembly.Parts(lambda: settings)))
+    worker = asyncio.ensure_future(host.work(settings, assembly.KitHolder(lambda: settings)))
     with pytest.raises(asyncio.CancelledError):
         await worker
     assert len(turns) == 2
@@ -215,8 +217,8 @@ def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
     """C56 (RELIABILITY): nobody has to ask again."""
     done = threading.Event()
     settings = Settings(data_dir=None, models_dir=no_models)
-    kit = assembly.build(settings)
-    finish = JobLease.finish
+    kit = assembly.build_kit(settings)
+    finish = SqliteLease.finish
 
     async def told(*args: Any) -> Job:
         job = await finish(*args)
@@ -224,9 +226,9 @@ def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
         return job
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(JobLease, "finish", told)
+        patch.setattr(SqliteLease, "finish", told)
         patch.setattr(host, "LOOK_S", 0.01)
-        app = function_app.build(lambda: settings, lambda: kit)
+        app = function_app.build_app(lambda: settings, lambda: kit)
         served = Host(app, meanwhile=partial(host.work, settings, lambda: kit), at_end=kit.close)
         taken = read(Client(served).post("/api/index_document", json=LATER), "AcceptedReply", 202)
         assert done.wait(30)

@@ -115,7 +115,7 @@ class Failing(NoArchive):
 
     failure: RagError
 
-    async def add(self, query: SavedQuery, scope: Scope) -> SavedQuery:
+    async def add_query(self, query: SavedQuery, scope: Scope) -> SavedQuery:
         raise self.failure
 
 

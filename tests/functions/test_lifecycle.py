@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from functions.routes import OPERATIONS
+from functions.routes import ROUTES
 from rag_core.core.settings import Settings
 from tests.functions.test_functions import NOTES, Caller, principal, serving
 
@@ -104,8 +104,14 @@ def test_where_the_credential_names_the_workflows_no_other_can_be_named(bound: C
     """(RELIABILITY C13), (RELIABILITY C17): nor any by who bears no such claim."""
     here, nowhere = credential(("oid", "ann"), ("tenant", "north")), credential(("oid", "ann"))
     bound.ok("index_document", headers=here, content=NOTES, document_id="notes", workflow_id="north")
-    elsewhere = ("functions.proposals", "functions.jobs", "functions.workbench", "functions.edits")
-    named = {o.route for o in OPERATIONS if not o.anonymous and not o.handler.startswith(elsewhere)}
+    elsewhere = (
+        "functions.proposals",
+        "functions.jobs",
+        "functions.workbench_steps",
+        "functions.saved",
+        "functions.preset_and_prompt_edits",
+    )
+    named = {r.path for r in ROUTES if not r.anonymous and not r.module.startswith(elsewhere)}
     assert {f"api/{name}" for name in ASKED} == named
     for function, fields in ASKED.items():
         for headers, workflow in ((here, "south"), (nowhere, "north"), ({}, "north"), (here, "default")):

@@ -15,14 +15,15 @@ from mcp.client.streamable_http import streamable_http_client
 from werkzeug.test import Client, TestResponse
 
 import function_app
-from functions import mcp, ops
-from functions.mcp import BATCHING, HANDSHAKE, MODERN
-from functions.routes import OPERATIONS
+from functions import mcp, openapi
+from functions.mcp import BATCHING_MCP_VERSION, CURRENT_MCP_VERSION, HANDSHAKE_MCP_VERSIONS
+from functions.operations import load_operation
+from functions.routes import ROUTES
 from local_emulator.host import Host, running
 from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
 
-TOOLS = {operation.name: operation for operation in OPERATIONS if operation.tool is not None}
+TOOLS = {route.name: route for route in ROUTES if route.tool_hints is not None}
 NOTES = "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor."
 CALLS: dict[str, dict[str, Any]] = {
     "consult_rag": {"query": "What stores P0700?", "pipeline": "standard", "filters": {"document_id": ["notes"]}},
@@ -36,7 +37,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "graph_query": {"operation": "neighbors", "entity": "P9999"},
     "get_document_summary": {"document_id": 5},
 }
-META = {mcp.VERSION_FIELD: MODERN, mcp.CAPABILITIES_FIELD: {}}
+META = {mcp.META_VERSION_FIELD: CURRENT_MCP_VERSION, mcp.META_CAPABILITIES_FIELD: {}}
 ACCEPT = "application/json, text/event-stream"
 
 
@@ -48,7 +49,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def client(app: Settings) -> Iterator[Client]:
-    host = Host(function_app.build(lambda: app))
+    host = Host(function_app.build_app(lambda: app))
     client = Client(host)
     indexed = client.post("/api/index_document", json={"document_id": "notes", "title": "Notes", "content": NOTES})
     assert indexed.status_code == 200
@@ -64,18 +65,22 @@ def post(client: Client, message: Any, **headers: str) -> TestResponse:
     return client.post("/api/mcp", data=body, headers=named)
 
 
-def ask(client: Client, method: str, params: Any = None, version: str | None = MODERN, **headers: str) -> TestResponse:
+def ask(
+    client: Client, method: str, params: Any = None, version: str | None = CURRENT_MCP_VERSION, **headers: str
+) -> TestResponse:
     """A request as a client of this version makes it."""
     given = dict(params or {})
     if version:
         headers = {"mcp_protocol_version": version, **headers}
-    if version == MODERN:
+    if version == CURRENT_MCP_VERSION:
         mirrored = {"mcp_method": method} | ({"mcp_name": given["name"]} if "name" in given else {})
         headers, given = mirrored | headers, {**given, "_meta": META}
     return post(client, {"jsonrpc": "2.0", "id": 7, "method": method, "params": given}, **headers)
 
 
-def called(client: Client, name: str, arguments: Any, version: str | None = MODERN, **headers: str) -> dict[str, Any]:
+def called(
+    client: Client, name: str, arguments: Any, version: str | None = CURRENT_MCP_VERSION, **headers: str
+) -> dict[str, Any]:
     reply = ask(client, "tools/call", {"name": name, "arguments": arguments}, version, **headers)
     assert (reply.status_code, reply.json["id"]) == (200, 7), reply.data
     result: dict[str, Any] = reply.json["result"]
@@ -95,12 +100,12 @@ def lasting(body: Any) -> Any:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any) -> None:
     """Over a socket, with a function key, in the version of today and by the handshake of those before."""
-    with running(function_app.build(lambda: app), key="k") as url:
+    with running(function_app.build_app(lambda: app), key="k") as url:
         async with httpx2.AsyncClient(headers={"x-functions-key": "k"}) as http:
             document = {"document_id": "notes", "content": NOTES}
             assert (await http.post(f"{url}/api/index_document", json=document)).status_code == 200
             async with McpClient(streamable_http_client(f"{url}/api/mcp", http_client=http), mode=mode) as talk:
-                assert talk.protocol_version == (MODERN if mode == "auto" else HANDSHAKE[0])
+                assert talk.protocol_version == (CURRENT_MCP_VERSION if mode == "auto" else HANDSHAKE_MCP_VERSIONS[0])
                 offered = (await talk.list_tools()).tools
                 assert {tool.name: tool.description for tool in offered} == {n: o.summary for n, o in TOOLS.items()}
                 for name, arguments in CALLS.items():
@@ -146,7 +151,7 @@ def test_a_fault_of_ours_is_a_result_that_tells_nothing(client: Client, monkeypa
     async def broken(*_: object) -> None:
         raise ZeroDivisionError("secret number 42")
 
-    monkeypatch.setattr("functions.graph.graph_query", broken)
+    monkeypatch.setattr("functions.graph.handle_graph_query", broken)
     told = called(client, "graph_query", CALLS["graph_query"])
     assert (told["isError"], told["structuredContent"]["error"]["code"]) == (True, "internal")
     assert "secret" not in json.dumps(told)
@@ -173,7 +178,7 @@ def test_a_caller_sees_only_what_is_theirs(client: Client) -> None:
 
 def test_a_workflow_claim_holds(app: Settings, tmp_path_factory: pytest.TempPathFactory) -> None:
     chosen = Settings(data_dir=None, models_dir=app.models_dir, trust_principal=True, workflow_claim="workflow")
-    host = Host(function_app.build(lambda: chosen))
+    host = Host(function_app.build_app(lambda: chosen))
     garage = {"x-ms-client-principal": credential((OID, "ann"), ("workflow", "garage"))}
     try:
         for workflow, code in (("garage", None), ("other", "workflow_not_found")):
@@ -185,7 +190,7 @@ def test_a_workflow_claim_holds(app: Settings, tmp_path_factory: pytest.TempPath
 
 
 def test_it_wants_the_key_as_every_operation_does(app: Settings) -> None:
-    host = Host(function_app.build(lambda: app), key="k")
+    host = Host(function_app.build_app(lambda: app), key="k")
     try:
         assert ask(Client(host), "tools/list").status_code == 401
         assert ask(Client(host), "tools/list", x_functions_key="k").status_code == 200
@@ -194,19 +199,21 @@ def test_it_wants_the_key_as_every_operation_does(app: Settings) -> None:
 
 
 def test_the_schema_of_a_tool_is_the_one_in_openapi(client: Client) -> None:
-    """One source: the wire model. A client that checks arguments by it refuses nothing that is right."""
-    known = ops.description()["components"]["schemas"]
+    """One source: the request model. A client that checks arguments by it refuses nothing that is right."""
+    known = openapi.build_openapi()["components"]["schemas"]
     listed = ask(client, "tools/list").json["result"]
     assert listed["resultType"] == "complete"
     assert (listed["ttlMs"] > 0, listed["cacheScope"]) == (True, "public")
     for tool in listed["tools"]:
         inside = json.loads(json.dumps(tool["inputSchema"]).replace("#/$defs/", "#/components/schemas/"))
         parts = inside.pop("$defs", {})
-        assert inside == known[TOOLS[tool["name"]].request or ""]
+        model = load_operation(TOOLS[tool["name"]]).request
+        assert model
+        assert inside == known[model.__name__]
         assert parts == {name: known[name] for name in parts}
         jsonschema_rs.meta.validate(tool["inputSchema"])
         jsonschema_rs.validate(tool["inputSchema"], CALLS[tool["name"]])
-        assert tool["annotations"] == TOOLS[tool["name"]].tool
+        assert tool["annotations"] == TOOLS[tool["name"]].tool_hints
 
 
 ORIGINS = {
@@ -256,15 +263,15 @@ def test_no_session_is_given_and_none_is_looked_at(client: Client) -> None:
 
 def test_discovery_names_the_versions_and_what_there_is(client: Client) -> None:
     told = ask(client, "server/discover").json["result"]
-    assert told["supportedVersions"] == [MODERN, *HANDSHAKE]
+    assert told["supportedVersions"] == [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS]
     assert told["capabilities"] == {"tools": {}}
-    assert told["_meta"][f"{mcp.META}serverInfo"]["name"] == "azure-rag"
+    assert told["_meta"][f"{mcp.META_PREFIX}serverInfo"]["name"] == "azure-rag"
 
 
-AGREED = {version: version for version in HANDSHAKE} | {
-    "2024-11-05": HANDSHAKE[0],
-    MODERN: HANDSHAKE[0],
-    "x": HANDSHAKE[0],
+AGREED = {version: version for version in HANDSHAKE_MCP_VERSIONS} | {
+    "2024-11-05": HANDSHAKE_MCP_VERSIONS[0],
+    CURRENT_MCP_VERSION: HANDSHAKE_MCP_VERSIONS[0],
+    "x": HANDSHAKE_MCP_VERSIONS[0],
 }
 
 
@@ -277,7 +284,7 @@ def test_the_handshake_agrees_on_a_version(client: Client, wanted: str, agreed: 
     assert post(client, done, mcp_protocol_version=agreed).status_code == 202
 
 
-@pytest.mark.parametrize("version", [None, *HANDSHAKE])
+@pytest.mark.parametrize("version", [None, *HANDSHAKE_MCP_VERSIONS])
 def test_older_versions_ping_and_are_told_nothing_of_newer_ones(client: Client, version: str | None) -> None:
     assert ask(client, "ping", version=version).json == {"jsonrpc": "2.0", "id": 7, "result": {}}
     told = called(client, "graph_query", CALLS["graph_query"], version)
@@ -294,7 +301,7 @@ FAULTS = {  # method, parameters, headers, and the code of the error
     "another method in the header": ("tools/list", {}, {"mcp_method": "tools/call"}, -32020),
     "another name in the header": ("tools/call", {"name": "graph_query"}, {"mcp_name": "consult_rag"}, -32020),
     "a broken name in the header": ("tools/call", {"name": "graph_query"}, {"mcp_name": "=?base64?%%?="}, -32020),
-    "another version in the header": ("tools/list", {}, {"mcp_protocol_version": HANDSHAKE[0]}, -32020),
+    "another version in the header": ("tools/list", {}, {"mcp_protocol_version": HANDSHAKE_MCP_VERSIONS[0]}, -32020),
 }
 
 
@@ -311,16 +318,19 @@ def test_a_breach_of_the_protocol_has_its_code(
 def test_a_request_of_today_says_its_version_and_what_its_client_can(client: Client, field: str) -> None:
     meta = {name: value for name, value in META.items() if name != field}
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}}
-    reply = post(client, message, mcp_protocol_version=MODERN, mcp_method="tools/list")
+    reply = post(client, message, mcp_protocol_version=CURRENT_MCP_VERSION, mcp_method="tools/list")
     assert (reply.status_code, reply.json["error"]["code"]) == (400, -32602)
 
 
 def test_a_version_that_is_not_spoken_is_answered_with_those_that_are(client: Client) -> None:
-    meta = {**META, mcp.VERSION_FIELD: "1900-01-01"}
+    meta = {**META, mcp.META_VERSION_FIELD: "1900-01-01"}
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {"_meta": meta}}
     reply = post(client, message, mcp_protocol_version="1900-01-01", mcp_method="tools/list")
     assert (reply.status_code, reply.json["error"]["code"]) == (400, -32022)
-    assert reply.json["error"]["data"] == {"supported": [MODERN, *HANDSHAKE], "requested": "1900-01-01"}
+    assert reply.json["error"]["data"] == {
+        "supported": [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS],
+        "requested": "1900-01-01",
+    }
 
 
 def test_a_name_that_no_header_can_hold_comes_encoded(client: Client) -> None:
@@ -330,7 +340,7 @@ def test_a_name_that_no_header_can_hold_comes_encoded(client: Client) -> None:
 
 def test_an_unknown_method_of_before_is_not_an_address_that_is_gone(client: Client) -> None:
     """404 meant a session that had ended: a client would begin anew for ever."""
-    reply = ask(client, "prompts/list", version=HANDSHAKE[0])
+    reply = ask(client, "prompts/list", version=HANDSHAKE_MCP_VERSIONS[0])
     assert (reply.status_code, reply.json["error"]["code"]) == (200, -32601)
 
 
@@ -376,16 +386,19 @@ BATCHES: dict[str, tuple[list[Any], list[Any] | None]] = {
 
 @pytest.mark.parametrize(("messages", "ids"), BATCHES.values(), ids=BATCHES)
 def test_a_batch_is_answered_in_the_version_that_has_them(client: Client, messages: Any, ids: Any) -> None:
-    reply = post(client, messages, mcp_protocol_version=BATCHING)
+    reply = post(client, messages, mcp_protocol_version=BATCHING_MCP_VERSION)
     assert reply.status_code == (200 if ids else 202)
     assert ids is None or [told["id"] for told in reply.json] == ids
 
 
-@pytest.mark.parametrize("version", [MODERN, *HANDSHAKE[:2]])
+@pytest.mark.parametrize("version", [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS[:2]])
 def test_a_batch_is_refused_in_the_versions_that_have_none(client: Client, version: str) -> None:
     assert post(client, [PING], mcp_protocol_version=version).json["error"]["code"] == -32600
-    assert post(client, [], mcp_protocol_version=BATCHING).status_code == 400
-    assert post(client, [PING] * (mcp.MOST_MESSAGES + 1), mcp_protocol_version=BATCHING).status_code == 400
+    assert post(client, [], mcp_protocol_version=BATCHING_MCP_VERSION).status_code == 400
+    assert (
+        post(client, [PING] * (mcp.MAX_BATCH_MESSAGES + 1), mcp_protocol_version=BATCHING_MCP_VERSION).status_code
+        == 400
+    )
 
 
 JSON = st.recursive(
@@ -403,7 +416,11 @@ MESSAGES = st.fixed_dictionaries(
 
 
 @settings(max_examples=150)
-@given(message=MESSAGES | JSON, version=st.sampled_from(["", MODERN, *HANDSHAKE, "x"]), method=METHODS)
+@given(
+    message=MESSAGES | JSON,
+    version=st.sampled_from(["", CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS, "x"]),
+    method=METHODS,
+)
 def test_whatever_is_sent_is_answered_in_the_protocol(client: Client, message: Any, version: str, method: str) -> None:
     reply = post(client, message, mcp_protocol_version=version, mcp_method=method, mcp_name="graph_query")
     assert reply.status_code in (200, 202, 400, 404)

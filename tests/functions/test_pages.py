@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from werkzeug.test import Client
 
 import function_app
 from functions import pages
+from functions.routes import ROUTES
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
 
@@ -29,7 +29,7 @@ ADDRESSES = {
     "page_graph": "/rag/graph",
     "page_api": "/rag/api",
 }
-INDEX = (pages.WEB / "index.html").read_bytes()
+INDEX = (pages.WEB_DIR / "index.html").read_bytes()
 
 
 def unasked() -> Settings:
@@ -38,12 +38,12 @@ def unasked() -> Settings:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    host = Host(function_app.build(unasked), key="secret")
+    host = Host(function_app.build_app(unasked), key="secret")
     yield Client(host)
     host.close()
 
 
-@pytest.mark.parametrize("name", pages.PAGES)
+@pytest.mark.parametrize("name", pages.PAGE_ROUTES)
 def test_each_page_has_its_address_and_wants_no_key(client: Client, name: str) -> None:
     """S0-01 to S0-06, S2-54: the pages are where their document says, and nothing is configured for them."""
     reply = client.get(ADDRESSES[name])
@@ -72,7 +72,7 @@ def test_a_file_says_its_type(client: Client, path: str, kind: str) -> None:
     """A module of another type is run by no browser, and nosniff keeps it so."""
     reply = client.get(f"/rag/static/{path}")
     assert (reply.status_code, reply.content_type) == (200, kind)
-    assert reply.data == (pages.WEB / path).read_bytes()
+    assert reply.data == (pages.WEB_DIR / path).read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_no_path_leads_out_of_the_files(client: Client, path: str) -> None:
 async def test_a_file_without_a_name_is_none_and_no_page() -> None:
     """The host leaves out an empty parameter."""
     asked = func.HttpRequest("GET", "/rag/static/", headers={}, params={}, route_params={}, body=b"")
-    assert (await pages.file(asked)).status_code == 404
+    assert (await pages.serve_static_file(asked)).status_code == 404
 
 
 async def test_what_was_not_changed_keeps_its_type() -> None:
     """A cache takes over the headers of a 304: with the worker's own, text/plain, no browser would run the module."""
-    headers = {"if-none-match": pages.files()["app.js"].tag}
+    headers = {"if-none-match": pages.load_static_files()["app.js"].etag}
     asked = func.HttpRequest("GET", "/", headers=headers, params={}, route_params={"path": "app.js"}, body=b"")
-    reply = await pages.file(asked)
+    reply = await pages.serve_static_file(asked)
     assert (reply.status_code, reply.headers["content-type"]) == (304, "text/javascript; charset=utf-8")
 
 
@@ -115,7 +115,7 @@ async def test_a_path_that_no_server_has_made_plain_is_looked_up_as_it_stands() 
     """The host's own route may hand over anything."""
     for path in ("../function_app.py", str(ROOT / "function_app.py"), "pages/../app.js"):
         asked = func.HttpRequest("GET", "/", headers={}, params={}, route_params={"path": path}, body=b"")
-        assert (await pages.file(asked)).status_code == 404
+        assert (await pages.serve_static_file(asked)).status_code == 404
 
 
 def test_a_kept_file_is_not_sent_again_until_it_changes(client: Client) -> None:
@@ -130,16 +130,16 @@ def test_a_kept_file_is_not_sent_again_until_it_changes(client: Client) -> None:
 @pytest.mark.parametrize("path", ["/rag", "/rag/static/app.js", "/rag/static/icon.svg", "/rag/static/none"])
 def test_every_reply_says_what_a_browser_may_do_with_it(client: Client, path: str) -> None:
     headers = client.get(path).headers
-    assert {name: headers[name] for name in pages.HEADERS} == dict(pages.HEADERS)
+    assert {name: headers[name] for name in pages.PAGE_HEADERS} == dict(pages.PAGE_HEADERS)
 
 
 def test_the_policy_lets_nothing_in_from_elsewhere_and_no_text_become_markup() -> None:
-    policy = dict(part.strip().split(" ", 1) for part in pages.CONTENT_POLICY.split(";"))
+    policy = dict(part.strip().split(" ", 1) for part in pages.CONTENT_SECURITY_POLICY.split(";"))
     assert policy["default-src"] == "'none'"
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert (policy["require-trusted-types-for"], policy["trusted-types"]) == ("'script'", "'none'")
-    assert "unsafe" not in pages.CONTENT_POLICY
-    assert "http" not in pages.CONTENT_POLICY
+    assert "unsafe" not in pages.CONTENT_SECURITY_POLICY
+    assert "http" not in pages.CONTENT_SECURITY_POLICY
 
 
 def test_the_one_html_runs_nothing_that_the_policy_forbids() -> None:
@@ -152,33 +152,21 @@ def test_the_one_html_runs_nothing_that_the_policy_forbids() -> None:
 
 def test_all_that_the_pages_import_is_there() -> None:
     """A module that is not there would be a blank page; the script is not built, so nothing else says so."""
-    for path in (*pages.WEB.glob("*.js"), *(pages.WEB / "pages").glob("*.js")):
+    for path in (*pages.WEB_DIR.glob("*.js"), *(pages.WEB_DIR / "pages").glob("*.js")):
         for line in path.read_text("utf-8").splitlines():
             if line.startswith(("import ", "export {", "export *")) and " from " in line:
                 named = line.rsplit(" from ", 1)[1].strip('";')
-                assert (path.parent / named).resolve() in set(pages.WEB.rglob("*.js")), f"{path.name}: {named}"
-
-
-def test_the_files_are_deployed_and_packaged() -> None:
-    """A checkout, `func publish` and a wheel all have web/ beside functions/, with every file that is served."""
-    ignored = (ROOT / ".funcignore").read_text("utf-8").splitlines()
-    assert not {"web", "web/", "web/**", "*.js", "*.html", "*.txt"} & set(ignored)
-    kept = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    assert "web*" in kept["packages"]["find"]["include"]
-    packaged = {
-        path.relative_to(pages.WEB).as_posix() for kind in kept["package-data"]["web"] for path in pages.WEB.glob(kind)
-    }
-    assert set(pages.files()) <= packaged
+                assert (path.parent / named).resolve() in set(pages.WEB_DIR.rglob("*.js")), f"{path.name}: {named}"
 
 
 def test_git_keeps_what_is_served() -> None:
     """A rule of .gitignore for another folder must not leave a file out of the repository."""
-    served = [f"web/{name}" for name in pages.files()]
+    served = [f"web/{name}" for name in pages.load_static_files()]
     asked = subprocess.run(["git", "check-ignore", *served], cwd=ROOT, capture_output=True, text=True, check=False)
     assert asked.stdout == ""
 
 
 def test_the_pages_are_no_operations() -> None:
     """They are not in the description of the JSON surface."""
-    described = json.dumps([o.route for o in function_app.OPERATIONS])
-    assert not [route for route in pages.PAGES.values() if f'"{route}"' in described]
+    described = json.dumps([route.path for route in ROUTES])
+    assert not [route for route in pages.PAGE_ROUTES.values() if f'"{route}"' in described]

@@ -10,7 +10,8 @@ import pytest
 from werkzeug.test import Client
 
 import function_app
-from functions import wire
+from functions.proposals import ProposalQuery
+from functions.requests import parse_request
 from local_emulator.host import Host
 from rag_core.core import settings as reading
 from rag_core.core.settings import Settings
@@ -102,7 +103,7 @@ def test_a_request_outside_of_its_limits_is_refused(
 
 def test_a_thousand_characters_and_any_number_of_passages_are_taken(call: Caller) -> None:
     """S2-35, S2-38: topK above 20 is 20, and the reply says so."""
-    assert wire.parse(wire.ProposalQuery, {"query": "x" * 1000}).query
+    assert parse_request(ProposalQuery, {"query": "x" * 1000}).query
     reply = call.ok("rag/query", query="What does the audit cost?", topK=21)
     assert reply["topK"] == 20
     assert [advice["code"] for advice in reply["warnings"]] == ["top_k_capped"]
@@ -111,16 +112,16 @@ def test_a_thousand_characters_and_any_number_of_passages_are_taken(call: Caller
 def test_five_passages_are_asked_for_unless_something_else_is_said(tmp_path: Path) -> None:
     """S2-38, S2-50: 5, or RAG_TOP_K."""
     for said, top_k in (({}, 5), ({"RAG_TOP_K": "7"}, 7)):
-        for caller in serving(reading.load({"RAG_DATA_DIR": ":memory:", **said})):
+        for caller in serving(reading.load_settings({"RAG_DATA_DIR": ":memory:", **said})):
             assert caller.ok("rag/query", query="Which proposals are there?")["topK"] == top_k
 
 
 def test_the_request_ends_at_its_own_limit(call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """S2-45, S2-50: 30 s by default, RAG_TIMEOUT_MS where it is set."""
-    assert reading.load({}).proposals_timeout_s == 30
+    assert reading.load_settings({}).proposals_timeout_s == 30
     allowed: list[float] = []
-    monkeypatch.setattr("rag_core.core.run.Run.end_within", lambda run, within_s: allowed.append(within_s))
-    for caller in serving(reading.load({"RAG_DATA_DIR": ":memory:", "RAG_TIMEOUT_MS": "2500"})):
+    monkeypatch.setattr("rag_core.core.run.Run.shorten_deadline", lambda run, within_s: allowed.append(within_s))
+    for caller in serving(reading.load_settings({"RAG_DATA_DIR": ":memory:", "RAG_TIMEOUT_MS": "2500"})):
         caller.ok("rag/query", query="Which proposals are there?")
     assert allowed == [2.5]
 
@@ -176,7 +177,7 @@ def test_a_record_that_cannot_be_read_is_told_in_a_partial_reply(tmp_path: Path)
 def test_a_query_wants_a_key_unless_it_is_made_public(public: bool, tmp_path: Path) -> None:
     """S2-52, C18: off by default; nothing else is opened with it."""
     chosen = Settings(data_dir=None, models_dir=tmp_path)
-    host = Host(function_app.build(lambda: chosen, public_query=public), key="k")
+    host = Host(function_app.build_app(lambda: chosen, public_query=public), key="k")
     caller = Client(host)
     query = {"query": "Which proposals are there?"}
     assert caller.post("/api/rag/query", json=query).status_code == (503 if public else 401)
@@ -190,10 +191,10 @@ def test_a_query_is_made_public_by_a_setting(monkeypatch: pytest.MonkeyPatch) ->
     """S2-52, C18: and by exactly its value."""
     for said, public in (("1", True), ("0", False), ("true", False), ("", False)):
         monkeypatch.setenv("RAG_PUBLIC_QUERY", said)
-        assert reading.public_query() is public
-    assert reading.load({"RAG_PUBLIC_QUERY": "1"}).public_query is True
+        assert reading.is_public_query_enabled() is public
+    assert reading.load_settings({"RAG_PUBLIC_QUERY": "1"}).public_query is True
     with pytest.raises(reading.Misconfigured, match="RAG_PUBLIC_QUERY"):
-        reading.load({"RAG_PUBLIC_QUERY": "true"})
+        reading.load_settings({"RAG_PUBLIC_QUERY": "true"})
 
 
 def test_a_credential_that_names_other_collections_asks_nothing_of_this_one(tmp_path: Path) -> None:

@@ -20,15 +20,16 @@ from typing import Any
 import pytest
 
 import function_app
-from functions.pages import FILES, PAGES
-from functions.routes import OPERATIONS
+from functions.pages import FILE_ROUTES, PAGE_ROUTES
+from functions.routes import ROUTES
 from local_emulator.host import running
 from rag_core.composition import assembly
 from rag_core.core.model import Scope
 from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload
-from rag_core.jobs.uploads import encoded
+from rag_core.ingestion.upload import Upload
+from rag_core.jobs.upload_codec import encode_upload
+from tests.functions.contract import EXAMPLES
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".cache" / "worker-venv"
@@ -39,8 +40,8 @@ TRIGGERED = ("index_jobs_woken", "index_jobs_timed")
 NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
 
 TEXT = {"content-type": "application/json"}
-INDEX = next(dict(o.example or {}) for o in OPERATIONS if o.name == "index_document")
-PASTED = next(dict(o.example or {}) for o in OPERATIONS if o.name == "paste_expansion")
+INDEX = EXAMPLES["index_document"]
+PASTED = EXAMPLES["paste_expansion"]
 EXCHANGES: list[tuple[str, str, Any]] = [
     ("GET", "/api/health", None),
     ("GET", "/api/openapi.json", None),
@@ -121,7 +122,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def emulator(settings: Settings) -> Iterator[str]:
-    with running(function_app.build(lambda: settings)) as url:
+    with running(function_app.build_app(lambda: settings)) as url:
         yield url
 
 
@@ -138,7 +139,7 @@ def worker(worker_python: Path, settings: Settings, tmp_path_factory: pytest.Tem
 
 def test_the_worker_finds_every_function(worker_python: Path) -> None:
     """S1-56..60: indexed by Microsoft's code, whose rules for names and annotations fail a whole app."""
-    mounted = [*(operation.name for operation in OPERATIONS), *TRIGGERED, *PAGES, *FILES, "mcp"]
+    mounted = [*(route.name for route in ROUTES), *TRIGGERED, *PAGE_ROUTES, *FILE_ROUTES, "mcp"]
     listing = [
         str(worker_python),
         str(Path(__file__).with_name("real_worker.py")),
@@ -161,8 +162,8 @@ def test_the_worker_and_the_emulator_answer_alike(worker: str, emulator: str) ->
 
 async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_python: Path, settings: Settings) -> None:
     """S1-57, C56 (RELIABILITY): the trigger as Microsoft's code binds and calls it."""
-    kit = assembly.build(settings)
-    work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="queued"), Chunking())
+    kit = assembly.build_kit(settings)
+    work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="queued"), Chunking())
     job, _ = await kit.jobs.add(work, Scope("default"), document_id="queued")
     command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]
     chosen = {"RAG_DATA_DIR": str(settings.data_dir), "RAG_MODELS_DIR": str(settings.models_dir)}

@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 
 import function_app
-from functions import wire, workbench
-from functions.routes import OPERATIONS
+from functions import saved_queries, workbench_steps
+from functions.operations import load_operation
+from functions.requests import parse_request
+from functions.routes import ROUTES
 from local_emulator.host import running
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import SavedQuery
 from rag_core.core.settings import Settings
 from tests.fakes import ConceptEmbedder, Down, OverlapReranker, ScriptedLLM
+from tests.functions.contract import check_reply
 from tests.functions.test_jobs import signed_in
 from tests.functions.test_real_worker import steady
 
@@ -71,13 +74,13 @@ class Caller:
         status, told = self.call(method, path, body)
         assert status == 200, told
         route = documented(method, path)
-        getattr(wire, REPLIES[route]).model_validate(told)
+        check_reply(REPLIES[route], told)
         assert list(deviations(EXAMPLES.get(route, {}).get("response"), told)) == []
         return told
 
     def refused(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
         status, told = self.call(method, path, body)
-        wire.Refusal.model_validate(told)
+        check_reply("Refusal", told)
         return status, told["error"]
 
 
@@ -90,7 +93,8 @@ def documented(method: str, path: str) -> str:
     return f"{method} {'/'.join('{resultId}' if n == 5 and p.isdigit() else p for n, p in enumerate(named))}"
 
 
-REPLIES = {f"{m} /{o.route.replace('result_id', 'resultId')}": o.reply for o in OPERATIONS for m in o.methods}
+OPERATIONS = {f"{m} /{r.path.replace('result_id', 'resultId')}": load_operation(r) for r in ROUTES for m in r.methods}
+REPLIES = {route: operation.reply.__name__ for route, operation in OPERATIONS.items()}
 
 
 def deviations(example: Any, given: Any, path: str = "") -> Iterator[str]:
@@ -110,7 +114,7 @@ def deviations(example: Any, given: Any, path: str = "") -> Iterator[str]:
 
 def kit_of(settings: Settings, **parts: Any) -> Kit:
     """The real parts, but for small models whose words are known."""
-    kit = assembly.build(settings)
+    kit = assembly.build_kit(settings)
     model = parts.pop("llm", ScriptedLLM(query_expansion=EXPANSION, rag_augmentation=ANSWER))
     embedder = parts.pop("embedder", ConceptEmbedder())
     index = replace(kit.index, embedder=embedder)
@@ -121,7 +125,7 @@ def kit_of(settings: Settings, **parts: Any) -> Kit:
 def serving(folder: Path, kit: Kit | None = None, **chosen: Any) -> Iterator[Caller]:
     settings = Settings(**{"data_dir": folder, "models_dir": folder, "trust_principal": True, **chosen})
     parts = kit or kit_of(settings)
-    with running(function_app.build(lambda: settings, lambda: parts), at_end=parts.close) as url:
+    with running(function_app.build_app(lambda: settings, lambda: parts), at_end=parts.close) as url:
         yield Caller(url)
 
 
@@ -144,7 +148,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
 def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
     """Without a chat model: the local models, where they are installed."""
     folder = tmp_path_factory.mktemp("local")
-    with served(folder, assembly.build(Settings(data_dir=folder))) as caller:
+    with served(folder, assembly.build_kit(Settings(data_dir=folder))) as caller:
         yield caller
 
 
@@ -221,14 +225,20 @@ def test_a_question_is_taken_through_all_steps(parts: str, request: pytest.Fixtu
 @pytest.mark.parametrize(("clean", "count"), [(None, 3), ((), 3), (({}, {}), 2)])
 def test_the_contexts_that_count_are_those_that_a_prompt_is_made_of(clean: Any, count: int) -> None:
     """S0-14, S0-17, S0-62: the consolidated ones, where there are any, else those retrieved."""
-    told = workbench._query(SavedQuery(1, "w", "?", retrieved_context=({}, {}, {}), clean_retrieval_context=clean))
+    told = saved_queries._format_query(
+        SavedQuery(1, "w", "?", retrieved_context=({}, {}, {}), clean_retrieval_context=clean)
+    )
     assert told["available_context_count"] == count
     assert (told["has_retrieved_context"], told["has_clean_context"]) == (True, clean is not None)
 
 
 def test_five_contexts_are_put_before_a_model_unless_said_otherwise() -> None:
     """S0-27, S0-63: shown, sent and pasted to alike."""
-    asked = [wire.AugmentRequest(id=1), wire.AugmentRun(id=1), wire.AugmentPaste(id=1, response_text="So.")]
+    asked = [
+        workbench_steps.AugmentRequest(id=1),
+        workbench_steps.AugmentRun(id=1),
+        workbench_steps.AugmentPaste(id=1, response_text="So."),
+    ]
     assert [request.top_n for request in asked] == [5, 5, 5]
 
 
@@ -456,7 +466,7 @@ def test_an_edit_that_a_newer_version_does_not_take_has_no_effect_and_is_named(t
     """S0-90: neither the list nor a step is refused for it, and the rest of the edit holds."""
     kept = {"top_k": 7, "rrf_k": 10**6, "of_old": 1}
     made = kit_of(Settings(data_dir=tmp_path))
-    asyncio.run(made.archive.save_config("workbench", kept))
+    asyncio.run(made.archive.save_edited_preset("workbench", kept))
     with serving(tmp_path, made) as call:
         listed = call.ok("GET", "/rag/presets")
         (found,) = (one for one in listed["presets"] if one["name"] == "workbench")
@@ -504,9 +514,8 @@ def test_every_example_of_the_document_belongs_to_a_route_of_ours() -> None:
     assert len(EXAMPLES) == 14
     assert set(EXAMPLES) <= set(REPLIES)
     for route, example in EXAMPLES.items():
-        operation = next(
-            o for o in OPERATIONS if f"{o.methods[0]} /{o.route.replace('result_id', 'resultId')}" == route
-        )
         if "request" in example:
             addressed = {"id": "1"} if "{id}" in route else {}
-            wire.parse(getattr(wire, operation.request or ""), {**example["request"], **addressed})
+            model = OPERATIONS[route].request
+            assert model
+            parse_request(model, {**example["request"], **addressed})

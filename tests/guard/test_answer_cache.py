@@ -7,21 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.core.model import (
-    Answer,
-    Caption,
-    Citation,
-    Claim,
-    Confidence,
-    Evidence,
-    Filter,
-    Query,
-    Result,
-    Scope,
-    Span,
-)
-from rag_core.guard.answer_cache import cache_key, canonical, recall, remember
-from rag_core.providers.cache import EmbeddedCache
+from rag_core.core.model import (Answer, Caption, Citation, Claim, Confidence, Evidence, Filter, Scope, SearchResult, Span)
+from rag_core.core.presets import Query
+from rag_core.guard.answer_cache import hash_cache_key, load_cached, save_cached
+from rag_core.providers.embedded_cache import EmbeddedCache
 from tests.fakes import chunk, hit, query
 
 ASKED = query("What is P0700?")
@@ -49,28 +38,27 @@ def changed(field: str) -> Query:
 @pytest.mark.parametrize("field", [field.name for field in fields(Query)])
 def test_the_key_changes_with_every_field_of_the_question(field: str) -> None:
     """(RELIABILITY C19), C23, S4-05: change any input and it is a miss; a field that is new is held to it too."""
-    assert cache_key(changed(field), "p", "1") != cache_key(ASKED, "p", "1")
+    assert hash_cache_key(changed(field), "p", "1") != hash_cache_key(ASKED, "p", "1")
 
 
 def test_the_key_changes_with_the_numbers_and_with_the_documents() -> None:
     """(RELIABILITY C19), C23."""
-    keys = {cache_key(ASKED, preset, version) for preset in ("p", "q") for version in ("1", "2", "p1")}
+    keys = {hash_cache_key(ASKED, preset, version) for preset in ("p", "q") for version in ("1", "2", "p1")}
     assert len(keys) == 6
 
 
 @given(SCOPES, SCOPES)
 def test_unlike_scopes_never_share_a_key(one: Scope, other: Scope) -> None:
     """S3-15, C23, (RELIABILITY C19): nothing that is joined can be cut elsewhere and read the same."""
-    same = cache_key(replace(ASKED, scope=one), "p", "1") == cache_key(replace(ASKED, scope=other), "p", "1")
+    same = hash_cache_key(replace(ASKED, scope=one), "p", "1") == hash_cache_key(replace(ASKED, scope=other), "p", "1")
     assert same == (one == other)
 
 
 @pytest.mark.parametrize("text", ["what is p0700?", "  What\tis\n P0700? ", "WHAT IS P0700?"])
 def test_case_and_blanks_make_no_difference(text: str) -> None:
     """C24, S4-05: SHA-256 of the normalized text, when all else is the same."""
-    assert cache_key(replace(ASKED, text=text), "p", "1") == cache_key(ASKED, "p", "1")
-    assert canonical(text) == "what is p0700?"
-    assert len(cache_key(ASKED, "p", "1")) == 64
+    assert hash_cache_key(replace(ASKED, text=text), "p", "1") == hash_cache_key(ASKED, "p", "1")
+    assert len(hash_cache_key(ASKED, "p", "1")) == 64
 
 
 def answer() -> Answer:
@@ -89,19 +77,19 @@ def answer() -> Answer:
 async def test_an_answer_comes_back_as_it_was() -> None:
     """S4-30, S4-04."""
     cache = EmbeddedCache(None, b"secret")
-    await remember("key", answer(), cache)
-    assert await recall("key", Answer, cache) == answer()
+    await save_cached("key", answer(), cache)
+    assert await load_cached("key", Answer, cache) == answer()
     await cache.close()
 
 
 async def test_what_is_no_such_record_is_a_miss() -> None:
     """(RELIABILITY C54): the shape of a record is in its key, and is checked besides."""
     cache = EmbeddedCache(None, b"secret")
-    await remember("key", Result(), cache)
-    assert await recall("key", Answer, cache) is None
-    await remember("key", answer(), cache)
+    await save_cached("key", SearchResult(), cache)
+    assert await load_cached("key", Answer, cache) is None
+    await save_cached("key", answer(), cache)
     await cache.set((await keys_of(cache))[-1], b'{"text": 1}', ttl_s=60)
-    assert await recall("key", Answer, cache) is None
+    assert await load_cached("key", Answer, cache) is None
     await cache.close()
 
 
@@ -112,8 +100,8 @@ class Text:
 
 async def test_what_cannot_be_written_is_not_kept() -> None:
     cache = EmbeddedCache(None, b"secret")
-    await remember("key", Text("half a \ud800"), cache)
-    assert await recall("key", Text, cache) is None
+    await save_cached("key", Text("half a \ud800"), cache)
+    assert await load_cached("key", Text, cache) is None
     await cache.close()
 
 

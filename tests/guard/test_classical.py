@@ -14,18 +14,19 @@ from rag_core.core.errors import DeadlineExceeded, InvalidRequest, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
 from rag_core.core.model import Answer, Chunk, Ranking, Scope
-from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, Web, WebResult
-from rag_core.core.presets import choose, resolve
+from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, WebResult, WebSearch
+from rag_core.core.presets import choose_preset, resolve_preset
 from rag_core.core.run import Run
-from rag_core.core.settings import load
-from rag_core.guard.classical import NOTHING, WEB_WORTH, WRITING
-from rag_core.guard.redaction import Rules
-from rag_core.providers.absent import NoReranker
-from rag_core.providers.cache import EmbeddedCache
-from rag_core.providers.local_text import LocalText
-from rag_core.service import ask, consult
-from rag_core.stores.archive import Database, QueriesLog
-from rag_core.text.abbreviations import shipped
+from rag_core.core.settings import load_settings
+from rag_core.guard.classical import CLASSICAL_GENERATION, NO_RESULTS_TEXT, WEB_CONFIDENCE_FACTOR
+from rag_core.guard.redaction import RuleBasedRedactor
+from rag_core.pipelines import answer_with_pipeline as ask
+from rag_core.pipelines import search_with_pipeline as consult
+from rag_core.providers.embedded_cache import EmbeddedCache
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.null_models import NoReranker
+from rag_core.stores.archive import ArchiveDatabase, SqlQueryLog
+from rag_core.text.abbreviations import load_packaged_glossary
 from tests.fakes import (
     SCOPE,
     Asleep,
@@ -59,7 +60,7 @@ class Spying:
 
     async def search(self, probes: Sequence[Probe], scope: Scope, *, limit: int, **how: Any) -> Sequence[Ranking]:
         self.asked += [(probe, limit) for probe in probes]
-        if self._down and any(probe.words if self._down == "words" else probe.vector for probe in probes):
+        if self._down and any(probe.lexical_query if self._down == "words" else probe.vector for probe in probes):
             raise Unavailable(f"{self._down} are down", code=f"{self._down}_down")
         return await self._store.search(probes, scope, limit=limit, **how)
 
@@ -89,7 +90,7 @@ async def parts(
     reranker: Reranker | None = None,
     embedder: Embedder | None = None,
     down: str = "",
-    web: Web | None = None,
+    web: WebSearch | None = None,
 ) -> Kit:
     """Real parts over these chunks: a cache, a log and a redactor; without a model, quotes."""
     index = await filled(*(chunks or MANUAL))
@@ -97,12 +98,12 @@ async def parts(
     store: Any = Spying(index.store, down)
     kit = Kit(
         Index(store, embedder or index.embedder),
-        llm or LocalText(ranker, lambda *_: []),
+        llm or LocalTechniques(ranker, lambda *_: []),
         ranker,
-        redactor=Rules(),
+        redactor=RuleBasedRedactor(),
         cache=EmbeddedCache(None, b"secret"),
-        audit=QueriesLog(Database(None)),
-        glossary=shipped(),
+        query_log=SqlQueryLog(ArchiveDatabase(None)),
+        glossary=load_packaged_glossary(),
     )
     return replace(kit, web=web) if web else kit
 
@@ -117,8 +118,8 @@ def spied(kit: Kit) -> Spying:
 
 
 def chunks_of(answer: Answer) -> list[dict[str, Any]]:
-    preset = resolve("classical")
-    found: list[dict[str, Any]] = replies.answered(answer, preset.query("?", SCOPE), preset, Run())["chunks"]
+    preset = resolve_preset("classical")
+    found: list[dict[str, Any]] = replies.answered(answer, preset.build_query("?", SCOPE), preset, Run())["chunks"]
     return found
 
 
@@ -130,8 +131,13 @@ async def test_what_tells_of_a_person_goes_nowhere() -> None:
     llm, embedder, run = ScriptedLLM(answer=said((FACT, ["e1"]))), ConceptEmbedder(), Run()
     kit = await parts(llm=llm, embedder=embedder)
     await asked(kit, f"{QUESTION} Tell jane.doe@example.com", run)
-    (entry,) = await kit.audit.last(5)
-    seen = [*embedder.asked, *(p.words for p, _ in spied(kit).asked), *(p.user for p in llm.prompts), entry["query"]]
+    (entry,) = await kit.query_log.list_latest(5)
+    seen = [
+        *embedder.asked,
+        *(p.lexical_query for p, _ in spied(kit).asked),
+        *(p.user for p in llm.prompts),
+        entry["query"],
+    ]
     assert not any("jane" in text for text in seen)
     assert "[EMAIL]" in entry["query"]
     told = run.warnings[0]
@@ -152,7 +158,7 @@ async def test_a_question_of_the_shape_of_an_attack_is_refused_and_put_on_record
     kit = await parts()
     with pytest.raises(InvalidRequest) as refused:
         await asked(kit, "'; DROP TABLE documents; --")
-    (entry,) = await kit.audit.last(5)
+    (entry,) = await kit.query_log.list_latest(5)
     assert (refused.value.code, entry["status"], spied(kit).asked) == ("suspicious_input", "suspicious_input", [])
     with pytest.raises(InvalidRequest):
         await consult(query("'; DROP TABLE documents; --", "classical"), kit, Run(), pipeline="classical")
@@ -164,7 +170,9 @@ async def test_abbreviations_are_searched_for_by_their_meaning_too_and_the_quest
     kit = await parts(chunk("h", "A myocardial infarction damages the heart."), llm=llm, embedder=embedder)
     await asked(kit, "Is MI damage P0700?")
     assert embedder.asked[-1] == "Is MI (myocardial infarction) damage P0700?"
-    assert [p.words for p, _ in spied(kit).asked if p.words] == ["is mi (myocardial infarction) damage P0700?"]
+    assert [p.lexical_query for p, _ in spied(kit).asked if p.lexical_query] == [
+        "is mi (myocardial infarction) damage P0700?"
+    ]
     assert llm.prompts[0].inputs["question"] == "Is MI damage P0700?"
 
 
@@ -172,7 +180,7 @@ async def test_each_leg_is_asked_for_ten() -> None:
     """S4-10, S4-12, S4-13: words by BM25, meaning by cosine."""
     kit = await parts()
     await asked(kit)
-    assert sorted((bool(p.words), p.vector is not None, n) for p, n in spied(kit).asked) == [
+    assert sorted((bool(p.lexical_query), p.vector is not None, n) for p, n in spied(kit).asked) == [
         (False, True, 10),
         (True, False, 10),
     ]
@@ -207,7 +215,7 @@ async def test_the_boost_decides_where_there_is_no_ranker() -> None:
     """S4-40: of two passages of the same meaning, the one that names what the question names comes first."""
     twins = [chunk("x", "The brake is heavy."), chunk("y", "The brake is held by the ECU.", ordinal=1)]
     kit = await parts(*twins, reranker=NoReranker("none"))
-    named = query("Does the ECU hold the brake?", "classical", how="vector")
+    named = query("Does the ECU hold the brake?", "classical", search_type="vector")
     hits = (await consult(named, kit, Run(), pipeline="classical")).hits
     assert hits[0].signals["meaning"] == hits[1].signals["meaning"]
     assert [hit.chunk.id for hit in hits] == ["y", "x"]
@@ -217,21 +225,25 @@ async def test_other_wordings_are_asked_only_where_they_are_switched_on() -> Non
     """S4-39: MULTI_QUERY_ENABLED=1; off by default."""
     llm = ScriptedLLM(query_expansion='{"queries": ["When is the transmission too hot?"]}', answer=said((FACT, ["e1"])))
     kit = await parts(llm=llm)
-    off, _ = choose(preset="classical", house=load({}).house)
-    on, _ = choose(preset="classical", house=load({"MULTI_QUERY_ENABLED": "1"}).house)
-    await consult(off.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    off, _ = choose_preset(preset="classical", preset_overrides=load_settings({}).preset_overrides)
+    on, _ = choose_preset(
+        preset="classical", preset_overrides=load_settings({"MULTI_QUERY_ENABLED": "1"}).preset_overrides
+    )
+    await consult(off.build_query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
     assert len(spied(kit).asked) == 2
-    await consult(on.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
-    assert [p.words for p, _ in spied(kit).asked if p.words][-1] == "when is the transmission too hot?"
+    await consult(on.build_query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    assert [p.lexical_query for p, _ in spied(kit).asked if p.lexical_query][-1] == "when is the transmission too hot?"
 
 
 async def test_the_passages_beside_are_read_only_where_that_is_switched_on() -> None:
     """S4-41: SKIP_CONTEXT_EXPANSION=0; 1 is the default."""
     kit = await parts()
-    off, _ = choose(preset="classical", top_k=1, house=load({}).house)
-    on, _ = choose(preset="classical", top_k=1, house=load({"SKIP_CONTEXT_EXPANSION": "0"}).house)
-    alone = await ask(off.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
-    beside = await ask(on.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    off, _ = choose_preset(preset="classical", top_k=1, preset_overrides=load_settings({}).preset_overrides)
+    on, _ = choose_preset(
+        preset="classical", top_k=1, preset_overrides=load_settings({"SKIP_CONTEXT_EXPANSION": "0"}).preset_overrides
+    )
+    alone = await ask(off.build_query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    beside = await ask(on.build_query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
     assert [p.hit.chunk.id for p in alone.evidence] == ["a"]
     assert [p.hit.chunk.id for p in beside.evidence] == ["a", "b"]
 
@@ -249,8 +261,10 @@ async def test_a_model_is_given_the_relevant_excerpts_without_tables_and_no_more
     assert [(g["id"], g["text"]) for g in given] == [("e1", FACT)]
     assert [p.hit.chunk.id for p in answer.evidence] == ["long"]
     llm.prompts.clear()
-    lenient, _ = choose(preset="classical", house=load({"MIN_CHUNK_RELEVANCE": "0.1"}).house)
-    await ask(lenient.query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
+    lenient, _ = choose_preset(
+        preset="classical", preset_overrides=load_settings({"MIN_CHUNK_RELEVANCE": "0.1"}).preset_overrides
+    )
+    await ask(lenient.build_query(QUESTION, SCOPE), kit, Run(), pipeline="classical")
     given = llm.prompts[0].inputs["evidence"]
     assert len(given) == 2
     assert all(len(g["text"]) <= 400 for g in given)
@@ -261,14 +275,19 @@ async def test_the_model_is_asked_with_the_documents_numbers() -> None:
     llm = ScriptedLLM(answer=said((FACT, ["e1"])))
     await asked(await parts(llm=llm))
     prompt: Prompt = llm.prompts[0]
-    assert (prompt.temperature, prompt.max_tokens, prompt.top_p, WRITING.within_s) == (0.0, 200, 0.9, 120.0)
+    assert (prompt.temperature, prompt.max_tokens, prompt.top_p, CLASSICAL_GENERATION.within_s) == (
+        0.0,
+        200,
+        0.9,
+        120.0,
+    )
 
 
 async def test_an_answer_of_enough_confidence_is_the_models_and_cited_in_line() -> None:
     """S4-22, S4-25, S4-26, S4-32: answer, citations and chunks; [Document Name, Section X]."""
     answer = await asked(await parts(llm=ScriptedLLM(answer=said((FACT, ["e1"])))), "gearbox temperature overheats")
-    preset = resolve("classical")
-    body = replies.answered(answer, preset.query(QUESTION, SCOPE), preset, Run())
+    preset = resolve_preset("classical")
+    body = replies.answered(answer, preset.build_query(QUESTION, SCOPE), preset, Run())
     assert (body["origin"], body["answer"]) == ("model", FACT)
     assert body["confidence"]["value"] >= 0.7
     assert set(body["confidence"]["inputs"]) == {"certainty", "verified", "relevance", "coverage"}
@@ -332,7 +351,7 @@ async def test_the_same_question_is_answered_from_memory() -> None:
     assert set(run.timings) == {"redact", "cache", "audit"}
     assert run.techniques["cache"] == "answered before, kept by embedded"
     assert run.techniques["answer"] == "scripted-1"
-    assert [entry["metrics"]["cached"] for entry in await kit.audit.last(5)] == [True, False]
+    assert [entry["metrics"]["cached"] for entry in await kit.query_log.list_latest(5)] == [True, False]
 
 
 async def test_every_repeated_question_is_a_hit() -> None:
@@ -341,7 +360,7 @@ async def test_every_repeated_question_is_a_hit() -> None:
     for spelling in (str, str.upper, str.lower, "  {} ".format):
         for text in ("gearbox temperature", "brake caliper", "engine misfire"):
             await asked(kit, spelling(text))
-    hits = [entry["metrics"]["cached"] for entry in await kit.audit.last(100)]
+    hits = [entry["metrics"]["cached"] for entry in await kit.query_log.list_latest(100)]
     assert (sum(hits), len(hits)) == (9, 12)
 
 
@@ -351,7 +370,9 @@ async def test_a_changed_document_or_another_scope_or_number_is_asked_anew() -> 
     kit = await parts(llm=llm)
     await asked(kit)
     await asked(kit, top_k=2)
-    await ask(resolve("classical").query(QUESTION, Scope("garage", "ann")), kit, Run(), pipeline="classical")
+    await ask(
+        resolve_preset("classical").build_query(QUESTION, Scope("garage", "ann")), kit, Run(), pipeline="classical"
+    )
     assert len(llm.prompts) == 3
     await kit.index.store.delete("manual", SCOPE)
     assert (await asked(kit)).status == "unknown"
@@ -370,19 +391,21 @@ async def test_every_answer_is_put_on_record() -> None:
     """S4-31: with its status, confidence, timings and passages; a log that is down spoils no answer."""
     kit = await parts()
     answer = await asked(kit, "gearbox temperature", run := Run())
-    (entry,) = await kit.audit.last(5)
+    (entry,) = await kit.query_log.list_latest(5)
     assert (entry["preset"], entry["status"], entry["workflow_id"]) == ("classical", "answered", "garage")
     assert entry["confidence"] == answer.confidence.value
     assert entry["metrics"]["chunks"] == ["a"]
     assert {"embed", "words", "meaning", "rerank"} <= set(entry["timings"])
     assert entry["metrics"]["run_id"] == run.id
 
-    class Full(QueriesLog):
+    class Full(SqlQueryLog):
         async def record(self, entry: object) -> None:
             raise Unavailable("the disk is full", code="audit_deferred")
 
     late = Run()
-    assert (await asked(replace(kit, audit=Full(Database(None))), "gearbox temperature", late)).text == answer.text
+    assert (
+        await asked(replace(kit, query_log=Full(ArchiveDatabase(None))), "gearbox temperature", late)
+    ).text == answer.text
     assert [d.code for d in late.degraded] == ["audit_deferred"]
 
 
@@ -405,7 +428,7 @@ async def test_without_words_meaning_alone_answers_and_without_both_there_is_no_
     assert {c["source"] for c in chunks_of(answer)} == {"vector"}
     kit = await parts(down="words")
     with pytest.raises(Unavailable) as failure:
-        await asked(kit, "gearbox temperature", how="keyword")
+        await asked(kit, "gearbox temperature", search_type="keyword")
     assert failure.value.code == "retrieval_unavailable"
 
 
@@ -420,7 +443,7 @@ async def test_a_model_that_is_down_leaves_snippets() -> None:
 async def test_a_model_that_is_late_leaves_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """S4-49: partial results, and why."""
     module = sys.modules["rag_core.guard.classical"]  # the package's attribute of that name is the pipeline
-    monkeypatch.setattr(module, "WRITING", replace(WRITING, within_s=0.01))
+    monkeypatch.setattr(module, "CLASSICAL_GENERATION", replace(CLASSICAL_GENERATION, within_s=0.01))
     run = Run()
     answer = await asked(await parts(llm=Asleep()), "gearbox temperature", run)  # type: ignore[arg-type]
     assert answer.text == FACT
@@ -434,7 +457,7 @@ async def test_a_question_that_cannot_be_embedded_is_an_error_with_no_confidence
         await asked(kit)
     assert failure.value.details == {"confidence": 0.0}
     assert "could not be embedded" in failure.value.message
-    (entry,) = await kit.audit.last(5)
+    (entry,) = await kit.query_log.list_latest(5)
     assert (entry["status"], entry["confidence"]) == (failure.value.code, 0.0)
 
 
@@ -442,7 +465,7 @@ async def test_nothing_found_is_said_and_the_web_is_not_asked_unless_it_is_switc
     """S4-48."""
     llm = ScriptedLLM()
     answer = await asked(await parts(llm=llm), "Who invented the saxophone in 1840?")
-    assert (answer.text, answer.status, answer.confidence.value) == (NOTHING, "unknown", 0)
+    assert (answer.text, answer.status, answer.confidence.value) == (NO_RESULTS_TEXT, "unknown", 0)
     assert answer.text.startswith("No relevant results")
     assert llm.prompts == []
 
@@ -453,8 +476,8 @@ async def test_the_web_answers_by_quotes_at_half_the_confidence_and_is_not_remem
     kit = await parts(web=web)
     answer = await asked(kit, "Who invented the saxophone in 1840? jane.doe@example.com", run)
     assert answer.text == "Adolphe Sax invented the saxophone in 1840."
-    assert answer.confidence.inputs["web"] == WEB_WORTH
-    assert 0 < answer.confidence.value <= WEB_WORTH
+    assert answer.confidence.inputs["web"] == WEB_CONFIDENCE_FACTOR
+    assert 0 < answer.confidence.value <= WEB_CONFIDENCE_FACTOR
     assert [(c["source"], c["document_name"]) for c in chunks_of(answer)] == [("fallback", "Saxophones")]
     assert [c.source for claim in answer.claims for c in claim.citations] == ["https://sax.example/1840"]
     assert [d.fallback for d in run.degraded] == ["results of a web search"]
@@ -468,7 +491,7 @@ async def test_a_search_engine_that_is_down_leaves_the_message() -> None:
     run = Run()
     web: Any = Down()
     answer = await asked(await parts(web=web), "Who invented the saxophone in 1840?", run)
-    assert answer.text == NOTHING
+    assert answer.text == NO_RESULTS_TEXT
     assert [d.step for d in run.degraded] == ["web_search"]
 
 
@@ -483,7 +506,7 @@ async def test_a_keyword_search_asks_no_embedder() -> None:
     embedder = ConceptEmbedder()
     kit = await parts(embedder=embedder)
     before = len(embedder.asked)
-    answer = await asked(kit, "gearbox temperature", how="keyword")
+    answer = await asked(kit, "gearbox temperature", search_type="keyword")
     assert (answer.status, len(embedder.asked)) == ("answered", before)
 
 

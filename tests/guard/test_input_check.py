@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.guard.input_check import SHAPE, check
+from rag_core.guard.input_check import ATTACK_PATTERNS, check_input
 
 DATA = Path(__file__).parents[1] / "data"
 ATTACKS = [json.loads(line) for line in (DATA / "attacks" / "attacks.jsonl").read_text("utf-8").splitlines()]
@@ -32,7 +32,7 @@ ABOUT_CODE = [
 
 def refused(text: str) -> InvalidRequest | None:
     try:
-        check(text)
+        check_input(text)
     except InvalidRequest as refusal:
         return refusal
     return None
@@ -94,13 +94,13 @@ PIECES = "' or |; select |<a |<a =|{{|${|/*|a/*|<|../|%25|&amp;|or a |\\u0041|; 
 def test_time_grows_with_the_length_alone(piece: str) -> None:
     """S4-02: the square of this length would be ten billion steps, and the test would not end."""
     check_of = piece * (100_000 // len(piece))
-    for shape in SHAPE.values():
+    for shape in ATTACK_PATTERNS.values():
         shape.search(check_of)
 
 
 def test_a_number_of_any_length_in_an_encoded_character_is_read() -> None:
     """S4-02: a question is at most 8,000 characters, of which Python reads 4,300 digits as a number."""
-    check(f"what is &#{'9' * 5000}; in HTML?")
+    check_input(f"what is &#{'9' * 5000}; in HTML?")
     assert refused(f"&#{'0' * 5000}60;script>")
 
 

@@ -18,15 +18,22 @@ from rag_core.core.errors import Unavailable
 from rag_core.core.kit import NoRedactor
 from rag_core.core.model import PiiSpan
 from rag_core.core.run import Run
-from rag_core.guard.pii import names, values
-from rag_core.guard.redaction import ON_REQUEST, TYPES, Rules, merged, redact, redacted
+from rag_core.guard.pii import patterns, person_names
+from rag_core.guard.redaction import (
+    OPT_IN_PII_TYPES,
+    PII_TYPES,
+    RuleBasedRedactor,
+    merge_spans,
+    redact_text,
+    replace_spans,
+)
 
 DTC = Path(__file__).parents[1] / "data" / "dtc" / "dtc_codes.csv.gz"
-EVERYTHING = Rules(TYPES)
+EVERYTHING = RuleBasedRedactor(PII_TYPES)
 
 
-def clean(text: str, redactor: Rules = Rules()) -> str:  # noqa: B008 - frozen
-    return asyncio.run(redact(text, redactor)).text
+def clean(text: str, redactor: RuleBasedRedactor = RuleBasedRedactor()) -> str:  # noqa: B008 - frozen
+    return asyncio.run(redact_text(text, redactor)).text
 
 
 @pytest.mark.parametrize(
@@ -111,14 +118,14 @@ def test_nothing_is_found_among_twelve_thousand_trouble_codes() -> None:
     with gzip.open(DTC, "rt", encoding="utf-8") as lines:
         rows = [" ".join(row.values()) for row in csv.DictReader(lines)]
     assert len(rows) > 12_000
-    assert [row for row in rows if Rules().spans(row)] == []
+    assert [row for row in rows if RuleBasedRedactor().find_pii_spans(row)] == []
 
 
 def test_the_tables_of_telephone_numbers_are_read_when_a_number_asks_for_them() -> None:
     """A cold start does without."""
     asked = (
-        "import sys; from rag_core.guard.redaction import Rules; "
-        "Rules().spans(sys.argv[1]); print('phonenumbers' in sys.modules)"
+        "import sys; from rag_core.guard.redaction import RuleBasedRedactor; "
+        "RuleBasedRedactor().find_pii_spans(sys.argv[1]); print('phonenumbers' in sys.modules)"
     )
     for text, read in (("Mail a@example.com, +1 212 555 0187", "False"), ("It was 723 813 266.", "True")):
         done = subprocess.run([sys.executable, "-c", asked, text], capture_output=True, text=True, check=True)
@@ -129,7 +136,7 @@ def test_dates_and_addresses_of_pages_are_taken_out_when_they_are_asked_for() ->
     text = "Seen 2024-03-14, see https://example.com/a."
     assert clean(text) == text
     assert clean(text, EVERYTHING) == "Seen [DATE], see [URL]"
-    assert {"DATE", "URL"} == ON_REQUEST < TYPES
+    assert {"DATE", "URL"} == OPT_IN_PII_TYPES < PII_TYPES
 
 
 def test_an_answer_is_looked_at_again_and_keeps_its_citations() -> None:
@@ -141,7 +148,7 @@ def test_an_answer_is_looked_at_again_and_keeps_its_citations() -> None:
 async def test_a_redaction_says_where_and_what_stood_there() -> None:
     """C30: reported as spans, never silently."""
     text = "Mail a@example.com about SSN 123-45-6789."
-    found = await redact(text, Rules())
+    found = await redact_text(text, RuleBasedRedactor())
     assert [(text[s.start : s.end], s.type) for s in found.spans] == [
         ("a@example.com", "EMAIL"),
         ("123-45-6789", "SSN"),
@@ -152,14 +159,14 @@ async def test_a_redaction_says_where_and_what_stood_there() -> None:
 
 def test_of_what_overlaps_nothing_is_left_and_the_surest_names_it() -> None:
     within, across = PiiSpan(1, 2, "IP", 0.9), PiiSpan(5, 9, "PHONE", 0.8)
-    spans = merged([across, PiiSpan(0, 6, "SSN", 0.9), PiiSpan(9, 10, "IP", 0.5), within])
+    spans = merge_spans([across, PiiSpan(0, 6, "SSN", 0.9), PiiSpan(9, 10, "IP", 0.5), within])
     assert spans == (PiiSpan(0, 9, "SSN", 0.9), PiiSpan(9, 10, "IP", 0.5))
-    assert redacted("0123456789!", spans) == "[SSN][IP]!"
+    assert replace_spans("0123456789!", spans) == "[SSN][IP]!"
 
 
 @given(st.text(st.sampled_from("aZ019 .-:@+/(x\n[]") | st.characters(codec="utf-8"), max_size=80))
 def test_any_text_keeps_what_stands_outside_its_spans(text: str) -> None:
-    found = asyncio.run(redact(text, EVERYTHING))
+    found = asyncio.run(redact_text(text, EVERYTHING))
     outside = re.split("|".join(rf"\[{kind}\]" for kind in {s.type for s in found.spans}) or r"\Z(?!\Z)", found.text)
     assert all(part in text for part in outside)
     assert len(found.text) == len(text) + sum(len(s.type) + 2 - (s.end - s.start) for s in found.spans)
@@ -173,7 +180,7 @@ class Broken:
     def __init__(self, answer: Sequence[PiiSpan] | Unavailable) -> None:
         self.answer = answer
 
-    def spans(self, text: str) -> Sequence[PiiSpan]:
+    def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
         if isinstance(self.answer, Unavailable):
             raise self.answer
         return self.answer
@@ -193,7 +200,7 @@ class Broken:
 async def test_a_text_that_was_not_looked_at_is_not_passed_on(redactor: NoRedactor | Broken) -> None:
     """RELIABILITY 3.1: it fails closed."""
     with pytest.raises(Unavailable) as refused:
-        await redact("SSN 123-45-6789", redactor)
+        await redact_text("SSN 123-45-6789", redactor)
     assert refused.value.code == "redaction_failed"
     assert "123-45" not in str(refused.value)
 
@@ -220,11 +227,11 @@ async def test_a_thousand_planted_values_are_in_no_text_diary_log_or_error(
     """S4-01, S4-29, C30: the canary."""
     caplog.set_level(logging.DEBUG)
     run, text = Run(), " ; ".join(planted)
-    found = await run.step("redact", redact(text, Rules()))
+    found = await run.step("redact", redact_text(text, RuleBasedRedactor()))
     failures = []
     for redactor in (NoRedactor(), Broken([PiiSpan(0, len(text) + 1, "SSN")])):
         with pytest.raises(Unavailable) as refused:
-            await run.step("redact", redact(text, redactor))
+            await run.step("redact", redact_text(text, redactor))
         failures.append(f"{refused.value!r} {refused.value.details}")
     secrets = [value.removeprefix("MRN ") for value in planted]
     assert len(found.spans) == len(planted) > 1000
@@ -232,15 +239,16 @@ async def test_a_thousand_planted_values_are_in_no_text_diary_log_or_error(
     assert [secret for secret in secrets if secret in told] == []
 
 
-def patterns() -> Iterator[re.Pattern[str]]:
-    for shape in (*values.SHAPES, values.national(values.REGIONS)):
-        yield from filter(None, (shape.pattern, shape.before, shape.unless, shape.after))
-    yield from (*names.TOLD, *names.HINTED, names.RUN)
+def compiled_patterns() -> Iterator[re.Pattern[str]]:
+    for shape in (*patterns.PII_PATTERNS, patterns.build_national_phone_pattern(patterns.PHONE_REGIONS)):
+        yield from filter(None, (shape.pattern, shape.required_before, shape.excluded_before, shape.required_after))
+    yield from (*person_names.ANNOUNCED_NAMES, *person_names.HINTED_NAMES, person_names.CAPITALIZED_RUN)
 
 
 def test_no_pattern_can_look_further_than_a_page_so_that_time_is_linear() -> None:
     """RELIABILITY C11, G18: from each place at most so many characters are read, whatever the text."""
-    widths = {pattern.pattern: re._parser.parse(pattern.pattern, pattern.flags).getwidth()[1] for pattern in patterns()}
+    patterns = compiled_patterns()
+    widths = {pattern.pattern: re._parser.parse(pattern.pattern, pattern.flags).getwidth()[1] for pattern in patterns}
     assert {pattern: width for pattern, width in widths.items() if width > 1100} == {}
 
 
@@ -254,4 +262,4 @@ PIECES = (
 def test_a_hundred_kilobytes_of_anything_are_read(piece: str) -> None:
     """RELIABILITY C11. Quadratic time would not end here; a limit on seconds would say more of the machine."""
     text = piece * (100_000 // len(piece))
-    assert len(redacted(text, merged(EVERYTHING.spans(text)))) > 0
+    assert len(replace_spans(text, merge_spans(EVERYTHING.find_pii_spans(text)))) > 0

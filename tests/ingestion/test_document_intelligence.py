@@ -10,12 +10,12 @@ import pytest
 from local_emulator.document_service import DocumentService
 from local_emulator.serving import served
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
-from rag_core.core.kit import NoLayout
+from rag_core.core.kit import NoLayoutReader
 from rag_core.core.model import Extraction
 from rag_core.core.run import Run
-from rag_core.ingestion.extract import document_intelligence, extract
-from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, laid_out
-from rag_core.ingestion.reading import read
+from rag_core.ingestion.extract import document_intelligence, extract_in_process
+from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, extraction_from_layout
+from rag_core.ingestion.file_extraction import extract_file
 
 ROOT = Path(__file__).parents[2]
 WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()
@@ -88,7 +88,7 @@ RESULT: dict[str, Any] = {
 
 def test_paragraphs_and_tables_keep_their_place() -> None:
     """S1-21: page, lines and box in points; headings above; tables whole, and not once more as paragraphs."""
-    seen = laid_out(RESULT, "scan")
+    seen = extraction_from_layout(RESULT, "scan")
     assert seen.pages == 2
     assert seen.extractor == "scan (Document Intelligence prebuilt-layout)"
     heading, paragraph, table = seen.blocks
@@ -115,19 +115,19 @@ def test_without_the_polygon_of_every_line_there_is_none_a_line() -> None:
     ]
     on_other = RESULT | {"pages": [first | {"lines": first["lines"][:4]}, others[0] | {"lines": first["lines"][4:]}]}
     for result in (RESULT | {"pages": [first | {"lines": lines}, *others]}, on_other):
-        paragraph = laid_out(result, "scan").blocks[1]
+        paragraph = extraction_from_layout(result, "scan").blocks[1]
         assert (paragraph.text, paragraph.boxes) == ("first line\nsecond line", ())
 
 
 def test_page_headers_footers_and_numbers_are_left_out() -> None:
-    assert not {"Manual", "7"} & {block.text for block in laid_out(RESULT, "scan").blocks}
+    assert not {"Manual", "7"} & {block.text for block in extraction_from_layout(RESULT, "scan").blocks}
 
 
 def test_a_word_file_gets_no_page_and_no_box() -> None:
     """C39: the service counts 3,000 characters of a Word file for a page, which no reader would find again."""
     pages = [{"pageNumber": 1, "lines": []}, {"pageNumber": 2, "lines": []}]
     plain = [{k: v for k, v in p.items() if k != "boundingRegions"} for p in RESULT["paragraphs"]]
-    seen = laid_out({"pages": pages, "paragraphs": plain}, "docx")
+    seen = extraction_from_layout({"pages": pages, "paragraphs": plain}, "docx")
     assert seen.pages is None
     assert {(block.page, block.bbox) for block in seen.blocks} == {(None, None)}
 
@@ -135,7 +135,7 @@ def test_a_word_file_gets_no_page_and_no_box() -> None:
 def test_a_picture_is_measured_in_its_own_dots() -> None:
     page = RESULT["pages"][0] | {"unit": "pixel", "width": 850, "height": 1100}
     result = RESULT | {"pages": [page], "tables": [], "paragraphs": RESULT["paragraphs"][2:4]}
-    assert laid_out(result, "image").blocks[0].bbox == (1, 1, 3, 1.5)
+    assert extraction_from_layout(result, "image").blocks[0].bbox == (1, 1, 3, 1.5)
 
 
 async def asked(data: bytes, filename: str, *, keys: frozenset[str] = frozenset({"key"})) -> tuple[Extraction, Run]:
@@ -143,7 +143,7 @@ async def asked(data: bytes, filename: str, *, keys: frozenset[str] = frozenset(
     with served(DocumentService(keys=set(keys), recognised=SEEN)) as url:
         layout = DocumentIntelligence(url, "key")
         try:
-            return await read(data, filename, layout, run, timeout_s=30), run
+            return await extract_file(data, filename, layout, run, timeout_s=30), run
         finally:
             await layout.close()
 
@@ -151,7 +151,7 @@ async def asked(data: bytes, filename: str, *, keys: frozenset[str] = frozenset(
 async def test_a_word_file_is_read_by_the_service_when_there_is_one() -> None:
     """S1-21, C39: and the document says which of the two produced it."""
     seen, run = await asked(WORD, "bulletin.docx")
-    local = extract(WORD, "bulletin.docx")
+    local = extract_in_process(WORD, "bulletin.docx")
     assert (seen.extractor, local.extractor) == ("docx (Document Intelligence prebuilt-layout)", "docx (local)")
     assert [(b.kind, b.text, b.line_start) for b in seen.blocks] == [
         (b.kind, b.text, b.line_start) for b in local.blocks
@@ -185,9 +185,9 @@ async def test_a_picture_has_to_be_one_by_its_bytes_and_by_its_name(data: bytes,
 async def test_without_the_service_scans_and_pictures_are_refused_as_before() -> None:
     """C39."""
     with pytest.raises(UnsupportedDocument):
-        await read(PICTURE, "plate.png", NoLayout(), Run(), timeout_s=30)
+        await extract_file(PICTURE, "plate.png", NoLayoutReader(), Run(), timeout_s=30)
     with pytest.raises(UnreadableDocument) as refused:
-        await read(SCAN, "scan.pdf", NoLayout(), Run(), timeout_s=30)
+        await extract_file(SCAN, "scan.pdf", NoLayoutReader(), Run(), timeout_s=30)
     assert refused.value.code == "no_text_layer"
 
 
@@ -203,9 +203,9 @@ async def test_a_long_result_is_read_beside_the_requests_of_others(monkeypatch: 
 
     def noted(result: Any, kind: str) -> Extraction:
         seen.append(threading.get_ident())
-        return laid_out(result, kind)
+        return extraction_from_layout(result, kind)
 
-    monkeypatch.setattr(document_intelligence, "laid_out", noted)
+    monkeypatch.setattr(document_intelligence, "extraction_from_layout", noted)
     with served(DocumentService(keys={"key"}, recognised=SEEN)) as url:
         layout = DocumentIntelligence(url, "key")
         assert (await layout.read(PICTURE, "image")).blocks

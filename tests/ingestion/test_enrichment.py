@@ -2,11 +2,11 @@
 
 import pytest
 
-from rag_core.ingestion.enrichment import MAX_PHRASES, entities, key_sentences
+from rag_core.ingestion.enrichment import MAX_KEY_PHRASES, extract_entities, select_key_sentences
 
 
 def named(kind: str, text: str) -> list[str]:
-    return [entity.value for entity in entities(text) if entity.type == kind]
+    return [entity.value for entity in extract_entities(text) if entity.type == kind]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_phrases_are_few_and_do_not_repeat_each_other() -> None:
     text = "The torque converter clutch slips. Torque converter wear, valve body wear, shift solenoid wear. " * 5
     phrases = named("phrase", text)
     assert "torque converter clutch" in phrases or "torque converter wear" in phrases
-    assert len(phrases) <= MAX_PHRASES
+    assert len(phrases) <= MAX_KEY_PHRASES
     assert not [one for one in phrases for other in phrases if one != other and one in other]
 
 
@@ -56,7 +56,7 @@ STORY = (
 
 def test_the_summary_of_a_text_is_its_central_sentences_in_order() -> None:
     """S1-31: what a passage is about, in its own words."""
-    assert key_sentences(STORY, 2) == [
+    assert select_key_sentences(STORY, 2) == [
         "Tropical storms draw their strength from warm water at the surface of the sea.",
         "When a storm crosses land it loses the warm water and its strength fades within hours.",
     ]
@@ -64,12 +64,14 @@ def test_the_summary_of_a_text_is_its_central_sentences_in_order() -> None:
 
 def test_a_running_head_is_no_part_of_the_sentence_below() -> None:
     text = "TCM manual, page 1\nA Title\nThe module decides when to change gear and stores a code if it\ncannot do so."
-    assert key_sentences(text, 1) == ["The module decides when to change gear and stores a code if it cannot do so."]
+    assert select_key_sentences(text, 1) == [
+        "The module decides when to change gear and stores a code if it cannot do so."
+    ]
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", []), ("Potato", ["Potato"]), ("... \n !", 1)])
 def test_a_text_of_almost_nothing_has_almost_no_summary(text: str, expected: object) -> None:
-    found = key_sentences(text, 1)
+    found = select_key_sentences(text, 1)
     assert found == expected or len(found) == expected
 
 
@@ -79,5 +81,5 @@ def test_a_text_of_almost_nothing_has_almost_no_summary(text: str, expected: obj
 def test_no_text_makes_an_expression_slow(part: str) -> None:
     """C11: 300 KB of the worst; time in the square of the length would not end."""
     text = part * (300_000 // len(part))
-    entities(text)
-    key_sentences(text, 3)
+    extract_entities(text)
+    select_key_sentences(text, 3)

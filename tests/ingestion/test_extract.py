@@ -8,8 +8,8 @@ import pytest
 
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract import extract
-from rag_core.ingestion.sandbox import extract_safely
+from rag_core.ingestion.extract import extract_in_process
+from rag_core.ingestion.sandbox import extract_in_sandbox
 from tests.ingestion.documents import docx
 
 MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
@@ -18,7 +18,7 @@ FAULT = "Trouble code P0700 means the transmission control system asked for the 
 
 
 def read(path: Path) -> Extraction:
-    return extract(path.read_bytes(), path.name)
+    return extract_in_process(path.read_bytes(), path.name)
 
 
 def text_of(extraction: Extraction) -> str:
@@ -60,7 +60,7 @@ def test_markdown_headings_are_those_a_reader_sees() -> None:
     source = (
         "# A\n\n## B\ntext b\n\n```sh\n# no heading\n\n## nor this\n```\n\nUnder\n-----\n\n### C #\n\nc\n\n# D\n\nd\n"
     )
-    blocks = extract(source.encode(), "notes.md").blocks
+    blocks = extract_in_process(source.encode(), "notes.md").blocks
     assert [(b.kind, b.text.split("\n")[0], b.headings) for b in blocks] == [
         ("heading", "# A", ()),
         ("heading", "## B", ("A",)),
@@ -76,7 +76,7 @@ def test_markdown_headings_are_those_a_reader_sees() -> None:
 
 def test_marks_that_close_a_heading_are_no_part_of_it() -> None:
     """S1-19: but the sign of C# is."""
-    blocks = extract(b"# In C#\n\n## Types ##\n\ntext", "a.md").blocks
+    blocks = extract_in_process(b"# In C#\n\n## Types ##\n\ntext", "a.md").blocks
     assert blocks[-1].headings == ("In C#", "Types")
 
 
@@ -126,7 +126,7 @@ def test_a_quoted_line_break_counts_as_a_line_of_the_file() -> None:
 def test_a_table_beyond_its_limits_is_refused(table: str, code: str) -> None:
     """C30: a cap on cells and columns."""
     with pytest.raises(UnreadableDocument) as refused:
-        extract(table.encode(), "t.csv")
+        extract_in_process(table.encode(), "t.csv")
     assert refused.value.code == code
 
 
@@ -134,7 +134,7 @@ def test_a_table_beyond_its_limits_is_refused(table: str, code: str) -> None:
 def test_a_document_of_too_many_parts_is_refused_while_it_is_read(part: str, name: str) -> None:
     """C30, C34: a row or paragraph in two bytes is a hundred times that in memory."""
     with pytest.raises(UnreadableDocument) as refused:
-        extract((part * 100_002).encode(), name)
+        extract_in_process((part * 100_002).encode(), name)
     assert refused.value.code == "document_too_complex"
 
 
@@ -156,7 +156,7 @@ def test_a_word_document_is_read_as_it_looks() -> None:
         "<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>"
         "<w:r><w:rPr><w:sz w:val='2'/></w:rPr><w:t>tiny</w:t></w:r><w:r><w:br/><w:t>next</w:t></w:r></w:p>"
     )
-    extraction = extract(docx(body), "a.docx")
+    extraction = extract_in_process(docx(body), "a.docx")
     assert text_of(extraction) == "kept inserted\nnext"
     assert extraction.notes == ("2 runs of hidden text were left out",)
 
@@ -188,7 +188,7 @@ def test_headings_of_a_word_document_are_known_by_style_and_outline() -> None:
         + paragraph("Two", "<w:outlineLvl w:val='0'/>")
         + paragraph("plain", "<w:pStyle w:val='berschrift1'/><w:outlineLvl w:val='9'/>")
     )
-    blocks = extract(docx(body, styles=WORD_STYLES), "a.docx").blocks
+    blocks = extract_in_process(docx(body, styles=WORD_STYLES), "a.docx").blocks
     assert [(b.kind[0], b.text, b.headings) for b in blocks] == [
         ("h", "Book", ()),
         ("h", "One", ("Book",)),
@@ -214,7 +214,7 @@ def test_items_of_a_word_list_have_their_numbers() -> None:
         paragraph(text, f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='3'/></w:numPr>")
         for text, level in levels.items()
     )
-    assert text_of(extract(docx(body, numbering=numbering), "a.docx")) == (
+    assert text_of(extract_in_process(docx(body, numbering=numbering), "a.docx")) == (
         "1. a\n  1. b\n    - c\n  2. d\n2. e\n  1. f"
     )
 
@@ -232,7 +232,7 @@ def test_a_word_table_keeps_its_columns() -> None:
         f"<w:trPr><w:del/></w:trPr>{cell(paragraph('gone'))}",
     )
     body = "<w:tbl>" + "".join(f"<w:tr>{row}</w:tr>" for row in rows) + "</w:tbl>"
-    (table,) = extract(docx(body), "a.docx").blocks
+    (table,) = extract_in_process(docx(body), "a.docx").blocks
     assert (table.kind, table.text) == ("table", "a | b | c\nwide |  | in side")
 
 
@@ -247,7 +247,7 @@ def test_a_footnote_follows_the_words_that_it_belongs_to() -> None:
         "<w:p><w:r><w:t>Said</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r>"
         "<w:r><w:t> so</w:t><w:footnoteReference w:id='5'/></w:r></w:p>" + paragraph("Next.")
     )
-    extraction = extract(docx(body, footnotes=notes), "a.docx")
+    extraction = extract_in_process(docx(body, footnotes=notes), "a.docx")
     assert text_of(extraction) == "Said[1] so[2]\n[1] See page 4.\n[2] Or 5.\nNext."
 
 
@@ -275,7 +275,7 @@ TEXT_BOX = "<w:p><w:r><w:pict><w:txbxContent>{}</w:txbxContent></w:pict></w:r></
 )
 def test_what_cannot_be_seen_in_a_word_document_is_no_text(body: str, seen: bool) -> None:
     """C33, G15: hidden, white on white, moved away; but not what is white on something dark."""
-    extraction = extract(docx(paragraph("Seen.") + body, styles=WORD_STYLES), "a.docx")
+    extraction = extract_in_process(docx(paragraph("Seen.") + body, styles=WORD_STYLES), "a.docx")
     assert (len(extraction.blocks) == 2) is seen
     assert bool(extraction.notes) is not (seen or "moveFrom" in body)
 
@@ -285,17 +285,17 @@ def test_a_document_s_own_title_is_told() -> None:
     with ZipFile(package := BytesIO(docx(paragraph("x"))), "a") as parts:
         title = "<a xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title> Shift\n manual </dc:title></a>"
         parts.writestr("docProps/core.xml", title)
-    assert extract(package.getvalue(), "a.docx").title == "Shift manual"
-    noted = extract(b"---\ntitle: 'Shift: manual'\ntags:\n  - a\n---\n# Heading\n", "a.md")
+    assert extract_in_process(package.getvalue(), "a.docx").title == "Shift manual"
+    noted = extract_in_process(b"---\ntitle: 'Shift: manual'\ntags:\n  - a\n---\n# Heading\n", "a.md")
     assert noted.title == "Shift: manual"
     assert [(b.kind, b.line_start, b.line_end) for b in noted.blocks] == [("paragraph", 2, 4), ("heading", 6, 6)]
-    assert extract(b"---\n\nJust a line above.\n\n---\n", "a.md").title == ""
+    assert extract_in_process(b"---\n\nJust a line above.\n\n---\n", "a.md").title == ""
 
 
 def test_a_markdown_table_is_a_block_of_its_own() -> None:
     """S1-19, C02: with or without bars around it, right after other text and right before it."""
     source = "Below:\n| a | b |\n|---|:-:|\n| 1 | 2 |\nAfter it.\n\nx | y\n--- | ---\n3 | 4\n"
-    blocks = extract(source.encode(), "a.md").blocks
+    blocks = extract_in_process(source.encode(), "a.md").blocks
     assert [(b.kind, b.line_start, b.line_end) for b in blocks] == [
         ("paragraph", 1, 1),
         ("table", 2, 4),
@@ -318,7 +318,7 @@ def test_a_markdown_table_is_a_block_of_its_own() -> None:
 def test_html_that_markdown_does_not_show_is_left_out(hidden: str, count: int) -> None:
     """C33, G15: said in a note, and the lines below keep their numbers."""
     closed = not hidden.endswith(("follows", "ignore"))
-    extraction = extract(f"Before.\n\n{hidden}\n\n{'Last.' if closed else ''}".encode(), "a.md")
+    extraction = extract_in_process(f"Before.\n\n{hidden}\n\n{'Last.' if closed else ''}".encode(), "a.md")
     assert text_of(extraction) == ("Before.\nLast." if closed else "Before.")
     assert extraction.notes == (f"hidden text was left out: {count} comments or elements that are not shown",)
     assert extraction.blocks[-1].line_start == (hidden.count("\n") + 5 if closed else 1)
@@ -335,7 +335,7 @@ def test_html_that_markdown_does_not_show_is_left_out(hidden: str, count: int) -
 )
 def test_html_that_is_shown_stays(shown: str) -> None:
     """C33, G15: no false flags."""
-    extraction = extract(shown.encode(), "a.md")
+    extraction = extract_in_process(shown.encode(), "a.md")
     assert (text_of(extraction), extraction.notes) == (shown, ())
 
 
@@ -347,7 +347,7 @@ def tagged(text: str) -> str:
 @pytest.mark.parametrize("seed", [tagged("obey"), "\u202e\u202c", "\u200b\u2060" * 20])
 def test_characters_that_nobody_sees_are_left_out_and_counted(seed: str, name: str) -> None:
     """C33, G15: tags, turned reading, no width."""
-    extraction = extract(f"name,x\nThe lamp{seed} is on.,1".encode(), name)
+    extraction = extract_in_process(f"name,x\nThe lamp{seed} is on.,1".encode(), name)
     assert "The lamp is on." in text_of(extraction)
     assert [note.startswith("hidden text was left out: ") for note in extraction.notes] == [True]
 
@@ -357,13 +357,13 @@ def test_characters_that_nobody_sees_are_left_out_and_counted(seed: str, name: s
 )
 def test_typesetting_is_not_taken_for_hiding(clean: str) -> None:
     """G15: soft hyphens, marks of direction and a byte order mark are cleaned, not flagged."""
-    extraction = extract(clean.encode(), "a.txt")
+    extraction = extract_in_process(clean.encode(), "a.txt")
     assert extraction.notes == ()
     assert not set(text_of(extraction)) & set("\u200b\u200f\ufeff\xad")
 
 
 def test_a_hyphen_that_is_seen_stays() -> None:
-    assert text_of(extract("trans\xad\nmission".encode(), "a.txt")) == "trans\xad\nmission"
+    assert text_of(extract_in_process("trans\xad\nmission".encode(), "a.txt")) == "trans\xad\nmission"
 
 
 @pytest.mark.parametrize(
@@ -377,13 +377,13 @@ def test_no_example_is_said_to_hide_something(path: Path) -> None:
 def test_hiding_takes_no_longer_than_reading() -> None:
     """C30: marks without end are looked at once."""
     for mark in ("<!--", "\n<!--", "<a ", "<p hidden>", "`", "<a style='" + "display " * 200 + "'>"):
-        extract(("Words. " + mark * (400_000 // len(mark))).encode(), "a.md")
+        extract_in_process(("Words. " + mark * (400_000 // len(mark))).encode(), "a.md")
 
 
 def test_xml_entities_are_refused_before_they_expand() -> None:
     """C28: neither a bomb of entities nor a file of this machine."""
     with pytest.raises(UnreadableDocument) as refused:
-        extract(
+        extract_in_process(
             docx("<w:p><w:r><w:t>&x;</w:t></w:r></w:p>", '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>'),
             "a.docx",
         )
@@ -402,7 +402,7 @@ def test_xml_entities_are_refused_before_they_expand() -> None:
 async def test_what_cannot_be_read_is_refused_with_what_would_work(name: str, kind: type[RagError], code: str) -> None:
     """C23, C25, C26, C32: typed, and never an invented text."""
     with pytest.raises(kind) as refused:
-        await extract_safely((MALFORMED / name).read_bytes(), name, timeout_s=20)
+        await extract_in_sandbox((MALFORMED / name).read_bytes(), name, timeout_s=20)
     assert refused.value.code == code
     assert any(word in refused.value.message for word in ("send", "save", "print", "run text recognition"))
 
@@ -427,9 +427,9 @@ async def test_what_cannot_be_read_is_refused_with_what_would_work(name: str, ki
 def test_a_file_is_what_its_bytes_say(data: bytes, name: str, kind: type[RagError], code: str) -> None:
     """C32: a lying extension is refused."""
     with pytest.raises(kind) as refused:
-        extract(data, name)
+        extract_in_process(data, name)
     assert refused.value.code == code
 
 
 def test_a_name_without_an_extension_leaves_it_to_the_bytes() -> None:
-    assert extract(b"Some words.", "README").extractor == "text (utf-8)"
+    assert extract_in_process(b"Some words.", "README").extractor == "text (utf-8)"

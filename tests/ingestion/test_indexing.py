@@ -14,19 +14,20 @@ import pytest
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Block, Chunk, Filter, Indexed, Scope, Span, Vector
+from rag_core.core.model import Block, Chunk, Filter, IndexingResult, Scope, Span, Vector
 from rag_core.core.ports import LLM
 from rag_core.core.run import Run
 from rag_core.ingestion import indexing
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.providers.absent import NoEmbedder, NoReranker
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.providers.null_models import NoEmbedder, NoReranker
 from rag_core.stores.embedded import EmbeddedStore
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DTC = Path(__file__).parents[1] / "data" / "dtc" / "dtc_codes.csv.gz"
 HERE = Scope("here")
-LIMITS = Limits(10_000_000, 30)
+LIMITS = UploadLimits(10_000_000, 30)
 
 
 @dataclass
@@ -61,7 +62,9 @@ def deaf(kit: Kit) -> Kit:
     return replace(kit, index=replace(kit.index, embedder=NoEmbedder("none is configured")))
 
 
-async def put(kit: Kit, upload: Upload, scope: Scope = HERE, *, run: Run | None = None, **numbers: object) -> Indexed:
+async def put(
+    kit: Kit, upload: Upload, scope: Scope = HERE, *, run: Run | None = None, **numbers: object
+) -> IndexingResult:
     chunking = Chunking(**numbers)  # type: ignore[arg-type]
     return await index_document(upload, scope, kit, run or Run(), chunking=chunking, limits=LIMITS)
 
@@ -84,7 +87,7 @@ async def test_a_chunk_carries_all_that_the_index_holds(kit: Kit) -> None:
     assert ("dtc", "P0700") in {(entity.type, entity.value) for entity in second.entities}
     assert second.summary.endswith(".")
     assert second.content_hash == sha256(second.content.encode()).hexdigest()
-    document = await kit.index.store.document(indexed.document_id, HERE)
+    document = await kit.index.store.load_document(indexed.document_id, HERE)
     assert document is not None
     assert document.workflow_id == "here"
     assert document.summary.startswith("This manual describes how to find the cause of a fault")
@@ -94,13 +97,13 @@ async def test_a_vector_is_stored_beside_every_chunk(kit: Kit) -> None:
     """S1-23, S1-27: vectors and metadata in one index."""
     indexed = await put(kit, Upload(content="One.\n\nTwo."), strategy="blocks")
     chunks = await chunks_of(kit, indexed.document_id)
-    assert set(await kit.index.store.vectors(indexed.document_id, HERE)) == {c.content_hash for c in chunks}
+    assert set(await kit.index.store.load_vectors(indexed.document_id, HERE)) == {c.content_hash for c in chunks}
 
 
 async def test_entity_codes_are_facets(kit: Kit) -> None:
     """S1-33: a facetable list of all entities."""
     await put(kit, Upload(content="P0700 is set by the TCM."))
-    (codes,) = await kit.index.store.facets(["entity_codes"], HERE, limit=10)
+    (codes,) = await kit.index.store.count_facets(["entity_codes"], HERE, limit=10)
     assert {bucket.value for bucket in codes.buckets} >= {"P0700", "TCM"}
 
 
@@ -113,7 +116,7 @@ async def test_the_same_document_twice_is_one_and_nothing_is_embedded_again(kit:
     assert first.document_id == second.document_id
     assert [chunk.id for chunk in await chunks_of(kit, second.document_id)] == cited
     assert (second.embedded, second.unchanged, second.removed) == (0, first.chunks, 0)
-    assert len(await kit.index.store.documents(HERE)) == 1
+    assert len(await kit.index.store.list_documents(HERE)) == 1
 
 
 async def test_a_changed_document_embeds_what_changed_and_leaves_no_tail(kit: Kit) -> None:
@@ -149,7 +152,7 @@ async def test_eight_uploads_of_one_document_at_once_are_one(kit: Kit) -> None:
     """C35: a race leaves one copy."""
     uploads = (put(kit, Upload(content="Same. " * 50, source="a")) for _ in range(8))
     assert len({indexed.document_id for indexed in await asyncio.gather(*uploads)}) == 1
-    assert len(await kit.index.store.documents(HERE)) == 1
+    assert len(await kit.index.store.list_documents(HERE)) == 1
 
 
 async def test_two_people_may_have_a_document_of_the_same_name(kit: Kit) -> None:
@@ -196,7 +199,7 @@ async def test_facets_of_a_whole_data_set_agree_with_a_count(kit: Kit) -> None:
     data = gzip.decompress(DTC.read_bytes())
     codes = {row["code"] for row in csv.DictReader(io.StringIO(data.decode()))}
     indexed = await put(deaf(kit), Upload(data=data, filename="dtc.csv"))
-    found, column = await kit.index.store.facets(["dtc", "metadata.code"], HERE, limit=20_000)
+    found, column = await kit.index.store.count_facets(["dtc", "metadata.code"], HERE, limit=20_000)
     assert (indexed.chunks, found.total, column.total) == (18_805, len(codes), len(codes))
     assert {bucket.value for bucket in found.buckets} == codes
 
@@ -207,7 +210,7 @@ async def test_blocks_keep_the_place_they_came_with(kit: Kit) -> None:
     block = Block("P0700 is stored.", "paragraph", 12, 14, 3, box, ("Faults",), page_label="iii")
     indexed = await put(kit, Upload(blocks=(block,)))
     (chunk,) = await chunks_of(kit, indexed.document_id)
-    assert chunk.place(0, 5) == Span(0, 5, 3, 12, 14, box, ("Faults",))
+    assert chunk.locate(0, 5) == Span(0, 5, 3, 12, 14, box, ("Faults",))
     assert (chunk.page, chunk.heading_path, indexed.pages) == (3, ("Faults",), 3)
     assert chunk.metadata["page_label"] == "iii"
 
@@ -227,8 +230,8 @@ async def test_a_box_a_line_is_stored_for_every_line(kit: Kit) -> None:
     boxes = ((1.0, 2.0, 30.0, 4.0), (1.0, 5.0, 20.0, 7.0))
     await put(kit, Upload(document_id="doc", blocks=(Block("one\ntwo", "paragraph", 8, 9, 2, boxes=boxes),)))
     (chunk,) = await chunks_of(kit, "doc")
-    assert chunk.boxes(0, 7) == boxes
-    assert chunk.place(4, 7) == Span(4, 7, 2, 9, 9, boxes[1])
+    assert chunk.locate_boxes(0, 7) == boxes
+    assert chunk.locate(4, 7) == Span(4, 7, 2, 9, 9, boxes[1])
 
 
 async def test_a_section_s_chunks_name_the_one_in_which_it_begins(kit: Kit) -> None:
@@ -255,7 +258,7 @@ async def test_a_document_is_known_by_the_best_title_there_is(
 ) -> None:
     """S1-28: the one given, its own, its first heading, its file's name."""
     indexed = await put(kit, Upload(content=content, source=source, title=title))
-    document = await kit.index.store.document(indexed.document_id, HERE)
+    document = await kit.index.store.load_document(indexed.document_id, HERE)
     assert document is not None
     assert document.title == known_as
 
@@ -342,7 +345,7 @@ async def test_a_document_of_too_many_chunks_is_refused_whole(kit: Kit, monkeypa
     with pytest.raises(TooLarge) as refused:
         await put(kit, Upload(content="a\n\nb\n\nc\n\nd"), strategy="blocks")
     assert refused.value.code == "too_many_chunks"
-    assert not await kit.index.store.documents(HERE)
+    assert not await kit.index.store.list_documents(HERE)
     assert (await put(kit, Upload(content="a\n\nb\n\nc"), strategy="blocks")).chunks == 3
 
 
@@ -358,5 +361,5 @@ async def test_what_a_user_indexes_is_that_users_alone(kit: Kit) -> None:
     """C17: groups that the user happens to be in are not let in by it."""
     ada, bob = Scope("here", "ada", ("mechanics",)), Scope("here", "bob", ("mechanics",))
     await put(kit, Upload(content="Ada's notes."), ada)
-    assert len(await kit.index.store.documents(ada)) == 1
-    assert not await kit.index.store.documents(bob)
+    assert len(await kit.index.store.list_documents(ada)) == 1
+    assert not await kit.index.store.list_documents(bob)

@@ -11,9 +11,9 @@ from rag_core.composition import assembly
 from rag_core.core.model import SavedQuery, Scope
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
-from rag_core.evaluation import audit
+from rag_core.evaluation import isolation_audit
 from rag_core.ingestion import lifecycle
-from rag_core.providers.cache import EmbeddedCache
+from rag_core.providers.embedded_cache import EmbeddedCache
 
 
 @pytest.fixture
@@ -53,15 +53,15 @@ def test_what_the_service_took_on_for_a_document_ends_when_it_is_deleted(data: l
 
 
 async def taken_on(data: Path) -> str:
-    kit = assembly.build(Settings(data_dir=data, models_dir=data / "none"))
-    (known,) = await kit.index.store.documents(Scope("default"))
+    kit = assembly.build_kit(Settings(data_dir=data, models_dir=data / "none"))
+    (known,) = await kit.index.store.list_documents(Scope("default"))
     job, _ = await kit.jobs.add(b"work", Scope("default"), document_id=known.id)
     await kit.close()
     return job.id
 
 
 async def state(data: Path, job_id: str) -> str:
-    kit = assembly.build(Settings(data_dir=data, models_dir=data / "none"))
+    kit = assembly.build_kit(Settings(data_dir=data, models_dir=data / "none"))
     job = await kit.jobs.get(job_id, None)
     await kit.close()
     assert job
@@ -74,12 +74,12 @@ def test_a_deleted_document_can_still_be_purged(data: list[str], capsys: pytest.
     assert capsys.readouterr().out.endswith(": purged\n")
     for again in (["restore"], ["delete"], ["delete", "--purge"]):
         assert main([*again, *data, "Valves"]) == 2
-    assert "no document of that id" in capsys.readouterr().err
+    assert "no document has this id, path or title" in capsys.readouterr().err
 
 
 def test_a_purge_forgets_the_answers_that_quote_the_document(data: list[str]) -> None:
     """(RELIABILITY C21): what is purged leaves no byte, in the file of the cache either."""
-    path = Path(data[1]) / assembly.CACHE
+    path = Path(data[1]) / assembly.CACHE_FILE
     asyncio.run(remembered(path, b"the relief valve opens at 7 bar"))
     assert b"7 bar" in path.read_bytes()
     assert main(["delete", *data, "--purge", "Valves"]) == 0
@@ -122,23 +122,26 @@ def test_the_audit_says_what_it_tried_and_that_nothing_leaked(
 def test_the_audit_names_a_leak_and_fails(
     data: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.evaluation.audit.WAYS", {"documents": audit.WAYS["documents"]})
-    monkeypatch.setattr("rag_core.stores.embedded.filters.reads_as", lambda scope: ("*", "user:ann", "user:bob"))
+    monkeypatch.setattr(
+        "rag_core.evaluation.isolation_audit.ATTEMPTS_BY_PATH",
+        {"documents": isolation_audit.ATTEMPTS_BY_PATH["documents"]},
+    )
+    monkeypatch.setattr("rag_core.stores.embedded.filters.list_scope_readers", lambda scope: ("*", "user:ann", "user:bob"))
     assert main(["audit", "isolation", *data]) == 1
     assert "documents: audit-" in capsys.readouterr().out
 
 
 async def test_a_purge_takes_the_text_out_of_kept_questions_and_a_deletion_does_not(data: list[str]) -> None:
     """S3-16, (RELIABILITY C21): it may come back until it is purged; then no byte of it stays in the archive either."""
-    path, scope = Path(data[1]) / assembly.ARCHIVE, Scope("default")
-    kit = assembly.build(Settings(data_dir=path.parent, models_dir=path.parent / "none"))
-    (document,) = await kit.index.store.documents(scope)
+    path, scope = Path(data[1]) / assembly.ARCHIVE_FILE, Scope("default")
+    kit = assembly.build_kit(Settings(data_dir=path.parent, models_dir=path.parent / "none"))
+    (document,) = await kit.index.store.list_documents(scope)
     quoted = ({"document_id": document.id, "content": "The relief valve opens at 7 bar."},)
-    kept = await kit.archive.add(SavedQuery(0, "", "At what pressure?", retrieved_context=quoted), scope)
-    await lifecycle.delete(document.id, scope, kit, Run())
-    assert await kit.archive.query(kept.id, scope) == kept
-    await lifecycle.delete(document.id, scope, kit, Run(), purge=True)
-    left = await kit.archive.query(kept.id, scope)
+    kept = await kit.archive.add_query(SavedQuery(0, "", "At what pressure?", retrieved_context=quoted), scope)
+    await lifecycle.delete_document(document.id, scope, kit, Run())
+    assert await kit.archive.load_query(kept.id, scope) == kept
+    await lifecycle.delete_document(document.id, scope, kit, Run(), purge=True)
+    left = await kit.archive.load_query(kept.id, scope)
     assert left
     assert (left.original_query, left.retrieved_context) == ("At what pressure?", None)
     assert b"opens at 7 bar" not in path.read_bytes()

@@ -7,8 +7,8 @@ import pytest
 
 from rag_core.core.errors import RagError, UnreadableDocument
 from rag_core.core.model import Block, Box, Extraction
-from rag_core.ingestion.extract import extract
-from rag_core.ingestion.sandbox import extract_safely
+from rag_core.ingestion.extract import extract_in_process
+from rag_core.ingestion.sandbox import extract_in_sandbox
 from tests.ingestion.pdf_files import lines, pdf, text
 
 MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
@@ -24,11 +24,11 @@ PROSE = (
 
 
 def read(path: Path) -> Extraction:
-    return extract(path.read_bytes(), path.name)
+    return extract_in_process(path.read_bytes(), path.name)
 
 
 def made(*pages: bytes, **parts: bytes) -> Extraction:
-    return extract(pdf(*pages, **parts), "made.pdf")  # type: ignore[arg-type]
+    return extract_in_process(pdf(*pages, **parts), "made.pdf")  # type: ignore[arg-type]
 
 
 def texts(extraction: Extraction) -> list[str]:
@@ -169,7 +169,7 @@ def test_headings_are_known_from_the_outline() -> None:
         b"<</Title(In the cold)/Parent 8 0 R/Dest[5 0 R/XYZ 0 600 0]>>",
     )
     page = lines("1 Shifting", *PROSE, "In the cold", *PROSE)
-    blocks = extract(pdf(page, catalog=b"/Outlines 7 0 R", more=outline), "made.pdf").blocks
+    blocks = extract_in_process(pdf(page, catalog=b"/Outlines 7 0 R", more=outline), "made.pdf").blocks
     assert [(b.kind, b.headings) for b in blocks] == [
         ("heading", ()),
         ("paragraph", ("1 Shifting",)),
@@ -189,7 +189,7 @@ def test_headings_are_known_from_the_outline() -> None:
 )
 def test_the_title_is_the_files_own_or_its_largest_words(named: str, title: str) -> None:
     page = lines("Gearbox", size=20, y=760) + lines(*PROSE)
-    assert extract(pdf(page, title=named), "made.pdf").title == title
+    assert extract_in_process(pdf(page, title=named), "made.pdf").title == title
 
 
 def test_a_document_without_a_title_has_none() -> None:
@@ -226,7 +226,7 @@ def test_titles_that_differ_in_their_number_are_kept_at_the_top_of_every_page() 
 
 def test_the_number_printed_on_a_page_is_known() -> None:
     labels = b"/PageLabels<</Nums[0<</S/r>>2<</S/D>>]>>"
-    extraction = extract(pdf(*[lines(f"Page {n} of text.") for n in range(3)], catalog=labels), "made.pdf")
+    extraction = extract_in_process(pdf(*[lines(f"Page {n} of text.") for n in range(3)], catalog=labels), "made.pdf")
     assert [(block.page, block.page_label) for block in extraction.blocks] == [(1, "i"), (2, "ii"), (3, "1")]
     assert only(made(OPEN)).page_label is None
 
@@ -322,7 +322,7 @@ def test_a_damaged_page_is_left_out_and_said_so() -> None:
     broken = (
         pdf(OPEN, OPEN).replace(b"7 0 obj\n<</Type/Page", b"7 0 obj\n<</Type/Pfff", 1).replace(b"MediaBox", b"MadeaBox")
     )
-    assert extract(broken, "made.pdf").blocks
+    assert extract_in_process(broken, "made.pdf").blocks
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_damaged_page_is_left_out_and_said_so() -> None:
 async def test_what_cannot_be_read_is_refused_with_what_would_work(name: str, code: str) -> None:
     """C23, C25, C26: typed, and never an invented text."""
     with pytest.raises(UnreadableDocument) as refused:
-        await extract_safely((MALFORMED / name).read_bytes(), name, timeout_s=20)
+        await extract_in_sandbox((MALFORMED / name).read_bytes(), name, timeout_s=20)
     assert refused.value.code == code
     assert any(word in refused.value.message for word in ("save", "print", "run text recognition"))
 

@@ -12,8 +12,8 @@ import pytest
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion import sandbox
-from rag_core.ingestion.extract import extract
-from rag_core.ingestion.sandbox import extract_as_safely, extract_safely
+from rag_core.ingestion.extract import extract_in_process
+from rag_core.ingestion.sandbox import extract_as_kind_in_sandbox, extract_in_sandbox
 from tests.faults import planted
 from tests.ingestion.documents import docx
 
@@ -23,11 +23,11 @@ MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
 
 @pytest.fixture
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)
 
 
 async def done(deed: str, timeout_s: float = 20) -> Extraction:
-    return await extract_safely(f"%PDF-{deed}".encode(), "planted.pdf", timeout_s=timeout_s)
+    return await extract_in_sandbox(f"%PDF-{deed}".encode(), "planted.pdf", timeout_s=timeout_s)
 
 
 def children() -> set[str]:
@@ -74,7 +74,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("name", ["tcm-diagnostic-manual.pdf", "perks-plus.pdf", "service-bulletin.docx"])
 async def test_the_sandbox_gives_what_the_extractor_gives(name: str) -> None:
     data = (EXAMPLES / name).read_bytes()
-    assert await extract_safely(data, name, timeout_s=20) == extract(data, name)
+    assert await extract_in_sandbox(data, name, timeout_s=20) == extract_in_process(data, name)
 
 
 @pytest.mark.parametrize("name", ["cp1251.txt", "gb18030.txt", "shift_jis.txt", "utf16be_nobom.txt"])
@@ -83,16 +83,16 @@ async def test_a_large_text_is_read_in_the_child_as_a_small_one_is_here(
 ) -> None:
     """C30: the alphabets of the world are loaded before the child can open nothing any more."""
     data = (MALFORMED / name).read_bytes()
-    monkeypatch.setattr(sandbox, "SMALL", 0)
-    assert await extract_as_safely("text", data, timeout_s=20) == extract(data, name)
+    monkeypatch.setattr(sandbox, "MAX_IN_PROCESS_BYTES", 0)
+    assert await extract_as_kind_in_sandbox("text", data, timeout_s=20) == extract_in_process(data, name)
 
 
 async def test_a_place_comes_back_as_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     box = (1.5, 2.0, 3.0, 4.25)
     block = Block("a\nb", "table", 1, 2, 3, box, ("H", "K"), {"n": 1.5, "s": "t"}, (box, box), "iv")
     whole = Extraction((block,), 3, "x", ("a note",), "Title")
-    monkeypatch.setattr(sandbox, "CHILD", "tests.faults.echoing")
-    assert await extract_safely(b"%PDF-" + repr(whole).encode(), "a.pdf", timeout_s=20) == whole
+    monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", "tests.faults.echoing")
+    assert await extract_in_sandbox(b"%PDF-" + repr(whole).encode(), "a.pdf", timeout_s=20) == whole
 
 
 @pytest.mark.usefixtures("_planted")
@@ -147,7 +147,7 @@ async def test_a_parser_reaches_no_file_no_network_and_no_other_process(deed: st
 
 async def test_the_event_loop_goes_on_while_a_document_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """C24: the server is unaffected."""
-    monkeypatch.setattr(sandbox, "CHILD", planted.__name__)
+    monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)
     reading = asyncio.create_task(done("spin", timeout_s=1))
     turns = 0
     while not reading.done():
@@ -162,8 +162,8 @@ async def test_slow_documents_leave_the_threads_on_which_questions_are_answered(
 ) -> None:
     """C24, C61: forty at once stop nobody else."""
     go_on = threading.Event()
-    monkeypatch.setattr(sandbox, "_in_child", lambda *_: go_on.wait())
-    reading = [asyncio.create_task(extract_safely(b"%PDF-", "slow.pdf", timeout_s=1)) for _ in range(40)]
+    monkeypatch.setattr(sandbox, "_call_child_blocking", lambda *_: go_on.wait())
+    reading = [asyncio.create_task(extract_in_sandbox(b"%PDF-", "slow.pdf", timeout_s=1)) for _ in range(40)]
     await asyncio.sleep(0)
     try:
         assert await asyncio.wait_for(asyncio.to_thread(lambda: "answered"), 5) == "answered"
@@ -177,7 +177,7 @@ async def test_a_word_document_that_unpacks_to_too_much_is_refused() -> None:
     bomb = docx("<w:p><w:r><w:t>" + "x" * (65 * 1024**2) + "</w:t></w:r></w:p>")
     assert len(bomb) < 100_000
     with pytest.raises(UnreadableDocument) as refused:
-        await extract_safely(bomb, "bomb.docx", timeout_s=20)
+        await extract_in_sandbox(bomb, "bomb.docx", timeout_s=20)
     assert refused.value.code == "document_too_complex"
 
 
@@ -185,7 +185,7 @@ async def test_a_word_document_nested_too_deeply_is_refused() -> None:
     """C27: depth ends in a typed error, not in the interpreter's."""
     deep = docx("<w:p>" * 200_000 + "</w:p>" * 200_000)
     with pytest.raises(UnreadableDocument):
-        await extract_safely(deep, "deep.docx", timeout_s=20)
+        await extract_in_sandbox(deep, "deep.docx", timeout_s=20)
 
 
 async def test_the_child_sees_no_environment_and_none_of_our_folders(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +199,6 @@ async def test_the_child_sees_no_environment_and_none_of_our_folders(monkeypatch
 
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret")
     monkeypatch.setattr(sandbox.subprocess, "Popen", watched)
-    await extract_safely(docx("<w:p><w:r><w:t>x</w:t></w:r></w:p>"), "a.docx", timeout_s=20)
+    await extract_in_sandbox(docx("<w:p><w:r><w:t>x</w:t></w:r></w:p>"), "a.docx", timeout_s=20)
     assert set(seen["env"]) == {"PYTHONPATH"}  # type: ignore[call-overload]
     assert seen["cwd"] == "/"

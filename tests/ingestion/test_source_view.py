@@ -13,15 +13,16 @@ from PIL import Image
 from rag_core.core.errors import NotFound, RagError, StorageFull, Unavailable, UnreadableDocument
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoArchive
-from rag_core.core.model import Block, Box, Scope, Work
+from rag_core.core.model import Block, Box, Original, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion import lifecycle, source_view
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.ingestion.plan import Rehearsal, Tariff
-from rag_core.jobs.long_work import Indexer, Terms, drain
-from rag_core.jobs.sqlite_jobs import JobTable
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.plan import DryRun, Tariff
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.jobs.indexer import Indexer, IndexingPolicy, run_due_jobs
+from rag_core.jobs.sqlite_jobs import SqliteJobs
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder
 from tests.fakes import kit as parts
@@ -29,7 +30,7 @@ from tests.ingestion.pdf_files import lines, pdf
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
-LIMITS = Limits(max_upload_bytes=25 * 1024**2, parse_timeout_s=20)
+LIMITS = UploadLimits(max_upload_bytes=25 * 1024**2, parse_timeout_s=20)
 ANN, BOB, NOBODY, SOUTH = Scope("north", "ann"), Scope("north", "bob"), Scope("north"), Scope("south", "ann")
 MANUAL = (EXAMPLES / "tcm-diagnostic-manual.pdf").read_bytes()
 NOTES = "# Valves\r\n\r\nThe relief valve\r\nopens at 7 bar.\r\n"
@@ -37,7 +38,7 @@ NOTES = "# Valves\r\n\r\nThe relief valve\r\nopens at 7 bar.\r\n"
 
 @pytest.fixture
 async def kit() -> AsyncIterator[Kit]:
-    made = replace(parts(Index(EmbeddedStore(None), ConceptEmbedder())), archive=SqlArchive(Database(None)))
+    made = replace(parts(Index(EmbeddedStore(None), ConceptEmbedder())), archive=SqlArchive(ArchiveDatabase(None)))
     yield made
     await made.close()
 
@@ -49,12 +50,12 @@ async def indexed(kit: Kit, scope: Scope = ANN, **upload: Any) -> Run:
     return run
 
 
-async def view(kit: Kit, scope: Scope = ANN, **asked: Any) -> source_view.View:
-    return await source_view.view("d1", scope, kit, Run(), LIMITS, **asked)
+async def view(kit: Kit, scope: Scope = ANN, **asked: Any) -> source_view.DocumentView:
+    return await source_view.view_document("d1", scope, kit, Run(), LIMITS, **asked)
 
 
 async def page(kit: Kit, number: int = 1, scope: Scope = ANN) -> Any:
-    return await source_view.page("d1", number, scope, kit, Run(), LIMITS)
+    return await source_view.view_page("d1", number, scope, kit, Run(), LIMITS)
 
 
 async def refused(kit: Kit, number: int = 1, scope: Scope = ANN) -> str:
@@ -72,10 +73,10 @@ async def test_the_cited_box_lies_on_the_words_of_the_page_that_is_drawn(kit: Ki
     """S0-93: what the index says of a place holds on the picture."""
     await indexed(kit, data=MANUAL, filename="manual.pdf")
     seen, drawn = await view(kit), await page(kit, 2)
-    assert (seen.kind, seen.lines, drawn.pages, drawn.page) == ("pdf", None, 6, 2)
+    assert (seen.original_kind, seen.lines, drawn.pages, drawn.page) == ("pdf", None, 6, 2)
     image = Image.open(BytesIO(drawn.png)).convert("L")
     assert image.size == pytest.approx((2 * drawn.width, 2 * drawn.height), abs=1)
-    boxes = [box for chunk in seen.chunks if chunk.page == 2 for box in chunk.boxes(0, len(chunk.content))]
+    boxes = [box for chunk in seen.chunks if chunk.page == 2 for box in chunk.locate_boxes(0, len(chunk.content))]
     assert boxes
     assert all(darkest(image, box) < 128 for box in boxes)
 
@@ -84,8 +85,8 @@ async def test_the_cited_lines_are_those_of_the_text_as_it_came(kit: Kit) -> Non
     """S0-93: a Markdown file, with the line ends of another system."""
     await indexed(kit, data=NOTES.encode(), filename="notes.md")
     seen = await view(kit)
-    assert (seen.kind, seen.lines) == ("markdown", ("# Valves", "", "The relief valve", "opens at 7 bar.", ""))
-    place = next(c.place(0, len(c.content)) for c in seen.chunks if "relief" in c.content)
+    assert (seen.original_kind, seen.lines) == ("markdown", ("# Valves", "", "The relief valve", "opens at 7 bar.", ""))
+    place = next(c.locate(0, len(c.content)) for c in seen.chunks if "relief" in c.content)
     assert place is not None
     assert seen.lines is not None
     assert "opens at 7 bar." in seen.lines[place.line_start - 1 : place.line_end]
@@ -107,23 +108,23 @@ async def test_what_came_as_text_or_blocks_is_kept_as_the_lines_that_are_cited(
 ) -> None:
     await indexed(kit, **upload)
     seen = await view(kit)
-    assert (seen.kind, seen.lines, seen.total_lines) == (kind, kept, len(kept))
+    assert (seen.original_kind, seen.lines, seen.total_lines) == (kind, kept, len(kept))
 
 
 async def test_a_block_on_a_line_beyond_reason_takes_no_memory(kit: Kit) -> None:
     run = await indexed(kit, blocks=(Block("a valve", "paragraph", 2**53, 2**53),))
     assert run.degraded == []
-    assert (await view(kit)).kind is None
+    assert (await view(kit)).original_kind is None
 
 
 async def test_of_a_long_text_some_lines_are_shown_from_the_one_asked_for(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the sandbox, for it is large; and it is said that there is more."""
-    monkeypatch.setattr("rag_core.ingestion.viewing.SMALL", 0)
+    monkeypatch.setattr("rag_core.ingestion.sandbox_view.MAX_IN_PROCESS_BYTES", 0)
     await indexed(kit, content="\n".join(f"valve {number}" for number in range(1, 12_001)))
     run = Run()
-    seen = await source_view.view("d1", ANN, kit, run, LIMITS, first_line=1_001)
+    seen = await source_view.view_document("d1", ANN, kit, run, LIMITS, first_line=1_001)
     assert seen.lines is not None
     assert (seen.lines[0], len(seen.lines), seen.first_line, seen.total_lines) == ("valve 1001", 10_000, 1_001, 12_000)
     assert [one.code for one in run.warnings] == ["lines_cut"]
@@ -132,10 +133,10 @@ async def test_of_a_long_text_some_lines_are_shown_from_the_one_asked_for(
 
 
 async def test_a_document_of_many_chunks_is_cut_and_that_is_said(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_view, "MAX_CHUNKS", 2)
+    monkeypatch.setattr(source_view, "MAX_VIEW_CHUNKS", 2)
     await indexed(kit, content="name,bar\n" + "\n".join(f"valve{n},{n}" for n in range(4)), source="x.csv")
     run = Run()
-    seen = await source_view.view("d1", ANN, kit, run, LIMITS)
+    seen = await source_view.view_document("d1", ANN, kit, run, LIMITS)
     assert ([chunk.ordinal for chunk in seen.chunks], run.warnings[0].code) == ([0, 1], "chunks_cut")
 
 
@@ -146,9 +147,9 @@ async def test_nobody_else_is_shown_a_page_a_line_or_a_passage(kit: Kit) -> None
         assert await refused(kit, scope=scope) == "document_not_found"
         with pytest.raises(NotFound):
             await view(kit, scope)
-        listed = await source_view.listed(scope, kit, Run())
-        assert (listed.documents, listed.deleted, listed.kept) == ((), (), frozenset())
-    assert (await source_view.listed(ANN, kit, Run())).kept == {"d1"}
+        listed = await source_view.list_documents(scope, kit, Run())
+        assert (listed.documents, listed.deleted, listed.ids_with_original) == ((), (), frozenset())
+    assert (await source_view.list_documents(ANN, kit, Run())).ids_with_original == {"d1"}
 
 
 async def test_of_many_documents_the_archive_is_asked_once(kit: Kit) -> None:
@@ -156,14 +157,14 @@ async def test_of_many_documents_the_archive_is_asked_once(kit: Kit) -> None:
     asked = list[str]()
 
     class Counted(SqlArchive):
-        async def works(self, workflow_id: str) -> Mapping[str, str]:
+        async def list_original_hashes(self, workflow_id: str) -> Mapping[str, str]:
             asked.append(workflow_id)
-            return await super().works(workflow_id)
+            return await super().list_original_hashes(workflow_id)
 
-    counted = replace(kit, archive=Counted(Database(None)))
+    counted = replace(kit, archive=Counted(ArchiveDatabase(None)))
     for number in range(3):
         await indexed(counted, content=NOTES, document_id=f"d{number}")
-    assert (await source_view.listed(ANN, counted, Run())).kept == {"d0", "d1", "d2"}
+    assert (await source_view.list_documents(ANN, counted, Run())).ids_with_original == {"d0", "d1", "d2"}
     assert asked == ["north"]
     await counted.archive.close()
 
@@ -177,11 +178,11 @@ async def test_the_same_id_in_two_workflows_is_two_originals(kit: Kit) -> None:
 async def test_what_is_deleted_is_shown_to_nobody_until_it_is_restored(kit: Kit) -> None:
     """S3-16."""
     await indexed(kit, data=MANUAL, filename="manual.pdf")
-    await lifecycle.delete("d1", ANN, kit, Run())
+    await lifecycle.delete_document("d1", ANN, kit, Run())
     assert await refused(kit) == "document_not_found"
-    listed = await source_view.listed(ANN, kit, Run())
-    assert ([one.id for one in listed.deleted], listed.kept) == (["d1"], frozenset())
-    await lifecycle.restore("d1", ANN, kit.index, Run())
+    listed = await source_view.list_documents(ANN, kit, Run())
+    assert ([one.id for one in listed.deleted], listed.ids_with_original) == (["d1"], frozenset())
+    await lifecycle.restore_document("d1", ANN, kit.index, Run())
     assert (await page(kit)).pages == 6
 
 
@@ -190,47 +191,47 @@ async def test_what_is_purged_leaves_no_original(kit: Kit) -> None:
     for deleted in (False, True):
         await indexed(kit, content=NOTES)
         if deleted:
-            await lifecycle.delete("d1", ANN, kit, Run())
+            await lifecycle.delete_document("d1", ANN, kit, Run())
         with pytest.raises(NotFound):
-            await lifecycle.delete("d1", BOB, kit, Run(), purge=True)
-        assert await kit.archive.works("north")
-        await lifecycle.delete("d1", ANN, kit, Run(), purge=True)
-        assert await kit.archive.works("north") == {}
+            await lifecycle.delete_document("d1", BOB, kit, Run(), purge=True)
+        assert await kit.archive.list_original_hashes("north")
+        await lifecycle.delete_document("d1", ANN, kit, Run(), purge=True)
+        assert await kit.archive.list_original_hashes("north") == {}
         with pytest.raises(NotFound):
-            await lifecycle.delete("d1", ANN, kit, Run(), purge=True)
+            await lifecycle.delete_document("d1", ANN, kit, Run(), purge=True)
 
 
 async def test_a_group_that_reads_a_deleted_document_cannot_take_its_original(kit: Kit) -> None:
     """Removing is the owner's: `deleted` lists it for the group all the same."""
     await indexed(kit, content=NOTES)
-    document = await kit.index.store.document("d1", ANN)
+    document = await kit.index.store.load_document("d1", ANN)
     assert document is not None
     chunks = await kit.index.store.select(ANN, limit=9)
-    await kit.index.add(replace(document, groups=("staff",)), chunks, ANN)
-    await lifecycle.delete("d1", ANN, kit, Run())
+    await kit.index.add_document(replace(document, groups=("staff",)), chunks, ANN)
+    await lifecycle.delete_document("d1", ANN, kit, Run())
     staff = Scope("north", "bob", ("staff",))
-    assert [one.id for one in await kit.index.store.deleted(staff)] == ["d1"]
+    assert [one.id for one in await kit.index.store.list_deleted(staff)] == ["d1"]
     with pytest.raises(NotFound):
-        await lifecycle.delete("d1", staff, kit, Run(), purge=True)
-    assert await kit.archive.works("north")
+        await lifecycle.delete_document("d1", staff, kit, Run(), purge=True)
+    assert await kit.archive.list_original_hashes("north")
 
 
 async def test_a_purge_that_the_archive_does_not_answer_can_be_made_again(kit: Kit) -> None:
     """(RELIABILITY C21): until then the document is deleted, and neither half is forgotten."""
     await indexed(kit, content=NOTES)
     with pytest.raises(Unavailable):
-        await lifecycle.delete("d1", ANN, over(kit, Down()), Run(), purge=True)
+        await lifecycle.delete_document("d1", ANN, over(kit, Down()), Run(), purge=True)
     assert await refused(kit) == "document_not_found"
-    await lifecycle.delete("d1", ANN, kit, Run(), purge=True)
-    assert await kit.archive.works("north") == {}
-    assert await kit.index.store.deleted(ANN) == []
+    await lifecycle.delete_document("d1", ANN, kit, Run(), purge=True)
+    assert await kit.archive.list_original_hashes("north") == {}
+    assert await kit.index.store.list_deleted(ANN) == []
 
 
 async def test_a_document_indexed_anew_is_shown_as_it_is_now(kit: Kit) -> None:
     await indexed(kit, data=MANUAL, filename="manual.pdf")
     await indexed(kit, data=pdf(lines("a valve of 7 bar")), filename="manual.pdf")
     assert (await page(kit)).pages == 1
-    assert len(await kit.archive.works("north")) == 1
+    assert len(await kit.archive.list_original_hashes("north")) == 1
 
 
 class Down(NoArchive):
@@ -241,7 +242,7 @@ class Down(NoArchive):
     async def _fail(self, *_: object) -> Any:
         raise self.error
 
-    work = works = save_work = remove_work = forget = _fail
+    load_original = list_original_hashes = save_original = delete_original = purge_document = _fail
 
 
 class Full(Down):
@@ -260,18 +261,18 @@ async def test_a_document_that_cannot_be_kept_is_indexed_all_the_same(kit: Kit, 
     assert [one.code for one in run.degraded] == ["original_not_kept"]
     assert await refused(kit) == "original_not_kept"
     seen = await view(kit)
-    assert (seen.kind, seen.lines, seen.chunks[0].content) == (None, None, "a valve of 7 bar")
-    assert (await source_view.listed(ANN, kit, Run())).kept == frozenset()
+    assert (seen.original_kind, seen.lines, seen.chunks[0].content) == (None, None, "a valve of 7 bar")
+    assert (await source_view.list_documents(ANN, kit, Run())).ids_with_original == frozenset()
 
 
 async def test_where_the_archive_does_not_answer_what_was_read_is_shown_and_the_page_is_not(kit: Kit) -> None:
     """An archive that is down is no document without an original."""
     await indexed(kit, data=MANUAL, filename="manual.pdf")
     down, run = over(kit, Down()), Run()
-    seen = await source_view.view("d1", ANN, down, run, LIMITS)
+    seen = await source_view.view_document("d1", ANN, down, run, LIMITS)
     assert seen.chunks
-    listed = await source_view.listed(ANN, down, run)
-    assert (len(listed.documents), listed.kept) == (1, frozenset())
+    listed = await source_view.list_documents(ANN, down, run)
+    assert (len(listed.documents), listed.ids_with_original) == (1, frozenset())
     assert {one.code for one in run.degraded} == {"archive_unavailable"}
     assert await refused(down) == "archive_unavailable"
 
@@ -279,27 +280,27 @@ async def test_where_the_archive_does_not_answer_what_was_read_is_shown_and_the_
 async def test_an_operator_who_keeps_no_originals_has_none_not_even_old_ones(kit: Kit) -> None:
     await indexed(kit, content=NOTES)
     await indexed(replace(kit, keep_originals=False), content=NOTES)
-    assert await kit.archive.works("north") == {}
+    assert await kit.archive.list_original_hashes("north") == {}
     assert await refused(kit) == "original_not_kept"
 
 
 async def test_long_work_keeps_the_upload_when_it_is_done(kit: Kit) -> None:
     """And not before: until then the earlier version is the one that is shown."""
-    kit = replace(kit, jobs=JobTable(None))
-    terms = Terms(LIMITS, inline_bytes=10**6, inline_chunks=500)
+    kit = replace(kit, jobs=SqliteJobs(None))
+    terms = IndexingPolicy(LIMITS, max_inline_bytes=10**6, max_inline_chunks=500)
     upload = Upload(data=MANUAL, filename="manual.pdf", document_id="d1")
-    await Indexer(kit, Run(), terms).index(upload, ANN, chunking=Chunking(), later=True)
-    assert await kit.archive.works("north") == {}
-    await drain(kit, terms, within_s=60)
+    await Indexer(kit, Run(), terms).index(upload, ANN, chunking=Chunking(), as_job=True)
+    assert await kit.archive.list_original_hashes("north") == {}
+    await run_due_jobs(kit, terms, within_s=60)
     assert (await page(kit, 6)).page == 6
     notes = Upload(content=NOTES, document_id="d2")
     await Indexer(kit, Run(), terms).index(notes, ANN, chunking=Chunking())
-    assert (await kit.archive.works("north")).keys() == {"d1", "d2"}
+    assert (await kit.archive.list_original_hashes("north")).keys() == {"d1", "d2"}
 
 
 async def test_a_rehearsal_keeps_nothing(kit: Kit) -> None:
-    await indexed(Rehearsal(kit, Tariff("none", None)).kit, content=NOTES)
-    assert await kit.archive.works("north") == {}
+    await indexed(DryRun(kit, Tariff("none", None)).kit, content=NOTES)
+    assert await kit.archive.list_original_hashes("north") == {}
 
 
 @pytest.mark.parametrize("number", [0, 2**53])
@@ -332,9 +333,9 @@ REFUSED = {
 async def planted(kit: Kit, original: bytes) -> None:
     """As if this had been read as a document, which none of these could be."""
     await indexed(kit, content=NOTES)
-    document = await kit.index.store.document("d1", ANN)
+    document = await kit.index.store.load_document("d1", ANN)
     assert document is not None
-    await kit.archive.save_work(Work("d1", "north", "", "x.pdf", "pdf", document.content_hash, original))
+    await kit.archive.save_original(Original("d1", "north", "", "x.pdf", "pdf", document.content_hash, original))
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -357,5 +358,5 @@ async def test_a_page_that_takes_too_long_is_given_up(kit: Kit) -> None:
     endless = pdf(b"0 0 595 842 re f\n" * 2_000_000)
     await planted(kit, endless)
     with pytest.raises(UnreadableDocument) as late:
-        await source_view.page("d1", 1, ANN, kit, Run(), replace(LIMITS, parse_timeout_s=1))
+        await source_view.view_page("d1", 1, ANN, kit, Run(), replace(LIMITS, parse_timeout_s=1))
     assert late.value.details == {"seconds": 1}

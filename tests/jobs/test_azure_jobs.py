@@ -12,9 +12,17 @@ from azure.storage.blob import ContainerClient
 
 from rag_core.core.errors import Misconfigured, RagError, Unavailable
 from rag_core.core.ports import Lease
-from rag_core.jobs.azure_jobs import TIDY_EACH_S, AzureJobs
-from rag_core.jobs.azure_tables import CONTAINER, AzureTables, Changed, Entity, created, removed, replaced
-from rag_core.jobs.job_rows import LEASE_S, MAX_ATTEMPTS, Row
+from rag_core.jobs.azure_jobs import CLEANUP_INTERVAL_S, AzureJobs
+from rag_core.jobs.azure_storage import (
+    JOB_CONTAINER_NAME,
+    AzureJobStorage,
+    RowChanged,
+    StoredRow,
+    build_create_operation,
+    build_delete_operation,
+    build_replace_operation,
+)
+from rag_core.jobs.job_rows import LEASE_DURATION_S, MAX_ATTEMPTS, JobRow
 from tests import azurite
 from tests.contracts.test_jobs import DONE, DOWN, SCOPE, Clock, claimed, ended_by, put, state
 
@@ -37,14 +45,14 @@ async def table(storage: str, clock: Clock) -> AsyncIterator[AzureJobs]:
 
 
 @pytest.fixture
-async def rows(storage: str) -> AsyncIterator[AzureTables]:
-    rows = AzureTables(storage)
+async def rows(storage: str) -> AsyncIterator[AzureJobStorage]:
+    rows = AzureJobStorage(storage)
     yield rows
     await rows.close()
 
 
 def blobs(storage: str) -> list[str]:
-    with ContainerClient.from_connection_string(storage, CONTAINER) as container:
+    with ContainerClient.from_connection_string(storage, JOB_CONTAINER_NAME) as container:
         return [blob.name for blob in container.list_blobs()]
 
 
@@ -57,14 +65,14 @@ async def fail(lease: Lease, table: AzureJobs) -> None:
 
 
 async def supersede(lease: Lease, table: AzureJobs) -> None:
-    async with table.superseding("notes", SCOPE):
+    async with table.supersede_document("notes", SCOPE):
         pass
 
 
 async def publish_a_newer_one(lease: Lease, table: AzureJobs) -> None:
     _, newer = await table.add(b"newer work", SCOPE, document_id="notes", hold=True)
     assert newer
-    await newer.publish("notes")
+    await newer.claim_document("notes")
     await newer.finish(DONE, {})
 
 
@@ -75,7 +83,7 @@ async def test_no_blob_outlives_its_job(
     """S3-16: however it ends, the text that was uploaded and the vectors of it are gone."""
     await put(table)
     lease = await claimed(table)
-    await lease.keep({"a": [0.5]}, "small", done=1, chunks=1)
+    await lease.save_vectors({"a": [0.5]}, "small", done=1, chunks=1)
     assert len(blobs(storage)) == 2
     await end(lease, table)
     assert blobs(storage) == []
@@ -85,7 +93,7 @@ async def test_a_job_that_is_given_up_keeps_nothing(table: AzureJobs, storage: s
     await put(table)
     for _ in range(MAX_ATTEMPTS):
         await claimed(table)
-        clock.seconds += LEASE_S + 1
+        clock.seconds += LEASE_DURATION_S + 1
     assert await table.claim() is None
     assert blobs(storage) == []
 
@@ -100,16 +108,16 @@ async def test_a_key_that_another_takes_between_looking_and_adding_is_theirs(
     table: AzureJobs, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C35 (RELIABILITY): it is given only as it was read when it was free."""
-    insert, other = AzureJobs._insert, AzureJobs(storage)
+    insert, other = AzureJobs._insert_job, AzureJobs(storage)
     others: list[Any] = []
 
-    async def late(self: AzureJobs, new: Row, used: Entity | None) -> Row:
+    async def late(self: AzureJobs, new: JobRow, used: StoredRow | None) -> JobRow:
         if not others:
             others.append(new)
             others.append(await put(other, key="k"))
         return await insert(self, new, used)
 
-    monkeypatch.setattr(AzureJobs, "_insert", late)
+    monkeypatch.setattr(AzureJobs, "_insert_job", late)
     job = await put(table, key="k")
     assert job.id == others[1].id
     assert blobs(storage) == [f"{job.id}/work"]
@@ -117,15 +125,15 @@ async def test_a_key_that_another_takes_between_looking_and_adding_is_theirs(
 
 
 async def test_blobs_that_a_killed_process_left_are_removed_in_an_idle_hour_and_those_of_jobs_are_not(
-    table: AzureJobs, rows: AzureTables, storage: str, clock: Clock
+    table: AzureJobs, rows: AzureJobStorage, storage: str, clock: Clock
 ) -> None:
     """S3-16: between two steps of ours there is a moment at which a kill leaves a blob without a job."""
     job = await put(table)
-    await rows.put("0123/work", b"a secret of the garage")
+    await rows.upload_blob("0123/work", b"a secret of the garage")
     lease = await claimed(table)
     assert await table.claim() is None
     assert len(blobs(storage)) == 2  # its job might come yet
-    clock.seconds += TIDY_EACH_S + 5
+    clock.seconds += CLEANUP_INTERVAL_S + 5
     await lease.renew()
     assert await table.claim() is None
     assert blobs(storage) == [f"{job.id}/work"]
@@ -141,40 +149,44 @@ async def test_a_blob_that_cannot_be_removed_now_does_not_keep_its_job_from_endi
         raise Unavailable("no blobs now", code="jobs_unavailable")
 
     with monkeypatch.context() as patch:
-        patch.setattr(AzureTables, "remove", down)
+        patch.setattr(AzureJobStorage, "delete_blob", down)
         await lease.finish(DONE, {})
     assert (await state(table, job)).state == "done"
-    clock.seconds += TIDY_EACH_S + 5
+    clock.seconds += CLEANUP_INTERVAL_S + 5
     assert await table.claim() is None
     assert blobs(storage) == []
 
 
 async def test_a_job_whose_blob_is_gone_is_passed_over_and_given_up(
-    table: AzureJobs, rows: AzureTables, clock: Clock
+    table: AzureJobs, rows: AzureJobStorage, clock: Clock
 ) -> None:
     lost, other = await put(table), await put(table, document="other")
-    await rows.remove(f"{lost.id}/work")
+    await rows.delete_blob(f"{lost.id}/work")
     assert (await claimed(table)).job.id == other.id
     for _ in range(MAX_ATTEMPTS):
-        clock.seconds += LEASE_S + 1
+        clock.seconds += LEASE_DURATION_S + 1
         await table.claim()
     assert await ended_by(table, lost) == "worker_ended"
 
 
-async def test_a_row_is_changed_only_as_it_was_read(rows: AzureTables) -> None:
+async def test_a_row_is_changed_only_as_it_was_read(rows: AzureJobStorage) -> None:
     """C56 (RELIABILITY): in a transaction: when one part of it cannot be, none is."""
-    await rows.write(created("open-1", {"n": 1}))
-    read = await rows.row("open-1")
+    await rows.write_rows(build_create_operation("open-1", {"n": 1}))
+    read = await rows.load_row("open-1")
     assert read
-    await rows.write(replaced(read, {"n": 2}))
-    for late in (replaced(read, {"n": 3}), removed(read), created("open-1", {"n": 3})):
-        with pytest.raises(Changed):
-            await rows.write(created("open-2", {}), late)
-    assert [entity.values for entity in await rows.rows("open-")] == [{"n": 2}]
+    await rows.write_rows(build_replace_operation(read, {"n": 2}))
+    for late in (
+        build_replace_operation(read, {"n": 3}),
+        build_delete_operation(read),
+        build_create_operation("open-1", {"n": 3}),
+    ):
+        with pytest.raises(RowChanged):
+            await rows.write_rows(build_create_operation("open-2", {}), late)
+    assert [entity.values for entity in await rows.load_rows("open-")] == [{"n": 2}]
 
 
 async def test_what_was_done_by_a_try_whose_reply_was_lost_is_not_done_again(
-    table: AzureJobs, rows: AzureTables, monkeypatch: pytest.MonkeyPatch
+    table: AzureJobs, rows: AzureJobStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C35 (RELIABILITY): the work is there once, and whoever brought it is told of that job."""
     commit = TableClient.submit_transaction
@@ -192,8 +204,8 @@ async def test_what_was_done_by_a_try_whose_reply_was_lost_is_not_done_again(
     assert lost
     assert lease
     assert (await lease.finish(DONE, {})).id == job.id
-    assert len(await rows.rows("past-")) == 1
-    assert await rows.rows("open-") == []
+    assert len(await rows.load_rows("past-")) == 1
+    assert await rows.load_rows("open-") == []
 
 
 async def test_an_account_that_does_not_answer_is_unavailable() -> None:
@@ -229,15 +241,15 @@ async def test_a_table_that_is_not_there_is_the_operators_to_put_right(table: Az
         await put(table)
 
 
-async def test_a_row_that_the_service_refuses_is_no_matter_of_time(rows: AzureTables) -> None:
+async def test_a_row_that_the_service_refuses_is_no_matter_of_time(rows: AzureJobStorage) -> None:
     with pytest.raises(RagError) as refused:
-        await rows.write(created("open-1", {"document": "x" * 40_000}))
+        await rows.write_rows(build_create_operation("open-1", {"document": "x" * 40_000}))
     assert (refused.value.code, refused.value.retryable) == ("jobs_refused", False)
 
 
 async def test_by_our_own_identity_the_addresses_follow_from_that_of_the_queues() -> None:
-    tables = AzureTables("https://ragdata.queue.core.windows.net")
-    table, container = tables._reached()
+    tables = AzureJobStorage("https://ragdata.queue.core.windows.net")
+    table, container = tables._create_clients()
     assert table.url == "https://ragdata.table.core.windows.net"
     assert container.url == "https://ragdata.blob.core.windows.net/index-jobs"
     await tables.close()
@@ -246,11 +258,11 @@ async def test_by_our_own_identity_the_addresses_follow_from_that_of_the_queues(
 
 
 async def test_however_many_uploads_come_at_once_each_is_taken_on_in_a_place_of_its_own(
-    table: AzureJobs, rows: AzureTables
+    table: AzureJobs, rows: AzureJobStorage
 ) -> None:
     """C56 (RELIABILITY): all that are added change one row; 22 of 60 were once refused, having waited 17 s."""
     await asyncio.gather(*(put(table, document=f"d{n}") for n in range(60)))  # type: ignore[arg-type]
-    assert sorted(row.values["place"] for row in await rows.rows("open-")) == list(range(1, 61))
+    assert sorted(row.values["place"] for row in await rows.load_rows("open-")) == list(range(1, 61))
 
 
 async def test_instances_that_take_on_work_at_the_same_time_wait_for_each_other(storage: str) -> None:

@@ -11,17 +11,17 @@ from azure.core.exceptions import ResourceNotFoundError
 from azure.storage.queue import QueueClient
 
 import function_app
-from functions.triggers import QUEUE
+from functions.triggers import JOB_QUEUE_TRIGGER_NAME
 from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload
+from rag_core.ingestion.upload import Upload
 from rag_core.jobs import azure_queue
-from rag_core.jobs.azure_queue import QueueBell
-from rag_core.jobs.uploads import encoded
+from rag_core.jobs.azure_queue import AzureQueueNotifier
+from rag_core.jobs.upload_codec import encode_upload
 from tests import azurite
 
 SCOPE = Scope("garage")
@@ -31,13 +31,13 @@ SCOPE = Scope("garage")
 def storage() -> str:
     """An account whose queue is empty."""
     address = azurite.emptied()
-    with QueueClient.from_connection_string(address, QUEUE) as client, suppress(ResourceNotFoundError):
+    with QueueClient.from_connection_string(address, JOB_QUEUE_TRIGGER_NAME) as client, suppress(ResourceNotFoundError):
         client.clear_messages()
     return address
 
 
 def instance(folder: Path, storage: str | None = None) -> Kit:
-    return assembly.build(Settings(data_dir=folder, models_dir=folder, jobs_storage=storage))
+    return assembly.build_kit(Settings(data_dir=folder, models_dir=folder, jobs_storage=storage))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def kit(tmp_path: Path) -> AsyncIterator[Kit]:
 
 def received(storage: str) -> list[bytes]:
     """The messages as the Functions host hands them on: their base64 read."""
-    with QueueClient.from_connection_string(storage, QUEUE) as client:
+    with QueueClient.from_connection_string(storage, JOB_QUEUE_TRIGGER_NAME) as client:
         messages = list(client.receive_messages())
         for message in messages:
             client.delete_message(message)
@@ -58,10 +58,10 @@ def received(storage: str) -> list[bytes]:
 
 async def woken(kit: Kit, body: bytes) -> None:
     """What the host does with a message."""
-    app = function_app.build(lambda: Settings(), lambda: kit)
+    app = function_app.build_app(lambda: Settings(), lambda: kit)
     function = next(f for f in app.get_functions() if f.get_function_name() == "index_jobs_woken")
     trigger = function.get_trigger()
-    assert (trigger.queue_name, trigger.connection) == (QUEUE, "AzureWebJobsStorage")
+    assert (trigger.queue_name, trigger.connection) == (JOB_QUEUE_TRIGGER_NAME, "AzureWebJobsStorage")
     await function.get_user_function()(message=func.QueueMessage(body=body))
 
 
@@ -70,9 +70,9 @@ async def test_a_job_that_one_instance_took_on_is_done_by_another_that_its_messa
 ) -> None:
     """S1-57, C56 (RELIABILITY): the queue says that there is work, the table in the same account says what."""
     asked, woken_up = instance(tmp_path / "asked", storage), instance(tmp_path / "woken up", storage)
-    work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
+    work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
     job, _ = await asked.jobs.add(work, SCOPE, document_id="notes")
-    await asked.bell.ring(job.id)
+    await asked.job_notifier.notify(job.id)
     (body,) = received(storage)
     assert body == job.id.encode()
     await woken(woken_up, body)
@@ -85,15 +85,15 @@ async def test_a_job_that_one_instance_took_on_is_done_by_another_that_its_messa
 
 async def test_a_bell_for_later_is_heard_later(storage: str) -> None:
     """S1-57: a job that is put off is not due before."""
-    bell = QueueBell(storage)
-    await bell.ring("at once")
-    await bell.ring("in an hour", after_s=3599.5)
+    bell = AzureQueueNotifier(storage)
+    await bell.notify("at once")
+    await bell.notify("in an hour", after_s=3599.5)
     await bell.close()
     assert received(storage) == [b"at once"]
 
 
 async def test_a_message_that_comes_twice_or_lies_does_nothing_twice(kit: Kit) -> None:
-    work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
+    work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
     job, _ = await kit.jobs.add(work, SCOPE, document_id="notes")
     for body in (b"no such job", job.id.encode(), job.id.encode()):
         await woken(kit, body)
@@ -104,9 +104,9 @@ async def test_a_message_that_comes_twice_or_lies_does_nothing_twice(kit: Kit) -
 
 async def test_the_timer_does_what_a_lost_message_would_have(kit: Kit) -> None:
     """C56 (RELIABILITY): losing the message loses nothing."""
-    work = encoded(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
+    work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="notes"), Chunking())
     job, _ = await kit.jobs.add(work, SCOPE, document_id="notes")
-    app = function_app.build(lambda: Settings(), lambda: kit)
+    app = function_app.build_app(lambda: Settings(), lambda: kit)
     function = next(f for f in app.get_functions() if f.get_function_name() == "index_jobs_timed")
     await function.get_user_function()(timer=None)
     done = await kit.jobs.get(job.id, None)
@@ -121,8 +121,8 @@ NOBODY = azurite.account({"Queue": "http://127.0.0.1:9/devstoreaccount1"})  # po
 async def test_a_queue_that_is_not_there_is_unavailable_within_its_time(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(azure_queue, "WITHIN_S", 0.5)
-    bell = QueueBell(address)
+    monkeypatch.setattr(azure_queue, "SEND_TIMEOUT_S", 0.5)
+    bell = AzureQueueNotifier(address)
     with pytest.raises(Unavailable):
-        await bell.ring("job")
+        await bell.notify("job")
     await bell.close()

@@ -13,27 +13,30 @@ import pytest
 from local_emulator.azure import addresses, neighbours
 from rag_core.cli import main
 from rag_core.composition import assembly
-from rag_core.composition.choices import choices
+from rag_core.composition.choices import list_adapter_choices
 from rag_core.core import settings
 from rag_core.core.model import Scope
-from rag_core.core.presets import resolve
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Limits, Upload, index_document
-from rag_core.service import consult
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.pipelines import search_with_pipeline as consult
 
 TEXT = "P0700 means that the transmission control module has stored a fault of its own."
 
 
 async def asked(pointed: Settings) -> tuple[list[str], Run]:
     """What the production path finds of a text that went in by it."""
-    kit = assembly.build(pointed)
+    kit = assembly.build_kit(pointed)
     run, scope = Run(), Scope("garage")
     try:
         upload = Upload(content=TEXT, document_id="notes", source="notes.txt")
-        await index_document(upload, scope, kit, run, chunking=Chunking(), limits=Limits(10**6, 10))
-        found = await consult(resolve("advanced").query("What does P0700 mean?", scope), kit, run, pipeline="advanced")
+        await index_document(upload, scope, kit, run, chunking=Chunking(), limits=UploadLimits(10**6, 10))
+        found = await consult(
+            resolve_preset("advanced").build_query("What does P0700 mean?", scope), kit, run, pipeline="advanced"
+        )
         return [hit.chunk.content for hit in found.hits], run
     finally:
         await kit.close()
@@ -41,8 +44,8 @@ async def asked(pointed: Settings) -> tuple[list[str], Run]:
 
 def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> None:
     """S1-23, S3-10, C33, C40: the same pipelines by configuration alone, with the real clients and nothing degraded."""
-    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
-        assert [choice.adapter for choice in choices(pointed)] == [
+    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+        assert [choice.adapter for choice in list_adapter_choices(pointed)] == [
             "Azure AI Search",
             "Document Intelligence",
             "local agent",
@@ -54,11 +57,11 @@ def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> N
 
 
 def test_an_index_outlives_its_service(tmp_path: Path) -> None:
-    here = replace(settings.DEFAULTS, data_dir=tmp_path)
+    here = replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)
     with neighbours(here) as pointed:
         asyncio.run(asked(pointed))
     with neighbours(here) as pointed:
-        kit = assembly.build(pointed)
+        kit = assembly.build_kit(pointed)
 
         async def held() -> int:
             try:
@@ -71,8 +74,11 @@ def test_an_index_outlives_its_service(tmp_path: Path) -> None:
 
 def test_setup_creates_the_index_and_may_be_repeated(tmp_path: Path) -> None:
     """S1-23..33: `rag setup` is done when the neighbours are; again it upgrades."""
-    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
-        assert asyncio.run(assembly.setup(pointed)) == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
+    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+        assert (
+            asyncio.run(assembly.set_up_stores(pointed))
+            == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
+        )
 
 
 def test_serve_azure_says_where_they_are_and_stops_when_told(tmp_path: Path) -> None:
@@ -89,7 +95,7 @@ def test_serve_azure_says_where_they_are_and_stops_when_told(tmp_path: Path) -> 
 
 
 def test_the_keys_are_not_in_what_is_printed(tmp_path: Path) -> None:
-    with neighbours(replace(settings.DEFAULTS, data_dir=tmp_path)) as pointed:
+    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
         assert pointed.azure_search_key
         assert pointed.azure_search_key not in addresses(pointed)
 

@@ -18,8 +18,8 @@ import azure.functions as func
 import pytest
 from werkzeug.test import Client
 
-from functions.http import PRINCIPAL, principal
-from functions.routes import Principal
+from functions.http import PRINCIPAL_HEADER, principal_from_headers
+from functions.operations import Principal
 from local_emulator.host import Host, running, running_with
 from rag_core.core.settings import Settings
 
@@ -192,15 +192,15 @@ def test_it_vouches_for_an_administrator_only_where_it_is_told_to_and_nobody_is_
         client = Client(host)
         told: Any = client.get("/api/echo/x").get_json()
         vouched = func.HttpRequest("GET", "/", headers=told["headers"], body=b"").headers
-        assert principal(vouched) == Principal("local-administrator", roles=("admin",))
-        named: Any = client.get("/api/echo/x", headers={PRINCIPAL: "somebody"}).get_json()
-        assert named["headers"][PRINCIPAL] == "somebody"
+        assert principal_from_headers(vouched) == Principal("local-administrator", roles=("admin",))
+        named: Any = client.get("/api/echo/x", headers={PRINCIPAL_HEADER: "somebody"}).get_json()
+        assert named["headers"][PRINCIPAL_HEADER] == "somebody"
     finally:
         host.close()
     host = Host(planted())
     try:
         alone: Any = Client(host).get("/api/echo/x").get_json()
-        assert PRINCIPAL not in alone["headers"]
+        assert PRINCIPAL_HEADER not in alone["headers"]
     finally:
         host.close()
 

@@ -15,14 +15,14 @@ from openai import AuthenticationError, AzureOpenAI, BadRequestError, NotFoundEr
 from rag_core import prompts
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
-from rag_core.prompts.augmentation import rag_augmentation
-from rag_core.providers.openai import _strict
-from rag_core.text.sentences import count_tokens
+from rag_core.prompts.augmentation import build_augmentation_prompt
+from rag_core.providers.openai import _strip_list_limits
+from rag_core.text.tokens import count_tokens
 from tests import hosted
 from tests.fakes import hit
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow."]
-GRADES = prompts.rerank("how often are keys rotated?", PASSAGES)
+GRADES = prompts.build_grading_prompt("how often are keys rotated?", PASSAGES)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def messages(prompt: Prompt) -> Any:
 
 
 def held_to(prompt: Prompt) -> Any:
-    schema = {"name": prompt.task, "strict": True, "schema": _strict(prompt.schema)}
+    schema = {"name": prompt.task, "strict": True, "schema": _strip_list_limits(prompt.schema)}
     return {"type": "json_schema", "json_schema": schema}
 
 
@@ -55,7 +55,9 @@ def refusal(url: str, body: object, *, path: str = "/v1/chat/completions", key: 
         return response.status, json.load(response)["error"]
 
 
-@pytest.mark.parametrize("prompt", [GRADES, prompts.query_expansion("keys?", PASSAGES, count=2, imagine=True)])
+@pytest.mark.parametrize(
+    "prompt", [GRADES, prompts.build_query_expansion_prompt("keys?", PASSAGES, count=2, with_hyde=True)]
+)
 def test_a_reply_is_held_to_the_schema_that_came_with_the_request(client: OpenAI, prompt: Prompt) -> None:
     made = client.chat.completions.create(model="m", messages=messages(prompt), response_format=held_to(prompt))
     assert prompt.schema is not None
@@ -76,7 +78,7 @@ def test_the_prompt_of_the_workbench_is_read_back_and_answered(client: OpenAI) -
     """S0-68: the light and the full model alike, over the real client."""
     texts = ["The signing keys are rotated every 90 days by the key service.", "Bananas are yellow."]
     evidence = [Evidence(f"e{n}", hit(str(n), content=text), 0, len(text)) for n, text in enumerate(texts, start=1)]
-    asked = rag_augmentation("How often are the signing keys rotated?", evidence)
+    asked = build_augmentation_prompt("How often are the signing keys rotated?", evidence)
     made = client.chat.completions.create(model="m", messages=messages(asked))
     assert made.choices[0].message.content == texts[0]
     assert made.model.startswith("local: sentences chosen")
@@ -84,7 +86,7 @@ def test_the_prompt_of_the_workbench_is_read_back_and_answered(client: OpenAI) -
 
 def test_a_limit_of_tokens_is_kept_to_and_named(client: OpenAI) -> None:
     made = client.chat.completions.create(
-        model="m", messages=messages(prompts.summary("keys?", PASSAGES)), max_tokens=4
+        model="m", messages=messages(prompts.build_summary_prompt("keys?", PASSAGES)), max_tokens=4
     )
     assert made.choices[0].finish_reason == "length"
     assert made.usage is not None
@@ -109,7 +111,7 @@ def test_both_encodings_of_an_embedding_mean_the_same(client: OpenAI) -> None:
     for one, other in zip(floats.data, packed.data, strict=True):
         raw = base64.b64decode(str(other.embedding))
         assert struct.unpack(f"<{hosted.DIMENSIONS}f", raw) == pytest.approx(one.embedding, abs=1e-7)
-    assert floats.usage.prompt_tokens == sum(count_tokens(text, table="cl100k_base") for text in asked["input"])
+    assert floats.usage.prompt_tokens == sum(count_tokens(text, encoding="cl100k_base") for text in asked["input"])
 
 
 def test_keys_are_checked_in_both_shapes(url: str) -> None:
@@ -148,7 +150,14 @@ NOT_DONE = [
     (CHAT | {"response_format": {"type": "json_object"}}, "response_format"),
     (CHAT | {"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]}, "messages"),
     ({"model": "m", "messages": [{"role": "user", "content": "Write me a poem."}]}, "messages"),
-    ({"model": "m", "messages": messages(prompts.summary("x", PASSAGES)), "response_format": held_to(GRADES)}, None),
+    (
+        {
+            "model": "m",
+            "messages": messages(prompts.build_summary_prompt("x", PASSAGES)),
+            "response_format": held_to(GRADES),
+        },
+        None,
+    ),
 ]
 
 
@@ -196,6 +205,9 @@ def test_a_schema_that_strict_outputs_refuse_is_refused(url: str, schema: object
 
 
 def test_inputs_that_a_technique_cannot_work_from_are_refused(url: str) -> None:
-    unfit = [{"role": "system", "content": GRADES.system}, {"role": "user", "content": prompts.summary("x", []).user}]
+    unfit = [
+        {"role": "system", "content": GRADES.system},
+        {"role": "user", "content": prompts.build_summary_prompt("x", []).user},
+    ]
     status, error = refusal(url, {"model": "m", "messages": unfit})
     assert (status, error["param"]) == (400, "messages")

@@ -15,8 +15,7 @@ from azure.search.documents.indexes.models import SearchIndex
 from azure.search.documents.models import VectorizedQuery
 from werkzeug.test import Client
 
-from local_emulator.search_service import SearchService, running
-from rag_core.core.errors import Unavailable
+from local_emulator.search_service import RankerUnavailable, SearchService, running
 
 VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}
@@ -64,7 +63,7 @@ class Judge:
     def __init__(self, failure: Exception | None = None) -> None:
         self.failure = failure
 
-    async def scores(self, text: str, passages: Sequence[str]) -> list[float]:
+    async def score_passages(self, text: str, passages: Sequence[str]) -> list[float]:
         if self.failure:
             raise self.failure
         words = text.lower().split()
@@ -392,7 +391,7 @@ def test_without_a_ranker_a_semantic_query_is_refused_as_by_a_service_without() 
 
 @pytest.mark.parametrize(
     ("failure", "status", "reason"),
-    [(Unavailable("no model"), 503, "transient"), (TimeoutError(), 408, "maxWaitExceeded")],
+    [(RankerUnavailable("no model"), 503, "transient"), (TimeoutError(), 408, "maxWaitExceeded")],
 )
 def test_a_ranker_that_fails_is_an_error_or_a_partial_answer_as_asked(
     failure: Exception, status: int, reason: str

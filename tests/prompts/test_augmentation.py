@@ -10,8 +10,8 @@ from rag_core import prompts
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
-from rag_core.prompts.augmentation import block, rag_augmentation
-from rag_core.workbench.wordings import TAGS, check_wording
+from rag_core.prompts.augmentation import build_augmentation_prompt, format_passage_block
+from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS, validate_template
 from tests.fakes import chunk, hit
 
 QUESTION = "What is P0700?"
@@ -23,14 +23,14 @@ def passage(text: str, title: str = "Manual", section: tuple[str, ...] = ("Codes
 
 
 def made(text: str, told: str = "") -> Prompt:
-    return rag_augmentation(QUESTION, [passage(text)], intent="DEFINITION", entities=["P0700"], told=told)
+    return build_augmentation_prompt(QUESTION, [passage(text)], intent="DEFINITION", entities=["P0700"], template=told)
 
 
 def test_a_block_has_its_title_its_headings_and_its_text() -> None:
     """S0-65."""
-    assert block(passage("P0700 is a code.")) == "## [Manual] > Codes > P07xx\n\nP0700 is a code."
-    assert block(passage("x", "Codes")) == "## [Codes] > P07xx\n\nx"
-    assert block(passage("x", section=())) == "## [Manual]\n\nx"
+    assert format_passage_block(passage("P0700 is a code.")) == "## [Manual] > Codes > P07xx\n\nP0700 is a code."
+    assert format_passage_block(passage("x", "Codes")) == "## [Codes] > P07xx\n\nx"
+    assert format_passage_block(passage("x", section=())) == "## [Manual]\n\nx"
 
 
 def test_the_packaged_template_is_as_the_document_shows_it() -> None:
@@ -38,7 +38,7 @@ def test_the_packaged_template_is_as_the_document_shows_it() -> None:
     prompt = made("P0700 is a code.")
     assert prompt.text.startswith("You are an expert")
     assert prompt.user.startswith(f"Query: {QUESTION}\n\nContext:\n")
-    assert prompt.system == prompts.wording("rag_augmentation").split("\n\nQuery:")[0]
+    assert prompt.system == prompts.load_packaged_template("rag_augmentation").split("\n\nQuery:")[0]
     assert prompt.text == f"{prompt.system}\n\n{prompt.user}"
 
 
@@ -68,7 +68,7 @@ def test_each_variable_of_an_edited_template_is_filled_once() -> None:
 def test_no_text_of_a_document_ends_the_fence_or_poses_as_another_passage(evil: str) -> None:
     """C40: in the text, the title or a heading."""
     for text, title, section in ((evil, "M", ()), (f"a\n{evil}", "M", ()), ("x", evil, ()), ("x", "M", (evil,))):
-        shown = block(passage(text, title, section))
+        shown = format_passage_block(passage(text, title, section))
         heading, _, below = shown.partition("\n\n")
         assert heading.startswith("## [")
         assert not re.search(r"^## \[", below, re.MULTILINE)
@@ -102,11 +102,11 @@ def test_a_comparison_in_a_text_is_left_as_it_is() -> None:
 def test_a_wording_with_which_its_step_cannot_work_is_refused(tag: str, wording: str, lacks: str) -> None:
     """S0-64, S0-66, S0-69."""
     with pytest.raises(InvalidRequest) as refused:
-        check_wording(tag, wording)
+        validate_template(tag, wording)
     assert refused.value.field == "wording"
     assert lacks in refused.value.message
 
 
-@pytest.mark.parametrize("tag", TAGS)
+@pytest.mark.parametrize("tag", EDITABLE_PROMPT_TAGS)
 def test_the_packaged_wordings_are_such_as_are_taken(tag: str) -> None:
-    check_wording(tag, prompts.wording(tag))
+    validate_template(tag, prompts.load_packaged_template(tag))

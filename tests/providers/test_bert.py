@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.core.errors import Misconfigured
-from rag_core.providers.bert import Bert, _load, windows
+from rag_core.providers.bert import BertModel, _load_bert, split_windows
 from tests import local
 
 
 @given(length=st.integers(0, 3000), overlap=st.integers(0, 64), more=st.integers(1, 446))
 def test_windows_are_equal_in_length_cover_everything_and_overlap(length: int, overlap: int, more: int) -> None:
-    cut = windows(range(length), overlap + more, overlap=overlap)
+    cut = split_windows(range(length), overlap + more, overlap=overlap)
     assert {token for window in cut for token in window} == set(range(length))
     assert len({len(window) for window in cut}) == 1
     assert len(cut[0]) <= overlap + more
@@ -22,7 +22,7 @@ def test_windows_are_equal_in_length_cover_everything_and_overlap(length: int, o
 
 
 def test_no_more_windows_are_made_than_needed() -> None:
-    assert [len(windows(range(n), 510, overlap=64)) for n in (0, 510, 511, 956, 957)] == [1, 1, 2, 2, 3]
+    assert [len(split_windows(range(n), 510, overlap=64)) for n in (0, 510, 511, 956, 957)] == [1, 1, 2, 2, 3]
 
 
 class Recorder:
@@ -34,8 +34,8 @@ class Recorder:
 
 
 def test_the_second_text_of_a_pair_is_marked_as_such() -> None:
-    model, recorder = Bert(local.folder("reranker"), threads=1), Recorder()
-    model._parts = replace(_load(model.folder), session=recorder)
+    model, recorder = BertModel(local.folder("reranker"), threads=1), Recorder()
+    model._loaded = replace(_load_bert(model.folder), session=recorder)
     model.run([7, 8], [9])
     cls, sep = 101, 102
     assert recorder.feed == {
@@ -50,4 +50,4 @@ def test_a_damaged_model_is_for_the_operator_to_put_right(tmp_path: Path, model:
     (tmp_path / "model.onnx").write_bytes(model)
     (tmp_path / "tokenizer.json").write_bytes(tokenizer)
     with pytest.raises(Misconfigured, match="cannot be loaded"):
-        Bert(tmp_path, threads=1).run([1])
+        BertModel(tmp_path, threads=1).run([1])

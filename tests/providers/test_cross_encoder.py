@@ -12,9 +12,9 @@ async def test_a_pair_that_was_judged_is_not_judged_again(monkeypatch: pytest.Mo
     reranker = CrossEncoder(local.folder("reranker"), threads=1)
     run = reranker._model.run
     monkeypatch.setattr(reranker._model, "run", lambda first, second: (runs.append(second), run(first, second))[1])
-    once = await reranker.scores("keys?", ["a", "b"])
-    assert await reranker.scores("keys?", ["b", "a"]) == [once[1], once[0]]
-    await reranker.scores("locks?", ["a"])
+    once = await reranker.score_passages("keys?", ["a", "b"])
+    assert await reranker.score_passages("keys?", ["b", "a"]) == [once[1], once[0]]
+    await reranker.score_passages("locks?", ["a"])
     assert len(runs) == 3
 
 
@@ -22,7 +22,7 @@ async def test_scores_keep_the_order_of_near_certain_passages_apart() -> None:
     """float32 would round both to 1."""
     question = "how often are the signing keys rotated?"
     passages = ["Signing keys are rotated every 90 days.", "The signing keys are rotated every 90 days by the team."]
-    one, other = await local.reranker().scores(question, passages)
+    one, other = await local.reranker().score_passages(question, passages)
     assert one != other
     assert min(one, other) > 0.999
 

@@ -15,7 +15,7 @@ def _linked(parent: Path, **described: object) -> Path:
     folder = parent / "embedder"
     pinned = local.folder("embedder")
     (folder / "1_Pooling").mkdir(parents=True)
-    for name in local_models.FILES:
+    for name in local_models.MODEL_FILES:
         os.symlink(pinned / name, folder / name)
     for name, content in described.items():
         (folder / f"{name}.json").write_text(json.dumps(content))
@@ -26,7 +26,7 @@ def test_what_the_embedder_is_is_known_without_loading_it() -> None:
     """C05: an index binds one profile; model, pooling and windows all change vectors, so all are in its name."""
     embedder = LocalEmbedder(local.folder("embedder"), threads=1)
     assert (embedder.space, embedder.dimensions) == ("bge-small-en-v1.5-int8;cls;512x64", 384)
-    assert embedder._model._parts is None
+    assert embedder._model._loaded is None
 
 
 async def test_a_question_is_embedded_with_the_prefix_of_its_model() -> None:
@@ -49,7 +49,7 @@ async def test_another_model_is_used_as_its_folder_describes(tmp_path: Path, mon
         **{"1_Pooling/config": {"pooling_mode_cls_token": False}},
         config_sentence_transformers={"prompts": {"query": "query: "}},
     )
-    monkeypatch.setattr(local_models, "BGE_SMALL", "another digest")
+    monkeypatch.setattr(local_models, "BGE_SMALL_SHA256", "another digest")
     embedder = LocalEmbedder(folder, threads=1)
     assert embedder.profile.query_prefix == "query: "
     assert embedder.space.startswith("sha256-")
@@ -60,6 +60,6 @@ async def test_another_model_is_used_as_its_folder_describes(tmp_path: Path, mon
 def test_a_folder_that_does_not_say_how_wide_its_vectors_are_is_for_the_operator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_models, "BGE_SMALL", "another digest")
+    monkeypatch.setattr(local_models, "BGE_SMALL_SHA256", "another digest")
     with pytest.raises(Misconfigured, match="hidden_size"):
         _ = LocalEmbedder(_linked(tmp_path), threads=1).dimensions

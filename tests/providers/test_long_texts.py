@@ -1,7 +1,7 @@
 """A fact at the very end of a long chunk is found, though the models read 512 tokens at most."""
 
-from rag_core.providers.bert import POSITIONS
-from rag_core.text.sentences import count_tokens
+from rag_core.providers.bert import MAX_SEQUENCE_TOKENS
+from rag_core.text.tokens import count_tokens
 from tests import local
 
 FACT = "The vault door on the north side is opened with the seven digit code that only Marguerite keeps."
@@ -26,7 +26,7 @@ DECOYS = [_chunk(800, "", start) for start in range(100, 500, 100)]
 def test_the_fact_stands_in_the_last_50_tokens_of_800_and_beyond_the_models_reach() -> None:
     assert 780 <= count_tokens(LONG) <= 860
     assert count_tokens(FACT) <= 50
-    assert count_tokens(LONG[: LONG.index(FACT)]) > POSITIONS
+    assert count_tokens(LONG[: LONG.index(FACT)]) > MAX_SEQUENCE_TOKENS
 
 
 async def test_the_embedding_of_the_chunk_is_nearest_to_the_question() -> None:
@@ -38,5 +38,5 @@ async def test_the_embedding_of_the_chunk_is_nearest_to_the_question() -> None:
 
 
 async def test_the_cross_encoder_scores_the_chunk_by_its_best_window() -> None:
-    *decoys, long = await local.reranker().scores(QUESTION, [*DECOYS, LONG])
+    *decoys, long = await local.reranker().score_passages(QUESTION, [*DECOYS, LONG])
     assert long > 0.5 > 0.01 > max(decoys)

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
-from rag_core.core.ports import Prompt, Reply
+from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
-from rag_core.providers.openai import PROFILES, OpenAIChat, OpenAIEmbedder, Profile, batches
-from rag_core.providers.prices import cost_usd
-from rag_core.text.sentences import count_tokens
+from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder, ProviderProfile, batch_texts
+from rag_core.providers.prices import calculate_cost_usd
+from rag_core.text.tokens import count_tokens
 from tests import hosted
 from tests.faults.replies import completion, embeddings
 from tests.faults.server import FaultServer, failing, reply
 
-GRADES = prompts.rerank("how often?", ["every 90 days", "bananas"])
+GRADES = prompts.build_grading_prompt("how often?", ["every 90 days", "bananas"])
 
 
 @pytest.fixture
@@ -42,25 +42,25 @@ def head(server: FaultServer) -> str:
     return server.requests[-1].partition(b"\r\n\r\n")[0].decode().lower()
 
 
-def at(name: str, server: FaultServer) -> Profile:
-    return replace(PROFILES[name], base_url=server.url if name == "azure" else f"{server.url}/v1")
+def at(name: str, server: FaultServer) -> ProviderProfile:
+    return replace(PROVIDER_PROFILES[name], base_url=server.url if name == "azure" else f"{server.url}/v1")
 
 
 @asynccontextmanager
-async def chat(profile: Profile, key: str | None = "k") -> AsyncIterator[OpenAIChat]:
-    client = OpenAIChat(profile, key=key)
+async def chat(profile: ProviderProfile, key: str | None = "k") -> AsyncIterator[OpenAIChatModel]:
+    client = OpenAIChatModel(profile, key=key)
     yield client
     await client.close()
 
 
 @asynccontextmanager
-async def embedder(profile: Profile, key: str | None = "k") -> AsyncIterator[OpenAIEmbedder]:
+async def embedder(profile: ProviderProfile, key: str | None = "k") -> AsyncIterator[OpenAIEmbedder]:
     client = OpenAIEmbedder(profile, key=key)
     yield client
     await client.close()
 
 
-async def complete(profile: Profile, prompt: Prompt = GRADES) -> Reply:
+async def complete(profile: ProviderProfile, prompt: Prompt = GRADES) -> Completion:
     async with chat(profile) as client:
         return await client.complete(prompt)
 
@@ -79,7 +79,7 @@ def test_each_provider_has_its_documented_models(
     name: str, chat_model: str, embedding_model: str, dimensions: int
 ) -> None:
     """S2-46, S2-47, S3-11, S3-12, S4-07, S4-20: the documents' models are the profiles' own."""
-    profile = PROFILES[name]
+    profile = PROVIDER_PROFILES[name]
     assert (profile.chat_model, profile.embedding_model, profile.dimensions) == (
         chat_model,
         embedding_model,
@@ -89,10 +89,10 @@ def test_each_provider_has_its_documented_models(
 
 async def test_the_same_client_speaks_to_whoever_is_configured(chat_service: FaultServer) -> None:
     """S3-10: a provider is data; the code is one."""
-    for name in PROFILES:
+    for name in PROVIDER_PROFILES:
         assert (await complete(at(name, chat_service))).text == '{"scores": [9, 0]}'
-    models = [body(chat_service, at).get("model") for at in range(len(PROFILES))]
-    assert models == [profile.chat_model for profile in PROFILES.values()]
+    models = [body(chat_service, at).get("model") for at in range(len(PROVIDER_PROFILES))]
+    assert models == [profile.chat_model for profile in PROVIDER_PROFILES.values()]
 
 
 async def test_what_documents_say_stays_out_of_the_system_message(chat_service: FaultServer) -> None:
@@ -158,7 +158,7 @@ async def test_ollama_is_asked_with_its_documented_numbers(chat_service: FaultSe
     await complete(at("ollama", chat_service))
     asked = body(chat_service)
     assert (asked["temperature"], asked["max_tokens"], asked["top_p"]) == (0.0, 200, 0.9)
-    assert PROFILES["ollama"].try_s == 120
+    assert PROVIDER_PROFILES["ollama"].attempt_timeout_s == 120
 
 
 async def test_a_reasoning_model_is_asked_in_its_own_terms(chat_service: FaultServer) -> None:
@@ -174,14 +174,14 @@ async def test_a_reply_is_held_to_its_schema_where_that_is_offered(chat_service:
     held = body(chat_service)["response_format"]["json_schema"]
     assert (held["name"], held["strict"]) == ("rerank", True)
     assert held["schema"]["properties"] == {"scores": {"type": "array", "items": {"type": "number"}}}
-    await complete(replace(at("openai", chat_service), structured=False))
+    await complete(replace(at("openai", chat_service), structured_outputs=False))
     assert "response_format" not in body(chat_service)
-    await complete(at("openai", chat_service), prompts.summary("why?", []))
+    await complete(at("openai", chat_service), prompts.build_summary_prompt("why?", []))
     assert "response_format" not in body(chat_service)
 
 
 async def test_half_a_surrogate_pair_is_sent_as_a_question_mark(chat_service: FaultServer) -> None:
-    await complete(at("openai", chat_service), prompts.summary("why \ud800?", []))
+    await complete(at("openai", chat_service), prompts.build_summary_prompt("why \ud800?", []))
     assert "why ??" in body(chat_service)["messages"][1]["content"]
 
 
@@ -189,7 +189,7 @@ async def test_texts_are_sent_in_batches_and_come_back_in_order() -> None:
     """A request holds as many texts as the provider takes."""
     first, second = [[1.0, 0.0], [0.0, 1.0]], [[0.6, 0.8]]
     with failing(reply(200, embeddings(first)), reply(200, embeddings(second))) as server:
-        async with embedder(replace(at("ollama", server), dimensions=2, batch_texts=2)) as client:
+        async with embedder(replace(at("ollama", server), dimensions=2, max_batch_texts=2)) as client:
             assert await client.embed_documents(["a", "b", "c"]) == [*first, pytest.approx(second[0])]
     assert [body(server, at)["input"] for at in (0, 1)] == [
         ["search_document: a", "search_document: b"],
@@ -218,14 +218,14 @@ async def test_a_model_that_is_too_wide_is_asked_for_less() -> None:
 
 async def test_of_a_text_too_long_the_beginning_is_sent() -> None:
     with failing(reply(200, embeddings([[1.0, 0.0]]))) as server:
-        async with embedder(replace(at("openai", server), dimensions=2, text_tokens=5)) as client:
+        async with embedder(replace(at("openai", server), dimensions=2, max_text_tokens=5)) as client:
             await client.embed_query("one two three four five six seven")
     assert body(server)["input"] == ["one two three four five"]
 
 
 def test_another_width_or_model_or_prefix_is_another_space() -> None:
     """S3-13, C05: what changes the vectors changes the space's name, and so calls for indexing again."""
-    own = PROFILES["openai"]
+    own = PROVIDER_PROFILES["openai"]
     others = [
         own,
         replace(own, dimensions=512),
@@ -237,10 +237,10 @@ def test_another_width_or_model_or_prefix_is_another_space() -> None:
 
 @given(st.lists(st.text(max_size=40), max_size=30), st.integers(1, 7), st.integers(1, 30))
 def test_batches_keep_every_text_in_order_within_both_limits(texts: list[str], most: int, tokens: int) -> None:
-    made = list(batches(texts, texts_each=most, tokens_each=tokens))
+    made = list(batch_texts(texts, max_texts=most, max_tokens=tokens))
     assert [text for batch in made for text in batch] == texts
     for batch in made:
-        held = sum(count_tokens(text, table="cl100k_base") for text in batch)
+        held = sum(count_tokens(text, encoding="cl100k_base") for text in batch)
         assert len(batch) == 1 or (len(batch) <= most and held <= tokens)
 
 
@@ -278,11 +278,14 @@ async def test_what_has_no_known_price_makes_the_sum_unknown_and_ollama_is_free(
     ],
 )
 def test_a_dated_version_costs_what_its_model_does(model: str, cost: float | None) -> None:
-    assert cost_usd(model, input_tokens=1_000_000, output_tokens=1_000_000) == cost
+    assert calculate_cost_usd(model, input_tokens=1_000_000, output_tokens=1_000_000) == cost
 
 
 def test_no_key_is_ever_shown() -> None:
-    for client in (OpenAIChat(PROFILES["openai"], key="hidden"), OpenAIEmbedder(PROFILES["azure"], key="hidden")):
+    for client in (
+        OpenAIChatModel(PROVIDER_PROFILES["openai"], key="hidden"),
+        OpenAIEmbedder(PROVIDER_PROFILES["azure"], key="hidden"),
+    ):
         assert "hidden" not in repr(client) + repr(vars(client))
 
 
@@ -291,7 +294,7 @@ async def test_the_client_s_own_base64_is_what_the_service_gives() -> None:
     with hosted.running() as url:
         vectors = []
         for encoding in ("float", "base64"):
-            profile = replace(hosted.at(PROFILES["openai"], url), encoding=encoding)
+            profile = replace(hosted.at(PROVIDER_PROFILES["openai"], url), embedding_encoding=encoding)
             async with embedder(profile, key="key") as client:
                 vectors.append(await client.embed_query("Signing keys are rotated."))
     assert vectors[0] == pytest.approx(vectors[1], abs=1e-7)

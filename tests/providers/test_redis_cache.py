@@ -13,7 +13,13 @@ import pytest
 from azure.core.exceptions import ClientAuthenticationError
 from redis.asyncio import Redis
 
-from rag_core.providers.redis_cache import CONNECT_S, PREFIX, READ_S, Identity, RedisCache
+from rag_core.providers.redis_cache import (
+    REDIS_CONNECT_TIMEOUT_S,
+    REDIS_KEY_PREFIX,
+    REDIS_READ_TIMEOUT_S,
+    EntraCredentialProvider,
+    RedisCache,
+)
 from tests import valkey
 from tests.faults.server import Fault, black_hole, drip, failing, reset
 
@@ -59,7 +65,7 @@ def saying(reply: bytes) -> Fault:
 async def test_nonsense_is_a_miss(name: str) -> None:
     """(RELIABILITY C54), (RELIABILITY F5): of any kind, and to reading as to writing."""
     with serving(saying(REPLIES[name])) as url:
-        cache = RedisCache(url, b"s", connect_s=0.05, read_s=0.05)
+        cache = RedisCache(url, b"s", connect_timeout_s=0.05, read_timeout_s=0.05)
         for _ in range(3):
             assert await cache.get("key") is None
             await cache.set("key", b"value", ttl_s=60)
@@ -71,19 +77,19 @@ async def test_nonsense_is_a_miss(name: str) -> None:
 async def test_a_server_that_fails_is_left_alone_after_five_times(fault: Fault) -> None:
     """RELIABILITY 3.1: down, slow or reset, the cache is passed by; a breaker spares the rest of the requests."""
     with serving(fault) as url:
-        cache = RedisCache(url, b"s", connect_s=0.05, read_s=0.05)
+        cache = RedisCache(url, b"s", connect_timeout_s=0.05, read_timeout_s=0.05)
         for _ in range(20):
             assert await cache.get("key") is None
         now = asyncio.get_running_loop().time()
-        assert not cache._breaker.admits(now)
-        assert cache._breaker.admits(now + 11)
+        assert not cache._breaker.allow_call(now)
+        assert cache._breaker.allow_call(now + 11)
         await cache.close()
 
 
 def test_the_limits_are_those_of_a_cache() -> None:
     """RELIABILITY 3.1: some 10 ms to connect; a value is waited for far less long than S4-34 allows for a reply."""
-    assert CONNECT_S == 0.01
-    assert CONNECT_S + READ_S < 0.2 / 2
+    assert REDIS_CONNECT_TIMEOUT_S == 0.01
+    assert REDIS_CONNECT_TIMEOUT_S + REDIS_READ_TIMEOUT_S < 0.2 / 2
 
 
 async def test_a_server_that_is_not_there_is_a_miss() -> None:
@@ -96,10 +102,10 @@ async def test_a_server_that_is_not_there_is_a_miss() -> None:
 async def test_the_server_forgets_by_itself_and_keys_say_whose_they_are(tmp_path: Path) -> None:
     """S4-04: the server's own time to live is set too."""
     with valkey.running(tmp_path) as url:
-        cache, client = RedisCache(url, b"s", connect_s=9, read_s=9), Redis.from_url(url)
+        cache, client = RedisCache(url, b"s", connect_timeout_s=9, read_timeout_s=9), Redis.from_url(url)
         await client.set("another's", b"1")
         await cache.set("key", b"value", ttl_s=3600)
-        assert 3590 < await client.ttl(PREFIX + "key") <= 3600
+        assert 3590 < await client.ttl(REDIS_KEY_PREFIX + "key") <= 3600
         await cache.clear()
         assert await client.keys("*") == [b"another's"]
         await client.aclose()
@@ -108,7 +114,7 @@ async def test_the_server_forgets_by_itself_and_keys_say_whose_they_are(tmp_path
 
 async def test_a_server_that_comes_back_is_used_again(tmp_path: Path) -> None:
     with valkey.running(tmp_path / "a") as url:
-        cache = RedisCache(url, b"s", connect_s=9, read_s=9)
+        cache = RedisCache(url, b"s", connect_timeout_s=9, read_timeout_s=9)
         await cache.set("key", b"value", ttl_s=60)
         client = Redis.from_url(url)
         await client.client_kill_filter(_type="normal", skipme=True)
@@ -148,7 +154,7 @@ async def test_without_a_password_the_machines_identity_opens_the_server(tmp_pat
         await admin.acl_setuser("default", enabled=False)
         await admin.aclose()
         credential = Credential(token)
-        cache = RedisCache(url, b"s", connect_s=0.2, read_s=0.2, identity=Identity(credential))
+        cache = RedisCache(url, b"s", connect_timeout_s=0.2, read_timeout_s=0.2, identity=EntraCredentialProvider(credential))
         assert await cache.get("key") is None
         credential.given.set()
         await asyncio.gather(*(cache.set("key", b"value", ttl_s=60) for _ in range(3)))
@@ -162,7 +168,7 @@ async def test_an_identity_that_is_refused_is_a_miss(tmp_path: Path) -> None:
     credential = Credential("")
     credential.given.set()
     with valkey.running(tmp_path) as url:
-        cache = RedisCache(url, b"s", connect_s=9, read_s=9, identity=Identity(credential))
+        cache = RedisCache(url, b"s", connect_timeout_s=9, read_timeout_s=9, identity=EntraCredentialProvider(credential))
         assert await cache.get("key") is None
         await cache.close()
 

@@ -12,11 +12,11 @@ from werkzeug.wrappers import Request, Response
 from local_emulator.serving import served
 from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
-from rag_core.core.kit import NoWeb
+from rag_core.core.kit import NoWebSearch
 from rag_core.core.ports import WebResult
 from rag_core.core.retrying import Dependency
-from rag_core.core.settings import DEFAULTS, load
-from rag_core.providers.web_search import DuckDuckGo, results
+from rag_core.core.settings import DEFAULT_SETTINGS, load_settings
+from rag_core.providers.web_search import DuckDuckGoSearch, parse_web_results
 from tests.faults.server import Fault, black_hole, drip, failing, reply, reset
 
 RESULT = """
@@ -58,9 +58,9 @@ class SearchPage:
 
 
 @contextmanager
-def engine(page: SearchPage) -> Iterator[DuckDuckGo]:
+def engine(page: SearchPage) -> Iterator[DuckDuckGoSearch]:
     with served(Request.application(page)) as url:
-        yield DuckDuckGo(f"{url}/html")
+        yield DuckDuckGoSearch(f"{url}/html")
 
 
 async def test_the_results_of_the_page_are_given_and_no_page_of_theirs_is_opened() -> None:
@@ -109,7 +109,7 @@ async def test_what_is_no_page_of_results_is_unavailable(name: str) -> None:
 async def test_an_engine_that_fails_is_unavailable_and_never_waited_for_longer_than_said(fault: Fault) -> None:
     """S4-43."""
     with failing(fault) as server:
-        web = DuckDuckGo(server.url, dependency=Dependency("it", code="web_unavailable", try_s=0.1))
+        web = DuckDuckGoSearch(server.url, dependency=Dependency("it", code="web_unavailable", try_s=0.1))
         with pytest.raises(Unavailable) as failure:
             await web.search("x", 5)
         await web.close()
@@ -119,19 +119,19 @@ async def test_an_engine_that_fails_is_unavailable_and_never_waited_for_longer_t
 @example(f"&#{'9' * 5000};")
 @given(st.text(alphabet="<>/a=\"' classresult__nipte&;-!\n", max_size=400))
 def test_no_page_breaks_the_reader(page: str) -> None:
-    for one in results(PAGE.format(page) + listed("https://a.example/")):
+    for one in parse_web_results(PAGE.format(page) + listed("https://a.example/")):
         assert one.url.startswith(("http://", "https://"))
         assert one.title
 
 
 def test_it_is_off_unless_it_is_switched_on() -> None:
     """C26, S4-43."""
-    assert DEFAULTS.web_fallback is False
-    assert isinstance(assembly.in_memory(DEFAULTS).web, NoWeb)
-    on = assembly.in_memory(load({"RAG_WEB_FALLBACK": "1", "RAG_DATA_DIR": ":memory:"}))
+    assert DEFAULT_SETTINGS.web_fallback is False
+    assert isinstance(assembly.build_in_memory_kit(DEFAULT_SETTINGS).web, NoWebSearch)
+    on = assembly.build_in_memory_kit(load_settings({"RAG_WEB_FALLBACK": "1", "RAG_DATA_DIR": ":memory:"}))
     assert on.web.name == "DuckDuckGo"
 
 
 async def test_switched_off_it_lists_nothing() -> None:
     """C26."""
-    assert await NoWeb().search("x", 5) == ()
+    assert await NoWebSearch().search("x", 5) == ()

@@ -32,7 +32,7 @@ async def test_advanced_expands_imagines_searches_with_each_fuses_and_grades() -
     index = await filled(*MANUAL, embedder=embedder)
     embedder.asked.clear()
     result = await advanced(query("What is P0700?"), kit(index, llm=scripted), run)
-    assert [a.label for a in result.asked] == ["original", "expanded1", "expanded2", "hyde"]
+    assert [a.label for a in result.variants] == ["original", "expanded1", "expanded2", "hyde"]
     assert embedder.asked == ["What is P0700?", "transmission control fault", "seals and hot oil", IMAGINED]
     assert [prompt.task for prompt in scripted.prompts] == ["query_expansion", "rerank"]
     assert [h.signals["grade"] for h in result.hits] == [4, 3, 2, 1]
@@ -44,14 +44,14 @@ async def test_a_passage_that_only_another_wording_finds_is_found() -> None:
     """S1-03: fused over wordings; each hit says who found it."""
     index = await filled(*MANUAL)
     scripted = llm(rerank=grades(0))
-    found = await advanced(query("P0700", how="keyword"), kit(index, llm=scripted), Run())
+    found = await advanced(query("P0700", search_type="keyword"), kit(index, llm=scripted), Run())
     assert {h.chunk.id: set(h.found_by) for h in found.hits} == {"a": {"original"}, "d": {"expanded2"}}
 
 
 async def test_only_the_scores_of_the_question_itself_are_a_hits_signals() -> None:
     """BM25 of other words is of another scale: "d" is found by one of them alone."""
     index = await filled(*MANUAL)
-    result = await advanced(query("P0700", how="keyword"), kit(index, llm=llm(rerank=grades(0))), Run())
+    result = await advanced(query("P0700", search_type="keyword"), kit(index, llm=llm(rerank=grades(0))), Run())
     assert {h.chunk.id: "words" in h.signals for h in result.hits} == {"a": True, "d": False}
 
 
@@ -85,7 +85,7 @@ async def test_switched_off_stages_do_not_run() -> None:
     result = await advanced(question, kit(await filled(*MANUAL), llm=scripted), run)
     assert scripted.prompts == []
     assert set(run.timings) == {"embed", "search", "quote"}
-    assert [a.label for a in result.asked] == ["original"]
+    assert [a.label for a in result.variants] == ["original"]
     assert not result.reranked
 
 
@@ -93,7 +93,7 @@ async def test_semantic_ranking_is_added_when_it_is_asked_for() -> None:
     """S1-45."""
     index = await filled(*MANUAL)
     plain = await advanced(query("P0700"), kit(index, llm=llm()), Run())
-    semantic = await advanced(query("P0700", how="semantic"), kit(index, llm=llm()), Run())
+    semantic = await advanced(query("P0700", search_type="semantic"), kit(index, llm=llm()), Run())
     assert ["semantic" in r.hits[0].signals for r in (plain, semantic)] == [False, True]
 
 
@@ -102,7 +102,7 @@ async def test_advanced_falls_back_to_plain_search_and_says_so() -> None:
     run = Run()
     result = await advanced(query("What is P0700?"), kit(await filled(*MANUAL)), run)
     assert result.hits[0].chunk.id == "a"
-    assert [a.label for a in result.asked] == ["original"]
+    assert [a.label for a in result.variants] == ["original"]
     assert [(d.step, d.fallback) for d in run.degraded] == [
         ("query_expansion", "the original question only"),
         ("rerank", "the order of the search"),
@@ -124,7 +124,7 @@ async def test_a_part_that_the_rewriter_leaves_out_costs_no_other_part_and_is_to
     run = Run()
     index = await filled(*MANUAL)
     result = await advanced(query("What is P0700?"), kit(index, llm=llm(query_expansion=json.dumps(said))), run)
-    assert [a.label for a in result.asked] == asked
+    assert [a.label for a in result.variants] == asked
     assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("query_expansion", "llm_output_invalid", lacking)]
 
 
@@ -133,7 +133,7 @@ async def test_without_an_embedder_wordings_are_searched_by_words_and_hyde_is_no
     run = Run()
     index = Index((await filled(*MANUAL)).store, Down())  # type: ignore[arg-type]
     result = await advanced(query("P0700"), kit(index, llm=llm()), run)
-    assert [a.label for a in result.asked] == ["original", "expanded1", "expanded2"]
+    assert [a.label for a in result.variants] == ["original", "expanded1", "expanded2"]
     assert {h.chunk.id for h in result.hits} >= {"a", "d"}
     assert [d.step for d in run.degraded] == ["embed"]
 
@@ -154,7 +154,7 @@ async def test_an_injection_in_a_document_reaches_the_models_as_data_only() -> N
     await advanced(query("P0700"), kit(await filled(MANUAL[0]), llm=harmless), Run())
     assert [p.system for p in scripted.prompts] == [p.system for p in harmless.prompts]
     for prompt in scripted.prompts:
-        assert prompts.unfenced(prompt.user)["passages"] == [evil.content]  # type: ignore[index]
+        assert prompts.parse_fenced_data(prompt.user)["passages"] == [evil.content]  # type: ignore[index]
 
 
 async def test_a_store_that_fails_later_leaves_the_first_ranking() -> None:
@@ -172,5 +172,5 @@ async def test_a_store_that_fails_later_leaves_the_first_ranking() -> None:
     run = Run()
     result = await advanced(query("P0700", rerank=0), kit(index, llm=llm()), run)
     assert result.hits[0].chunk.id == "a"
-    assert [a.label for a in result.asked] == ["original"]
+    assert [a.label for a in result.variants] == ["original"]
     assert [(d.step, d.code) for d in run.degraded] == [("multi_query", "store_busy")]

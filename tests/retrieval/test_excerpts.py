@@ -1,6 +1,6 @@
 """The part of a passage that speaks to the question."""
 
-from rag_core.retrieval.excerpts import excerpt, excerpts, relevant
+from rag_core.retrieval.excerpts import excerpt_hits, find_excerpt, rank_evidence_by_relevance
 from tests.fakes import OverlapReranker, hit
 
 TEXT = "Brakes squeal. " * 20 + "The gearbox overheats at 140 degrees. A lamp is lit. " + "Tyres wear. " * 40
@@ -8,7 +8,7 @@ QUESTION = "When does the gearbox overheat?"
 
 
 def cut(question: str, content: str, chars: int) -> str:
-    part = excerpt(question, content, chars=chars)
+    part = find_excerpt(question, content, max_chars=chars)
     return content[part[0] : part[1]] if part else ""
 
 
@@ -65,16 +65,16 @@ def test_no_limit_is_all_of_the_run() -> None:
 
 def test_a_passage_that_is_a_table_gives_none() -> None:
     """S4-45."""
-    assert excerpts(QUESTION, [hit("table", content="| gearbox | 140 |"), hit("text", content=TEXT)], chars=400)[
-        0
-    ].hit.chunk.id == ("text")
+    assert excerpt_hits(
+        QUESTION, [hit("table", content="| gearbox | 140 |"), hit("text", content=TEXT)], max_chars=400
+    )[0].hit.chunk.id == ("text")
 
 
 async def test_the_ranker_reads_the_excerpt_and_not_the_passage() -> None:
     """S4-17: sentence-level extraction, one batch."""
     ranker = OverlapReranker()
-    parts = excerpts(QUESTION, [hit("far", content="Brakes squeal."), hit("near", content=TEXT)], chars=60)
-    ranked = await relevant(QUESTION, parts, ranker)
+    parts = excerpt_hits(QUESTION, [hit("far", content="Brakes squeal."), hit("near", content=TEXT)], max_chars=60)
+    ranked = await rank_evidence_by_relevance(QUESTION, parts, ranker)
     assert [(p.id, p.hit.chunk.id) for p in ranked] == [("e1", "near"), ("e2", "far")]
     assert ranked[0].hit.signals["relevance"] > ranked[1].hit.signals["relevance"]
     (read,) = ranker.calls

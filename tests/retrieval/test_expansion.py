@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.core.errors import Unavailable
-from rag_core.core.ports import LLM, Prompt, Reply
-from rag_core.retrieval.expansion import IMAGINED_CHARS, WORDING_CHARS, Expansion, expand
+from rag_core.core.ports import LLM, Completion, Prompt
+from rag_core.retrieval.expansion import (
+    MAX_EXPANDED_QUERY_CHARS,
+    MAX_HYDE_ANSWER_CHARS,
+    QueryExpansion,
+    generate_expansion,
+)
 from tests.fakes import ScriptedLLM
 
 ASKED = "TCU temperature error"
@@ -21,12 +26,12 @@ class Local:
 
     name = "local"
 
-    async def complete(self, prompt: Prompt) -> Reply:
-        return Reply('{"queries": [], "hyde": ""}', "local: feedback", local=True)
+    async def complete(self, prompt: Prompt) -> Completion:
+        return Completion('{"queries": [], "hyde": ""}', "local: feedback", local=True)
 
 
 async def reworded(llm: LLM, *, count: int) -> list[str]:
-    return list((await expand(ASKED, ["a passage"], llm, count=count, imagine=False)).wordings)
+    return list((await generate_expansion(ASKED, ["a passage"], llm, count=count, with_hyde=False)).expanded_queries)
 
 
 async def test_expansion_adds_two_paraphrases() -> None:
@@ -44,7 +49,7 @@ async def test_the_original_and_repetitions_are_no_new_wordings() -> None:
 
 async def test_wordings_that_are_too_long_empty_or_no_text_are_left_out() -> None:
     """C46: capped in length."""
-    llm = ScriptedLLM(query_expansion=wordings("x" * (WORDING_CHARS + 1), " ", 7, None, "one"))
+    llm = ScriptedLLM(query_expansion=wordings("x" * (MAX_EXPANDED_QUERY_CHARS + 1), " ", 7, None, "one"))
     assert await reworded(llm, count=5) == ["one"]
 
 
@@ -80,15 +85,15 @@ async def test_json_is_repaired_where_it_can_mean_one_thing(said: str) -> None:
     assert await reworded(ScriptedLLM(query_expansion=said), count=2) == ["one", "two"]
 
 
-async def imagined(said: str) -> Expansion:
+async def imagined(said: str) -> QueryExpansion:
     llm = ScriptedLLM(query_expansion=json.dumps({"hyde": said}))
-    return await expand(ASKED, [], llm, count=0, imagine=True)
+    return await generate_expansion(ASKED, [], llm, count=0, with_hyde=True)
 
 
 async def test_an_imagined_answer_is_text_of_a_bounded_length() -> None:
     """S1-02, S1-12."""
-    assert (await imagined(" P0700 indicates … ")).imagined == "P0700 indicates …"
-    assert len((await imagined("x" * 9999)).imagined) == IMAGINED_CHARS
+    assert (await imagined(" P0700 indicates … ")).hyde_answer == "P0700 indicates …"
+    assert len((await imagined("x" * 9999)).hyde_answer) == MAX_HYDE_ANSWER_CHARS
 
 
 async def test_nothing_of_what_was_asked_for_is_unavailable() -> None:
@@ -99,17 +104,17 @@ async def test_nothing_of_what_was_asked_for_is_unavailable() -> None:
 async def test_a_reply_that_has_a_part_is_used_for_that_part() -> None:
     """S0-71: and what it lacks is named."""
     llm = ScriptedLLM(query_expansion='{"queries": ["one"], "intent": "mechanism", "entities": ["TCU", "TCU", 7]}')
-    found = await expand(ASKED, [], llm, count=2, imagine=True)
-    assert found == Expansion(("one",), "", "MECHANISM", ("TCU",), ("HyDE answer",))
+    found = await generate_expansion(ASKED, [], llm, count=2, with_hyde=True)
+    assert found == QueryExpansion(("one",), "", "MECHANISM", ("TCU",), ("HyDE answer",))
 
 
 async def test_no_link_of_a_model_gets_into_an_expansion() -> None:
     """C47: wordings, imagined answer, intent and entities are all shown in the workbench."""
     link = "http://evil.example/x"
     said = {"queries": [f"see {link}"], "hyde": f"at {link}", "intent": link, "entities": [link]}
-    found = await expand(ASKED, [], ScriptedLLM(query_expansion=json.dumps(said)), count=2, imagine=True)
+    found = await generate_expansion(ASKED, [], ScriptedLLM(query_expansion=json.dumps(said)), count=2, with_hyde=True)
     assert "evil" not in repr(found)
 
 
 async def test_a_local_technique_with_nothing_to_work_from_adds_nothing_and_has_not_failed() -> None:
-    assert await expand(ASKED, [], Local(), count=2, imagine=True) == Expansion()
+    assert await generate_expansion(ASKED, [], Local(), count=2, with_hyde=True) == QueryExpansion()

@@ -1,7 +1,7 @@
 import pytest
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.retrieval.facet_fields import meant, requested
+from rag_core.retrieval.facet_fields import infer_facet_field, resolve_facet_fields
 
 FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_name", "part", "source", "title"]
 
@@ -24,22 +24,22 @@ FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_n
 )
 def test_a_question_names_the_field_it_counts(question: str, field: str | None) -> None:
     """S1-10: "How many unique DTC codes?", "List all product names"."""
-    assert meant(question, FIELDS) == field
+    assert infer_facet_field(question, FIELDS) == field
 
 
 def test_a_whole_name_wins_over_a_part_of_a_longer_one() -> None:
-    assert meant("how many names", ["metadata.product_name", "metadata.name"]) == "metadata.name"
+    assert infer_facet_field("how many names", ["metadata.product_name", "metadata.name"]) == "metadata.name"
 
 
 def test_a_metadata_field_may_be_asked_for_by_its_short_name() -> None:
-    assert requested(["make", "dtc", "metadata.make"], FIELDS) == ["metadata.make", "dtc"]
+    assert resolve_facet_fields(["make", "dtc", "metadata.make"], FIELDS) == ["metadata.make", "dtc"]
 
 
 def test_what_every_document_has_can_be_counted_in_an_empty_index() -> None:
-    assert requested(["entity_codes", "title", "source"], []) == ["entity_codes", "title", "source"]
+    assert resolve_facet_fields(["entity_codes", "title", "source"], []) == ["entity_codes", "title", "source"]
 
 
 def test_an_unknown_field_is_refused_with_those_there_are() -> None:
     with pytest.raises(InvalidRequest, match="facets must be among acronym, dtc, entity_codes") as refused:
-        requested(["dtc", "colour"], FIELDS)
+        resolve_facet_fields(["dtc", "colour"], FIELDS)
     assert refused.value.field == "facets"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Bucket, Filter, Query
+from rag_core.core.model import FacetBucket, Filter
+from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.pipelines import PIPELINES
 from tests.fakes import Down, chunk, filled, kit, query
@@ -26,7 +27,7 @@ async def counted(question: Query, run: Run) -> dict[str, tuple[int, dict[object
     parts = kit(index, llm=Down(), reranker=Down())  # type: ignore[arg-type]
     result = await facets(question, parts, run)
     assert result.hits == ()
-    assert result.asked == ()
+    assert result.variants == ()
     return {f.field: (f.total, {b.value: b.count for b in f.buckets}) for f in result.facets}
 
 
@@ -71,7 +72,7 @@ async def test_an_unknown_field_is_refused_with_those_there_are() -> None:
 async def test_the_total_is_exact_beyond_the_limit_of_values() -> None:
     """S1-10: most frequent first, ties by value."""
     [facet] = (await facets(query("dtc", "facets", facet_limit=1), kit(await filled(*INDEXED)), Run())).facets
-    assert (facet.total, facet.buckets) == (3, (Bucket("P0700", 2),))
+    assert (facet.total, facet.buckets) == (3, (FacetBucket("P0700", 2),))
 
 
 async def test_filters_come_before_counting() -> None:

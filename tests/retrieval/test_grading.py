@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Hit
-from rag_core.core.ports import Prompt, Reply
-from rag_core.retrieval.grading import grade
+from rag_core.core.ports import Completion, Prompt
+from rag_core.retrieval.grading import grade_hits
 from tests.fakes import Down, ScriptedLLM, grades, hit
 
 FOUND = [hit(name, 1 - at / 10) for at, name in enumerate("abcde")]
@@ -19,35 +19,35 @@ def order(hits: list[Hit]) -> str:
 
 async def test_the_head_is_ordered_by_grade_and_the_tail_follows_as_found() -> None:
     """S1-05, S1-14, C09: the tail has no grade."""
-    best = await grade("why?", FOUND, ScriptedLLM(rerank=grades(2, 9, 5)), count=3)
+    best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(2, 9, 5)), count=3)
     assert order(best) == "bcade"
     assert [h.signals.get("grade") for h in best] == [9, 5, 2, None, None]
 
 
 async def test_equal_grades_keep_the_order_in_which_they_were_found() -> None:
-    best = await grade("why?", FOUND, ScriptedLLM(rerank=grades(5, 5, 8, 5, 5)), count=5)
+    best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(5, 5, 8, 5, 5)), count=5)
     assert order(best) == "cabde"
 
 
 async def test_a_grade_leaves_the_fused_score_as_it_was() -> None:
     """C08: the three scores are kept apart."""
-    best = await grade("why?", FOUND, ScriptedLLM(rerank=grades(0, 10)), count=2)
+    best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(0, 10)), count=2)
     assert [h.score for h in best] == [0.9, 1.0, 0.8, 0.7, 0.6]
 
 
 async def test_those_left_ungraded_follow_the_graded_as_found() -> None:
     """C45 (RELIABILITY): a short list, numbers out of range and things that are no numbers."""
     said = grades(1, "8", 11, None, True)
-    assert order(await grade("why?", FOUND, ScriptedLLM(rerank=said), count=5)) == "bacde"
-    assert order(await grade("why?", FOUND, ScriptedLLM(rerank=grades(1, 2)), count=5)) == "bacde"
-    assert order(await grade("why?", FOUND, ScriptedLLM(rerank=grades(1, 2, 3, 4, 5, 6, 7)), count=5)) == "edcba"
+    assert order(await grade_hits("why?", FOUND, ScriptedLLM(rerank=said), count=5)) == "bacde"
+    assert order(await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(1, 2)), count=5)) == "bacde"
+    assert order(await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(1, 2, 3, 4, 5, 6, 7)), count=5)) == "edcba"
 
 
 @given(st.lists(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none()), max_size=9))
 async def test_no_hit_is_lost_or_doubled_whatever_the_grades(said: list[object]) -> None:
     """C44, C45."""
     try:
-        best = await grade("why?", FOUND, ScriptedLLM(rerank=json.dumps({"scores": said})), count=4)
+        best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=json.dumps({"scores": said})), count=4)
     except Unavailable:  # not one usable grade
         return
     assert sorted(order(best)) == list("abcde")
@@ -61,14 +61,14 @@ async def test_no_hit_is_lost_or_doubled_whatever_the_grades(said: list[object])
 async def test_garbage_is_unavailable(said: str) -> None:
     """C44: so that the pipeline falls back and says so."""
     with pytest.raises(Unavailable) as failure:
-        await grade("why?", FOUND, ScriptedLLM(rerank=said), count=5)
+        await grade_hits("why?", FOUND, ScriptedLLM(rerank=said), count=5)
     assert failure.value.code == "llm_output_invalid"
 
 
 async def test_nothing_to_grade_asks_nobody() -> None:
     """S1-47."""
-    assert await grade("why?", FOUND, Down(), count=0) == FOUND
-    assert await grade("why?", [], Down(), count=20) == []
+    assert await grade_hits("why?", FOUND, Down(), count=0) == FOUND
+    assert await grade_hits("why?", [], Down(), count=20) == []
 
 
 class Technique:
@@ -76,12 +76,12 @@ class Technique:
 
     name = "technique"
 
-    async def complete(self, _: Prompt) -> Reply:
-        return Reply(grades(1, 2), "local: technique", local=True)
+    async def complete(self, _: Prompt) -> Completion:
+        return Completion(grades(1, 2), "local: technique", local=True)
 
 
 async def test_the_grades_of_a_technique_are_joined_with_the_search_and_those_of_a_model_are_not() -> None:
     found = [hit("a", words=9, meaning=0.9), hit("b", words=1, meaning=0.1)]
-    assert order(await grade("why?", found, Technique(), count=2, prior=4)) == "ab"
-    assert order(await grade("why?", found, Technique(), count=2)) == "ba"
-    assert order(await grade("why?", found, ScriptedLLM(rerank=grades(1, 2)), count=2, prior=4)) == "ba"
+    assert order(await grade_hits("why?", found, Technique(), count=2, prior=4)) == "ab"
+    assert order(await grade_hits("why?", found, Technique(), count=2)) == "ba"
+    assert order(await grade_hits("why?", found, ScriptedLLM(rerank=grades(1, 2)), count=2, prior=4)) == "ba"

@@ -25,7 +25,7 @@ async def test_standard_searches_by_words_and_meaning_ranks_and_quotes() -> None
     assert set(best.signals) == {"words", "meaning", "semantic"}
     assert best.captions[0].highlights == "<em>P0700</em> is set by the TCM when it finds a fault."
     assert [answer.text for answer in result.answers] == ["P0700 is set by the TCM when it finds a fault."]
-    assert [asked.label for asked in result.asked] == ["original"]
+    assert [asked.label for asked in result.variants] == ["original"]
     assert not result.reranked
     assert run.degraded == []
 
@@ -50,7 +50,7 @@ async def test_the_ranker_sees_the_head_and_top_k_is_what_is_returned() -> None:
 class Unsure(OverlapReranker):
     """Knows next to nothing, and a little less of what comes first."""
 
-    async def scores(self, text: str, passages: Sequence[str]) -> list[float]:
+    async def score_passages(self, text: str, passages: Sequence[str]) -> list[float]:
         return [0.001 * place for place in range(1, len(passages) + 1)]
 
 
@@ -86,13 +86,13 @@ async def test_without_a_word_index_meaning_is_searched_and_the_reply_says_so(mo
     def busy(*_: object) -> None:
         raise Unavailable("another process is writing", code="words_busy")
 
-    monkeypatch.setattr("rag_core.stores.embedded.words.Words.at", busy)
+    monkeypatch.setattr("rag_core.stores.embedded.lexical_index.LexicalIndex.get_snapshot", busy)
     run, parts = Run(), kit(await filled(*MANUAL))
     result = await standard(query("Which gearbox?", "standard"), parts, run)
     assert set(result.hits[0].signals) == {"meaning", "semantic"}
     assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("search", "words_busy", "vector search only")]
     with pytest.raises(Unavailable) as failure:
-        await standard(query("Which gearbox?", "standard", how="keyword"), parts, Run())
+        await standard(query("Which gearbox?", "standard", search_type="keyword"), parts, Run())
     assert failure.value.code == "words_busy"
 
 
@@ -129,7 +129,7 @@ async def test_vector_search_without_an_embedder_is_an_error() -> None:
     """C25: there is no lesser answer to fall back on."""
     index = Index((await filled(*MANUAL)).store, Down())  # type: ignore[arg-type]
     with pytest.raises(Unavailable) as failure:
-        await standard(query("gearbox", "standard", how="vector"), kit(index), Run())
+        await standard(query("gearbox", "standard", search_type="vector"), kit(index), Run())
     assert failure.value.code == "retrieval_unavailable"
 
 

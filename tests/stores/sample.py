@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.core.model import Chunk, Document, Entity, Ranking, Scalar, Scope, Span
-from rag_core.core.ports import ChunkStore, Probe, Replaced
+from rag_core.core.ports import ChunkStore, Probe, ReplacementResult
 
 SPACE = "sample-16"
 SCOPE = Scope("manuals")
@@ -50,7 +50,7 @@ async def put(
     groups: tuple[str, ...] = (),
     space: str = SPACE,
     **metadata: Scalar,
-) -> Replaced:
+) -> ReplacementResult:
     """Make `texts` the document's chunks."""
     chunks = [chunk(document_id, i, text, metadata=metadata) for i, text in enumerate(texts)]
     vectors = [vector(text) for text in texts]

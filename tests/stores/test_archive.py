@@ -18,11 +18,11 @@ from sqlalchemy import inspect, text
 
 from rag_core.composition import assembly
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
-from rag_core.core.model import SavedQuery, Scope, Work
+from rag_core.core.model import Original, SavedQuery, Scope
 from rag_core.core.settings import Settings
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.archive.migrations import FOLDER
-from rag_core.stores.archive.tables import METADATA, REVISION
+from rag_core.stores.archive.tables import ARCHIVE_METADATA, NEWEST_REVISION
 from tests import postgres
 
 WARD = Scope("ward")
@@ -56,13 +56,13 @@ OPENING = """
 import asyncio, sys
 from pathlib import Path
 from rag_core.core.model import SavedQuery, Scope
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 
 where = sys.argv[1] if "://" in sys.argv[1] else Path(sys.argv[1])
 {before}
 print("ready", flush=True)
 sys.stdin.readline()
-asyncio.run(SqlArchive(Database(where)).add(SavedQuery(0, "", "from a child"), Scope("ward")))
+asyncio.run(SqlArchive(ArchiveDatabase(where)).add_query(SavedQuery(0, "", "from a child"), Scope("ward")))
 """
 KILLED = """
 import os, signal
@@ -95,11 +95,11 @@ def child(where: Path | str, before: str = "") -> "subprocess.Popen[str]":
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_the_migrations_make_the_tables_that_the_statements_are_written_for(kind: str, tmp_path: Path) -> None:
     """S0-86, S0-88, S0-90 to S0-93: with their documented columns, what may be NULL, indexes and keys."""
-    database = Database(place(kind, tmp_path))
+    database = ArchiveDatabase(place(kind, tmp_path))
 
     def differences(db: object) -> object:
         context = MigrationContext.configure(db, opts={"compare_type": True})  # type: ignore[arg-type]
-        return compare_metadata(context, METADATA)
+        return compare_metadata(context, ARCHIVE_METADATA)
 
     assert await database.read(differences) == []
     tables = await database.read(lambda db: {name: inspect(db).get_columns(name) for name in NULLABLE})
@@ -117,7 +117,7 @@ async def test_the_migrations_make_the_tables_that_the_statements_are_written_fo
 
 def test_the_newest_revision_is_the_one_that_is_looked_for() -> None:
     """Without it Alembic would be loaded, and the lock taken, at each start."""
-    assert ScriptDirectory(str(FOLDER)).get_heads() == [REVISION]
+    assert ScriptDirectory(str(FOLDER)).get_heads() == [NEWEST_REVISION]
 
 
 def test_a_database_that_is_up_to_date_is_opened_without_alembic(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ async def test_two_processes_open_an_empty_database_at_once(kind: str, tmp_path:
         one.stdin.flush()
     ended = [(one.communicate()[1], one.returncode) for one in children]
     assert ended == [("", 0)] * 2
-    archive = SqlArchive(Database(where))
-    assert await archive.count(WARD) == 2
+    archive = SqlArchive(ArchiveDatabase(where))
+    assert await archive.count_queries(WARD) == 2
     await archive.close()
 
 
@@ -151,45 +151,45 @@ async def test_a_process_that_is_killed_meanwhile_leaves_the_archive_usable(stat
     killed = child(path, KILLED.format(statement=statement))
     killed.communicate("\n")
     assert killed.returncode == -signal.SIGKILL
-    archive = SqlArchive(Database(path))
-    assert await archive.queries(WARD, limit=9) == []
-    kept = await archive.add(QUESTION, WARD)
-    assert await archive.query(kept.id, WARD) == kept
+    archive = SqlArchive(ArchiveDatabase(path))
+    assert await archive.list_queries(WARD, limit=9) == []
+    kept = await archive.add_query(QUESTION, WARD)
+    assert await archive.load_query(kept.id, WARD) == kept
     await archive.close()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_a_database_of_a_newer_program_is_refused_in_words(kind: str, tmp_path: Path) -> None:
     where = place(kind, tmp_path)
-    database = Database(where)
+    database = ArchiveDatabase(where)
     await database.write(lambda db: db.execute(text("update alembic_version set version_num = '9999'")))
     await database.close()
     with pytest.raises(Unavailable, match="revision 9999 by a newer version of this program") as refused:
-        await SqlArchive(Database(where)).count(WARD)
+        await SqlArchive(ArchiveDatabase(where)).count_queries(WARD)
     assert refused.value.code == "archive_unavailable"
 
 
 async def test_the_file_and_its_folder_are_its_owners_alone(tmp_path: Path) -> None:
     path = tmp_path / "data" / "archive.sqlite3"
-    archive = SqlArchive(Database(path))
-    assert await archive.configs() == {}
+    archive = SqlArchive(ArchiveDatabase(path))
+    assert await archive.load_edited_presets() == {}
     await archive.close()
     assert (path.parent.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_many_at_once_in_one_process_do_not_get_in_each_others_way(kind: str, tmp_path: Path) -> None:
-    archive = SqlArchive(Database(place(kind, tmp_path)))
-    await asyncio.gather(*(archive.add(QUESTION, WARD) for _ in range(20)))
-    assert [query.id for query in await archive.queries(WARD, limit=99)] == list(range(20, 0, -1))
+    archive = SqlArchive(ArchiveDatabase(place(kind, tmp_path)))
+    await asyncio.gather(*(archive.add_query(QUESTION, WARD) for _ in range(20)))
+    assert [query.id for query in await archive.list_queries(WARD, limit=99)] == list(range(20, 0, -1))
     await archive.close()
 
 
 async def test_another_archive_on_the_same_file_reads_what_was_written(tmp_path: Path) -> None:
-    one, other = (SqlArchive(Database(tmp_path / "archive.sqlite3")) for _ in range(2))
-    kept = await one.add(QUESTION, WARD)
-    changed = await other.change(replace(kept, intent="DEFINITION"), WARD)
-    assert await one.query(kept.id, WARD) == changed
+    one, other = (SqlArchive(ArchiveDatabase(tmp_path / "archive.sqlite3")) for _ in range(2))
+    kept = await one.add_query(QUESTION, WARD)
+    changed = await other.update_query(replace(kept, intent="DEFINITION"), WARD)
+    assert await one.load_query(kept.id, WARD) == changed
     await one.close()
     await other.close()
 
@@ -219,11 +219,11 @@ def damaged_time(path: Path) -> None:
 @pytest.mark.parametrize("damage", [not_a_database, half_a_database, damaged_json, damaged_time])
 async def test_what_is_damaged_is_unavailable_never_empty(damage: Callable[[Path], None], tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite3"
-    archive = SqlArchive(Database(path))
-    kept = await archive.add(QUESTION, WARD)
+    archive = SqlArchive(ArchiveDatabase(path))
+    kept = await archive.add_query(QUESTION, WARD)
     await archive.close()
     damage(path)
-    for broken in (archive.query(kept.id, WARD), archive.query(kept.id, WARD)):
+    for broken in (archive.load_query(kept.id, WARD), archive.load_query(kept.id, WARD)):
         with pytest.raises(Unavailable) as told:
             await broken
         assert told.value.code == "archive_unavailable"
@@ -232,42 +232,42 @@ async def test_what_is_damaged_is_unavailable_never_empty(damage: Callable[[Path
 
 async def test_a_full_disk_is_told_as_such_and_what_was_kept_can_be_read(tmp_path: Path) -> None:
     """(RELIABILITY 3.1)."""
-    database = Database(tmp_path / "archive.sqlite3")
+    database = ArchiveDatabase(tmp_path / "archive.sqlite3")
     archive = SqlArchive(database)
-    kept = await archive.add(QUESTION, WARD)
+    kept = await archive.add_query(QUESTION, WARD)
     await database.write(lambda db: db.execute(text("pragma max_page_count = 40")))
     with pytest.raises(StorageFull):
-        await archive.save_work(Work("m", "ward", "Manual", "manual.pdf", "pdf", "h", bytes(1_000_000)))
-    assert await archive.query(kept.id, WARD) == kept
-    assert await archive.work("m", "ward") is None
+        await archive.save_original(Original("m", "ward", "Manual", "manual.pdf", "pdf", "h", bytes(1_000_000)))
+    assert await archive.load_query(kept.id, WARD) == kept
+    assert await archive.load_original("m", "ward") is None
     await archive.close()
 
 
 async def test_a_file_that_another_process_holds_is_unavailable_and_then_is_not(tmp_path: Path) -> None:
     path = tmp_path / "archive.sqlite3"
-    archive = SqlArchive(Database(path, busy_s=0.05))
-    kept = await archive.add(QUESTION, WARD)
+    archive = SqlArchive(ArchiveDatabase(path, busy_s=0.05))
+    kept = await archive.add_query(QUESTION, WARD)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin exclusive")
     with pytest.raises(Unavailable, match="locked"):
-        await archive.query(kept.id, WARD)
+        await archive.load_query(kept.id, WARD)
     other.execute("rollback")
     other.close()
-    assert await archive.query(kept.id, WARD) == kept
+    assert await archive.load_query(kept.id, WARD) == kept
     await archive.close()
 
 
 async def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Unavailable) as told:
-        await SqlArchive(Database(tmp_path / "file" / "archive.sqlite3")).prompts()
+        await SqlArchive(ArchiveDatabase(tmp_path / "file" / "archive.sqlite3")).load_edited_prompts()
     assert told.value.code == "archive_unavailable"
 
 
 async def test_a_server_that_is_not_there_is_unavailable_and_no_password_is_told() -> None:
-    archive = SqlArchive(Database("postgresql://ann:hunter2@127.0.0.1:1/archive"))
+    archive = SqlArchive(ArchiveDatabase("postgresql://ann:hunter2@127.0.0.1:1/archive"))
     with pytest.raises(Unavailable) as told:
-        await archive.count(WARD)
+        await archive.count_queries(WARD)
     assert told.value.code == "archive_unavailable"
     assert "hunter2" not in str(told.value)
     await archive.close()
@@ -275,32 +275,34 @@ async def test_a_server_that_is_not_there_is_unavailable_and_no_password_is_told
 
 async def test_a_server_that_ended_the_connection_is_asked_anew() -> None:
     where = postgres.empty_database("archive")
-    archive = SqlArchive(Database(where))
-    kept = await archive.add(QUESTION, WARD)
+    archive = SqlArchive(ArchiveDatabase(where))
+    kept = await archive.add_query(QUESTION, WARD)
     ended = "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'archive'"
     postgres.run(postgres.server(), ended)
-    assert await archive.query(kept.id, WARD) == kept
+    assert await archive.load_query(kept.id, WARD) == kept
     await archive.close()
 
 
 @pytest.mark.parametrize(("kind", "words"), [("sqlite", "\ud800"), ("postgres", "\ud800"), ("postgres", "a\x00b")])
 async def test_a_text_that_cannot_be_kept_is_the_callers_to_put_right(kind: str, words: str, tmp_path: Path) -> None:
-    archive = SqlArchive(Database(place(kind, tmp_path)))
+    archive = SqlArchive(ArchiveDatabase(place(kind, tmp_path)))
     with pytest.raises(InvalidRequest):
-        await archive.add(replace(QUESTION, original_query=words), WARD)
-    assert await archive.count(WARD) == 0
+        await archive.add_query(replace(QUESTION, original_query=words), WARD)
+    assert await archive.count_queries(WARD) == 0
     await archive.close()
 
 
 async def test_no_byte_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path) -> None:
     """(RELIABILITY C21)."""
     path = tmp_path / "archive.sqlite3"
-    archive = SqlArchive(Database(path))
+    archive = SqlArchive(ArchiveDatabase(path))
     for _ in range(20):
-        await archive.add(QUESTION, WARD)
-    await archive.save_work(Work("m", "ward", "Manual", "manual.md", "markdown", "h", b"It opens at 7 bar." * 1000))
+        await archive.add_query(QUESTION, WARD)
+    await archive.save_original(
+        Original("m", "ward", "Manual", "manual.md", "markdown", "h", b"It opens at 7 bar." * 1000)
+    )
     assert b"opens at 7 bar" in path.read_bytes()
-    await archive.forget("m", "ward")
+    await archive.purge_document("m", "ward")
     assert b"opens at 7 bar" not in path.read_bytes()
     assert os.listdir(tmp_path) == [path.name]
     await archive.close()
@@ -308,32 +310,35 @@ async def test_no_byte_of_what_was_forgotten_is_left_in_the_file(tmp_path: Path)
 
 async def test_the_archive_and_the_log_are_one_database_that_is_closed_with_the_kit(tmp_path: Path) -> None:
     """S4-31."""
-    kit = assembly.build(Settings(data_dir=tmp_path / "data"))
-    kept = await kit.archive.add(QUESTION, WARD)
-    await kit.audit.record({"query": "what?"})
+    kit = assembly.build_kit(Settings(data_dir=tmp_path / "data"))
+    kept = await kit.archive.add_query(QUESTION, WARD)
+    await kit.query_log.record({"query": "what?"})
     await kit.close()
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["archive.sqlite3"]
-    again = assembly.build(Settings(data_dir=tmp_path / "data"))
-    assert await again.archive.query(kept.id, WARD) == kept
-    assert [entry["query"] for entry in await again.audit.last(9)] == ["what?"]
+    again = assembly.build_kit(Settings(data_dir=tmp_path / "data"))
+    assert await again.archive.load_query(kept.id, WARD) == kept
+    assert [entry["query"] for entry in await again.query_log.list_latest(9)] == ["what?"]
     await again.close()
 
 
 async def test_the_archive_is_in_postgresql_where_the_settings_name_one(tmp_path: Path) -> None:
-    kit = assembly.build(Settings(data_dir=tmp_path / "data", archive_url=postgres.empty_database("archive")))
+    kit = assembly.build_kit(Settings(data_dir=tmp_path / "data", archive_url=postgres.empty_database("archive")))
     assert kit.archive.name == "PostgreSQL"
-    kept = await kit.archive.add(QUESTION, WARD)
-    await kit.audit.record({"query": "what?"})
-    assert await kit.archive.query(kept.id, WARD) == kept
+    kept = await kit.archive.add_query(QUESTION, WARD)
+    await kit.query_log.record({"query": "what?"})
+    assert await kit.archive.load_query(kept.id, WARD) == kept
     await kit.close()
     await kit.close()
     assert not (tmp_path / "data").exists()
 
 
 async def test_in_memory_nothing_is_shared_and_nothing_outlives(tmp_path: Path) -> None:
-    one, other = assembly.in_memory(), assembly.in_memory(Settings(archive_url="postgresql:///elsewhere"))
-    await one.archive.add(QUESTION, WARD)
-    assert (await one.archive.count(WARD), await other.archive.count(WARD)) == (1, 0)
+    one, other = (
+        assembly.build_in_memory_kit(),
+        assembly.build_in_memory_kit(Settings(archive_url="postgresql:///elsewhere")),
+    )
+    await one.archive.add_query(QUESTION, WARD)
+    assert (await one.archive.count_queries(WARD), await other.archive.count_queries(WARD)) == (1, 0)
     await one.close()
     await other.close()
 
@@ -342,9 +347,17 @@ async def test_without_an_archive_whoever_wants_something_kept_is_told() -> None
     from rag_core.core.kit import NoArchive
 
     archive = NoArchive()
-    for refused in (archive.add(QUESTION, WARD), archive.queries(WARD, limit=1), archive.save_config("default", {})):
+    for refused in (
+        archive.add_query(QUESTION, WARD),
+        archive.list_queries(WARD, limit=1),
+        archive.save_edited_preset("default", {}),
+    ):
         with pytest.raises(RagError) as told:
             await refused
         assert told.value.code == "archive_unavailable"
-    assert (await archive.configs(), await archive.prompts(), await archive.work("m", "ward")) == ({}, {}, None)
-    await archive.forget("m", "ward")
+    assert (
+        await archive.load_edited_presets(),
+        await archive.load_edited_prompts(),
+        await archive.load_original("m", "ward"),
+    ) == ({}, {}, None)
+    await archive.purge_document("m", "ward")

@@ -13,11 +13,11 @@ from local_emulator.search_service.odata import parse_filter
 from local_emulator.search_service.schema import schema
 from rag_core.core.model import Chunk, Document, Entity, Filter, Scope
 from rag_core.stores.azure_search import odata
-from rag_core.stores.azure_search.facts import fact, value_of
-from rag_core.stores.azure_search.records import chunk_record
-from rag_core.stores.azure_search.schema import definition
+from rag_core.stores.azure_search.field_value_codec import decode_field_value, encode_field_value
+from rag_core.stores.azure_search.records import build_chunk_record
+from rag_core.stores.azure_search.schema import build_index_definition
 
-SCHEMA = schema(definition("filters", 0))
+SCHEMA = schema(build_index_definition("filters", 0))
 SYNTAX = "'\"|,() \x1f\x1e\x1d=\\/%&+;:{}[]"
 ATTACKS = [
     "x' or 1 eq 1 or 'a' eq 'a",
@@ -40,7 +40,7 @@ def sent(text: str) -> str:
 
 def read_back(values: list[str]) -> set[str]:
     """What the parser takes the builder's membership test of `values` for."""
-    parsed = parse_filter(odata.among("document_id", values), SCHEMA)
+    parsed = parse_filter(odata.build_odata_membership_filter("document_id", values), SCHEMA)
     parts = parsed.parts if isinstance(parsed, Either) else (parsed,)
     return {value for part in parts for value in _values(part)}
 
@@ -86,7 +86,7 @@ scopes = st.builds(
 def test_a_scope_lets_through_what_is_its_own_and_nothing_else(mine: Scope, asking: Scope, id: str) -> None:
     """C13, C15, C17."""
     document = Document(id, mine.workflow_id, "t", "s", "h", "x", user_id=mine.user_id, groups=mine.groups)
-    kept = chunk_record(document, Chunk("c", id, 0, "text", "t", "s", "h"), None, version="1", space="") | {
+    kept = build_chunk_record(document, Chunk("c", id, 0, "text", "t", "s", "h"), None, version="1", space="") | {
         "live": True
     }
     owned = mine.user_id is not None or bool(mine.groups)
@@ -99,8 +99,8 @@ def test_a_scope_lets_through_what_is_its_own_and_nothing_else(mine: Scope, aski
             or bool({*mine.groups} & {*asking.groups})
         )
     )
-    assert matches(parse_filter(odata.chunks_of(asking), SCHEMA), kept) is seen
-    assert not matches(parse_filter(odata.chunks_of(asking), SCHEMA), kept | {"live": False})
+    assert matches(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept) is seen
+    assert not matches(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept | {"live": False})
 
 
 values = hostile | st.integers(-5, 5) | st.booleans() | st.floats(-5, 5)
@@ -110,12 +110,12 @@ values = hostile | st.integers(-5, 5) | st.booleans() | st.floats(-5, 5)
 @given(field=hostile, name=hostile, value=values, other=values)
 def test_a_fact_says_one_field_and_one_value(field: str, name: str, value: object, other: object) -> None:
     """A name may hold "=" and quotes: it is still not taken for another field's value."""
-    assert value_of(field, fact(field, value)) == value  # type: ignore[arg-type]
+    assert decode_field_value(field, encode_field_value(field, value)) == value  # type: ignore[arg-type]
     if name != field:
-        assert value_of(name, fact(field, value)) is None  # type: ignore[arg-type]
+        assert decode_field_value(name, encode_field_value(field, value)) is None  # type: ignore[arg-type]
     kinds = [bool if isinstance(v, bool) else str if isinstance(v, str) else float for v in (value, other)]
     same = kinds[0] is kinds[1] and value == other
-    assert (fact(field, value) == fact(field, other)) is same  # type: ignore[arg-type]
+    assert (encode_field_value(field, value) == encode_field_value(field, other)) is same  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("op", ["eq", "ne", "gt", "ge", "lt", "le", "in"])
@@ -123,7 +123,7 @@ def test_a_fact_says_one_field_and_one_value(field: str, name: str, value: objec
 def test_a_page_is_compared_as_a_number(op: str, given_: object) -> None:
     """Pages are whole, what they are compared with need not be; a text or a truth value is no number."""
     condition = Filter("page", op, (given_,) if op == "in" else given_)  # type: ignore[arg-type]
-    parsed = parse_filter(odata.passing(condition), SCHEMA)
+    parsed = parse_filter(odata.build_odata_filter(condition), SCHEMA)
     number = not isinstance(given_, str | bool)
     compare = {
         "eq": "__eq__",
@@ -142,7 +142,10 @@ def test_a_page_is_compared_as_a_number(op: str, given_: object) -> None:
 
 def test_a_long_list_of_ids_is_one_call_of_the_service() -> None:
     """`search.in` is what the service is quick at; a chain of `or` has a limit."""
-    parsed = parse_filter(odata.all_of("live", odata.among("id", [f"id{i}" for i in range(500)])), SCHEMA)
+    parsed = parse_filter(
+        odata.join_odata_with_and("live", odata.build_odata_membership_filter("id", [f"id{i}" for i in range(500)])),
+        SCHEMA,
+    )
     assert isinstance(parsed, Both)
     assert any(isinstance(part, In) and len(part.values) == 500 for part in parsed.parts)
 
@@ -150,7 +153,7 @@ def test_a_long_list_of_ids_is_one_call_of_the_service() -> None:
 def test_entities_are_facts_of_their_type_and_codes_of_any() -> None:
     """S1-32, S1-33."""
     chunk = Chunk("c", "doc", 0, "x", "t", "s", "h", entities=(Entity("dtc", "P0700"), Entity("title", "no field")))
-    kept = chunk_record(Document("doc", "w", "t", "s", "h", "x"), chunk, None, version="1", space="")
+    kept = build_chunk_record(Document("doc", "w", "t", "s", "h", "x"), chunk, None, version="1", space="")
     assert kept["entity_codes"] == ["P0700", "no field"]
     assert kept["facts"] == ['dtc="P0700"']
     assert json.loads(kept["entities"])[0] == {"type": "dtc", "value": "P0700"}

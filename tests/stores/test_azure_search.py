@@ -17,10 +17,10 @@ from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Un
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import Probe
-from rag_core.stores.azure_search import AzureSearchStore, schema, sending
-from rag_core.stores.azure_search.records import document_key
-from rag_core.stores.azure_search.sending import Action, batches
-from rag_core.stores.azure_search.service import Outcome, Service
+from rag_core.stores.azure_search import AzureSearchStore, action_batches, schema
+from rag_core.stores.azure_search.action_batches import IndexAction, split_into_batches
+from rag_core.stores.azure_search.index_client import AzureIndexClient, DocumentOutcome
+from rag_core.stores.azure_search.records import make_document_record_key
 from tests.fakes import ConceptEmbedder, OverlapReranker
 from tests.faults.search_faults import Faulty
 from tests.faults.server import failing, reply
@@ -69,7 +69,7 @@ async def store(url: str) -> AsyncIterator[AzureSearchStore]:
 
 def test_the_index_has_the_documented_fields() -> None:
     """S1-24..33: names and types; the vector's width is the embedding profile's (C05)."""
-    fields = {field["name"]: field for field in schema.definition("x", 1536)["fields"]}
+    fields = {field["name"]: field for field in schema.build_index_definition("x", 1536)["fields"]}
     text, texts = "Edm.String", "Collection(Edm.String)"
     documented = {
         "id": text, "workflow_id": text, "content": text, "content_vector": "Collection(Edm.Single)", "title": text,
@@ -80,7 +80,7 @@ def test_the_index_has_the_documented_fields() -> None:
     assert fields["workflow_id"]["filterable"]
     assert fields["entity_codes"]["facetable"]
     assert [name for name, field in fields.items() if field.get("key")] == ["key"]
-    assert schema.width(schema.definition("x", 384)) == 384
+    assert schema.get_vector_dimensions(schema.build_index_definition("x", 384)) == 384
 
 
 async def test_setup_makes_an_index_once_and_later_adds_what_it_lacks(url: str, store: AzureSearchStore) -> None:
@@ -88,13 +88,13 @@ async def test_setup_makes_an_index_once_and_later_adds_what_it_lacks(url: str, 
     assert await store.setup() == "unchanged"
     await put(store, "doc", ["words stay"])
     service = store._client
-    whole = await service.definition()
+    whole = await service.get_definition()
     assert whole is not None
     older = {**whole, "name": "older", "fields": [f for f in whole["fields"] if f["name"] not in ("codes", "facts")]}
     service.index = "older"
-    await service.define(older)
+    await service.put_definition(older)
     assert await store.setup() == "upgraded"
-    assert {f["name"] for f in (await service.definition() or {})["fields"]} == {f["name"] for f in whole["fields"]}
+    assert {f["name"] for f in (await service.get_definition() or {})["fields"]} == {f["name"] for f in whole["fields"]}
     assert await store.setup() == "unchanged"
 
 
@@ -166,18 +166,18 @@ async def test_more_than_a_page_of_chunks_comes_whole_and_in_order(store: AzureS
     await put(store, "long", [f"line {i}" for i in range(2_300)])
     assert [c.ordinal for c in await store.select(SCOPE, limit=5_000)] == list(range(2_300))
     assert len(await store.get([f"long:{i:03}" for i in range(1_200)], SCOPE)) == 1_200
-    assert len(await store.vectors("long", SCOPE)) == 2_300
+    assert len(await store.load_vectors("long", SCOPE)) == 2_300
     told = await put(store, "long", ["short now"])
     assert (told.removed, told.failed) == (2_300, ())
     assert len(await store._client.search("*", filter=NO_STATE, select=["key"], top=10_000)) == 2
 
 
 def test_batches_keep_to_the_limits_of_the_service() -> None:
-    small = [Action(str(i), "x" * 10) for i in range(2_500)]
-    assert [len(batch) for batch in batches(small)] == [1_000, 1_000, 500]
-    large = [Action(str(i), "é" * 3_000_000) for i in range(5)]
-    assert [len(batch) for batch in batches(large)] == [2, 2, 1]
-    assert [action for batch in batches(small) for action in batch] == small
+    small = [IndexAction(str(i), "x" * 10) for i in range(2_500)]
+    assert [len(batch) for batch in split_into_batches(small)] == [1_000, 1_000, 500]
+    large = [IndexAction(str(i), "é" * 3_000_000) for i in range(5)]
+    assert [len(batch) for batch in split_into_batches(large)] == [2, 2, 1]
+    assert [action for batch in split_into_batches(small) for action in batch] == small
 
 
 async def test_one_chunk_that_the_service_cannot_take_is_named_and_the_rest_is_there(store: AzureSearchStore) -> None:
@@ -231,14 +231,14 @@ async def test_a_probe_without_words_or_vector_asks_nothing(store: AzureSearchSt
     assert await store.search([Probe("a"), Probe("b", "!?")], SCOPE, limit=5) == [[], []]
     assert not watched.bodies("search.post.search")
     assert probe("x").vector is not None
-    assert sending.MAX_ACTIONS == 1_000
+    assert action_batches.MAX_BATCH_ACTIONS == 1_000
 
 
 async def test_the_key_goes_to_no_other_host() -> None:
     """The SDK follows redirects, and sends the key along: here it may not."""
     with failing(reply(500)) as stranger, failing(reply(307, location=stranger.url)) as moved:
         made = AzureSearchStore(moved.url, "the-key", INDEX, dimensions=16)
-        for asked in (made.select(SCOPE, limit=1), made.document("doc", SCOPE), put(made, "doc", ["line"])):
+        for asked in (made.select(SCOPE, limit=1), made.load_document("doc", SCOPE), put(made, "doc", ["line"])):
             with pytest.raises(RagError):
                 await asked
         await made.close()
@@ -265,7 +265,7 @@ async def test_what_is_searched_needs_no_outbox(url: str, store: AzureSearchStor
     reader = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, outbox=tmp_path / "file" / "outbox")
     index = Index(reader, ConceptEmbedder())
     with pytest.raises(Conflict):  # the space was looked up
-        await index.find([Probe("original", "pads", vector("pads"))], SCOPE, limit=5)
+        await index.search([Probe("original", "pads", vector("pads"))], SCOPE, limit=5)
     assert ids(await find(reader, "pads")) == ["doc:000"]
     with pytest.raises(Unavailable):
         await put(reader, "doc", ["another version"])
@@ -285,14 +285,14 @@ async def test_a_leftover_that_is_refused_is_named(store: AzureSearchStore, watc
 
 def refuse(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on the service takes no action that holds these words."""
-    sent = Service._sent
+    sent = AzureIndexClient._post_batch
 
-    async def refusing(self: Service, batch: Sequence[str], limits: Any) -> list[Outcome]:
+    async def refusing(self: AzureIndexClient, batch: Sequence[str], limits: Any) -> list[DocumentOutcome]:
         taken = [body for body in batch if kind not in body]
         keys = [json.loads(body)["key"] for body in batch if kind in body]
-        return [*(await sent(self, taken, limits) if taken else []), *(Outcome(key, 400) for key in keys)]
+        return [*(await sent(self, taken, limits) if taken else []), *(DocumentOutcome(key, 400) for key in keys)]
 
-    monkeypatch.setattr(Service, "_sent", refusing)
+    monkeypatch.setattr(AzureIndexClient, "_post_batch", refusing)
 
 
 async def test_a_leftover_that_is_refused_fails_no_other_write(
@@ -321,13 +321,13 @@ async def test_a_summary_of_what_is_gone_meanwhile_is_no_success(
 ) -> None:
     """S1-58."""
     await put(store, "doc", ["words"])
-    gone = await store._client.lookup(document_key(SCOPE.workflow_id, "doc"))
+    gone = await store._client.get_record(make_document_record_key(SCOPE.workflow_id, "doc"))
     await store.purge("doc", SCOPE)
 
     async def as_before(_: str) -> Any:
         return gone
 
-    monkeypatch.setattr(store._client, "lookup", as_before)
+    monkeypatch.setattr(store._client, "get_record", as_before)
     with pytest.raises(NotFound):
         await store.save_summary("doc", "About words.", SCOPE)
 
@@ -343,8 +343,8 @@ async def test_a_delete_wins_over_a_version_that_waits_to_be_sent(store: AzureSe
     watched.fault.clear()
     assert await store.flush() == ()
     assert not await find(store, "words", how="words")
-    assert not await store.documents(SCOPE)
-    assert [d.id for d in await store.deleted(SCOPE)] == ["doc"]
+    assert not await store.list_documents(SCOPE)
+    assert [d.id for d in await store.list_deleted(SCOPE)] == ["doc"]
     assert await store.delete("doc", SCOPE) is False
     assert await store.restore("doc", SCOPE) is True
     assert [c.content for c in await store.select(SCOPE, limit=5)] == ["new words", "more"]
@@ -362,7 +362,7 @@ async def test_a_document_that_was_never_sent_can_be_deleted(
         await getattr(store, way)("doc", SCOPE)
     watched.fault.clear()
     assert await store.flush() == ()
-    assert await store.document("doc", SCOPE) is None
+    assert await store.load_document("doc", SCOPE) is None
     assert await store.restore("doc", SCOPE) is (way == "delete")
     assert bool(await find(store, "words", how="words")) == (way == "delete")
 
@@ -408,7 +408,7 @@ async def test_what_was_purged_leaves_the_outbox_too(url: str, store: AzureSearc
     await writer.purge("doc", SCOPE)
     await writer.close()
     assert b"xenolith" not in kept.read_bytes()
-    assert not await store.documents(SCOPE)
+    assert not await store.list_documents(SCOPE)
 
 
 async def test_right_after_a_change_the_state_of_a_workflow_is_not_known() -> None:
@@ -416,9 +416,9 @@ async def test_right_after_a_change_the_state_of_a_workflow_is_not_known() -> No
     with running(SearchService(None, keys={"key"})) as url:
         store = AzureSearchStore(url, "key", "settling", dimensions=16)
         await store.setup()
-        assert await store.version(SCOPE) == ""
+        assert await store.load_corpus_version(SCOPE) == ""
         await put(store, "doc", ["words"])
-        assert await store.version(SCOPE) == ""
+        assert await store.load_corpus_version(SCOPE) == ""
         store._settled_s = 0
-        assert await store.version(SCOPE)
+        assert await store.load_corpus_version(SCOPE)
         await store.close()

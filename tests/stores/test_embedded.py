@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
-from rag_core.stores.embedded import EmbeddedStore, records, truth, words
+from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records
 from tests.faults import child_writer
 from tests.stores.sample import SCOPE, bare, find, ids, put
 
@@ -98,11 +98,11 @@ async def test_what_another_process_wrote_is_found_by_the_next_question(tmp_path
 async def test_a_reader_waits_while_another_process_holds_the_word_index_and_then_says_so(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(lexical_index, "WRITER_LOCK_WAIT_S", 0.05)
     holder, store = EmbeddedStore(folder), EmbeddedStore(folder)
     await find(holder, "torque", how="words")
-    ((_, index),) = holder._open()[1]._lexical_indexes.values()
-    writer = index._try_lock()
+    ((_, index),) = holder._get_database_and_search()[1]._lexical_indexes.values()
+    writer = index._try_acquire_writer()
     await put(store, "late", ["a late arrival"])
     with pytest.raises(Unavailable) as failure:
         await find(store, "late", how="words")
@@ -116,16 +116,16 @@ async def test_a_reader_waits_while_another_process_holds_the_word_index_and_the
 async def test_a_question_is_put_again_when_another_moved_the_index_on_meanwhile(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, read, moments = EmbeddedStore(folder), records.workflow, []
+    store, read, moments = EmbeddedStore(folder), records.load_workflow_state, []
     await put(store, "second", ["torque again"])
     await find(store, "torque")
 
-    def late(db: apsw.Connection, name: str) -> records.Workflow:
+    def late(db: apsw.Connection, name: str) -> records.WorkflowState:
         now = read(db, name)
         moments.append(now)
         return now._replace(seq=now.seq - 1) if len(moments) == 1 else now
 
-    monkeypatch.setattr(records, "workflow", late)
+    monkeypatch.setattr(records, "load_workflow_state", late)
     for how in ("words", "meaning"):
         moments.clear()
         assert await find(store, "torque", how=how)
@@ -155,15 +155,15 @@ async def test_a_word_index_of_another_moment_is_built_again(folder: Path, tmp_p
     await put(store, "later", ["the later torque"])
     assert len(await find(store, "torque", how="words")) == 2
     await store.close()
-    shutil.copy(truth.database(tmp_path / "backup"), truth.database(folder))
+    shutil.copy(database.get_database_file(tmp_path / "backup"), database.get_database_file(folder))
     assert ids(await find(EmbeddedStore(folder), "torque", how="words")) == ["manual:000"]
 
 
 async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> None:
     store = EmbeddedStore(folder)
     await find(store, "torque")
-    ((_, index),) = store._open()[1]._lexical_indexes.values()
-    writer = index._try_lock()
+    ((_, index),) = store._get_database_and_search()[1]._lexical_indexes.values()
+    writer = index._try_acquire_writer()
     writer.delete_documents_by_term("version", 1)
     writer.commit()
     writer.wait_merging_threads()
@@ -174,7 +174,7 @@ async def test_a_word_index_that_lost_chunks_is_built_again(folder: Path) -> Non
 async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_core.stores.embedded.store.BACKLOG", 3)
+    monkeypatch.setattr("rag_core.stores.embedded.store.MAX_UNINDEXED_DOCUMENTS", 3)
     store = EmbeddedStore(tmp_path)
     for turn in range(4):
         await put(store, f"d{turn}", ["text"])
@@ -182,8 +182,8 @@ async def test_a_write_brings_the_word_index_up_before_it_falls_far_behind(
 
 
 async def test_an_index_of_a_newer_version_is_refused(folder: Path) -> None:
-    db = apsw.Connection(str(truth.database(folder)))
-    db.pragma("user_version", truth.SCHEMA_VERSION + 1)
+    db = apsw.Connection(str(database.get_database_file(folder)))
+    db.pragma("user_version", database.SCHEMA_VERSION + 1)
     db.close()
     with pytest.raises(Misconfigured) as refused:
         await EmbeddedStore(folder).describe()
@@ -192,15 +192,15 @@ async def test_an_index_of_a_newer_version_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"this is no database" * 1000])
 async def test_a_damaged_truth_is_refused_and_never_taken_for_an_empty_one(folder: Path, damage: bytes) -> None:
-    truth.database(folder).write_bytes(damage)
+    database.get_database_file(folder).write_bytes(damage)
     with pytest.raises(Misconfigured) as refused:
         await find(EmbeddedStore(folder), "torque")
     assert refused.value.code == "storage_damaged"
 
 
 async def test_a_page_of_rubbish_in_the_truth_is_reported(folder: Path) -> None:
-    raw = truth.database(folder).read_bytes()
-    truth.database(folder).write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
+    raw = database.get_database_file(folder).read_bytes()
+    database.get_database_file(folder).write_bytes(raw[:8192] + b"\xff" * (len(raw) - 8192))
     with pytest.raises(Misconfigured):
         await EmbeddedStore(folder).select(SCOPE, limit=9)
 
@@ -215,7 +215,7 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 async def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(folder: Path) -> None:
     """S1-56 with a disk that has no room: 507, and reading goes on."""
     store = EmbeddedStore(folder)
-    for db in store._open()[0]._idle.queue:
+    for db in store._get_database_and_search()[0]._idle.queue:
         db.pragma("max_page_count", db.pragma("page_count"))
     with pytest.raises(StorageFull):
         await put(store, "large", ["word " * 20_000] * 5)
@@ -225,8 +225,8 @@ async def test_a_full_disk_refuses_the_write_and_keeps_what_was_there(folder: Pa
 async def test_a_store_can_be_opened_and_read_while_another_process_writes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(truth, "BUSY_MS", 20)
-    other = apsw.Connection(str(truth.database(folder)))
+    monkeypatch.setattr(database, "SQLITE_BUSY_TIMEOUT_MS", 20)
+    other = apsw.Connection(str(database.get_database_file(folder)))
     other.execute("begin immediate")
     assert len(await EmbeddedStore(folder).select(SCOPE, limit=9)) == 3
     other.close()
@@ -238,7 +238,7 @@ async def test_a_damaged_word_index_on_a_full_disk_leaves_the_search_by_meaning(
     def full(*_: object) -> None:
         raise apsw.FullError
 
-    monkeypatch.setattr(records, "new_generation", full)
+    monkeypatch.setattr(records, "advance_lexical_generation", full)
     for path in word_files(folder):
         path.unlink()
         path.touch()
@@ -250,10 +250,10 @@ async def test_a_damaged_word_index_on_a_full_disk_leaves_the_search_by_meaning(
 
 
 async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(truth, "BUSY_MS", 20)
+    monkeypatch.setattr(database, "SQLITE_BUSY_TIMEOUT_MS", 20)
     store = EmbeddedStore(folder)
     await store.describe()
-    other = apsw.Connection(str(truth.database(folder)))
+    other = apsw.Connection(str(database.get_database_file(folder)))
     other.execute("begin immediate")
     with pytest.raises(Unavailable) as refused:
         await put(store, "late", ["text"])
@@ -309,18 +309,18 @@ def first_version(tmp_path: Path) -> Path:
 
 async def test_an_index_of_the_first_version_is_upgraded_where_it_lies(first_version: Path) -> None:
     store = EmbeddedStore(first_version)
-    assert [(d.id, d.summary) for d in await store.documents(SCOPE)] == [("gearbox", ""), ("old", "About brakes.")]
+    assert [(d.id, d.summary) for d in await store.list_documents(SCOPE)] == [("gearbox", ""), ("old", "About brakes.")]
     assert ids(await find(store, "torque converter"))[0] == "gearbox:001"
     assert await store.delete("old", SCOPE) is True
     assert await store.restore("old", SCOPE) is True
     assert ids(await find(store, "crocodile", how="words")) == ["old:000"]
     await store.close()
     db = apsw.Connection(str(first_version / "index.sqlite"))
-    assert db.pragma("user_version") == truth.SCHEMA_VERSION == 2
+    assert db.pragma("user_version") == database.SCHEMA_VERSION == 2
     db.close()
 
 
 async def test_two_that_upgrade_at_once_do_it_once(first_version: Path) -> None:
     one, other = EmbeddedStore(first_version), EmbeddedStore(first_version)
-    found = await asyncio.gather(one.documents(SCOPE), other.documents(SCOPE))
+    found = await asyncio.gather(one.list_documents(SCOPE), other.list_documents(SCOPE))
     assert [len(documents) for documents in found] == [2, 2]

@@ -16,14 +16,14 @@ import pytest
 import yaml
 from azure.core.exceptions import ClientAuthenticationError, ServiceRequestError
 
-from rag_core.composition.assembly import build, setup
+from rag_core.composition.assembly import build_kit, set_up_stores
 from rag_core.core.errors import InvalidRequest, Misconfigured, StorageFull, Unavailable
 from rag_core.core.model import Filter, SavedQuery, Scope
 from rag_core.core.settings import Settings
-from rag_core.stores.archive import Database, SqlArchive
+from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.postgres import PostgresStore, connections, search
-from rag_core.stores.postgres.address import Address
-from rag_core.stores.postgres.words import words
+from rag_core.stores.postgres.address import PostgresAddress
+from rag_core.stores.postgres.lexical_text import normalize_lexical_text
 from tests.postgres import empty_database, empty_store, run, server
 from tests.stores.sample import SCOPE, chunk, document, find, ids, put, vector
 
@@ -60,7 +60,7 @@ async def test_setup_makes_everything_and_may_be_repeated(bare: str) -> None:
     """S2-32, S2-55, S2-29, S2-28, S3-04, S3-09: pgvector, columns of the embedder's width, HNSW of cosines, ANALYZE."""
     store = PostgresStore(bare, dimensions=1536)
     with pytest.raises(Misconfigured, match="rag setup") as lacking:
-        await store.space()
+        await store.load_embedding_space()
     assert lacking.value.code == "index_missing"
     first = await store.setup()
     assert "pgvector" in first
@@ -136,11 +136,11 @@ async def test_chunks_with_every_word_come_before_those_with_some(store: Postgre
 async def test_few_are_ranked_where_every_word_is_found_often_enough(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refused(*_: object) -> search.Leg:
+    async def refused(*_: object) -> search.ScoredChunkIds:
         raise AssertionError("chunks with only some of the words were looked at")
 
     await put(store, "d", ["brake line"] * 60)
-    monkeypatch.setattr(search, "_by_some_words", refused)
+    monkeypatch.setattr(search, "_search_any_word", refused)
     assert len(await find(store, "brake line", how="words")) == 10
 
 
@@ -151,8 +151,8 @@ async def test_a_code_is_found_to_the_letter(store: PostgresStore) -> None:
 
 
 def test_words_are_of_ascii_whatever_the_script() -> None:
-    assert words("Café 04E 906 Straße").split()[:4] == ["cafe", "04e", "906", "strasse"]
-    assert words("控制 Щука").isascii()
+    assert normalize_lexical_text("Café 04E 906 Straße").split()[:4] == ["cafe", "04e", "906", "strasse"]
+    assert normalize_lexical_text("控制 Щука").isascii()
 
 
 async def test_many_vectors_are_searched_by_the_index_and_filtered_ones_exactly(
@@ -161,15 +161,15 @@ async def test_many_vectors_are_searched_by_the_index_and_filtered_ones_exactly(
     """S2-29, S3-09."""
     await put(store, "d", [f"text {i}" for i in range(200)])
     exact = ids(await find(store, "text 7", how="meaning"))
-    monkeypatch.setattr(search, "APPROXIMATE_FROM", 100)
+    monkeypatch.setattr(search, "MIN_CHUNKS_FOR_HNSW", 100)
     run(server(), "analyze document_chunks")
-    used, by_index = [], search._by_index
+    used, by_index = [], search._search_hnsw_index
 
-    async def noted(*asked: Any) -> search.Leg:
+    async def noted(*asked: Any) -> search.ScoredChunkIds:
         used.append(1)
         return await by_index(*asked)
 
-    monkeypatch.setattr(search, "_by_index", noted)
+    monkeypatch.setattr(search, "_search_hnsw_index", noted)
     assert set(ids(await find(store, "text 7", how="meaning", limit=200))) >= set(exact)
     assert used == [1]
     await find(store, "text 7", how="meaning", filters=[Filter("page", "eq", 1)])
@@ -200,7 +200,7 @@ async def test_what_the_database_cannot_hold_is_refused_and_nothing_is_written(s
 async def test_a_vector_that_is_no_number_is_refused(store: PostgresStore) -> None:
     with pytest.raises(InvalidRequest):
         await store.replace_document(document("d"), [chunk("d", 0, "x")], [[float("nan"), 1.0]], SCOPE, space="two")
-    assert not await store.documents(SCOPE)
+    assert not await store.list_documents(SCOPE)
 
 
 @pytest.mark.parametrize(
@@ -245,10 +245,10 @@ async def test_a_conflict_of_transactions_is_tried_once_more(store: PostgresStor
 
 async def test_a_server_that_was_started_anew_is_not_noticed(store: PostgresStore) -> None:
     await put(store, "d", TEXTS)
-    await asyncio.gather(*(store.documents(SCOPE) for _ in range(4)))
+    await asyncio.gather(*(store.list_documents(SCOPE) for _ in range(4)))
     run(server(), "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() "
         "and backend_type = 'client backend'")  # fmt: skip
-    assert len(await store.documents(SCOPE)) == 1
+    assert len(await store.list_documents(SCOPE)) == 1
     assert await store.delete("d", SCOPE) is True
 
 
@@ -305,16 +305,16 @@ async def test_tls_is_required_where_the_address_says_so(store: PostgresStore) -
     """S2-30: and never left out because the server has none."""
     async with cut_at_commit(cuts=False) as address:
         plain, secured = PostgresStore(address), PostgresStore(f"{address}?sslmode=require")
-        assert await plain.space() == ""
+        assert await plain.load_embedding_space() == ""
         with pytest.raises(Unavailable) as refused:
-            await secured.space()
+            await secured.load_embedding_space()
         assert "SSL" in str(refused.value.__cause__)
         await plain.close()
 
 
 async def test_a_server_that_is_not_there_is_told_at_once() -> None:
     with pytest.raises(Unavailable) as refused:
-        await PostgresStore("postgresql://postgres@127.0.0.1:1/postgres").space()
+        await PostgresStore("postgresql://postgres@127.0.0.1:1/postgres").load_embedding_space()
     assert refused.value.code == "store_failed"
     assert refused.value.retryable
 
@@ -336,7 +336,7 @@ MALFORMED = (
 def test_an_address_that_cannot_be_used_is_the_operators_to_put_right_and_not_repeated(address: str) -> None:
     """S2-49: at the start, and not as a server that does not answer."""
     with pytest.raises(Misconfigured) as refused:
-        build(Settings(data_dir=None, postgres_url=address.format(PAROLE), llm_provider="local"))
+        build_kit(Settings(data_dir=None, postgres_url=address.format(PAROLE), llm_provider="local"))
     told = "".join(traceback.format_exception(refused.value, chain=True))
     assert refused.value.field == "POSTGRES_URL"
     assert PAROLE not in told
@@ -380,12 +380,12 @@ async def test_a_token_is_the_password_and_each_new_connection_is_given_the_newe
     store = PostgresStore(by_password, credential=tokens)
     await put(store, "d", TEXTS)
     run(server(), "alter role app password 'token-2'")
-    assert len(await store.documents(SCOPE)) == 1
+    assert len(await store.list_documents(SCOPE)) == 1
     assert len(tokens.asked) == 1
     tokens.expire()
     hang_up = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'"
     run(server(), hang_up)
-    assert len(await store.documents(SCOPE)) == 1
+    assert len(await store.list_documents(SCOPE)) == 1
     assert tokens.asked == ["https://ossrdbms-aad.database.windows.net/.default"] * 2
     await store.close()
     assert tokens.closed
@@ -395,13 +395,13 @@ async def test_the_archive_is_let_in_by_the_same_token_that_the_store_is(by_pass
     """S0-86, S2-49: ARCHIVE_URL where nobody has a password."""
     tokens = Tokens("token-1", "token-2")
     empty_database("by_token")
-    archive = SqlArchive(Database(by_password.replace("/postgres?", "/by_token?"), credential=tokens))
-    kept = await archive.add(SavedQuery(0, "", "what?"), SCOPE)
+    archive = SqlArchive(ArchiveDatabase(by_password.replace("/postgres?", "/by_token?"), credential=tokens))
+    kept = await archive.add_query(SavedQuery(0, "", "what?"), SCOPE)
     tokens.expire()
     run(server(), "alter role app password 'token-2'")
     hang_up = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'app'"
     run(server(), hang_up)
-    assert await archive.query(kept.id, SCOPE) == kept
+    assert await archive.load_query(kept.id, SCOPE) == kept
     await archive.close()
     run(server(), "drop database by_token")
     assert tokens.closed
@@ -410,7 +410,7 @@ async def test_the_archive_is_let_in_by_the_same_token_that_the_store_is(by_pass
 def test_an_address_of_the_archive_that_cannot_be_used_is_named_by_its_own_setting() -> None:
     for wrong in ("postgresql://u:p@ss@h/db", "postgresql://h:0/db", "postgresql://h/db?sslmode=maybe"):
         with pytest.raises(Misconfigured) as refused:
-            build(Settings(data_dir=None, archive_url=wrong))
+            build_kit(Settings(data_dir=None, archive_url=wrong))
         assert refused.value.field == "ARCHIVE_URL"
         assert refused.value.message.startswith("ARCHIVE_URL")
 
@@ -418,22 +418,22 @@ def test_an_address_of_the_archive_that_cannot_be_used_is_named_by_its_own_setti
 async def test_setup_makes_the_archives_tables_for_an_app_that_may_not(store: PostgresStore) -> None:
     """S0-86: on Azure the app reads and writes rows alone."""
     where = empty_database("archive")
-    said = await setup(Settings(data_dir=None, archive_url=where))
+    said = await set_up_stores(Settings(data_dir=None, archive_url=where))
     assert said.endswith("the archive in PostgreSQL is ready")
     grants = "grant select, insert, update, delete on all tables in schema public to clerk"
     more = "grant usage on all sequences in schema public to clerk"
     run(server(), "drop role if exists clerk", "create role clerk login")
     run(where, grants, more)
-    archive = SqlArchive(Database(where.replace("postgres:@", "clerk@").replace("postgres@", "clerk@")))
-    kept = await archive.add(SavedQuery(0, "", "what?"), SCOPE)
-    assert await archive.query(kept.id, SCOPE) == kept
+    archive = SqlArchive(ArchiveDatabase(where.replace("postgres:@", "clerk@").replace("postgres@", "clerk@")))
+    kept = await archive.add_query(SavedQuery(0, "", "what?"), SCOPE)
+    assert await archive.load_query(kept.id, SCOPE) == kept
     await archive.close()
     run(where, "drop owned by clerk", "drop role clerk")
 
 
 async def test_a_token_that_the_server_refuses_is_told_and_not_repeated(by_password: str) -> None:
     with pytest.raises(Misconfigured) as refused:
-        await PostgresStore(by_password, credential=Tokens("another's")).space()
+        await PostgresStore(by_password, credential=Tokens("another's")).load_embedding_space()
     assert "another's" not in refused.value.message
 
 
@@ -449,7 +449,7 @@ async def test_a_token_that_cannot_be_had_is_told_by_who_can_put_it_right(
             raise raised
 
     with pytest.raises(meant):
-        await PostgresStore(server(), credential=NoToken()).space()
+        await PostgresStore(server(), credential=NoToken()).load_embedding_space()
 
 
 async def test_a_server_of_azures_is_given_a_token_where_the_address_has_no_password_and_over_tls_only(
@@ -458,18 +458,18 @@ async def test_a_server_of_azures_is_given_a_token_where_the_address_has_no_pass
     """S2-30."""
     monkeypatch.setattr("azure.identity.aio.DefaultAzureCredential", lambda: Tokens("the machine's own"))
     host = "db.postgres.database.azure.com:5432/rag"
-    asked = await Address(f"postgresql://app@{host}").parameters()
+    asked = await PostgresAddress(f"postgresql://app@{host}").get_connection_parameters()
     assert (asked["password"], asked["sslmode"]) == ("the machine's own", "require")
     for address in (f"postgresql://app:said@{host}", "postgresql://app:said@127.0.0.1/rag"):
-        assert (await Address(address).parameters())["password"] == "said"
-    assert "password" not in await Address("postgresql://app@127.0.0.1/rag").parameters()
+        assert (await PostgresAddress(address).get_connection_parameters())["password"] == "said"
+    assert "password" not in await PostgresAddress("postgresql://app@127.0.0.1/rag").get_connection_parameters()
     with pytest.raises(Misconfigured, match="TLS"):
-        Address(f"postgresql://app@{host}?sslmode=prefer")
+        PostgresAddress(f"postgresql://app@{host}?sslmode=prefer")
 
 
 async def test_at_most_a_few_connections_are_open_and_none_after_the_end(store: PostgresStore) -> None:
-    await asyncio.gather(*(store.documents(SCOPE) for _ in range(20)))
-    assert 0 < len(store._connections._idle) <= connections.CONNECTIONS
+    await asyncio.gather(*(store.list_documents(SCOPE) for _ in range(20)))
+    assert 0 < len(store._connections._idle) <= connections.POSTGRES_CONNECTIONS
     await store.close()
     assert not store._connections._idle
 
@@ -477,8 +477,8 @@ async def test_at_most_a_few_connections_are_open_and_none_after_the_end(store: 
 async def test_the_setting_chooses_the_store_and_setup_makes_its_tables() -> None:
     """S2-49, S2-55: POSTGRES_URL."""
     settings = Settings(data_dir=None, postgres_url=empty_database("chosen"), llm_provider="local")
-    assert "is ready" in await setup(settings)
-    kit = build(settings)
+    assert "is ready" in await set_up_stores(settings)
+    kit = build_kit(settings)
     described = await kit.index.store.describe()
     assert (described.kind, described.documents) == ("postgresql", 0)
     assert "password" not in described.location

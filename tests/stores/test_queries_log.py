@@ -8,8 +8,8 @@ import pytest
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.run import Run
-from rag_core.stores.archive import Database, QueriesLog
-from rag_core.stores.archive.log import COLUMNS
+from rag_core.stores.archive import ArchiveDatabase, SqlQueryLog
+from rag_core.stores.archive.query_log import QUERY_LOG_COLUMNS
 
 ENTRY = {
     "query": "What did [PERSON] take?",
@@ -25,27 +25,27 @@ ENTRY = {
 
 async def test_an_entry_comes_back_as_it_was_with_its_time(tmp_path: Path) -> None:
     """S4-31: the table `queries_log`, with execution metrics."""
-    log = QueriesLog(Database(tmp_path / "data" / "archive.sqlite3"))
+    log = SqlQueryLog(ArchiveDatabase(tmp_path / "data" / "archive.sqlite3"))
     await log.record(ENTRY)
     await log.record({"query": "täxt"})
     await log.close()
-    log = QueriesLog(Database(tmp_path / "data" / "archive.sqlite3"))
-    newest, older = await log.last(5)
+    log = SqlQueryLog(ArchiveDatabase(tmp_path / "data" / "archive.sqlite3"))
+    newest, older = await log.list_latest(5)
     assert {name: older[name] for name in ENTRY} == ENTRY
     assert abs((datetime.now(UTC) - datetime.fromisoformat(older["created_at"])).total_seconds()) < 60
     assert (newest["query"], newest["user_id"], newest["metrics"]) == ("täxt", None, {})
-    assert await log.last(1) == [newest]
+    assert await log.list_latest(1) == [newest]
     await log.close()
 
 
 async def test_the_table_has_its_documented_columns_and_is_its_owners_alone(tmp_path: Path) -> None:
     """S4-31."""
     path = tmp_path / "archive.sqlite3"
-    log = QueriesLog(Database(path))
+    log = SqlQueryLog(ArchiveDatabase(path))
     await log.record(ENTRY)
     await log.close()
     db = sqlite3.connect(path)
-    assert [name for _, name, *_ in db.execute("pragma table_info(queries_log)")] == ["id", *COLUMNS]
+    assert [name for _, name, *_ in db.execute("pragma table_info(queries_log)")] == ["id", *QUERY_LOG_COLUMNS]
     db.close()
     assert path.stat().st_mode & 0o077 == 0
 
@@ -53,7 +53,7 @@ async def test_the_table_has_its_documented_columns_and_is_its_owners_alone(tmp_
 async def test_a_log_that_cannot_be_written_spoils_no_answer_and_follows_with_the_next(tmp_path: Path) -> None:
     """S4-31, RELIABILITY 3.1: the answer is served, `audit_deferred` says so, and nothing is lost or written twice."""
     path = tmp_path / "archive.sqlite3"
-    log, run = QueriesLog(Database(path, busy_s=0.05)), Run()
+    log, run = SqlQueryLog(ArchiveDatabase(path, busy_s=0.05)), Run()
     await log.record({"query": "first"})
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("begin exclusive")
@@ -63,13 +63,13 @@ async def test_a_log_that_cannot_be_written_spoils_no_answer_and_follows_with_th
     other.close()
     await log.record({"query": "fourth"})
     assert {degradation.code for degradation in run.degraded} == {"audit_deferred"}
-    assert [entry["query"] for entry in await log.last(9)] == ["fourth", "third", "second", "first"]
+    assert [entry["query"] for entry in await log.list_latest(9)] == ["fourth", "third", "second", "first"]
     await log.close()
 
 
 async def test_a_folder_that_is_a_file_defers_too(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    log = QueriesLog(Database(tmp_path / "file" / "archive.sqlite3"))
+    log = SqlQueryLog(ArchiveDatabase(tmp_path / "file" / "archive.sqlite3"))
     with pytest.raises(Unavailable) as deferred:
         await log.record(ENTRY)
     assert deferred.value.code == "audit_deferred"
@@ -77,31 +77,31 @@ async def test_a_folder_that_is_a_file_defers_too(tmp_path: Path) -> None:
 
 
 async def test_only_the_newest_are_kept() -> None:
-    log = QueriesLog(Database(None), kept=10)
+    log = SqlQueryLog(ArchiveDatabase(None), max_entries=10)
     for number in range(25):
         await log.record({"query": str(number)})
-    assert [entry["query"] for entry in await log.last(99)] == [str(number) for number in range(24, 14, -1)]
+    assert [entry["query"] for entry in await log.list_latest(99)] == [str(number) for number in range(24, 14, -1)]
     await log.close()
 
 
 async def test_what_there_is_no_column_for_is_not_lost_without_a_word() -> None:
-    log = QueriesLog(Database(None))
+    log = SqlQueryLog(ArchiveDatabase(None))
     with pytest.raises(KeyError, match="anser"):
         await log.record({"anser": "x"})
     await log.close()
 
 
 async def test_a_text_that_no_database_takes_does_not_keep_the_others_from_it() -> None:
-    log = QueriesLog(Database(None))
+    log = SqlQueryLog(ArchiveDatabase(None))
     await log.record({"query": "a\x00b\ud800", "metrics": {"note": "\x00"}})
-    assert [entry["query"] for entry in await log.last(9)] == ["a\ufffdb?"]
+    assert [entry["query"] for entry in await log.list_latest(9)] == ["a\ufffdb?"]
     await log.close()
 
 
 async def test_a_database_of_a_newer_program_defers_too(tmp_path: Path) -> None:
     """S4-31: what is wrong with the archive spoils no answer."""
     path = tmp_path / "archive.sqlite3"
-    first = QueriesLog(Database(path))
+    first = SqlQueryLog(ArchiveDatabase(path))
     await first.record(ENTRY)
     await first.close()
     db = sqlite3.connect(path)
@@ -109,5 +109,5 @@ async def test_a_database_of_a_newer_program_defers_too(tmp_path: Path) -> None:
     db.commit()
     db.close()
     with pytest.raises(Unavailable, match="newer") as deferred:
-        await QueriesLog(Database(path)).record(ENTRY)
+        await SqlQueryLog(ArchiveDatabase(path)).record(ENTRY)
     assert deferred.value.code == "audit_deferred"

@@ -2,9 +2,14 @@
 
 import pytest
 
-from rag_core.text.abbreviations import expanded, folded, read, shipped
+from rag_core.text.abbreviations import (
+    expand_abbreviations,
+    fold_case_except_codes,
+    load_packaged_glossary,
+    parse_glossary,
+)
 
-GLOSSARY = read(["# a comment", "MI,myocardial infarction", "MS,multiple sclerosis", "MS,mitral stenosis"])
+GLOSSARY = parse_glossary(["# a comment", "MI,myocardial infarction", "MS,multiple sclerosis", "MS,mitral stenosis"])
 
 
 @pytest.mark.parametrize(
@@ -19,20 +24,20 @@ GLOSSARY = read(["# a comment", "MI,myocardial infarction", "MS,multiple scleros
 )
 def test_an_abbreviation_is_followed_by_what_it_means(text: str, said: str) -> None:
     """S4-03: MI is also myocardial infarction; a longer word that holds the letters is not."""
-    assert expanded(text, GLOSSARY) == said
+    assert expand_abbreviations(text, GLOSSARY) == said
 
 
 def test_the_shipped_glossary_knows_the_documents_example() -> None:
     """S4-03."""
-    assert shipped()["mi"] == "myocardial infarction"
-    assert len(shipped()) > 50
+    assert load_packaged_glossary()["mi"] == "myocardial infarction"
+    assert len(load_packaged_glossary()) > 50
 
 
 def test_words_are_folded_and_codes_are_not() -> None:
     """S4-03, C28: lower case, and P0700 verbatim."""
-    assert folded("Why does P0700 light the LAMP?") == "why does P0700 light the lamp?"
+    assert fold_case_except_codes("Why does P0700 light the LAMP?") == "why does P0700 light the lamp?"
 
 
 def test_a_line_of_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="unpack"):
-        read(["MI;myocardial infarction"])
+        parse_glossary(["MI;myocardial infarction"])

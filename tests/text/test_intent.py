@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rag_core import prompts
-from rag_core.text.intent import INTENTS, gives, intent_of, named
+from rag_core.text.intent import INTENTS, classify_intent, matches_intent, normalize_intent
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from rag_core.text.intent import INTENTS, gives, intent_of, named
 )
 def test_an_intent_is_told_by_the_form_of_the_question(question: str, intent: str) -> None:
     """S0-71: where there is no chat model."""
-    assert intent_of(question) == intent
+    assert classify_intent(question) == intent
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_an_intent_is_told_by_the_form_of_the_question(question: str, intent: st
 )
 def test_a_long_question_costs_linear_time(pumped: str) -> None:
     """400 letters after "what is" once took 42 CPU seconds; 8,000 would have taken weeks."""
-    code = "import sys; from rag_core.text.intent import INTENTS, gives, intent_of; q = sys.stdin.read();"
-    code += "print(intent_of(q), any(gives(i, q) for i in INTENTS))"
+    code = "import sys; from rag_core.text.intent import INTENTS, classify_intent, matches_intent; q = sys.stdin.read();"
+    code += "print(classify_intent(q), any(matches_intent(i, q) for i in INTENTS))"
     result = subprocess.run(
         [sys.executable, "-c", code],
         input=pumped,
@@ -72,14 +72,14 @@ def test_a_long_question_costs_linear_time(pumped: str) -> None:
 )
 def test_a_passage_that_speaks_in_the_way_of_an_intent_gives_it(intent: str, passage: str) -> None:
     """S0-50."""
-    assert gives(intent, passage)
-    assert not gives(intent, "Bananas.")
-    assert not gives("FACT", passage)
+    assert matches_intent(intent, passage)
+    assert not matches_intent(intent, "Bananas.")
+    assert not matches_intent("FACT", passage)
 
 
 def test_a_known_intent_has_one_spelling() -> None:
     """S0-71."""
-    assert [named(said) for said in (" definition. ", "**MECHANISM**", "hunch", "")] == [
+    assert [normalize_intent(said) for said in (" definition. ", "**MECHANISM**", "hunch", "")] == [
         "DEFINITION",
         "MECHANISM",
         "hunch",
@@ -88,9 +88,9 @@ def test_a_known_intent_has_one_spelling() -> None:
 
 
 def test_the_prompt_names_every_intent_that_is_known() -> None:
-    assert all(intent in prompts.wording("query_expansion") for intent in INTENTS)
+    assert all(intent in prompts.load_packaged_template("query_expansion") for intent in INTENTS)
 
 
 def test_the_page_on_the_workbench_names_them_too() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "workbench.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "workbench.md").read_text("utf-8")
     assert all(intent in page for intent in INTENTS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.text.table_rows import prose
+from rag_core.text.table_rows import find_prose_ranges
 
 GRADE = """Certainty assessment № of patients Effect
 № of studies Study design Risk of bias Inconsistency Indirectness Imprecision
@@ -22,7 +22,7 @@ GRADE = """Certainty assessment № of patients Effect
 )
 def test_a_row_of_a_table_is_noise(line: str) -> None:
     """S4-45: pipe-delimited rows and GRADE evidence tables."""
-    assert prose(line) == []
+    assert find_prose_ranges(line) == []
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,13 @@ def test_a_row_of_a_table_is_noise(line: str) -> None:
     ],
 )
 def test_a_sentence_about_tables_is_not(line: str) -> None:
-    assert prose(line) == [(0, len(line))]
+    assert find_prose_ranges(line) == [(0, len(line))]
 
 
 def test_what_stands_around_a_table_is_kept_in_its_place() -> None:
     """S4-45: the offsets still point into the passage, so that a citation can be shown."""
     text = f"Before it.\nStill before.\n{GRADE}\nAfter it."
-    assert [text[start:end].strip() for start, end in prose(text)] == ["Before it.\nStill before.", "After it."]
+    assert [text[start:end].strip() for start, end in find_prose_ranges(text)] == [
+        "Before it.\nStill before.",
+        "After it.",
+    ]

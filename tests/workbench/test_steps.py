@@ -5,74 +5,74 @@ from typing import Any
 
 import pytest
 
-from rag_core.answering.answer import UNKNOWN
+from rag_core.answering.answer import REFUSAL_TEXT
 from rag_core.composition import assembly
-from rag_core.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, Unread
+from rag_core.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, UnsupportedScript
 from rag_core.core.index import Index
 from rag_core.core.model import SavedQuery, Scope
-from rag_core.core.ports import Prompt, Reply
+from rag_core.core.ports import Completion, Prompt
 from rag_core.core.presets import PRESETS
 from rag_core.core.settings import Settings
 from rag_core.ingestion import lifecycle
 from rag_core.workbench import steps
-from rag_core.workbench.accounts import ORDER
-from rag_core.workbench.steps import Bench
+from rag_core.workbench.step_records import STEP_ORDER
+from rag_core.workbench.steps import WorkbenchSession
 from tests.fakes import SCOPE, ConceptEmbedder, Down, OverlapReranker, ScriptedLLM, filled
-from tests.workbench.bench import EXPANSION, IMAGINED, MANUAL, QUESTION, SAID, again, bench
+from tests.workbench.sessions import EXPANSION, IMAGINED, MANUAL, QUESTION, SAID, again, bench
 
 SMALL = {"context_min_chars": 20}
 
 
 @pytest.fixture
-async def table() -> AsyncIterator[Bench]:
+async def table() -> AsyncIterator[WorkbenchSession]:
     """A workbench whose contexts may be as short as its documents."""
     made = await bench()
-    await made.kit.archive.save_config("workbench", SMALL)
+    await made.kit.archive.save_edited_preset("workbench", SMALL)
     yield made
     await made.kit.close()
 
 
-async def expanded(at: Bench) -> SavedQuery:
-    return await steps.expand(QUESTION, again(at))
+async def expanded(at: WorkbenchSession) -> SavedQuery:
+    return await steps.expand_and_save_query(QUESTION, again(at))
 
 
-async def retrieved(at: Bench) -> SavedQuery:
+async def retrieved(at: WorkbenchSession) -> SavedQuery:
     query = await expanded(at)
-    await steps.embed(query.id, again(at))
-    return await steps.retrieve(query.id, again(at))
+    await steps.embed_saved_query(query.id, again(at))
+    return await steps.retrieve_for_saved_query(query.id, again(at))
 
 
-async def consolidated(at: Bench) -> SavedQuery:
-    return await steps.consolidate((await retrieved(at)).id, again(at))
+async def consolidated(at: WorkbenchSession) -> SavedQuery:
+    return await steps.consolidate_saved_query((await retrieved(at)).id, again(at))
 
 
-def asked_of(at: Bench) -> ConceptEmbedder:
+def asked_of(at: WorkbenchSession) -> ConceptEmbedder:
     embedder = at.kit.index.embedder
     assert isinstance(embedder, ConceptEmbedder)
     return embedder
 
 
-async def test_the_steps_are_taken_in_order_and_each_says_what_is_next(table: Bench) -> None:
+async def test_the_steps_are_taken_in_order_and_each_says_what_is_next(table: WorkbenchSession) -> None:
     """S0-95, S0-96, S0-97, S0-98, S0-99: from no_vec to vec, to retrieved, to consolidated, to a result."""
     query = await expanded(table)
-    assert (query.vector_status, steps.next_step(query)) == ("no_vec", "embed")
-    query = await steps.embed(query.id, again(table))
-    assert (query.vector_status, steps.next_step(query)) == ("vec", "retrieve")
-    query = await steps.retrieve(query.id, again(table))
+    assert (query.vector_status, steps.find_next_step(query)) == ("no_vec", "embed")
+    query = await steps.embed_saved_query(query.id, again(table))
+    assert (query.vector_status, steps.find_next_step(query)) == ("vec", "retrieve")
+    query = await steps.retrieve_for_saved_query(query.id, again(table))
     assert query.retrieved_context
-    assert steps.next_step(query) == "consolidate"
-    query = await steps.consolidate(query.id, again(table))
+    assert steps.find_next_step(query) == "consolidate"
+    query = await steps.consolidate_saved_query(query.id, again(table))
     assert query.clean_retrieval_context
-    assert steps.next_step(query) == "augment"
-    await steps.answer(query.id, 5, again(table))
-    query = await steps.found(query.id, again(table))
+    assert steps.find_next_step(query) == "augment"
+    await steps.answer_saved_query(query.id, 5, again(table))
+    query = await steps.load_saved_query(query.id, again(table))
     assert query.results_count == 1
-    assert tuple(query.steps) == ORDER
+    assert tuple(query.steps) == STEP_ORDER
 
 
-async def test_an_expansion_is_kept_with_all_its_parts(table: Bench) -> None:
+async def test_an_expansion_is_kept_with_all_its_parts(table: WorkbenchSession) -> None:
     """S0-71, S0-72: MQE queries, HyDE text, intent and entities; nothing is embedded yet."""
-    query = await steps.found((await expanded(table)).id, again(table))
+    query = await steps.load_saved_query((await expanded(table)).id, again(table))
     assert list(query.expanded_queries) == EXPANSION["queries"]
     assert (query.hyde_answer, query.intent, query.entities) == (IMAGINED, "DEFINITION", ("P0700",))
     assert (query.vector_status, query.embedding_original, query.origin) == ("no_vec", None, "workbench")
@@ -81,13 +81,13 @@ async def test_an_expansion_is_kept_with_all_its_parts(table: Bench) -> None:
 async def test_the_full_model_expands_and_the_light_one_answers_unless_said_otherwise() -> None:
     """S0-68, S0-70, C36."""
     light, full = (ScriptedLLM(query_expansion=json.dumps(EXPANSION), rag_augmentation=SAID) for _ in range(2))
-    at = await bench(llm=light, larger=full)
+    at = await bench(llm=light, full_llm_or_none=full)
     query = await expanded(at)
-    await steps.expand(QUESTION, again(at), full_model=False)
-    await steps.embed(query.id, again(at))
-    await steps.retrieve(query.id, again(at))
-    await steps.answer(query.id, 5, again(at))
-    await steps.answer(query.id, 5, again(at), full_model=True)
+    await steps.expand_and_save_query(QUESTION, again(at), use_full_model=False)
+    await steps.embed_saved_query(query.id, again(at))
+    await steps.retrieve_for_saved_query(query.id, again(at))
+    await steps.answer_saved_query(query.id, 5, again(at))
+    await steps.answer_saved_query(query.id, 5, again(at), use_full_model=True)
     assert [prompt.task for prompt in light.prompts] == ["query_expansion", "rag_augmentation"]
     assert [prompt.task for prompt in full.prompts] == ["query_expansion", "rag_augmentation"]
     await at.kit.close()
@@ -96,25 +96,25 @@ async def test_the_full_model_expands_and_the_light_one_answers_unless_said_othe
 @pytest.mark.parametrize("key", ["openai_api_key", "gemini_api_key"])
 def test_both_models_are_of_the_provider_that_is_configured(key: str) -> None:
     """S0-73: OpenAI, Gemini, or another by its own settings."""
-    kit = assembly.build(Settings(data_dir=None, full_model="larger", **{key: "k"}))  # type: ignore[arg-type]
+    kit = assembly.build_kit(Settings(data_dir=None, full_model="larger", **{key: "k"}))  # type: ignore[arg-type]
     provider = key.split("_")[0]
-    assert [name.split()[0] for name in (kit.full.name, kit.llm.name)] == [provider, provider]
+    assert [name.split()[0] for name in (kit.full_llm.name, kit.llm.name)] == [provider, provider]
 
 
 def test_the_full_model_is_another_only_where_one_is_named() -> None:
     """S0-70, C36: RAG_FULL_MODEL names it, at the same provider."""
-    one = assembly.build(Settings(data_dir=None, openai_api_key="k"))
-    two = assembly.build(Settings(data_dir=None, openai_api_key="k", full_model="gpt-4.1"))
-    assert one.full is one.llm
-    assert (two.full.name, two.llm.name) == ("openai gpt-4.1", "openai gpt-4o-mini")
-    assert assembly.build(Settings(data_dir=None, full_model="gpt-4.1")).larger is None
+    one = assembly.build_kit(Settings(data_dir=None, openai_api_key="k"))
+    two = assembly.build_kit(Settings(data_dir=None, openai_api_key="k", full_model="gpt-4.1"))
+    assert one.full_llm is one.llm
+    assert (two.full_llm.name, two.llm.name) == ("openai gpt-4.1", "openai gpt-4o-mini")
+    assert assembly.build_kit(Settings(data_dir=None, full_model="gpt-4.1")).full_llm_or_none is None
 
 
-async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: Bench) -> None:
+async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: WorkbenchSession) -> None:
     """S0-70, S0-75: and showing it asks no model."""
     llm = table.kit.llm
     assert isinstance(llm, ScriptedLLM)
-    shown = await steps.expansion_prompt(QUESTION, again(table))
+    shown = await steps.build_expansion_prompt(QUESTION, again(table))
     assert llm.prompts == []
     await expanded(table)
     assert [prompt.text for prompt in llm.prompts] == [shown.text]
@@ -123,10 +123,10 @@ async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: Bench) ->
     assert SAID in shown.text, "a passage of the index shows how it speaks"
 
 
-async def test_an_edited_wording_of_the_expansion_is_used(table: Bench) -> None:
+async def test_an_edited_wording_of_the_expansion_is_used(table: WorkbenchSession) -> None:
     """S0-69, C35: the packaged one is the default."""
-    await table.kit.archive.save_prompt("query_expansion", "Reply with JSON.")
-    assert (await steps.expansion_prompt(QUESTION, again(table))).system == "Reply with JSON."
+    await table.kit.archive.save_edited_prompt("query_expansion", "Reply with JSON.")
+    assert (await steps.build_expansion_prompt(QUESTION, again(table))).system == "Reply with JSON."
 
 
 async def test_an_expansion_without_a_model_keeps_the_question_and_says_so() -> None:
@@ -138,13 +138,13 @@ async def test_an_expansion_without_a_model_keeps_the_question_and_says_so() -> 
     await at.kit.close()
 
 
-async def test_an_empty_question_is_refused_by_name(table: Bench) -> None:
+async def test_an_empty_question_is_refused_by_name(table: WorkbenchSession) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        await steps.expand(" \n", again(table))
+        await steps.expand_and_save_query(" \n", again(table))
     assert refused.value.field == "original_query"
 
 
-async def test_each_text_is_embedded_in_the_way_of_the_document(table: Bench) -> None:
+async def test_each_text_is_embedded_in_the_way_of_the_document(table: WorkbenchSession) -> None:
     """S0-22, S0-40, S0-41, C37: the question and the imagined answer as queries, the other wordings as documents."""
 
     class Told(ConceptEmbedder):
@@ -156,58 +156,63 @@ async def test_each_text_is_embedded_in_the_way_of_the_document(table: Bench) ->
     query = await expanded(table)
     embedder = Told()
     at = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, embedder)))
-    done = await steps.embed(query.id, again(at))
+    done = await steps.embed_saved_query(query.id, again(at))
     assert embedder.asked == [QUESTION, *(f"document: {text}" for text in query.expanded_queries), IMAGINED]
     assert done.embedding_original == tuple(await embedder.embed_query(QUESTION))
     assert list(done.embeddings_mqe) == [tuple(await embedder.embed_query(text)) for text in query.expanded_queries]
     assert done.embedding_hyde == tuple(await embedder.embed_query(IMAGINED))
     assert (done.vector_status, done.space) == ("vec", embedder.space)
-    assert await steps.found(query.id, again(at)) == done
+    assert await steps.load_saved_query(query.id, again(at)) == done
 
 
-async def test_a_failed_embedding_is_kept_as_such_and_can_be_tried_again(table: Bench) -> None:
+async def test_a_failed_embedding_is_kept_as_such_and_can_be_tried_again(table: WorkbenchSession) -> None:
     """S0-100: vec_err, and the caller is told."""
     query = await expanded(table)
     broken = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, Down())))  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
-        await steps.embed(query.id, again(broken))
-    failed = await steps.found(query.id, again(table))
-    assert (failed.vector_status, steps.next_step(failed)) == ("vec_err", "embed")
+        await steps.embed_saved_query(query.id, again(broken))
+    failed = await steps.load_saved_query(query.id, again(table))
+    assert (failed.vector_status, steps.find_next_step(failed)) == ("vec_err", "embed")
     assert failed.steps["embed"]["came_out"]["error"]["code"] == "down"
-    assert (await steps.embed(query.id, again(table))).vector_status == "vec"
+    assert (await steps.embed_saved_query(query.id, again(table))).vector_status == "vec"
 
 
-async def test_a_question_in_a_script_that_the_embedder_does_not_read_is_searched_by_its_words(table: Bench) -> None:
+async def test_a_question_in_a_script_that_the_embedder_does_not_read_is_searched_by_its_words(
+    table: WorkbenchSession,
+) -> None:
     """S0-22, S0-44: the step is taken and says so; without words there is nothing to search by, which is said too."""
 
     class English(ConceptEmbedder):
         async def embed_query(self, text: str) -> Any:
-            raise Unread("in another script")
+            raise UnsupportedScript("in another script")
 
     query = await expanded(table)
     at = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, English())))
-    done = await steps.embed(query.id, again(at))
+    done = await steps.embed_saved_query(query.id, again(at))
     assert (done.vector_status, done.embedding_original, done.steps["embed"]["came_out"]["embeddings"]) == (
         "vec",
         None,
         0,
     )
     assert done.steps["embed"]["degraded"][0]["code"] == "script_unread"
-    found = await steps.retrieve(query.id, again(at))
+    found = await steps.retrieve_for_saved_query(query.id, again(at))
     assert found.retrieved_context
     assert all("meaning" not in passage["scores"] for passage in found.retrieved_context)
     silent = replace(at, kit=replace(at.kit, index=Index(Down(), English())))  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
-        await steps.retrieve(query.id, again(silent))
+        await steps.retrieve_for_saved_query(query.id, again(silent))
 
 
-@pytest.mark.parametrize(("step", "missing"), [("retrieve", "embed"), ("consolidate", "embed"), ("answer", "embed")])
+@pytest.mark.parametrize(
+    ("step", "missing"),
+    [("retrieve_for_saved_query", "embed"), ("consolidate_saved_query", "embed"), ("answer_saved_query", "embed")],
+)
 async def test_a_step_out_of_order_is_refused_by_the_name_of_the_missing_one(
-    table: Bench, step: str, missing: str
+    table: WorkbenchSession, step: str, missing: str
 ) -> None:
     """S0-42: a question that is not embedded is not retrieved for."""
     query = await expanded(table)
-    top_n = (5,) if step == "answer" else ()
+    top_n = (5,) if step == "answer_saved_query" else ()
     with pytest.raises(Conflict) as refused:
         await getattr(steps, step)(query.id, *top_n, again(table))
     assert refused.value.code == "step_missing"
@@ -215,25 +220,30 @@ async def test_a_step_out_of_order_is_refused_by_the_name_of_the_missing_one(
     assert refused.value.details == {"next_step": missing}
 
 
-async def test_embeddings_of_another_model_are_no_embeddings(table: Bench) -> None:
+async def test_embeddings_of_another_model_are_no_embeddings(table: WorkbenchSession) -> None:
     """S0-100, S0-42: the configured embedder was changed since."""
-    query = await steps.embed((await expanded(table)).id, again(table))
-    await table.kit.archive.change(replace(query, space="another model"), SCOPE)
+    query = await steps.embed_saved_query((await expanded(table)).id, again(table))
+    await table.kit.archive.update_query(replace(query, space="another model"), SCOPE)
     with pytest.raises(Conflict, match="embed the query first"):
-        await steps.retrieve(query.id, again(table))
+        await steps.retrieve_for_saved_query(query.id, again(table))
 
 
-async def test_a_question_is_its_workflows_and_its_users_own(table: Bench) -> None:
+async def test_a_question_is_its_workflows_and_its_users_own(table: WorkbenchSession) -> None:
     query = await retrieved(replace(table, scope=Scope("garage", "ann")))
     for scope in (Scope("garage", "bob"), Scope("garage"), Scope("other", "ann")):
         stranger = replace(table, scope=scope)
-        for step in (steps.found, steps.embed, steps.retrieve, steps.consolidate):
+        for step in (
+            steps.load_saved_query,
+            steps.embed_saved_query,
+            steps.retrieve_for_saved_query,
+            steps.consolidate_saved_query,
+        ):
             with pytest.raises(NotFound) as refused:
                 await step(query.id, again(stranger))
             assert refused.value.code == "query_not_found"
         for work in (
-            steps.answer(query.id, 5, again(stranger)),
-            steps.edit(query.id, {"intent": "x"}, again(stranger)),
+            steps.answer_saved_query(query.id, 5, again(stranger)),
+            steps.edit_saved_query(query.id, {"intent": "x"}, again(stranger)),
         ):
             with pytest.raises(NotFound):
                 await work
@@ -251,21 +261,21 @@ async def test_a_question_is_its_workflows_and_its_users_own(table: Bench) -> No
     ],
 )
 async def test_an_edit_takes_back_what_depended_on_it(
-    table: Bench, changes: dict[str, Any], status: str, keeps: bool
+    table: WorkbenchSession, changes: dict[str, Any], status: str, keeps: bool
 ) -> None:
     """S0-18, S0-87, S0-100: no stale embeddings; intent and entities only move what was retrieved."""
     query = await consolidated(table)
-    edited = await steps.edit(query.id, changes, again(table))
+    edited = await steps.edit_saved_query(query.id, changes, again(table))
     assert edited.vector_status == status
     assert (edited.embedding_original is None) is (status == "to_vec")
     assert (edited.retrieved_context is not None, edited.clean_retrieval_context is not None) == (keeps, keeps)
     assert ("retrieve" in edited.steps, "expand" in edited.steps) == (keeps, True)
-    assert await steps.found(query.id, again(table)) == edited
+    assert await steps.load_saved_query(query.id, again(table)) == edited
 
 
-async def test_a_question_that_was_never_embedded_stays_so_when_it_is_edited(table: Bench) -> None:
+async def test_a_question_that_was_never_embedded_stays_so_when_it_is_edited(table: WorkbenchSession) -> None:
     query = await expanded(table)
-    assert (await steps.edit(query.id, {"original_query": "Why?"}, again(table))).vector_status == "no_vec"
+    assert (await steps.edit_saved_query(query.id, {"original_query": "Why?"}, again(table))).vector_status == "no_vec"
 
 
 @pytest.mark.parametrize(
@@ -277,25 +287,27 @@ async def test_a_question_that_was_never_embedded_stays_so_when_it_is_edited(tab
         ({"intent": 7}, "intent"),
     ],
 )
-async def test_an_edit_that_cannot_be_is_refused_by_name(table: Bench, changes: dict[str, Any], field: str) -> None:
+async def test_an_edit_that_cannot_be_is_refused_by_name(
+    table: WorkbenchSession, changes: dict[str, Any], field: str
+) -> None:
     query = await expanded(table)
     with pytest.raises(InvalidRequest) as refused:
-        await steps.edit(query.id, changes, again(table))
+        await steps.edit_saved_query(query.id, changes, again(table))
     assert refused.value.field == field
 
 
-async def test_retrieval_embeds_nothing_and_asks_no_model(table: Bench) -> None:
+async def test_retrieval_embeds_nothing_and_asks_no_model(table: WorkbenchSession) -> None:
     """S0-53: it searches by what is kept."""
-    query = await steps.embed((await expanded(table)).id, again(table))
+    query = await steps.embed_saved_query((await expanded(table)).id, again(table))
     asked_of(table).asked.clear()
     llm = table.kit.llm
     assert isinstance(llm, ScriptedLLM)
     llm.prompts.clear()
-    await steps.retrieve(query.id, again(table))
+    await steps.retrieve_for_saved_query(query.id, again(table))
     assert asked_of(table).asked == llm.prompts == []
 
 
-async def test_a_retrieved_passage_has_its_place_and_every_score_by_name(table: Bench) -> None:
+async def test_a_retrieved_passage_has_its_place_and_every_score_by_name(table: WorkbenchSession) -> None:
     """S0-52: id, content, scores, metadata."""
     first = (await retrieved(table)).retrieved_context
     assert first is not None
@@ -307,16 +319,16 @@ async def test_a_retrieved_passage_has_its_place_and_every_score_by_name(table: 
     json.dumps(first)
 
 
-async def test_the_numbers_are_those_of_the_preset_and_its_edits(table: Bench) -> None:
+async def test_the_numbers_are_those_of_the_preset_and_its_edits(table: WorkbenchSession) -> None:
     """S0-43, S0-51, S0-84: 15 unless edited."""
     assert PRESETS["workbench"].top_k == 15
-    await table.kit.archive.save_config("workbench", {**SMALL, "top_k": 1})
+    await table.kit.archive.save_edited_preset("workbench", {**SMALL, "top_k": 1})
     query = await retrieved(table)
     assert len(query.retrieved_context or ()) == 1
     assert query.preset["top_k"] == 1
 
 
-async def test_without_a_ranker_the_order_is_the_fusions_and_the_step_says_so(table: Bench) -> None:
+async def test_without_a_ranker_the_order_is_the_fusions_and_the_step_says_so(table: WorkbenchSession) -> None:
     at = replace(table, kit=replace(table.kit, reranker=Down()))  # type: ignore[arg-type]
     query = await retrieved(at)
     assert [told["step"] for told in query.steps["retrieve"]["degraded"]] == ["semantic"]
@@ -324,7 +336,7 @@ async def test_without_a_ranker_the_order_is_the_fusions_and_the_step_says_so(ta
     assert query.retrieved_context[0]["id"] == "a"
 
 
-async def test_a_step_says_what_went_in_what_came_out_who_did_it_and_what_it_took(table: Bench) -> None:
+async def test_a_step_says_what_went_in_what_came_out_who_did_it_and_what_it_took(table: WorkbenchSession) -> None:
     account = (await expanded(table)).steps["expand"]
     assert account["went_in"]["query"] == QUESTION
     assert account["came_out"]["expanded_queries"] == 2
@@ -333,43 +345,43 @@ async def test_a_step_says_what_went_in_what_came_out_who_did_it_and_what_it_too
     assert account["ms"] > 0
 
 
-async def test_what_is_retrieved_again_is_consolidated_again(table: Bench) -> None:
+async def test_what_is_retrieved_again_is_consolidated_again(table: WorkbenchSession) -> None:
     query = await consolidated(table)
-    later = await steps.retrieve(query.id, again(table))
+    later = await steps.retrieve_for_saved_query(query.id, again(table))
     assert later.clean_retrieval_context is None
     assert "consolidate" not in later.steps
 
 
-async def test_a_question_changed_meanwhile_is_not_overwritten(table: Bench) -> None:
+async def test_a_question_changed_meanwhile_is_not_overwritten(table: WorkbenchSession) -> None:
     query = await retrieved(table)
 
     class Late(OverlapReranker):
-        async def scores(self, text: str, passages: Any) -> Any:
-            await steps.edit(query.id, {"original_query": "Another?"}, again(table))
-            return await super().scores(text, passages)
+        async def score_passages(self, text: str, passages: Any) -> Any:
+            await steps.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
+            return await super().score_passages(text, passages)
 
     with pytest.raises(Conflict) as refused:
-        await steps.retrieve(query.id, again(replace(table, kit=replace(table.kit, reranker=Late()))))
+        await steps.retrieve_for_saved_query(query.id, again(replace(table, kit=replace(table.kit, reranker=Late()))))
     assert refused.value.code == "query_changed"
-    assert (await steps.found(query.id, again(table))).original_query == "Another?"
+    assert (await steps.load_saved_query(query.id, again(table))).original_query == "Another?"
 
 
-async def test_the_prompt_is_made_of_the_consolidated_contexts_else_of_the_retrieved(table: Bench) -> None:
+async def test_the_prompt_is_made_of_the_consolidated_contexts_else_of_the_retrieved(table: WorkbenchSession) -> None:
     """S0-62, S0-63: the best `top_n`."""
     query = await retrieved(table)
-    raw = await steps.augmented(query.id, 5, again(table))
+    raw = await steps.build_augmented_prompt(query.id, 5, again(table))
     assert raw.context_count == len(query.retrieved_context or ())
-    clean = await steps.consolidate(query.id, again(table))
-    made = await steps.augmented(query.id, 5, again(table))
+    clean = await steps.consolidate_saved_query(query.id, again(table))
+    made = await steps.build_augmented_prompt(query.id, 5, again(table))
     assert made.context_count == len(clean.clean_retrieval_context or ()) < raw.context_count
-    one = await steps.augmented(query.id, 1, again(table))
+    one = await steps.build_augmented_prompt(query.id, 1, again(table))
     assert one.context_count == 1
     assert one.text.count("## [") == 1
 
 
-async def test_the_prompt_has_the_query_and_each_context_under_its_title(table: Bench) -> None:
+async def test_the_prompt_has_the_query_and_each_context_under_its_title(table: WorkbenchSession) -> None:
     """S0-28, S0-65, S0-66, S0-67."""
-    made = await steps.augmented((await consolidated(table)).id, 5, again(table))
+    made = await steps.build_augmented_prompt((await consolidated(table)).id, 5, again(table))
     assert made.text.startswith("You are an expert")
     assert f"\n\nQuery: {QUESTION}\n\nContext:\n" in made.text
     assert f"## [The manual] > Codes\n\n{SAID}" in made.text
@@ -377,32 +389,32 @@ async def test_the_prompt_has_the_query_and_each_context_under_its_title(table: 
     assert "Entities: P0700" in made.text
 
 
-async def test_an_edited_template_is_used(table: Bench) -> None:
+async def test_an_edited_template_is_used(table: WorkbenchSession) -> None:
     """S0-64: of the database, by its function tag."""
-    await table.kit.archive.save_prompt("rag_augmentation", "Say {query} of {contexts}")
-    made = await steps.augmented((await consolidated(table)).id, 1, again(table))
+    await table.kit.archive.save_edited_prompt("rag_augmentation", "Say {query} of {contexts}")
+    made = await steps.build_augmented_prompt((await consolidated(table)).id, 1, again(table))
     assert made.text.startswith(f"Say {QUESTION} of <data ")
 
 
-async def test_a_prompt_that_does_not_fit_is_cut_and_says_so(table: Bench) -> None:
+async def test_a_prompt_that_does_not_fit_is_cut_and_says_so(table: WorkbenchSession) -> None:
     long = [f"P0700 sentence number {n} on the gearbox and its lamp." for n in range(40)]
     at = await bench(*(replace(MANUAL[0], content=" ".join(long), content_hash="x"), MANUAL[3]))
-    await at.kit.archive.save_config("workbench", {**SMALL, "context_tokens": 100})
+    await at.kit.archive.save_edited_preset("workbench", {**SMALL, "context_tokens": 100})
     query = await retrieved(at)
     asked = again(at)
-    made = await steps.augmented(query.id, 5, asked)
+    made = await steps.build_augmented_prompt(query.id, 5, asked)
     assert [warning.code for warning in asked.run.warnings] == ["context_trimmed"]
     assert len(made.evidence[0].text) < len(" ".join(long))
     await at.kit.close()
 
 
-async def test_a_response_is_kept_with_each_sentence_judged_and_placed(table: Bench) -> None:
+async def test_a_response_is_kept_with_each_sentence_judged_and_placed(table: WorkbenchSession) -> None:
     """S0-68, S0-99."""
     llm = ScriptedLLM(rag_augmentation=f"{SAID} The brake has P0700.")
     at = replace(table, kit=replace(table.kit, llm=llm))
     query = await consolidated(table)
-    result = await steps.answer(query.id, 5, again(at))
-    kept = await table.kit.archive.result(query.id, result.id, SCOPE)
+    result = await steps.answer_saved_query(query.id, 5, again(at))
+    kept = await table.kit.archive.load_result(query.id, result.id, SCOPE)
     assert kept == result
     assert (result.model, result.response_text) == ("scripted-1", f"{SAID} The brake has P0700.")
     first, second = result.details["claims"]
@@ -414,18 +426,20 @@ async def test_a_response_is_kept_with_each_sentence_judged_and_placed(table: Be
     json.dumps(dict(result.details))
 
 
-async def test_a_citation_of_a_group_names_the_chunk_on_whose_lines_it_stands(table: Bench) -> None:
+async def test_a_citation_of_a_group_names_the_chunk_on_whose_lines_it_stands(table: WorkbenchSession) -> None:
     said = "The lamp stays on until the gearbox is repaired."
     at = replace(table, kit=replace(table.kit, llm=ScriptedLLM(rag_augmentation=said)))
-    result = await steps.answer((await consolidated(table)).id, 5, again(at))
+    result = await steps.answer_saved_query((await consolidated(table)).id, 5, again(at))
     [cited] = result.details["claims"][0]["citations"]
     assert (cited["chunk_id"], cited["lines"]) == ("b", [3, 3])
 
 
-async def test_a_model_that_does_not_answer_is_stood_in_for_by_the_documents_own_sentences(table: Bench) -> None:
+async def test_a_model_that_does_not_answer_is_stood_in_for_by_the_documents_own_sentences(
+    table: WorkbenchSession,
+) -> None:
     query = await consolidated(table)
     asked = again(replace(table, kit=replace(table.kit, llm=ScriptedLLM())))
-    result = await steps.answer(query.id, 5, asked)
+    result = await steps.answer_saved_query(query.id, 5, asked)
     assert result.response_text.startswith(SAID)
     assert result.model.startswith("local: ")
     assert [told.step for told in asked.run.degraded] == ["answer"]
@@ -434,91 +448,93 @@ async def test_a_model_that_does_not_answer_is_stood_in_for_by_the_documents_own
 async def test_nothing_retrieved_is_answered_by_not_knowing() -> None:
     llm = ScriptedLLM(query_expansion=json.dumps(EXPANSION), rag_augmentation="Bananas are blue.")
     at = await bench(llm=llm, index=await filled(MANUAL[3], scope=Scope("elsewhere")))
-    query = await steps.consolidate((await retrieved(at)).id, again(at))
-    result = await steps.answer(query.id, 5, again(at))
+    query = await steps.consolidate_saved_query((await retrieved(at)).id, again(at))
+    result = await steps.answer_saved_query(query.id, 5, again(at))
     assert (query.retrieved_context, query.clean_retrieval_context) == ((), ())
-    assert (result.response_text, result.details["claims"]) == (UNKNOWN, [])
+    assert (result.response_text, result.details["claims"]) == (REFUSAL_TEXT, [])
     assert [prompt.task for prompt in llm.prompts] == ["query_expansion"]
     await at.kit.close()
 
 
-async def test_whose_text_went_in_is_kept_with_what_a_model_made_of_it(table: Bench) -> None:
+async def test_whose_text_went_in_is_kept_with_what_a_model_made_of_it(table: WorkbenchSession) -> None:
     """S0-72, S0-99, S3-16: a purge goes by it, and finds an expansion that nothing was retrieved for."""
     query = await consolidated(table)
     assert query.steps["expand"]["went_in"]["document_ids"] == ["brakes", "manual"]
-    result = await steps.paste_answer(query.id, "Bananas are blue.", 5, again(table))
+    result = await steps.save_pasted_answer(query.id, "Bananas are blue.", 5, again(table))
     assert result.details["document_ids"] == ["brakes", "manual"]
     grounded = await expanded(table)
-    await table.kit.archive.forget("manual", SCOPE.workflow_id)
-    left = await steps.found(grounded.id, again(table))
-    assert (left.expanded_queries, left.hyde_answer, steps.next_step(left)) == ((), "", "embed")
+    await table.kit.archive.purge_document("manual", SCOPE.workflow_id)
+    left = await steps.load_saved_query(grounded.id, again(table))
+    assert (left.expanded_queries, left.hyde_answer, steps.find_next_step(left)) == ((), "", "embed")
 
 
-async def test_a_response_of_a_document_that_is_purged_meanwhile_is_not_kept(table: Bench) -> None:
+async def test_a_response_of_a_document_that_is_purged_meanwhile_is_not_kept(table: WorkbenchSession) -> None:
     """S3-16."""
     query = await consolidated(table)
 
     class Purged(ScriptedLLM):
-        async def complete(self, prompt: Prompt) -> Reply:
-            await lifecycle.delete("manual", SCOPE, table.kit, again(table).run, purge=True)
+        async def complete(self, prompt: Prompt) -> Completion:
+            await lifecycle.delete_document("manual", SCOPE, table.kit, again(table).run, purge=True)
             return await super().complete(prompt)
 
     at = replace(table, kit=replace(table.kit, llm=Purged(rag_augmentation=SAID)))
     with pytest.raises(Conflict) as refused:
-        await steps.answer(query.id, 5, again(at))
+        await steps.answer_saved_query(query.id, 5, again(at))
     assert refused.value.code == "query_changed"
-    assert await table.kit.archive.results(query.id, SCOPE) == []
+    assert await table.kit.archive.list_results(query.id, SCOPE) == []
 
 
-async def test_of_a_very_long_response_the_first_sentences_are_checked_and_that_is_said(table: Bench) -> None:
+async def test_of_a_very_long_response_the_first_sentences_are_checked_and_that_is_said(
+    table: WorkbenchSession,
+) -> None:
     """S0-68."""
     query, asked = await consolidated(table), again(table)
-    result = await steps.paste_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
+    result = await steps.save_pasted_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
     assert len(result.details["claims"]) == 500
     assert [(told.code, told.message) for told in asked.run.warnings] == [
         ("claims_cut", "only the first 500 of 501 sentences are verified")
     ]
 
 
-async def test_why_there_are_no_vectors_is_told_also_when_the_status_cannot_be_kept(table: Bench) -> None:
+async def test_why_there_are_no_vectors_is_told_also_when_the_status_cannot_be_kept(table: WorkbenchSession) -> None:
     """S0-22, S0-87: another has changed the question meanwhile."""
     query = await expanded(table)
 
     class Late(ConceptEmbedder):
         async def embed_query(self, text: str) -> Any:
-            await steps.edit(query.id, {"original_query": "Another?"}, again(table))
+            await steps.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
             raise Unavailable("it is down", code="embedding_unavailable")
 
     at = replace(table, kit=replace(table.kit, index=replace(table.kit.index, embedder=Late())))
     with pytest.raises(Unavailable) as refused:
-        await steps.embed(query.id, again(at))
+        await steps.embed_saved_query(query.id, again(at))
     assert refused.value.code == "embedding_unavailable"
-    assert (await steps.found(query.id, again(table))).vector_status == "no_vec"
+    assert (await steps.load_saved_query(query.id, again(table))).vector_status == "no_vec"
 
 
-async def test_no_link_of_a_response_is_kept_that_the_contexts_do_not_have(table: Bench) -> None:
+async def test_no_link_of_a_response_is_kept_that_the_contexts_do_not_have(table: WorkbenchSession) -> None:
     query, asked = await consolidated(table), again(table)
-    result = await steps.paste_answer(query.id, f"{SAID} See https://evil.example/?q=1", 5, asked)
+    result = await steps.save_pasted_answer(query.id, f"{SAID} See https://evil.example/?q=1", 5, asked)
     assert "evil" not in json.dumps([result.response_text, dict(result.details)])
     assert [told.code for told in asked.run.degraded] == ["link_removed"]
 
 
-async def test_a_pasted_response_is_judged_as_a_models_is(table: Bench) -> None:
+async def test_a_pasted_response_is_judged_as_a_models_is(table: WorkbenchSession) -> None:
     """S0-68: and a result without a model is one that was pasted."""
     query = await consolidated(table)
-    result = await steps.paste_answer(query.id, f"{SAID} Bananas are blue.", 5, again(table))
+    result = await steps.save_pasted_answer(query.id, f"{SAID} Bananas are blue.", 5, again(table))
     assert result.model == ""
     assert [claim["verdict"] for claim in result.details["claims"]] == ["verified", "unsupported"]
     with pytest.raises(InvalidRequest) as refused:
-        await steps.paste_answer(query.id, " ", 5, again(table))
+        await steps.save_pasted_answer(query.id, " ", 5, again(table))
     assert refused.value.field == "response_text"
 
 
-async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(table: Bench) -> None:
+async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(table: WorkbenchSession) -> None:
     """S0-71, S0-72: nothing is dropped in silence."""
     asked = again(table)
     pasted = "Sure, here they are.\n\nMQE queries:\n1. What is P0700?\n\nIntent: DEFINITION\nEntities: P0700, TCM"
-    query = await steps.paste_expansion(QUESTION, pasted, asked)
+    query = await steps.save_pasted_expansion(QUESTION, pasted, asked)
     assert query.expanded_queries == ("What is P0700?",)
     assert (query.intent, query.entities, query.hyde_answer) == ("DEFINITION", ("P0700", "TCM"), "")
     assert [(w.code, w.message) for w in asked.run.warnings] == [
@@ -530,12 +546,12 @@ async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(ta
 
 async def test_the_whole_flow_works_without_any_chat_model() -> None:
     """S0-95 to S0-99: by the local techniques, each named in its step's account."""
-    parts = assembly.in_memory(Settings(data_dir=None))
-    at = Bench(parts, again(await bench()).run, Scope("default"))
-    await parts.index.add(*_document(), Scope("default"))
-    await parts.archive.save_config("workbench", SMALL)
+    parts = assembly.build_in_memory_kit(Settings(data_dir=None))
+    at = WorkbenchSession(parts, again(await bench()).run, Scope("default"))
+    await parts.index.add_document(*_document(), Scope("default"))
+    await parts.archive.save_edited_preset("workbench", SMALL)
     query = await consolidated(at)
-    result = await steps.answer(query.id, 5, again(at))
+    result = await steps.answer_saved_query(query.id, 5, again(at))
     assert query.intent == "FACT"
     assert "P0700" in query.entities
     assert query.steps["expand"]["techniques"]["query_expansion"].startswith("local: pseudo-relevance feedback")

@@ -1,15 +1,16 @@
-// Which parts are in use, and whether the store answers.
+// The components in use, and whether the store responds.
 
-import { get } from "../api.js";
+import { getJson } from "../api.js";
 import { Button, Chip, ErrorBox, Loading, Timings, useLoad } from "../components.js";
 import { html } from "../html.js";
+import { formatComponent } from "../labels.js";
 
-export function Health() {
-  const { data, error, loading, reload } = useLoad(() => get("api/health"));
+export function HealthReport() {
+  const { data, error, loading, reload } = useLoad(() => getJson("api/health"));
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
-  if (!data) return html`<${Loading} what="Asking the parts" />`;
-  return html`<p><${Chip} tone="good">well<//> The store answers.</p>
-    <dl class="facts">${Object.entries(data.parts).map(([part, name]) => html`<dt>${part}</dt><dd>${name === "none" ? html`<span class="muted">none</span>` : name}</dd>`)}</dl>
+  if (!data) return html`<${Loading} what="Checking the components" />`;
+  return html`<p><${Chip} tone="good">healthy<//> The store responds.</p>
+    <dl class="facts">${Object.entries(data.parts).map(([component, name]) => html`<dt>${formatComponent(component)}</dt><dd>${name === "none" ? html`<span class="muted">none</span>` : name}</dd>`)}</dl>
     <${Timings} timings=${data.timings} />
-    <div class="actions"><${Button} busy=${loading} onClick=${reload}>Ask again<//></div>`;
+    <div class="actions"><${Button} busy=${loading} onClick=${reload}>Check again<//></div>`;
 }

@@ -1,66 +1,69 @@
-// The presets: numbers as packaged, numbers as edited. An edit is kept beside the packaged number and can be taken back.
+// The presets with their packaged and edited numbers. An edit is saved beside the packaged numbers and can be undone.
 
-import { get, send } from "../api.js";
-import { Button, Chip, ErrorBox, Field, Loading, short, useAction, useLoad } from "../components.js";
+import { getJson, sendJson } from "../api.js";
+import { Button, Chip, ErrorBox, Field, formatNumber, Loading, useAction, useLoad } from "../components.js";
 import { html, useState } from "../html.js";
-import { EVERYONES, Refusal } from "./shared.js";
+import { formatPresetNumber } from "../labels.js";
+import { AdminErrorBox, NO_WORKFLOW } from "./access.js";
 
-/** The presets, and of the settings that are words the words there are, as the server describes them. */
-async function loaded() {
-  const [{ presets }, { components }] = await Promise.all([get("rag/presets"), get("api/openapi.json")]);
-  const { enum: kinds } = components.schemas.ConsultRequest.properties.search_type;
-  return { presets, words: { search_type: kinds } };
+/** Load {presets, choices}: `choices` has the possible values of each setting that is not a number. */
+async function loadPresets() {
+  const [{ presets }, { components }] = await Promise.all([getJson("rag/presets"), getJson("api/openapi.json")]);
+  const { enum: searchTypes } = components.schemas.ConsultRequest.properties.search_type;
+  return { presets, choices: { search_type: searchTypes } };
 }
 
-export function Presets() {
-  const { data, error, reload } = useLoad(loaded);
+export function PresetEditor() {
+  const { data, error, reload } = useLoad(loadPresets);
   const [name, setName] = useState(null);
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   if (!data) return html`<${Loading} />`;
-  const preset = data.presets.find((one) => one.name === name) ?? data.presets[0];
+  const selected = data.presets.find((preset) => preset.name === name) ?? data.presets[0];
   return html`<p class="hint">Edited numbers apply to the workbench and to replays.</p>
-    <${Field} label="Preset">${(named) => html`<select ...${named} value=${preset.name} onChange=${(event) => setName(event.target.value)}>
-      ${data.presets.map((one) => html`<option value=${one.name}>${one.name}${Object.keys(one.edited).length ? " (edited)" : ""}</option>`)}</select>`}<//>
-    <${Editor} key=${preset.name + JSON.stringify(preset.edited)} preset=${preset} words=${data.words} reload=${reload} />`;
+    <${Field} label="Preset">${(attributes) => html`<select ...${attributes} value=${selected.name} onChange=${(event) => setName(event.target.value)}>
+      ${data.presets.map((preset) => html`<option value=${preset.name}>${preset.name}${Object.keys(preset.edited).length ? " (edited)" : ""}</option>`)}</select>`}<//>
+    <${PresetForm} key=${selected.name + JSON.stringify(selected.edited)} preset=${selected} choices=${data.choices} reload=${reload} />`;
 }
 
-const NAMES = ["name", "pipeline", "hash"]; // what a preset is, not what it is run with
+const NOT_EDITABLE = ["name", "pipeline", "hash"]; // they identify a preset
 
-function Editor({ preset, words, reload }) {
+function PresetForm({ preset, choices, reload }) {
   const { busy, error, act } = useAction();
-  const numbers = Object.entries(preset.packaged).filter(([name]) => !NAMES.includes(name));
-  const edited = Object.keys(preset.edited).length > 0;
+  const settings = Object.entries(preset.packaged).filter(([name]) => !NOT_EDITABLE.includes(name));
+  const isEdited = Object.keys(preset.edited).length > 0;
   const save = (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
-    const config = Object.fromEntries(numbers.map(([name, was]) => [name, read(form.get(name), was)]).filter(([name, now]) => now !== preset.packaged[name]));
+    const values = settings.map(([name, packaged]) => [name, parseSetting(form.get(name), packaged)]);
+    const config = Object.fromEntries(values.filter(([name, value]) => value !== preset.packaged[name]));
     act("save", async () => {
-      await send("PUT", `rag/presets/${preset.name}`, { ...EVERYONES, config, description: form.get("description") });
+      await sendJson("PUT", `rag/presets/${preset.name}`, { ...NO_WORKFLOW, config, description: form.get("description") });
       await reload();
     });
   };
-  const back = () =>
-    act("back", async () => {
-      await send("DELETE", `rag/presets/${preset.name}`, EVERYONES);
+  const reset = () =>
+    act("reset", async () => {
+      await sendJson("DELETE", `rag/presets/${preset.name}`, NO_WORKFLOW);
       await reload();
     });
   return html`<form class="stack tight" onSubmit=${save}>
-    <p class="chips"><${Chip}>pipeline ${preset.pipeline}<//><${Chip} tone=${edited ? "next" : ""}>${edited ? "edited" : "as packaged"}<//></p>
-    <div class="numbers">${numbers.map(([name, was]) => html`<${Setting} name=${name} was=${was} now=${preset.edited[name] ?? was} words=${words[name]} />`)}</div>
-    <${Field} label="Why" hint="kept with the edit">${(named) => html`<input ...${named} name="description" defaultValue=${preset.description ?? ""} maxlength="500" />`}<//>
+    <p class="chips"><${Chip}>pipeline ${preset.pipeline}<//><${Chip} tone=${isEdited ? "next" : ""}>${isEdited ? "edited" : "as packaged"}<//></p>
+    <div class="numbers">${settings.map(([name, packaged]) => html`<${Setting} name=${name} packaged=${packaged} current=${preset.edited[name] ?? packaged} choices=${choices[name]} />`)}</div>
+    <${Field} label="Reason" hint="Saved with the edit.">${(attributes) => html`<input ...${attributes} name="description" defaultValue=${preset.description ?? ""} maxlength="500" />`}<//>
     <div class="actions"><${Button} kind="primary" type="submit" busy=${busy === "save"}>Save<//>
-      <${Button} disabled=${!edited} busy=${busy === "back"} onClick=${back}>Back to the packaged numbers<//></div>
-    <${Refusal} error=${error} />
+      <${Button} disabled=${!isEdited} busy=${busy === "reset"} onClick=${reset}>Restore the packaged numbers<//></div>
+    <${AdminErrorBox} error=${error} />
   </form>`;
 }
 
-const read = (text, was) => (typeof was === "number" ? Number(text) : text);
+const parseSetting = (text, packaged) => (typeof packaged === "number" ? Number(text) : text);
 
-function Setting({ name, was, now, words }) {
-  const look = now === was ? "" : "edited";
-  const control = (named) =>
-    words
-      ? html`<select ...${named} name=${name} class=${look}>${words.map((word) => html`<option selected=${word === now}>${word}</option>`)}</select>`
-      : html`<input ...${named} name=${name} class=${look} type="number" step="any" min="0" required defaultValue=${now} />`;
-  return html`<${Field} label=${name.replaceAll("_", " ")} hint=${now === was ? null : `packaged: ${words ? was : short(was)}`}>${control}<//>`;
+function Setting({ name, packaged, current, choices }) {
+  const editedClass = current === packaged ? "" : "edited";
+  const renderControl = (attributes) =>
+    choices
+      ? html`<select ...${attributes} name=${name} class=${editedClass}>${choices.map((choice) => html`<option selected=${choice === current}>${choice}</option>`)}</select>`
+      : html`<input ...${attributes} name=${name} class=${editedClass} type="number" step="any" min="0" required defaultValue=${current} />`;
+  const hint = current === packaged ? null : `packaged: ${choices ? packaged : formatNumber(packaged)}`;
+  return html`<${Field} label=${formatPresetNumber(name)} hint=${hint}>${renderControl}<//>`;
 }

@@ -1,25 +1,26 @@
-// The prompts: the wording that a model is given, as packaged or as edited.
+// The prompts for the chat model with their packaged or edited wording.
 
-import { get, send } from "../api.js";
+import { getJson, sendJson } from "../api.js";
 import { Button, Chip, ErrorBox, Field, Loading, useAction, useLoad } from "../components.js";
 import { html } from "../html.js";
-import { EVERYONES, Refusal } from "./shared.js";
+import { formatName } from "../labels.js";
+import { AdminErrorBox, NO_WORKFLOW } from "./access.js";
 
-export function Prompts() {
-  const { data, error, reload } = useLoad(() => get("rag/prompts"));
+export function PromptEditor() {
+  const { data, error, reload } = useLoad(() => getJson("rag/prompts"));
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   if (!data) return html`<${Loading} />`;
-  return html`<p class="hint">Edited wordings apply to the workbench. What a document says is fenced off by the server, whatever a wording says.</p>
+  return html`<p class="hint">Edited wordings apply to the workbench. The server marks the text of documents as data in every prompt, whatever its wording.</p>
     ${data.prompts.map((prompt) => html`<details key=${prompt.tag + prompt.wording}>
-      <summary>${prompt.tag.replaceAll("_", " ")} <${Chip} tone=${prompt.edited ? "next" : ""}>${prompt.edited ? "edited" : "as packaged"}<//></summary>
-      <${Editor} prompt=${prompt} reload=${reload} /></details>`)}`;
+      <summary>${formatName(prompt.tag)} <${Chip} tone=${prompt.edited ? "next" : ""}>${prompt.edited ? "edited" : "as packaged"}<//></summary>
+      <${PromptForm} prompt=${prompt} reload=${reload} /></details>`)}`;
 }
 
-function Editor({ prompt, reload }) {
+function PromptForm({ prompt, reload }) {
   const { busy, error, act } = useAction();
   const change = (name, method, body) =>
     act(name, async () => {
-      await send(method, `rag/prompts/${prompt.tag}`, { ...EVERYONES, ...body });
+      await sendJson(method, `rag/prompts/${prompt.tag}`, { ...NO_WORKFLOW, ...body });
       await reload();
     });
   const save = (event) => {
@@ -27,10 +28,10 @@ function Editor({ prompt, reload }) {
     change("save", "PUT", { wording: new FormData(event.target).get("wording") });
   };
   return html`<form class="stack tight" onSubmit=${save}>
-    <${Field} label="Wording of ${prompt.tag.replaceAll("_", " ")}">${(named) => html`<textarea ...${named} name="wording" class="prompt" rows="8" required>${prompt.wording}</textarea>`}<//>
+    <${Field} label="Wording of the prompt: ${formatName(prompt.tag)}">${(attributes) => html`<textarea ...${attributes} name="wording" class="prompt" rows="8" required>${prompt.wording}</textarea>`}<//>
     <div class="actions"><${Button} kind="primary" type="submit" busy=${busy === "save"}>Save<//>
-      <${Button} disabled=${!prompt.edited} busy=${busy === "back"} onClick=${() => change("back", "DELETE")}>Back to the packaged wording<//></div>
-    ${prompt.edited && html`<details><summary>The packaged wording</summary><pre tabindex="0">${prompt.packaged}</pre></details>`}
-    <${Refusal} error=${error} />
+      <${Button} disabled=${!prompt.edited} busy=${busy === "reset"} onClick=${() => change("reset", "DELETE")}>Restore the packaged wording<//></div>
+    ${prompt.edited && html`<details><summary>Packaged wording</summary><pre tabindex="0">${prompt.packaged}</pre></details>`}
+    <${AdminErrorBox} error=${error} />
   </form>`;
 }

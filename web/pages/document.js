@@ -1,26 +1,26 @@
-// A document as it came, with what is cited of it marked: a page's picture with boxes, or numbered lines; its passages beside.
+// /rag/documents/{id}: a document with the cited place marked, as page images with boxes or as numbered lines, and its passages.
 
-import { address, get } from "../api.js";
-import { Chip, Empty, ErrorBox, Loading, Out, Page, many, safeAddress, useLoad } from "../components.js";
+import { buildAddress, getJson } from "../api.js";
+import { Chip, DataLink, Empty, ErrorBox, Loading, Page, formatCount, toSafeAddress, useLoad } from "../components.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 
-const DOCUMENTS = [address("/rag/documents"), "Documents"];
+const DOCUMENTS_LINK = [buildAddress("/rag/documents"), "Documents"];
 
 export default function DocumentPage({ params, query }) {
   const document_id = params.documentId;
-  const cited = citedBy(query);
-  const { data, error, reload } = useLoad(() => opened(document_id, stretch(cited.lines?.[0])));
-  return html`<${Page} title=${data ? data.title || document_id : "Document"} trail=${[DOCUMENTS]}>
+  const citation = parseCitation(query);
+  const { data, error, reload } = useLoad(() => loadDocument(document_id, computeFirstLine(citation.lines?.[0])));
+  return html`<${Page} title=${data ? data.title || document_id : "Document"} trail=${[DOCUMENTS_LINK]}>
     ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}
-    ${!data && !error && html`<${Loading} what="Opening the document" />`}
-    ${data && html`<${Opened} document=${data} cited=${cited} />`}
+    ${!data && !error && html`<${Loading} what="Loading the document" />`}
+    ${data && html`<${DocumentView} document=${data} citation=${citation} />`}
   <//>`;
 }
 
-const opened = (document_id, first_line) => get("api/document", { document_id, first_line });
+const loadDocument = (document_id, first_line) => getJson("api/document", { document_id, first_line });
 
-/** What the address marks: {page, boxes, lines}. What cannot be read in it is not marked. */
-function citedBy(query) {
+/** Return the place that the address cites: {page, boxes, lines}. Malformed values are ignored. */
+function parseCitation(query) {
   const page = Number(query.get("page"));
   const lines = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(query.get("lines") ?? "");
   return {
@@ -30,164 +30,162 @@ function citedBy(query) {
   };
 }
 
-function Opened({ document, cited }) {
-  const [pointed, setPointed] = useState(null);
-  const [page, setPage] = useState(Math.min(cited.page ?? document.chunks.find((chunk) => chunk.page)?.page ?? 1, document.pages ?? 1));
-  const pictured = document.kind === "pdf";
-  const open = (chunk) => {
-    setPointed(chunk);
+function DocumentView({ document, citation }) {
+  const [activeChunk, setActiveChunk] = useState(null);
+  const [page, setPage] = useState(Math.min(citation.page ?? document.chunks.find((chunk) => chunk.page)?.page ?? 1, document.pages ?? 1));
+  const hasPageImages = document.kind === "pdf";
+  const openChunk = (chunk) => {
+    setActiveChunk(chunk);
     if (chunk.page) setPage(chunk.page);
   };
-  const marked = pointed?.line_start ? [pointed.line_start, pointed.line_end] : null;
+  const activeLines = activeChunk?.line_start ? [activeChunk.line_start, activeChunk.line_end] : null;
   return html`<div class="stack">
-    <${About} document=${document} />
-    <div class="reading">
+    <${DocumentFacts} document=${document} />
+    <div class="document-view">
       <div class="original">
-        ${pictured && html`<${Pages} document=${document} page=${page} turn=${setPage} cited=${cited} pointed=${pointed} />`}
-        ${!pictured && document.lines && html`<${Lines} document=${document} cited=${cited.lines} pointed=${marked} />`}
-        ${!pictured && !document.lines && html`<${Kept} document=${document} cited=${cited.lines} />`}
+        ${hasPageImages && html`<${PageViewer} document=${document} page=${page} openPage=${setPage} citation=${citation} activeChunk=${activeChunk} />`}
+        ${!hasPageImages && document.lines && html`<${LineViewer} document=${document} citedLines=${citation.lines} activeLines=${activeLines} />`}
+        ${!hasPageImages && !document.lines && html`<${PassageTexts} document=${document} citedLines=${citation.lines} />`}
       </div>
-      <${Chunks} chunks=${document.chunks} pointed=${pointed} point=${setPointed} open=${open} page=${pictured ? page : null} />
+      <${PassageList} chunks=${document.chunks} activeChunk=${activeChunk} activate=${setActiveChunk} open=${openChunk} page=${hasPageImages ? page : null} />
     </div>
   </div>`;
 }
 
-function About({ document }) {
-  const values = Object.entries(document.metadata ?? {});
+function DocumentFacts({ document }) {
+  const metadata = Object.entries(document.metadata ?? {});
   return html`<div class="chips">
     <${Chip}>${document.extractor}<//>
-    ${document.pages && html`<${Chip}>${many(document.pages, "page")}<//>`}
-    <${Chip}>${many(document.chunks.length, "passage")}<//>
-    ${values.map(([name, value]) => html`<${Chip}>${name}: <${Linked} value=${String(value)} /><//>`)}
-    <span class="hint"><${Linked} value=${document.source} /></span>
+    ${document.pages && html`<${Chip}>${formatCount(document.pages, "page")}<//>`}
+    <${Chip}>${formatCount(document.chunks.length, "passage")}<//>
+    ${metadata.map(([name, value]) => html`<${Chip}>${name}: <${TextOrLink} value=${String(value)} /><//>`)}
+    <span class="hint"><${TextOrLink} value=${document.source} /></span>
   </div>`;
 }
 
-/** A value as a link where it is an address of the web. */
-const Linked = ({ value }) => (/^https?:\/\//i.test(value) && safeAddress(value) ? html`<${Out} href=${value} />` : html`${value}`);
+/** A value, as a link if it is an http(s) address. */
+const TextOrLink = ({ value }) => (/^https?:\/\//i.test(value) && toSafeAddress(value) ? html`<${DataLink} href=${value} />` : html`${value}`);
 
-// A page as a picture
+// Page images
 
-const TURNS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
+const PAGE_KEYS = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 };
 
-function Pages({ document, page, turn, cited, pointed }) {
-  const shown = useLoad(() => get("api/document_page", { document_id: document.document_id, page }), [page]);
-  const to = (number) => number >= 1 && number <= document.pages && turn(number);
-  const turned = (event) => {
-    if (event.target.matches("input") || !(event.key in TURNS) || event.altKey || event.ctrlKey || event.metaKey) return;
+function PageViewer({ document, page, openPage, citation, activeChunk }) {
+  const image = useLoad(() => getJson("api/document_page", { document_id: document.document_id, page }), [page]);
+  const openIfExists = (number) => number >= 1 && number <= document.pages && openPage(number);
+  const handleKey = (event) => {
+    if (event.target.matches("input") || !(event.key in PAGE_KEYS) || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    to(page + TURNS[event.key]);
+    openIfExists(page + PAGE_KEYS[event.key]);
   };
-  return html`<section class="pages" aria-label="Pages" tabindex="0" onKeyDown=${turned}>
-    <div class="turner">
-      <button type="button" class="quiet" disabled=${page <= 1} onClick=${() => to(page - 1)} aria-label="Previous page">←</button>
-      <label>Page <input key=${page} type="number" min="1" max=${document.pages} defaultValue=${page} onChange=${(event) => to(Number(event.target.value))} /></label>
+  return html`<section class="pages" aria-label="Pages" tabindex="0" onKeyDown=${handleKey}>
+    <div class="page-controls">
+      <button type="button" class="quiet" disabled=${page <= 1} onClick=${() => openIfExists(page - 1)} aria-label="Previous page">←</button>
+      <label>Page <input key=${page} type="number" min="1" max=${document.pages} defaultValue=${page} onChange=${(event) => openIfExists(Number(event.target.value))} /></label>
       <span class="muted">of ${document.pages}</span>
-      <button type="button" class="quiet" disabled=${page >= document.pages} onClick=${() => to(page + 1)} aria-label="Next page">→</button>
-      <span class="hint">or the arrow keys</span>
+      <button type="button" class="quiet" disabled=${page >= document.pages} onClick=${() => openIfExists(page + 1)} aria-label="Next page">→</button>
+      <span class="hint">The arrow keys turn the pages too.</span>
     </div>
-    ${shown.error && html`<${ErrorBox} error=${shown.error} retry=${shown.reload} />`}
-    ${!shown.data && !shown.error && html`<${Loading} what="Drawing page ${page}" />`}
-    ${shown.data && html`<${Picture} shown=${shown.data} title=${document.title}
-      cited=${(cited.page ?? 1) === shown.data.page ? cited.boxes : []}
-      pointed=${pointed?.page === shown.data.page ? (pointed.boxes ?? []) : []} />`}
+    ${image.error && html`<${ErrorBox} error=${image.error} retry=${image.reload} />`}
+    ${!image.data && !image.error && html`<${Loading} what="Loading page ${page}" />`}
+    ${image.data && html`<${PageImage} image=${image.data} title=${document.title}
+      citedBoxes=${(citation.page ?? 1) === image.data.page ? citation.boxes : []}
+      activeBoxes=${activeChunk?.page === image.data.page ? (activeChunk.boxes ?? []) : []} />`}
   </section>`;
 }
 
-/** Boxes are in points from the top left of the page, as the view of the picture is. */
-function Picture({ shown, title, cited, pointed }) {
-  const first = useRef();
-  useEffect(() => first.current?.scrollIntoView({ block: "center" }), [shown]);
-  const told = cited.length ? `, ${many(cited.length, "cited line")} marked` : "";
-  return html`<figure class="sheet">
-    <img src="data:image/png;base64,${shown.image_base64}" width=${Math.round(shown.width)} height=${Math.round(shown.height)}
-      alt="Page ${shown.page} of ${title}${told}" />
-    <svg viewBox="0 0 ${shown.width} ${shown.height}" preserveAspectRatio="none" aria-hidden="true">
-      ${pointed.map((box) => html`<${Box} box=${box} kind="pointed" />`)}
-      ${cited.map((box, at) => html`<${Box} box=${box} kind="cited" mark=${at === 0 ? first : null} />`)}
+/** A page with boxes. Boxes are in points from the top left of the page, as the view box of the drawing is. */
+function PageImage({ image, title, citedBoxes, activeBoxes }) {
+  const firstBox = useRef();
+  useEffect(() => firstBox.current?.scrollIntoView({ block: "center" }), [image]);
+  const markNote = citedBoxes.length ? `, ${formatCount(citedBoxes.length, "cited line")} marked` : "";
+  return html`<figure class="page-image">
+    <img src="data:image/png;base64,${image.image_base64}" width=${Math.round(image.width)} height=${Math.round(image.height)}
+      alt="Page ${image.page} of ${title}${markNote}" />
+    <svg viewBox="0 0 ${image.width} ${image.height}" preserveAspectRatio="none" aria-hidden="true">
+      ${activeBoxes.map((box) => html`<${Box} box=${box} kind="active" />`)}
+      ${citedBoxes.map((box, index) => html`<${Box} box=${box} kind="cited" rectRef=${index === 0 ? firstBox : null} />`)}
     </svg>
   </figure>`;
 }
 
-const Box = ({ box: [x0, y0, x1, y1], kind, mark }) =>
-  html`<rect ref=${mark} class=${kind} x=${x0 - 1.5} y=${y0 - 1} width=${Math.max(0, x1 - x0) + 3} height=${Math.max(0, y1 - y0) + 2} rx="1.5" />`;
+const Box = ({ box: [x0, y0, x1, y1], kind, rectRef }) =>
+  html`<rect ref=${rectRef} class=${kind} x=${x0 - 1.5} y=${y0 - 1} width=${Math.max(0, x1 - x0) + 3} height=${Math.max(0, y1 - y0) + 2} rx="1.5" />`;
 
-// A text as its lines: the server gives a stretch of them at a time
+// Lines of a text; a reply has a range of them
 
-const BEFORE = 200; // lines above the first that is wanted
-const stretch = (line) => Math.max(1, (line ?? 1) - BEFORE);
+const LINES_BEFORE = 200; // lines loaded above the cited one
+const computeFirstLine = (line) => Math.max(1, (line ?? 1) - LINES_BEFORE);
 
-const within = (number, span) => span && span[0] <= number && number <= span[1];
+const isWithin = (number, range) => range && range[0] <= number && number <= range[1];
 
-function Lines({ document, cited, pointed }) {
+function LineViewer({ document, citedLines, activeLines }) {
   const [first, setFirst] = useState(document.first_line);
-  const { data, error, reload } = useLoad(() => (first === document.first_line ? document : opened(document.document_id, first)), [first]);
-  const wanted = pointed?.[0] ?? cited?.[0] ?? null;
-  const mark = useRef();
+  const { data, error, reload } = useLoad(() => (first === document.first_line ? document : loadDocument(document.document_id, first)), [first]);
+  const target = activeLines?.[0] ?? citedLines?.[0] ?? null;
+  const targetElement = useRef();
   const last = first + (data?.lines.length ?? 0) - 1;
   useEffect(() => {
-    if (wanted && data && (wanted < first || wanted > last)) setFirst(stretch(wanted));
-    else mark.current?.scrollIntoView({ block: pointed ? "nearest" : "center" });
-  }, [wanted, data]);
+    if (target && data && (target < first || target > last)) setFirst(computeFirstLine(target));
+    else targetElement.current?.scrollIntoView({ block: activeLines ? "nearest" : "center" });
+  }, [target, data]);
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
-  if (!data) return html`<${Loading} what="Reading the lines" />`;
+  if (!data) return html`<${Loading} what="Loading the lines" />`;
   return html`<section class="card lines" aria-label="Lines ${first} to ${last} of ${document.total_lines}" tabindex="0">
     ${first > 1 && html`<button type="button" class="quiet" onClick=${() => setFirst(Math.max(1, first - data.lines.length))}>Earlier lines</button>`}
-    <ol start=${first}>${data.lines.map((text, at) => html`<${Line} key=${first + at} number=${first + at} text=${text || " "}
-      cited=${within(first + at, cited)} pointed=${within(first + at, pointed)} mark=${first + at === wanted ? mark : null} />`)}</ol>
+    <ol start=${first}>${data.lines.map((text, index) => html`<${Line} key=${first + index} number=${first + index} text=${text || " "}
+      isCited=${isWithin(first + index, citedLines)} isActive=${isWithin(first + index, activeLines)} lineRef=${first + index === target ? targetElement : null} />`)}</ol>
     ${last < document.total_lines && html`<button type="button" class="quiet" onClick=${() => setFirst(last + 1)}>Later lines</button>`}
   </section>`;
 }
 
-function Line({ number, text, cited, pointed, mark }) {
-  return html`<li value=${number} class="${cited ? "cited" : ""} ${pointed ? "pointed" : ""}" ref=${mark}>
-    <span class="count" aria-hidden="true">${number}</span>${cited ? html`<mark>${text}</mark>` : html`<span>${text}</span>`}</li>`;
+function Line({ number, text, isCited, isActive, lineRef }) {
+  return html`<li value=${number} class="${isCited ? "cited" : ""} ${isActive ? "active" : ""}" ref=${lineRef}>
+    <span class="count" aria-hidden="true">${number}</span>${isCited ? html`<mark>${text}</mark>` : html`<span>${text}</span>`}</li>`;
 }
 
-// A document whose original is not here
+// The text of the passages, for a document without page images or lines
 
-const WHY = {
-  none: "The original was not kept, so its passages are shown as they were indexed.",
-  kept: "This kind of document has no pages to be drawn, so its passages are shown as they were read.",
-};
+const NO_ORIGINAL = "The original was not stored, so the indexed passages are shown.";
+const NO_PAGE_IMAGES = "This kind of document has no page images, so the extracted passages are shown.";
 
-function Kept({ document, cited }) {
-  const mark = useRef();
-  useEffect(() => mark.current?.scrollIntoView({ block: "start" }), []);
-  const touches = (chunk) => cited && chunk.line_start <= cited[1] && cited[0] <= chunk.line_end;
-  const first = document.chunks.find(touches);
+function PassageTexts({ document, citedLines }) {
+  const firstCited = useRef();
+  useEffect(() => firstCited.current?.scrollIntoView({ block: "start" }), []);
+  const isCited = (chunk) => citedLines && chunk.line_start <= citedLines[1] && citedLines[0] <= chunk.line_end;
+  const firstCitedChunk = document.chunks.find(isCited);
   return html`<div class="stack">
-    <p class="note">${document.kept ? WHY.kept : WHY.none}</p>
-    ${!document.chunks.length && html`<${Empty} title="It has no passages" />`}
-    ${document.chunks.map((chunk) => html`<article key=${chunk.id} ref=${chunk === first ? mark : null} class=${touches(chunk) ? "card text cited" : "card text"}>
-      <h2 class="hint">${placeOf(chunk)}${touches(chunk) && " · cited"}</h2><pre tabindex="0">${chunk.content}</pre></article>`)}
+    <p class="note">${document.kept ? NO_PAGE_IMAGES : NO_ORIGINAL}</p>
+    ${!document.chunks.length && html`<${Empty} title="This document has no passages" />`}
+    ${document.chunks.map((chunk) => html`<article key=${chunk.id} ref=${chunk === firstCitedChunk ? firstCited : null} class=${isCited(chunk) ? "card text cited" : "card text"}>
+      <h2 class="hint">${formatPlace(chunk)}${isCited(chunk) && " · cited"}</h2><pre tabindex="0">${chunk.content}</pre></article>`)}
   </div>`;
 }
 
-// The passages
+// The list of passages
 
-const placeOf = ({ ordinal, page, line_start, line_end }) =>
+const formatPlace = ({ ordinal, page, line_start, line_end }) =>
   [`Passage ${ordinal + 1}`, page && `page ${page}`, line_start && (line_end > line_start ? `lines ${line_start}–${line_end}` : `line ${line_start}`)]
     .filter(Boolean)
     .join(" · ");
 
-function Chunks({ chunks, pointed, point, open, page }) {
-  const [all, setAll] = useState(page === null);
-  const here = all ? chunks : chunks.filter((chunk) => chunk.page === page);
+function PassageList({ chunks, activeChunk, activate, open, page }) {
+  const [showsAllPages, setShowsAllPages] = useState(page === null);
+  const shown = showsAllPages ? chunks : chunks.filter((chunk) => chunk.page === page);
   return html`<section class="chunks stack tight" aria-labelledby="passages">
     <div class="between"><h2 id="passages">Passages</h2>
-      ${page !== null && html`<label class="check"><input type="checkbox" checked=${all} onChange=${(event) => setAll(event.target.checked)} /> of all pages</label>`}</div>
-    ${!here.length && html`<p class="hint">None begins on this page.</p>`}
-    <ol class="plain">${here.map((chunk) => html`<li key=${chunk.id} class=${chunk === pointed ? "chunk pointed" : "chunk"}
-        onPointerEnter=${() => point(chunk)}>
-      <button type="button" class="quiet" aria-pressed=${chunk === pointed} onClick=${() => open(chunk)} onFocus=${() => point(chunk)}>${placeOf(chunk)}</button>
+      ${page !== null && html`<label class="check"><input type="checkbox" checked=${showsAllPages} onChange=${(event) => setShowsAllPages(event.target.checked)} /> all pages</label>`}</div>
+    ${!shown.length && html`<p class="hint">No passage begins on this page.</p>`}
+    <ol class="plain">${shown.map((chunk) => html`<li key=${chunk.id} class=${chunk === activeChunk ? "chunk active" : "chunk"}
+        onPointerEnter=${() => activate(chunk)}>
+      <button type="button" class="quiet" aria-pressed=${chunk === activeChunk} onClick=${() => open(chunk)} onFocus=${() => activate(chunk)}>${formatPlace(chunk)}</button>
       ${chunk.section.length > 0 && html`<p class="hint">${chunk.section.join(" › ")}</p>`}
-      <details><summary>${opening(chunk.content)}</summary><p class="whole">${chunk.content}</p></details>
+      <details><summary>${shorten(chunk.content)}</summary><p class="whole">${chunk.content}</p></details>
       ${chunk.entities.length > 0 && html`<p class="chips">${chunk.entities.map(({ type, value }) => html`
-        <a class="chip" href=${address("/rag/graph", { entity: value })} title=${type}>${value}</a>`)}</p>`}
+        <a class="chip" href=${buildAddress("/rag/graph", { entity: value })} title="Entity of type ${type}">${value}</a>`)}</p>`}
     </li>`)}</ol>
   </section>`;
 }
 
-const OPENING = 140;
-const opening = (text) => (text.length > OPENING ? `${text.slice(0, OPENING).trimEnd()}…` : text);
+const MAX_SUMMARY_CHARS = 140;
+const shorten = (text) => (text.length > MAX_SUMMARY_CHARS ? `${text.slice(0, MAX_SUMMARY_CHARS).trimEnd()}…` : text);

@@ -1,87 +1,87 @@
-// /rag/new: ask, see the prompt before it is sent, and expand by a model, a local technique or a paste (S0-02, S0-07).
+// /rag/new: a new query. Its expansion prompt is shown, then run by a chat model or local techniques, or a response is pasted (S0-02, S0-07).
 
-import { address, send } from "../api.js";
-import { Button, Copy, ErrorBox, Field, Loading, Page, useAction, Waiting } from "../components.js";
+import { buildAddress, sendJson } from "../api.js";
+import { Button, CopyButton, ErrorBox, Field, Loading, Page, Progress, useAction } from "../components.js";
 import { html, useEffect, useState } from "../html.js";
 
-const PAUSE_MS = 300; // of typing, before the prompt is asked for
+const TYPING_PAUSE_MS = 300; // without input before the prompt is loaded
 
-export default function NewPage() {
+export default function NewQueryPage() {
   const [text, setText] = useState("");
   const expansion = useAction();
-  const create = async (name, path, rest) => {
-    const reply = await expansion.act(name, () => send("POST", path, { original_query: text.trim(), ...rest }));
-    if (reply) location.assign(address(`/rag/${reply.query_id}`));
+  const createQuery = async (name, path, fields) => {
+    const reply = await expansion.act(name, () => sendJson("POST", path, { original_query: text.trim(), ...fields }));
+    if (reply) location.assign(buildAddress(`/rag/${reply.query_id}`));
   };
-  return html`<${Page} title="New query" trail=${[[address("/rag"), "Questions"]]}
-      lead="Write a question. Its expansion adds rewordings, an imagined answer, an intent and entities, so that more of what bears on it is found.">
+  return html`<${Page} title="New query" trail=${[[buildAddress("/rag"), "Queries"]]}
+      lead="Enter a question. The expansion adds expanded queries, a HyDE answer, an intent and entities, so that the search finds more relevant passages.">
     <div class="stack">
       <section class="card">
-        <${Field} label="Question">${(its) => html`<textarea ...${its} rows="2" class="question-box" autofocus required
+        <${Field} label="Question">${(attributes) => html`<textarea ...${attributes} rows="2" class="question-box" autofocus required
           value=${text} onInput=${(event) => setText(event.target.value)}></textarea>`}<//>
       </section>
-      <${Expansion} ready=${text.trim() !== ""} prompt=${usePrompt(text.trim())} create=${create} expansion=${expansion} />
+      <${Expansion} ready=${text.trim() !== ""} prompt=${useExpansionPrompt(text.trim())} createQuery=${createQuery} expansion=${expansion} />
     </div>
   <//>`;
 }
 
-/** The expansion prompt of `text` as it would be sent, when the typing rests: {text, error}, empty for no question. */
-function usePrompt(text) {
+/** Load the expansion prompt of `text` when the typing pauses: {text, error, stale}; empty for an empty text. */
+function useExpansionPrompt(text) {
   const [prompt, setPrompt] = useState({});
   useEffect(() => {
     setPrompt((before) => ({ ...before, stale: true }));
     if (!text) return setPrompt({});
-    let current = true;
-    const show = (found) => current && setPrompt(found);
-    const asked = () => send("POST", "rag/expansion/prompt", { original_query: text });
-    const timer = setTimeout(() => asked().then((reply) => show({ text: reply.prompt }), (error) => show({ error })), PAUSE_MS);
+    let isCurrent = true;
+    const setIfCurrent = (loaded) => isCurrent && setPrompt(loaded);
+    const load = () => sendJson("POST", "rag/expansion/prompt", { original_query: text });
+    const timer = setTimeout(() => load().then((reply) => setIfCurrent({ text: reply.prompt }), (error) => setIfCurrent({ error })), TYPING_PAUSE_MS);
     return () => {
-      current = false;
+      isCurrent = false;
       clearTimeout(timer);
     };
   }, [text]);
   return prompt;
 }
 
-function Expansion({ ready, prompt, create, expansion }) {
+function Expansion({ ready, prompt, createQuery, expansion }) {
   return html`
     <section class="card stack" aria-labelledby="prompt-title">
-      <div class="between"><h2 id="prompt-title">The prompt that is sent</h2>${prompt.text && html`<${Copy} text=${prompt.text}>Copy prompt<//>`}</div>
-      <${Prompt} prompt=${prompt} ready=${ready} />
+      <div class="between"><h2 id="prompt-title">Prompt for the chat model</h2>${prompt.text && html`<${CopyButton} text=${prompt.text}>Copy prompt<//>`}</div>
+      <${PromptText} prompt=${prompt} ready=${ready} />
     </section>
-    <p role="status" class="said hint">${expansion.busy && html`<${Waiting} what="Expanding the question" />`}</p>
+    <p role="status" class="status-text hint">${expansion.busy && html`<${Progress} what="Expanding the query" />`}</p>
     ${expansion.error && html`<${ErrorBox} error=${expansion.error} />`}
     <div class="columns">
-      <${Run} ready=${ready} create=${create} busy=${expansion.busy} />
-      <${Paste} ready=${ready} create=${create} busy=${expansion.busy} />
+      <${RunForm} ready=${ready} createQuery=${createQuery} busy=${expansion.busy} />
+      <${PasteForm} ready=${ready} createQuery=${createQuery} busy=${expansion.busy} />
     </div>`;
 }
 
-function Prompt({ prompt, ready }) {
-  if (!ready) return html`<p class="muted">It is shown here as soon as there is a question. Nothing is sent until you say so.</p>`;
+function PromptText({ prompt, ready }) {
+  if (!ready) return html`<p class="muted">Enter a question to see the prompt. It is not sent to the chat model before you run the expansion.</p>`;
   if (prompt.error) return html`<${ErrorBox} error=${prompt.error} />`;
-  if (!prompt.text) return html`<${Loading} what="Making the prompt" />`;
+  if (!prompt.text) return html`<${Loading} what="Loading the prompt" />`;
   return html`<pre tabindex="0" aria-busy=${prompt.stale ?? false} aria-label="Expansion prompt">${prompt.text}</pre>`;
 }
 
-function Run({ ready, create, busy }) {
-  const [full, setFull] = useState(true);
+function RunForm({ ready, createQuery, busy }) {
+  const [usesFullModel, setUsesFullModel] = useState(true);
   return html`<section class="card stack" aria-labelledby="run-title">
-    <h2 id="run-title">Let the model expand it</h2>
-    <p class="muted">Without a chat model, local techniques make the rewordings, and no answer is imagined.</p>
-    <label class="check"><input type="checkbox" checked=${full} onChange=${(event) => setFull(event.target.checked)} /> Use the full model</label>
+    <h2 id="run-title">Expand with the chat model</h2>
+    <p class="muted">Without a chat model, local techniques generate the expanded queries, and there is no HyDE answer.</p>
+    <label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>
     <div><${Button} kind="primary" disabled=${!ready || busy !== null} busy=${busy === "run"}
-      onClick=${() => create("run", "rag/expansion/run", { use_full_model: full })}>Run Expansion<//></div>
+      onClick=${() => createQuery("run", "rag/expansion/run", { use_full_model: usesFullModel })}>Run Expansion<//></div>
   </section>`;
 }
 
-function Paste({ ready, create, busy }) {
+function PasteForm({ ready, createQuery, busy }) {
   const [response, setResponse] = useState("");
   return html`<section class="card stack" aria-labelledby="paste-title">
     <h2 id="paste-title">Or paste a response</h2>
-    <${Field} label="Response" hint="What any model said to the prompt above: JSON or plain text.">${(its) => html`
-      <textarea ...${its} rows="5" value=${response} onInput=${(event) => setResponse(event.target.value)}></textarea>`}<//>
+    <${Field} label="Response" hint="The response of any chat model to the prompt above, as JSON or plain text.">${(attributes) => html`
+      <textarea ...${attributes} rows="5" value=${response} onInput=${(event) => setResponse(event.target.value)}></textarea>`}<//>
     <div><${Button} disabled=${!ready || !response.trim() || busy !== null} busy=${busy === "paste"}
-      onClick=${() => create("paste", "rag/expansion/manual", { llm_response: response })}>Save response<//></div>
+      onClick=${() => createQuery("paste", "rag/expansion/manual", { llm_response: response })}>Save response<//></div>
   </section>`;
 }

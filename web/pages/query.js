@@ -1,49 +1,49 @@
-// /rag/{id}: a question, step by step (S0-03, S0-08).
+// /rag/{id}: a saved query, step by step (S0-03, S0-08).
 
-import { address, get, send } from "../api.js";
-import { Button, Copy, ErrorBox, Fell, Field, Loading, many, Page, Timings, useAction, useLoad, Waiting } from "../components.js";
+import { buildAddress, getJson, sendJson } from "../api.js";
+import { LatestAnswer } from "../answers.js";
+import { Button, CopyButton, ErrorBox, Field, formatCount, Loading, Page, Progress, RunNotices, Timings, useAction, useLoad } from "../components.js";
+import { ExpansionFields } from "../editing.js";
 import { Candidates, Groups } from "../evidence.js";
 import { html, useState } from "../html.js";
-import { Expanded } from "../editing.js";
-import { Account, BUTTONS, DOING, Status, take, timesOf } from "../steps.js";
-import { Answers } from "../answers.js";
+import { BUTTON_LABELS, collectStepTimes, PROGRESS_MESSAGES, runStep, Status, StepRecord } from "../steps.js";
 
 export default function QueryPage({ params: { id } }) {
-  const loaded = useLoad(() => get(`rag/queries/${id}`));
-  const query = loaded.data;
-  const links = html`<a class="button quiet" href=${address(`/rag/${id}/inspect`)}>Inspect</a>
-    <a class="button quiet" href=${address(`/rag/${id}/results`)}>Results${query && ` (${query.results_count})`}</a>`;
-  return html`<${Page} title=${query ? query.original_query : `Question ${id}`} trail=${[[address("/rag"), "Questions"]]} actions=${links}>
-    ${loaded.error && html`<${ErrorBox} error=${loaded.error} retry=${loaded.reload} />`}
-    ${loaded.loading && !query && html`<${Loading} what="Loading the question" />`}
-    ${query && html`<${Steps} query=${query} reload=${loaded.reload} replace=${loaded.replace} />`}
+  const request = useLoad(() => getJson(`rag/queries/${id}`));
+  const query = request.data;
+  const links = html`<a class="button quiet" href=${buildAddress(`/rag/${id}/inspect`)}>Inspect</a>
+    <a class="button quiet" href=${buildAddress(`/rag/${id}/results`)}>Results${query && ` (${query.results_count})`}</a>`;
+  return html`<${Page} title=${query ? query.original_query : `Query ${id}`} trail=${[[buildAddress("/rag"), "Queries"]]} actions=${links}>
+    ${request.error && html`<${ErrorBox} error=${request.error} retry=${request.reload} />`}
+    ${request.loading && !query && html`<${Loading} what="Loading the query" />`}
+    ${query && html`<${StepList} query=${query} reload=${request.reload} replace=${request.replace} />`}
   <//>`;
 }
 
-function Steps({ query, reload, replace }) {
+function StepList({ query, reload, replace }) {
   const step = useAction();
-  const [said, setSaid] = useState({});
+  const [messages, setMessages] = useState({});
   const advance = async (name) => {
-    const reply = await step.act(name, () => take(name, query.id));
-    setSaid({ [name]: reply?.message });
+    const reply = await step.act(name, () => runStep(name, query.id));
+    setMessages({ [name]: reply?.message });
     await reload();
   };
-  const of = (name) => ({ name, query, advance, said: said[name], busy: step.busy, error: step.failed === name ? step.error : null });
+  const buildProps = (name) => ({ name, query, advance, message: messages[name], busy: step.busy, error: step.failed === name ? step.error : null });
   return html`<div class="stack">
     <div><${Status} query=${query} /></div>
-    <${Timings} timings=${timesOf(query.steps)} label="All steps" />
+    <${Timings} timings=${collectStepTimes(query.steps)} label="All steps" />
     <ol class="stepper">
-      <${Step} number=${1} title="Expand" done=${true} step=${query.steps.expand}><${Expanded} query=${query} replace=${replace} reload=${reload} /><//>
-      <${Taken} number=${2} ...${of("embed")} done=${query.vector_status === "vec"}
-        text="The question, its rewordings and the imagined answer become vectors." />
-      <${Taken} number=${3} ...${of("retrieve")} done=${query.has_retrieved_context}
-        text="By meaning and by words, fused, then judged by the cross-encoder with boosts for entities and intent.">
+      <${Step} number=${1} title="Expand" done=${true} step=${query.steps.expand}><${ExpansionFields} query=${query} replace=${replace} reload=${reload} /><//>
+      <${RunnableStep} number=${2} ...${buildProps("embed")} done=${query.vector_status === "vec"}
+        text="Computes the embeddings of the query text, the expanded queries and the HyDE answer." />
+      <${RunnableStep} number=${3} ...${buildProps("retrieve")} done=${query.has_retrieved_context}
+        text="Runs lexical and vector search, fuses the rankings, reranks them by cross-encoder and boosts matching entities and intent.">
         <${Candidates} candidates=${query.retrieved_context} open=${!query.has_clean_context} /><//>
-      <${Taken} number=${4} ...${of("consolidate")} done=${query.has_clean_context}
-        text="Passages under one heading are put together, neighbours merged, thin groups dropped.">
+      <${RunnableStep} number=${4} ...${buildProps("consolidate")} done=${query.has_clean_context}
+        text="Groups the passages of a section, joins neighbours, adds the text between them and drops sparse or short groups.">
         <${Groups} groups=${query.clean_retrieval_context} open=${query.results_count === 0} /><//>
       <${Step} number=${5} title="Answer" done=${query.results_count > 0} next=${query.next_step === "augment"} step=${query.steps.augment}>
-        <${Augment} query=${query} reload=${reload} /><//>
+        <${AnswerStep} query=${query} reload=${reload} /><//>
     </ol>
   </div>`;
 }
@@ -57,93 +57,92 @@ function Step({ number, title, done, next = false, step, button, text, children 
           ${text && html`<p class="hint">${text}</p>`}</div>
         ${button}
       </div>
-      <${Account} step=${step} />
+      <${StepRecord} step=${step} />
       ${children}
     </section>
   </li>`;
 }
 
-/** A step that a button takes. One that is done can be taken again; one whose turn has not come cannot be taken. */
-function Taken({ number, name, query, done, advance, said, busy, error, text, children }) {
+/** A step with a button, which is enabled when the step is next or done. */
+function RunnableStep({ number, name, query, done, advance, message, busy, error, text, children }) {
   const next = query.next_step === name;
   const button = html`<${Button} kind=${next ? "primary" : ""} busy=${busy === name} disabled=${busy !== null || !(next || done)}
-    onClick=${() => advance(name)}>${done ? `${BUTTONS[name]} again` : BUTTONS[name]}<//>`;
+    onClick=${() => advance(name)}>${done ? `${BUTTON_LABELS[name]} again` : BUTTON_LABELS[name]}<//>`;
   const step = query.steps[name];
   const failure = !error && step?.came_out.error;
-  return html`<${Step} number=${number} title=${BUTTONS[name]} done=${done} next=${next} step=${step} button=${button} text=${text}>
-    <p role="status" class="said hint">${busy === name ? html`<${Waiting} what=${DOING[name]} before=${step?.ms} />` : said}</p>
+  return html`<${Step} number=${number} title=${BUTTON_LABELS[name]} done=${done} next=${next} step=${step} button=${button} text=${text}>
+    <p role="status" class="status-text hint">${busy === name ? html`<${Progress} what=${PROGRESS_MESSAGES[name]} lastMs=${step?.ms} />` : message}</p>
     ${error && html`<${ErrorBox} error=${error} />`}
-    ${failure && html`<p class="note">The last try failed: ${failure.message}</p>`}
+    ${failure && html`<p class="note">The last attempt failed: ${failure.message}</p>`}
     ${done && children}
   <//>`;
 }
 
-const TOP_N = 5;
-const TOP_N_MOST = 20; // the route takes no more
+const DEFAULT_TOP_N = 5;
+const MAX_TOP_N = 20; // the limit of the route
 
-function Augment({ query, reload }) {
-  const [topN, setTopN] = useState(TOP_N);
-  const ready = query.has_retrieved_context;
+function AnswerStep({ query, reload }) {
+  const [topN, setTopN] = useState(DEFAULT_TOP_N);
   return html`
-    ${!ready && html`<p class="muted">Retrieve first: the prompt is made of what was found.</p>`}
-    ${ready && html`
+    ${!query.has_retrieved_context && html`<p class="muted">Retrieve first: the prompt contains the retrieved passages.</p>`}
+    ${query.has_retrieved_context && html`
       <div class="between">
-        <${Field} label="Contexts in the prompt" hint="${many(query.available_context_count, "context")} available">${(its) => html`
-          <input ...${its} class="number" type="number" min="1" max=${TOP_N_MOST} defaultValue=${TOP_N}
+        <${Field} label="Contexts in the prompt" hint="${formatCount(query.available_context_count, "context")} available">${(attributes) => html`
+          <input ...${attributes} class="number" type="number" min="1" max=${MAX_TOP_N} defaultValue=${DEFAULT_TOP_N}
             onInput=${(event) => event.target.validity.valid && event.target.value && setTopN(Number(event.target.value))} />`}<//>
       </div>
-      <${Prompt} query=${query} topN=${topN} />
-      <${Answering} query=${query} topN=${topN} reload=${reload} />`}`;
+      <${AugmentedPrompt} query=${query} topN=${topN} />
+      <${AnswerForm} query=${query} topN=${topN} reload=${reload} />`}`;
 }
 
-/** The whole prompt, asked for anew when what it is made of changes; folded once there is an answer. */
-function Prompt({ query, topN }) {
-  const prompt = useLoad(() => get(`rag/queries/${query.id}/augment/prompt`, { top_n: topN }), [query.id, query.version, topN]);
+/** The augmented prompt, loaded again when the query or `topN` changes; folded once there is an answer. */
+function AugmentedPrompt({ query, topN }) {
+  const prompt = useLoad(() => getJson(`rag/queries/${query.id}/augment/prompt`, { top_n: topN }), [query.id, query.version, topN]);
   if (prompt.error) return html`<${ErrorBox} error=${prompt.error} retry=${prompt.reload} />`;
-  if (!prompt.data) return html`<${Loading} what="Making the prompt" />`;
+  if (!prompt.data) return html`<${Loading} what="Loading the prompt" />`;
   return html`<div class="stack tight">
-    <div class="between"><h3>The prompt that is sent <span class="muted">· ${many(prompt.data.context_count, "context")}</span></h3>
-      <${Copy} text=${prompt.data.prompt}>Copy prompt<//></div>
+    <div class="between"><h3>Prompt for the chat model <span class="muted">· ${formatCount(prompt.data.context_count, "context")}</span></h3>
+      <${CopyButton} text=${prompt.data.prompt}>Copy prompt<//></div>
     <details open=${query.results_count === 0}><summary>${prompt.data.prompt.length.toLocaleString()} characters</summary>
       <pre tabindex="0" aria-label="Augmented prompt" aria-busy=${prompt.loading}>${prompt.data.prompt}</pre></details>
-    <${Fell} degraded=${prompt.data.degraded} warnings=${unsaid(prompt.data.warnings, query.steps.augment)} />
+    <${RunNotices} degraded=${prompt.data.degraded} warnings=${removeRepeatedWarnings(prompt.data.warnings, query.steps.augment)} />
   </div>`;
 }
 
-/** Those that the account of the last answer does not say already. */
-function unsaid(warnings, step) {
-  const said = (step?.warnings ?? []).map(({ message }) => message);
-  return warnings.filter(({ message }) => !said.includes(message));
+/** Return the warnings that the record of the latest answer does not show already. */
+function removeRepeatedWarnings(warnings, step) {
+  const shown = (step?.warnings ?? []).map(({ message }) => message);
+  return warnings.filter(({ message }) => !shown.includes(message));
 }
 
-const ANSWERING = { run: "Answering, then checking each sentence", paste: "Checking each sentence" };
+const ANSWER_MESSAGES = { run: "Answering, then verifying each sentence", paste: "Verifying each sentence" };
 
-function Answering({ query, topN, reload }) {
+function AnswerForm({ query, topN, reload }) {
   const answer = useAction();
-  const [full, setFull] = useState(false);
-  const [pasted, setPasted] = useState("");
-  const save = async (name, path, body) => {
-    const reply = await answer.act(name, () => send("POST", `rag/queries/${query.id}/augment/${path}`, { top_n: topN, ...body }));
+  const [usesFullModel, setUsesFullModel] = useState(false);
+  const [response, setResponse] = useState("");
+  const save = async (name, path, fields) => {
+    const reply = await answer.act(name, () => sendJson("POST", `rag/queries/${query.id}/augment/${path}`, { top_n: topN, ...fields }));
     if (!reply) return;
-    setPasted("");
+    setResponse("");
     await reload();
   };
   return html`
     <div class="columns">
       <div class="stack tight">
-        <h3>Let the model answer</h3>
-        <label class="check"><input type="checkbox" checked=${full} onChange=${(event) => setFull(event.target.checked)} /> Use the full model</label>
+        <h3>Answer with the chat model</h3>
+        <label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>
         <div><${Button} kind="primary" busy=${answer.busy === "run"} disabled=${answer.busy !== null}
-          onClick=${() => save("run", "run", { use_full_model: full })}>Run LLM<//></div>
+          onClick=${() => save("run", "run", { use_full_model: usesFullModel })}>Run LLM<//></div>
       </div>
       <div class="stack tight">
-        <${Field} label="Or paste a response" hint="What any model said to the prompt above.">${(its) => html`
-          <textarea ...${its} rows="3" value=${pasted} onInput=${(event) => setPasted(event.target.value)}></textarea>`}<//>
-        <div><${Button} busy=${answer.busy === "paste"} disabled=${answer.busy !== null || !pasted.trim()}
-          onClick=${() => save("paste", "manual", { response_text: pasted })}>Save response<//></div>
+        <${Field} label="Or paste a response" hint="The response of any chat model to the prompt above.">${(attributes) => html`
+          <textarea ...${attributes} rows="3" value=${response} onInput=${(event) => setResponse(event.target.value)}></textarea>`}<//>
+        <div><${Button} busy=${answer.busy === "paste"} disabled=${answer.busy !== null || !response.trim()}
+          onClick=${() => save("paste", "manual", { response_text: response })}>Save response<//></div>
       </div>
     </div>
-    <p role="status" class="said hint">${answer.busy && html`<${Waiting} what=${ANSWERING[answer.busy]} before=${answer.busy === "run" && query.steps.augment?.ms} />`}</p>
+    <p role="status" class="status-text hint">${answer.busy && html`<${Progress} what=${ANSWER_MESSAGES[answer.busy]} lastMs=${answer.busy === "run" && query.steps.augment?.ms} />`}</p>
     ${answer.error && html`<${ErrorBox} error=${answer.error} />`}
-    <${Answers} query=${query} />`;
+    <${LatestAnswer} query=${query} />`;
 }

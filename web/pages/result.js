@@ -1,30 +1,30 @@
-// /rag/{id}/results/{resultId}: one answer, what the documents say to it, and how it was made (S0-06).
+// /rag/{id}/results/{resultId}: one result of a query, its verdicts and sources, and how it was generated (S0-06).
 
-import { address, get } from "../api.js";
-import { Author, Checked } from "../answers.js";
+import { Author, VerifiedText } from "../answers.js";
+import { buildAddress, getJson } from "../api.js";
 import { ErrorBox, Loading, Page, Time, useLoad } from "../components.js";
 import { html } from "../html.js";
-import { Account, Facts } from "../steps.js";
+import { Facts, StepRecord } from "../steps.js";
 
 export default function ResultPage({ params: { id, resultId } }) {
   const paths = [`rag/queries/${id}/results/${resultId}`, `rag/queries/${id}`];
-  const loaded = useLoad(() => Promise.all(paths.map((path) => get(path))));
-  const [result, question] = loaded.data ?? [];
-  const trail = [[address("/rag"), "Questions"], [address(`/rag/${id}`), `Question ${id}`], [address(`/rag/${id}/results`), "Results"]];
-  return html`<${Page} title="Result ${resultId}" trail=${trail} lead=${question?.original_query}>
-    ${loaded.error && html`<${ErrorBox} error=${loaded.error} retry=${loaded.reload} />`}
-    ${loaded.loading && !loaded.data && html`<${Loading} what="Loading the result" />`}
-    ${result && html`<${Shown} result=${result} />`}
+  const request = useLoad(() => Promise.all(paths.map((path) => getJson(path))));
+  const [result, query] = request.data ?? [];
+  const trail = [[buildAddress("/rag"), "Queries"], [buildAddress(`/rag/${id}`), `Query ${id}`], [buildAddress(`/rag/${id}/results`), "Results"]];
+  return html`<${Page} title="Result ${resultId}" trail=${trail} lead=${query?.original_query}>
+    ${request.error && html`<${ErrorBox} error=${request.error} retry=${request.reload} />`}
+    ${request.loading && !request.data && html`<${Loading} what="Loading the result" />`}
+    ${result && html`<${SavedResult} result=${result} />`}
   <//>`;
 }
 
-function Shown({ result }) {
-  const { claims, full_model: full, pasted = false, ...account } = result.details;
+function SavedResult({ result }) {
+  const { claims, full_model: usedFullModel, pasted = false, ...record } = result.details;
   return html`<div class="stack">
-    <article class="card stack"><${Author} result=${result} /><${Checked} text=${result.response_text} claims=${claims} /></article>
-    <section class="card stack" aria-labelledby="made"><h2 id="made">How it was made</h2>
-      ${account.went_in ? html`<${Account} step=${account} />` : html`<${Facts} facts=${account} />`}
-      <p class="hint">${pasted ? "pasted · " : full ? "full model · " : ""}kept <${Time} at=${result.created_at} />${result.updated_at !== result.created_at && html`, changed <${Time} at=${result.updated_at} />`}</p>
+    <article class="card stack"><${Author} result=${result} /><${VerifiedText} text=${result.response_text} claims=${claims} /></article>
+    <section class="card stack" aria-labelledby="generation"><h2 id="generation">How the answer was generated</h2>
+      ${record.went_in ? html`<${StepRecord} step=${record} />` : html`<${Facts} facts=${record} />`}
+      <p class="hint">${pasted ? "pasted · " : usedFullModel ? "full model · " : ""}saved <${Time} at=${result.created_at} />${result.updated_at !== result.created_at && html`, changed <${Time} at=${result.updated_at} />`}</p>
     </section>
   </div>`;
 }

@@ -6,35 +6,35 @@ from math import isfinite
 
 from rag_core.core.errors import InvalidRequest, UnreadableDocument
 from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.extract.extraction import bounded, clean, unseen
-from rag_core.ingestion.extract.kinds import kind_of
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, note_hidden_text
+from rag_core.ingestion.extract.kinds import detect_file_kind
 
 
-def extract(data: bytes, filename: str) -> Extraction:
+def extract_in_process(data: bytes, filename: str) -> Extraction:
     """Extract a file in this process; `sandbox.extract_in_sandbox` does it in a child process that can be killed.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
         UnreadableDocument: the kind is known, but the file cannot be read.
     """
-    return extract_as(kind_of(data, filename), data)
+    return extract_as_kind(detect_file_kind(data, filename), data)
 
 
-def extract_as(kind: str, data: bytes) -> Extraction:
+def extract_as_kind(kind: str, data: bytes) -> Extraction:
     """Extract bytes as "pdf", "docx", "text", "markdown" or "csv".
 
     Raises:
         UnreadableDocument: the file cannot be read, or holds no text.
     """
-    return _with_text(_load_extractor(kind)(data))
+    return _require_extracted_text(_load_extractor(kind)(data))
 
 
 def _load_extractor(kind: str) -> Callable[[bytes], Extraction]:
     """Return the function that reads this kind of file. Its module is imported here, when it is first needed."""
     if kind == "pdf":
-        from rag_core.ingestion.extract.pdf import read
+        from rag_core.ingestion.extract.pdf import extract_pdf
 
-        return read
+        return extract_pdf
     if kind == "docx":
         from rag_core.ingestion.extract.docx import extract_docx
 
@@ -54,21 +54,23 @@ def _load_extractor(kind: str) -> Callable[[bytes], Extraction]:
     raise ValueError(f"no extractor reads the kind {kind!r}")
 
 
-def given(blocks: Sequence[Block]) -> Extraction:
+def extraction_from_blocks(blocks: Sequence[Block]) -> Extraction:
     """Return uploaded blocks, whose place is known, as an extraction.
 
     Raises:
         InvalidRequest: a block ends before it begins, a box is malformed, or there are boxes but not one a line.
         UnreadableDocument: the blocks hold no text.
     """
-    cleaned = bounded(replace(block, text=clean(block.text)) for block in blocks)
+    cleaned = collect_blocks(replace(block, text=clean_text(block.text)) for block in blocks)
     for block in cleaned:
-        _check(block)
+        _check_block(block)
     pages = max((block.page for block in blocks if block.page is not None), default=None)
-    return _with_text(Extraction(cleaned, pages, "blocks (given)", unseen("\n".join(b.text for b in blocks))))
+    return _require_extracted_text(
+        Extraction(cleaned, pages, "blocks (given)", note_hidden_text("\n".join(b.text for b in blocks)))
+    )
 
 
-def _check(block: Block) -> None:
+def _check_block(block: Block) -> None:
     if not 1 <= block.line_start <= block.line_end:
         raise InvalidRequest("blocks", "must have line_start from 1 and line_end from line_start")
     if block.boxes and len(block.boxes) != block.text.count("\n") + 1:
@@ -78,7 +80,7 @@ def _check(block: Block) -> None:
             raise InvalidRequest("blocks", "must have boxes of finite x0, y0, x1, y1 with x0 <= x1 and y0 <= y1")
 
 
-def _with_text(extraction: Extraction) -> Extraction:
+def _require_extracted_text(extraction: Extraction) -> Extraction:
     if not any(block.text.strip() for block in extraction.blocks):
         raise UnreadableDocument("the document holds no text: send one that does", code="document_empty")
     return extraction

@@ -12,108 +12,118 @@ from xml.etree.ElementTree import Element
 from defusedxml.ElementTree import iterparse
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-MAX_DEPTH = 20  # of styles based on one another; Word itself stops at ten
-_HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)  # style ids are localized by Word, these names are not
+MAX_STYLE_DEPTH = 20  # of styles based on one another; Word itself stops at ten
+_HEADING_STYLE_NAME = re.compile(
+    r"heading ([1-9])", re.IGNORECASE
+)  # style ids are localized by Word, these names are not
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class ParagraphStyle:
     """A paragraph style.
 
     `heading_level` is 0 for the title, from 1 for headings, None for other text; `list_position` is a list's id and the
     depth in it, None outside of lists. `hidden` is None where the style does not say.
     """
 
-    level: int | None = None
-    list: tuple[str, int] | None = None
+    heading_level: int | None = None
+    list_position: tuple[str, int] | None = None
     hidden: bool | None = None
     shaded: bool = False
 
 
-def styles_in(part: IO[bytes]) -> Mapping[str, Style]:
+def parse_styles(part: IO[bytes]) -> Mapping[str, ParagraphStyle]:
     """Return every style by its id, with what it inherits from the style it is based on."""
-    elements = {style.get(f"{W}styleId", ""): style for style in _all(part, "style")}
-    return {style_id: _inherited(style_id, elements, MAX_DEPTH) for style_id in elements}
+    elements = {style.get(f"{W}styleId", ""): style for style in _iterate_elements(part, "style")}
+    return {style_id: _resolve_style(style_id, elements, MAX_STYLE_DEPTH) for style_id in elements}
 
 
-def formats_in(part: IO[bytes]) -> Mapping[tuple[str, int], str]:
+def parse_number_formats(part: IO[bytes]) -> Mapping[tuple[str, int], str]:
     """Return the number format of each list, such as "decimal", by the list's id and the depth in it."""
     definitions: dict[str, Element] = {}
     definition_ids: dict[str, str] = {}
-    for element in _all(part, "abstractNum", "num"):
+    for element in _iterate_elements(part, "abstractNum", "num"):
         if element.tag == f"{W}num":
-            definition_ids[element.get(f"{W}numId", "")] = value(element, "abstractNumId")
+            definition_ids[element.get(f"{W}numId", "")] = read_val_attribute(element, "abstractNumId")
         else:
             definitions[element.get(f"{W}abstractNumId", "")] = element
     return {
-        (number, _number(level.get(f"{W}ilvl", ""))): value(level, "numFmt")
+        (number, _parse_small_integer(level.get(f"{W}ilvl", ""))): read_val_attribute(level, "numFmt")
         for number, definition_id in definition_ids.items()
         if definition_id in definitions
         for level in definitions[definition_id].iter(f"{W}lvl")
     }
 
 
-def own_style(properties: Element | None, above: Style) -> Style:
+def resolve_paragraph_style(properties: Element | None, base_style: ParagraphStyle) -> ParagraphStyle:
     """Return the style that a paragraph's properties give on top of its base style."""
     if properties is None:
-        return above
-    outline = value(properties, "outlineLvl")
-    depth = value(properties, "numPr", "ilvl")
-    number = value(properties, "numPr", "numId")
-    return Style(
-        level=above.level if not outline else _number(outline) + 1 if _number(outline) < 9 else None,
-        list=(number, _number(depth)) if number not in ("", "0") else None if number else above.list,
-        hidden=above.hidden,
-        shaded=above.shaded or is_shaded(properties),
+        return base_style
+    outline = read_val_attribute(properties, "outlineLvl")
+    depth = read_val_attribute(properties, "numPr", "ilvl")
+    number = read_val_attribute(properties, "numPr", "numId")
+    return ParagraphStyle(
+        heading_level=base_style.heading_level
+        if not outline
+        else _parse_small_integer(outline) + 1
+        if _parse_small_integer(outline) < 9
+        else None,
+        list_position=(number, _parse_small_integer(depth))
+        if number not in ("", "0")
+        else None
+        if number
+        else base_style.list_position,
+        hidden=base_style.hidden,
+        shaded=base_style.shaded or is_shaded(properties),
     )
 
 
-def is_hidden(run: Element | None) -> bool | None:
+def is_hidden_run(run: Element | None) -> bool | None:
     """Return True for run properties with the hidden mark or a size of one point or less; None when they do not say."""
     if run is None:
         return None
-    size = value(run, "sz")
+    size = read_val_attribute(run, "sz")
     if size.isdigit() and int(size) <= 2:  # half points
         return True
     vanish = run.find(f"{W}vanish")
     return None if vanish is None else vanish.get(f"{W}val") not in ("0", "false", "off")
 
 
-def is_white(run: Element | None) -> bool:
+def is_white_run(run: Element | None) -> bool:
     """Return True for properties of a run in white that has no shading of its own."""
-    return run is not None and value(run, "color").upper() == "FFFFFF" and not is_shaded(run)
+    return run is not None and read_val_attribute(run, "color").upper() == "FFFFFF" and not is_shaded(run)
 
 
 def is_shaded(properties: Element) -> bool:
     """Return True for properties of a run, paragraph or cell with a fill or highlight other than white."""
     shade = properties.find(f"{W}shd")
     filled = shade is not None and shade.get(f"{W}fill", "auto").upper() not in ("AUTO", "FFFFFF")
-    return filled or value(properties, "highlight") not in ("", "none", "white")
+    return filled or read_val_attribute(properties, "highlight") not in ("", "none", "white")
 
 
-def value(element: Element, *path: str) -> str:
+def read_val_attribute(element: Element, *path: str) -> str:
     """Return the `w:val` attribute of the element at this path below another; "" where there is none."""
     target = element.find("/".join(W + name for name in path))
     return "" if target is None else target.get(f"{W}val", "")
 
 
-def _all(part: IO[bytes], *names: str) -> Iterator[Element]:
+def _iterate_elements(part: IO[bytes], *names: str) -> Iterator[Element]:
     tags = {W + name for name in names}
     return (element for _, element in iterparse(part) if element.tag in tags)
 
 
-def _inherited(name: str, found: Mapping[str, Element], depth: int) -> Style:
-    element = found.get(name)
+def _resolve_style(name: str, elements: Mapping[str, Element], depth: int) -> ParagraphStyle:
+    element = elements.get(name)
     if element is None or not depth:
-        return Style()
-    base = _inherited(value(element, "basedOn"), found, depth - 1)
-    style = own_style(element.find(f"{W}pPr"), base)
-    style_name, hidden = value(element, "name"), is_hidden(element.find(f"{W}rPr"))
-    heading = _HEADING.fullmatch(style_name)
-    level = int(heading[1]) if heading else 0 if style_name.lower() == "title" else style.level
-    return Style(level, style.list, base.hidden if hidden is None else hidden, style.shaded)
+        return ParagraphStyle()
+    base = _resolve_style(read_val_attribute(element, "basedOn"), elements, depth - 1)
+    style = resolve_paragraph_style(element.find(f"{W}pPr"), base)
+    style_name, hidden = read_val_attribute(element, "name"), is_hidden_run(element.find(f"{W}rPr"))
+    heading = _HEADING_STYLE_NAME.fullmatch(style_name)
+    level = int(heading[1]) if heading else 0 if style_name.lower() == "title" else style.heading_level
+    return ParagraphStyle(level, style.list_position, base.hidden if hidden is None else hidden, style.shaded)
 
 
-def _number(text: str) -> int:
+def _parse_small_integer(text: str) -> int:
     """Return the number of up to three digits that a text is, else 0."""
     return int(text) if text.isdigit() and len(text) < 4 else 0

@@ -7,24 +7,24 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block
 
 MAX_BLOCKS = 100_000
-MAX_TEXT = 100_000_000  # characters: a table repeats its header in every row
+MAX_TEXT_CHARS = 100_000_000  # characters: a table repeats its header in every row
 
 _LINE_END = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-_UNSEEN = re.compile(
+_INVISIBLE_CHARACTERS = re.compile(
     r"\x1b\[[0-9;]{0,20}[A-Za-z]"  # terminal colours
     r"|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]"  # control characters
     r"|[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"  # zero width, direction, tags
     r"|[\ud800-\udfff]"  # lone surrogates, which cannot be encoded
     r"|\xad(?=[\xad\w])"  # soft hyphens, except at the end of a line, where they are visible
 )
-_DECEIVES = re.compile("[\u202d\u202e\U000e0020-\U000e007e]")  # direction overrides; invisible tag letters
-_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")  # such as that of England
+_DECEPTIVE_CHARACTER = re.compile("[\u202d\u202e\U000e0020-\U000e007e]")  # direction overrides; invisible tag letters
+_FLAG_EMOJI = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")  # such as that of England
 _ZERO_WIDTH = re.compile("[\u200b\u2060-\u2064\ufeff]")
-_FEW = 16  # a text pasted from a web page has some
-_SHARE = 0.01
+_TOLERATED_ZERO_WIDTH_CHARS = 16  # a text pasted from a web page has some
+_TOLERATED_ZERO_WIDTH_SHARE = 0.01
 
 
-def bounded(blocks: Iterable[Block]) -> tuple[Block, ...]:
+def collect_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Collect blocks into a tuple, counting them as they are made.
 
     Raises:
@@ -34,37 +34,39 @@ def bounded(blocks: Iterable[Block]) -> tuple[Block, ...]:
     size = 0
     for block in blocks:
         size += len(block.text)
-        if len(collected) == MAX_BLOCKS or size > MAX_TEXT:
-            raise too_much()
+        if len(collected) == MAX_BLOCKS or size > MAX_TEXT_CHARS:
+            raise make_document_too_long_error()
         collected.append(block)
     return tuple(collected)
 
 
-def too_much() -> UnreadableDocument:
+def make_document_too_long_error() -> UnreadableDocument:
     return UnreadableDocument(
-        f"the document has more than {MAX_BLOCKS:,} rows or paragraphs, or {MAX_TEXT:,} characters: split it",
+        f"the document has more than {MAX_BLOCKS:,} rows or paragraphs, or {MAX_TEXT_CHARS:,} characters: split it",
         code="document_too_complex",
-        details={"blocks": MAX_BLOCKS, "characters": MAX_TEXT},
+        details={"blocks": MAX_BLOCKS, "characters": MAX_TEXT_CHARS},
     )
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return the text with `\\n` for every kind of line end and without characters that a reader cannot see."""
-    return _UNSEEN.sub("", _LINE_END.sub("\n", text))
+    return _INVISIBLE_CHARACTERS.sub("", _LINE_END.sub("\n", text))
 
 
-def unseen(text: str) -> tuple[str, ...]:
+def note_hidden_text(text: str) -> tuple[str, ...]:
     """Return a note on the hidden characters that `clean_text` removes; () when they are too few to matter.
 
     Deceptive characters always count; zero-width ones only above a small number and share of the text.
     """
-    deceptive = len(_DECEIVES.findall(_FLAG.sub("", text)))
+    deceptive = len(_DECEPTIVE_CHARACTER.findall(_FLAG_EMOJI.sub("", text)))
     zero_width = len(_ZERO_WIDTH.findall(text, 1))  # the first may be the byte order mark
-    count = deceptive + (zero_width if zero_width > max(_FEW, _SHARE * len(text)) else 0)
+    count = deceptive + (
+        zero_width if zero_width > max(_TOLERATED_ZERO_WIDTH_CHARS, _TOLERATED_ZERO_WIDTH_SHARE * len(text)) else 0
+    )
     return (f"hidden text was left out: {count:,} characters",) if count else ()
 
 
-def paragraphs(lines: Sequence[str], first_line: int = 1, page: int | None = None) -> Iterator[Block]:
+def split_paragraphs(lines: Sequence[str], first_line: int = 1, page: int | None = None) -> Iterator[Block]:
     """Yield the paragraphs between blank lines; `first_line` is the document's number of the first of `lines`."""
     start = None
     for number, line in enumerate([*lines, ""]):

@@ -3,8 +3,8 @@
 It uses SQLAlchemy Core and Alembic migrations, on an SQLite file or on PostgreSQL.
 """
 
-from rag_core.stores.archive.archive import SqlArchive
-from rag_core.stores.archive.database import Database
-from rag_core.stores.archive.log import QueriesLog
+from rag_core.stores.archive.database import ArchiveDatabase
+from rag_core.stores.archive.query_log import SqlQueryLog
+from rag_core.stores.archive.sql_archive import SqlArchive
 
-__all__ = ["Database", "QueriesLog", "SqlArchive"]
+__all__ = ["ArchiveDatabase", "SqlArchive", "SqlQueryLog"]

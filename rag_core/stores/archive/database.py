@@ -15,28 +15,28 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 
 from rag_core.core import sqlite_files
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
-from rag_core.stores.archive.tables import REVISION, VERSIONS
+from rag_core.stores.archive.tables import ALEMBIC_VERSION, NEWEST_REVISION
 
 if TYPE_CHECKING:
-    from rag_core.stores.postgres.address import Address, Credential
+    from rag_core.stores.postgres.address import PostgresAddress, TokenCredential
 
 T = TypeVar("T")
 
-BUSY_S = 5.0  # wait for another process to end its transaction
-CONNECT_S = 5
-CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a hanging server does not block all threads
-SILENT_S = 20  # until a connection to a silent server is closed
-DISK_FULL = "53100"  # SQLSTATE
+ARCHIVE_BUSY_TIMEOUT_S = 5.0  # wait for another process to end its transaction
+ARCHIVE_CONNECT_TIMEOUT_S = 5
+ARCHIVE_CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a hanging server does not block all threads
+TCP_USER_TIMEOUT_S = 20  # until a connection to a silent server is closed
+DISK_FULL_SQLSTATE = "53100"  # SQLSTATE
 # A rollback journal with synchronous=EXTRA is safe on a file share and with several processes. The write-ahead log of
 # SQLite 3.40, which Python 3.11 has, can lose commits (sqlite.org/wal.html#walresetbug).
-SQLITE = (
+SQLITE_PRAGMAS = (
     "pragma synchronous = extra",
     "pragma foreign_keys = on",
     "pragma secure_delete = on",  # a purge leaves no byte
 )
 
 
-class Database:
+class ArchiveDatabase:
     """The archive's database: PostgreSQL when `location` is a URL, SQLite when it is a path, in memory when it is None.
 
     SQLite has one connection, used by one thread at a time. A server that takes an access token for a password gets one
@@ -44,10 +44,14 @@ class Database:
     """
 
     def __init__(
-        self, location: Path | str | None, *, busy_s: float = BUSY_S, credential: "Credential | None" = None
+        self,
+        location: Path | str | None,
+        *,
+        busy_s: float = ARCHIVE_BUSY_TIMEOUT_S,
+        credential: "TokenCredential | None" = None,
     ) -> None:
         self._location, self._busy_s = location, busy_s
-        self._address = _address(location, credential) if isinstance(location, str) else None
+        self._address = _parse_archive_url(location, credential) if isinstance(location, str) else None
         self._connection_parameters: Mapping[str, Any] = {}  # of the next connection
         self._open_lock = threading.Lock()
         self._sqlite_lock = nullcontext() if isinstance(location, str) else threading.Lock()
@@ -59,93 +63,102 @@ class Database:
 
     async def read(self, operation: Callable[[Connection], T]) -> T:
         """Run `operation` in a transaction, in a thread."""
-        return await self._off_the_loop(operation, "begin")
+        return await self._run_in_thread(operation, "begin")
 
     async def write(self, operation: Callable[[Connection], T]) -> T:
         """Run `operation` in a write transaction, in a thread; it is durable on return."""
-        return await self._off_the_loop(operation, "begin immediate")
+        return await self._run_in_thread(operation, "begin immediate")
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._closed)
+        await asyncio.to_thread(self._dispose_engine)
         if self._address:
             await self._address.close()
 
-    async def _off_the_loop(self, operation: Callable[[Connection], T], begin: str) -> T:
+    async def _run_in_thread(self, operation: Callable[[Connection], T], begin: str) -> T:
         """Run `operation` in a thread, after fetching the token on the event loop that the credential belongs to."""
         if self._address:
-            self._connection_parameters = await self._address.parameters()
-        return await asyncio.to_thread(self._done, operation, begin)
+            self._connection_parameters = await self._address.get_connection_parameters()
+        return await asyncio.to_thread(self._run_transaction, operation, begin)
 
-    def _closed(self) -> None:
+    def _dispose_engine(self) -> None:
         with self._open_lock, self._sqlite_lock:
             engine, self._engine = self._engine, None
             if engine:
                 engine.dispose()
 
-    def _done(self, operation: Callable[[Connection], T], begin: str) -> T:
-        with _told():
-            engine = self._opened().execution_options(begin=begin)
+    def _run_transaction(self, operation: Callable[[Connection], T], begin: str) -> T:
+        with _translate_archive_errors():
+            engine = self._get_engine().execution_options(begin=begin)
             with self._sqlite_lock, engine.begin() as db:
                 return operation(db)
 
-    def _opened(self) -> Engine:
+    def _get_engine(self) -> Engine:
         with self._open_lock:
             if self._engine is None:
-                self._engine = self._made()
+                self._engine = self._create_engine()
             return self._engine
 
-    def _made(self) -> Engine:
+    def _create_engine(self) -> Engine:
         path = self._location if not isinstance(self._location, str) else None
-        engine = _postgres(lambda: self._connection_parameters) if self._address else _sqlite(path, self._busy_s)
+        engine = (
+            _create_postgres_engine(lambda: self._connection_parameters)
+            if self._address
+            else _create_sqlite_engine(path, self._busy_s)
+        )
         with ExitStack() as on_failure:
             on_failure.callback(engine.dispose)
-            _upgrade(engine)
+            _upgrade_archive_schema(engine)
             on_failure.pop_all()
         return engine
 
 
-def _address(url: str, credential: "Credential | None") -> "Address":
-    from rag_core.stores.postgres.address import Address
+def _parse_archive_url(url: str, credential: "TokenCredential | None") -> "PostgresAddress":
+    from rag_core.stores.postgres.address import PostgresAddress
 
-    return Address(url, credential, setting="ARCHIVE_URL")
+    return PostgresAddress(url, credential, setting="ARCHIVE_URL")
 
 
-def _postgres(get_parameters: Callable[[], Mapping[str, Any]]) -> Engine:
+def _create_postgres_engine(get_parameters: Callable[[], Mapping[str, Any]]) -> Engine:
     import psycopg
 
-    options = {"connect_timeout": CONNECT_S, "tcp_user_timeout": SILENT_S * 1000}
+    options = {"connect_timeout": ARCHIVE_CONNECT_TIMEOUT_S, "tcp_user_timeout": TCP_USER_TIMEOUT_S * 1000}
 
     def connect() -> "psycopg.Connection[Any]":
         # no prepared statements: not every connection pooler supports them
         return psycopg.connect(prepare_threshold=None, **{**options, **get_parameters()})
 
-    pool = {"pool_size": CONNECTIONS, "max_overflow": 0, "pool_timeout": CONNECT_S, "pool_pre_ping": True}
+    pool = {
+        "pool_size": ARCHIVE_CONNECTIONS,
+        "max_overflow": 0,
+        "pool_timeout": ARCHIVE_CONNECT_TIMEOUT_S,
+        "pool_pre_ping": True,
+    }
     return create_engine("postgresql+psycopg://", creator=connect, **pool)
 
 
-def _sqlite(path: Path | None, busy_s: float) -> Engine:
-    connect = partial(sqlite_files.connect, path, busy_s=busy_s, isolation_level=None)
+def _create_sqlite_engine(path: Path | None, busy_s: float) -> Engine:
+    connect = partial(sqlite_files.connect_sqlite, path, busy_s=busy_s, isolation_level=None)
     engine = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "connect", _set_sqlite_pragmas)
+    event.listen(engine, "begin", _begin_transaction)
     return engine
 
 
-def _prepare(connection: sqlite3.Connection, _: object) -> None:
-    for pragma in SQLITE:
+def _set_sqlite_pragmas(connection: sqlite3.Connection, _: object) -> None:
+    for pragma in SQLITE_PRAGMAS:
         connection.execute(pragma)
 
 
-def _begin(db: Connection) -> None:
+def _begin_transaction(db: Connection) -> None:
     """Begin a transaction; writers take the lock at once, as SQLite refuses it to a reader while another writes."""
     db.exec_driver_sql(db.get_execution_options().get("begin", "begin"))
 
 
-def _upgrade(engine: Engine) -> None:
+def _upgrade_archive_schema(engine: Engine) -> None:
     """Migrate the tables to the newest revision; Alembic is imported only when a migration is needed."""
     with engine.begin() as db:
-        revisions = db.scalars(select(VERSIONS)).all() if inspect(db).has_table(VERSIONS.name) else []
-    if revisions != [REVISION]:
+        revisions = db.scalars(select(ALEMBIC_VERSION)).all() if inspect(db).has_table(ALEMBIC_VERSION.name) else []
+    if revisions != [NEWEST_REVISION]:
         from rag_core.stores.archive.migrations import migrate
 
         with engine.execution_options(begin="begin immediate").begin() as db:
@@ -153,26 +166,29 @@ def _upgrade(engine: Engine) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_archive_errors() -> Iterator[None]:
     try:
         yield
     except (StatementError, NoneFree, OSError, ValueError) as failure:
-        raise _meaning(failure, getattr(failure, "orig", None) or failure) from failure
+        raise _error_from_sqlalchemy(failure, getattr(failure, "orig", None) or failure) from failure
 
 
-def _meaning(failure: Exception, cause: Any) -> RagError:
+def _error_from_sqlalchemy(failure: Exception, cause: Any) -> RagError:
     if isinstance(cause, RagError):
         return cause
-    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == DISK_FULL:
+    if (
+        getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        or getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
+    ):
         return StorageFull("the disk is full: the archive accepts nothing new")
     if isinstance(failure, DataError) or isinstance(cause, UnicodeEncodeError):
         return InvalidRequest("text", "must be valid Unicode without NUL, and numbers must be finite")
     if isinstance(cause, sqlite3.Error):
-        return _unavailable(str(cause))
+        return _make_archive_unavailable_error(str(cause))
     if isinstance(cause, OSError):
-        return _unavailable(cause.strerror or "cannot be opened")
-    return _unavailable(f"its database does not answer as it should ({type(cause).__name__})")
+        return _make_archive_unavailable_error(cause.strerror or "cannot be opened")
+    return _make_archive_unavailable_error(f"its database does not answer as it should ({type(cause).__name__})")
 
 
-def _unavailable(why: str) -> Unavailable:
+def _make_archive_unavailable_error(why: str) -> Unavailable:
     return Unavailable(f"the archive: {why}", code="archive_unavailable")

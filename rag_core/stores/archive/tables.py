@@ -26,12 +26,12 @@ from sqlalchemy import (
 
 from rag_core.core.errors import InvalidRequest
 
-METADATA = MetaData()
-REVISION = "0001"  # the newest of migrations/versions
-VERSIONS = Table("alembic_version", MetaData(), Column("version_num", String(32)))
+ARCHIVE_METADATA = MetaData()
+NEWEST_REVISION = "0001"  # the newest of migrations/versions
+ALEMBIC_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32)))
 
 
-class Moment(TypeDecorator[str]):
+class UtcDateTime(TypeDecorator[str]):
     """A time as ISO 8601 text in UTC; stored without its time zone, which SQLite does not support."""
 
     impl = DateTime
@@ -44,7 +44,7 @@ class Moment(TypeDecorator[str]):
         return None if value is None else value.replace(tzinfo=UTC).isoformat(timespec="microseconds")
 
 
-class Word(TypeDecorator[str]):
+class LimitedText(TypeDecorator[str]):
     """A text with a maximum length, checked here because SQLite does not enforce it."""
 
     impl = String
@@ -57,87 +57,89 @@ class Word(TypeDecorator[str]):
         return value
 
 
-class Sequence_(TypeDecorator[tuple[Any, ...]]):
+class JsonTuple(TypeDecorator[tuple[Any, ...]]):
     """A JSON array that is read as a tuple, nested arrays included."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
 
     def process_result_value(self, value: Any, dialect: Dialect) -> tuple[Any, ...] | None:
-        return value if value is None else _tuple(value)
+        return value if value is None else _tuple_from_json_array(value)
 
 
-def _tuple(array: list[Any]) -> tuple[Any, ...]:
-    return tuple(_tuple(item) if isinstance(item, list) else item for item in array)
+def _tuple_from_json_array(array: list[Any]) -> tuple[Any, ...]:
+    return tuple(_tuple_from_json_array(item) if isinstance(item, list) else item for item in array)
 
 
-def _times() -> tuple[Column[str], Column[str]]:
-    return Column("created_at", Moment, nullable=False), Column("updated_at", Moment, nullable=False)
+def _build_time_columns() -> tuple[Column[str], Column[str]]:
+    return Column("created_at", UtcDateTime, nullable=False), Column("updated_at", UtcDateTime, nullable=False)
 
 
 QUERIES = Table(
     "queries",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
     Column("workflow_id", Text, nullable=False),
     Column("user_id", Text),
     Column("original_query", Text, nullable=False),
-    Column("intent", Word(50), index=True),
+    Column("intent", LimitedText(50), index=True),
     Column("vector_status", String(10), nullable=False, index=True),
     Column("origin", Text, nullable=False),
     Column("version", Integer, nullable=False),
-    *_times(),
-    Column("expanded_queries", Sequence_),
+    *_build_time_columns(),
+    Column("expanded_queries", JsonTuple),
     Column("hyde_answer", Text),
-    Column("entities", Sequence_),
+    Column("entities", JsonTuple),
     Column("space", Text),
     Column("preset", JSON),
     Column("steps", JSON),
     # large columns last: SQLite reads a row only up to the last column that a query needs
-    Column("embedding_original", Sequence_),
-    Column("embeddings_mqe", Sequence_),
-    Column("embedding_hyde", Sequence_),
-    Column("retrieved_context", Sequence_),
-    Column("clean_retrieval_context", Sequence_),
+    Column("embedding_original", JsonTuple),
+    Column("embeddings_mqe", JsonTuple),
+    Column("embedding_hyde", JsonTuple),
+    Column("retrieved_context", JsonTuple),
+    Column("clean_retrieval_context", JsonTuple),
     Index("ix_queries_workflow_id", "workflow_id", "id"),
 )
 RESULTS = Table(
     "results",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
     Column("query_id", ForeignKey("queries.id", ondelete="cascade"), nullable=False),
     Column("response_text", Text, nullable=False),
     Column("model", Text),
     Column("details", JSON),
-    *_times(),
+    *_build_time_columns(),
     Index("ix_results_query_id", "query_id", "created_at"),
 )
-QUOTED = Table(  # the documents whose text a saved query or its results ever contained, which a purge has to find
-    "quoted_documents",
-    METADATA,
-    Column("query_id", ForeignKey("queries.id", ondelete="cascade"), primary_key=True),
-    Column("document_id", Text, primary_key=True, index=True),
+QUOTED_DOCUMENTS = (
+    Table(  # the documents whose text a saved query or its results ever contained, which a purge has to find
+        "quoted_documents",
+        ARCHIVE_METADATA,
+        Column("query_id", ForeignKey("queries.id", ondelete="cascade"), primary_key=True),
+        Column("document_id", Text, primary_key=True, index=True),
+    )
 )
 RAG_CONFIG = Table(
     "rag_config",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
     Column("preset_name", Text, nullable=False, unique=True),
     Column("config", JSON, nullable=False),
     Column("description", Text),
-    *_times(),
+    *_build_time_columns(),
 )
 PROMPT_META = Table(
     "prompt_meta",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
     Column("function_tag", Text, nullable=False, unique=True),
     Column("wording", Text, nullable=False),
-    *_times(),
+    *_build_time_columns(),
 )
-WORKS = Table(
+ORIGINALS = Table(
     "works",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
     Column("workflow_id", Text, nullable=False),
     Column("document_id", Text, nullable=False),
@@ -145,15 +147,15 @@ WORKS = Table(
     Column("filename", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("content_hash", Text, nullable=False),
-    *_times(),
+    *_build_time_columns(),
     Column("data", LargeBinary, nullable=False),
     UniqueConstraint("workflow_id", "document_id"),
 )
 QUERIES_LOG = Table(
     "queries_log",
-    METADATA,
+    ARCHIVE_METADATA,
     Column("id", Integer, primary_key=True),
-    Column("created_at", Moment, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
     Column("query", Text),
     Column("workflow_id", Text),
     Column("user_id", Text),
@@ -165,6 +167,6 @@ QUERIES_LOG = Table(
 )
 
 
-def now() -> str:
+def format_utc_now() -> str:
     """Return the current time in UTC as ISO 8601 text with microseconds."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -5,110 +5,142 @@ from dataclasses import dataclass
 
 from rag_core.core.errors import RagError
 from rag_core.stores.azure_search import odata
-from rag_core.stores.azure_search.outbox import REFUSED, SENT, WAITING, Job, Outbox
-from rag_core.stores.azure_search.records import chunk_key, document_key, state_key, state_record
-from rag_core.stores.azure_search.sending import MAX_ACTIONS, Action, Sent, action, send
-from rag_core.stores.azure_search.service import Service, checked
+from rag_core.stores.azure_search.action_batches import (
+    MAX_BATCH_ACTIONS,
+    ActionResults,
+    IndexAction,
+    build_index_action,
+    send_actions,
+)
+from rag_core.stores.azure_search.index_client import AzureIndexClient, parse_records
+from rag_core.stores.azure_search.outbox import ITEM_REFUSED, ITEM_SENT, ITEM_WAITING, Outbox, OutboxJob
+from rag_core.stores.azure_search.records import (
+    build_state_record,
+    make_chunk_record_key,
+    make_document_record_key,
+    make_state_record_key,
+)
 
-EVERYTHING = 100_000  # the service returns no more results of a search
+MAX_SEARCH_RESULTS = 100_000  # the service returns no more results of a search
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class OutboxDelivery:
     """The delivery of jobs. An interrupted job can be delivered again: every action may safely be repeated."""
 
-    service: Service
+    client: AzureIndexClient
     outbox: Outbox
 
-    async def deliver(self, job: Job) -> tuple[str, ...]:
+    async def deliver(self, job: OutboxJob) -> tuple[str, ...]:
         """Deliver a job completely and return the ids of the chunks that the service refused for good.
 
         Raises:
             RagError: the service refused to remove or to show part of the document (code "search_refused").
             Unavailable: something is still unsent; the outbox keeps it.
         """
-        if not await asyncio.to_thread(self.outbox.has, job):
+        if not await asyncio.to_thread(self.outbox.has_job, job):
             return ()
-        await self._upload(job)
-        unchanged = await self._publish(job)
-        refused = await self._named(job, REFUSED)
-        await asyncio.to_thread(self.outbox.finish, job)
+        await self._upload_waiting_chunks(job)
+        unchanged = await self._publish_version(job)
+        refused = await self._list_chunk_ids(job, ITEM_REFUSED)
+        await asyncio.to_thread(self.outbox.finish_job, job)
         if job.record is None:
-            await asyncio.to_thread(self.outbox.scrub)
+            await asyncio.to_thread(self.outbox.erase_deleted_bytes)
         if unchanged:
             raise RagError("Azure AI Search refused part of the change to the document", code="search_refused")
         return refused
 
-    async def unseen(self, job: Job) -> tuple[str, ...]:
+    async def list_unsearchable_chunks(self, job: OutboxJob) -> tuple[str, ...]:
         """Return the ids of the chunks of an unfinished job: none of them is searchable yet."""
-        return await self._named(job, WAITING, SENT, REFUSED)
+        return await self._list_chunk_ids(job, ITEM_WAITING, ITEM_SENT, ITEM_REFUSED)
 
-    async def _named(self, job: Job, *states: str) -> tuple[str, ...]:
-        return tuple(chunk_id for _, chunk_id in await asyncio.to_thread(self.outbox.named, job, *states))
+    async def _list_chunk_ids(self, job: OutboxJob, *states: str) -> tuple[str, ...]:
+        return tuple(
+            chunk_id for _, chunk_id in await asyncio.to_thread(self.outbox.list_positions_and_chunk_ids, job, *states)
+        )
 
-    async def _upload(self, job: Job) -> None:
+    async def _upload_waiting_chunks(self, job: OutboxJob) -> None:
         """Upload the unsent chunks, hidden, in parts that fit in memory."""
         after = -1
-        while items := await asyncio.to_thread(self.outbox.waiting, job, after=after, limit=MAX_ACTIONS):
-            after = items[-1].place
-            positions_by_key = {_key(job, item.place): item.place for item in items}
-            results = Sent()
+        while items := await asyncio.to_thread(
+            self.outbox.list_waiting_items, job, after=after, limit=MAX_BATCH_ACTIONS
+        ):
+            after = items[-1].position
+            positions_by_key = {_make_job_chunk_key(job, item.position): item.position for item in items}
+            results = ActionResults()
             try:
-                await send([_staged(_key(job, item.place), item.body) for item in items], self.service, results)
+                await send_actions(
+                    [_build_upload_action(_make_job_chunk_key(job, item.position), item.body) for item in items],
+                    self.client,
+                    results,
+                )
             finally:
-                for keys, state in ((results.done, SENT), (results.refused, REFUSED)):
-                    await asyncio.to_thread(self.outbox.settle, job, [positions_by_key[key] for key in keys], state)
+                for keys, state in ((results.succeeded_keys, ITEM_SENT), (results.refused_keys, ITEM_REFUSED)):
+                    await asyncio.to_thread(
+                        self.outbox.set_item_states, job, [positions_by_key[key] for key in keys], state
+                    )
 
-    async def _publish(self, job: Job) -> set[str]:
+    async def _publish_version(self, job: OutboxJob) -> set[str]:
         """Show or hide the version, remove all others, and write its record and the workflow's state last.
 
         Returns the keys of refused actions, except refused chunks of this version and records that do not exist.
         """
         positions_by_key = {
-            _key(job, position): position for position, _ in await asyncio.to_thread(self.outbox.named, job, SENT)
+            _make_job_chunk_key(job, position): position
+            for position, _ in await asyncio.to_thread(self.outbox.list_positions_and_chunk_ids, job, ITEM_SENT)
         }
-        actions = [action("merge", key, {"live": job.live}) for key in positions_by_key or _held(job)]
-        actions += [action("delete", key, {}) for key in await self._others(job)]
-        results = Sent()
-        await send([*actions, _recorded(job), _changed(job)], self.service, results)
-        refused_positions = [positions_by_key[key] for key in results.refused & positions_by_key.keys()]
-        await asyncio.to_thread(self.outbox.settle, job, refused_positions, REFUSED)
-        return results.refused - results.absent - positions_by_key.keys()
+        actions = [
+            build_index_action("merge", key, {"live": job.is_live})
+            for key in positions_by_key or _list_uploaded_keys(job)
+        ]
+        actions += [build_index_action("delete", key, {}) for key in await self._list_other_version_keys(job)]
+        results = ActionResults()
+        await send_actions([*actions, _build_document_action(job), _build_state_action(job)], self.client, results)
+        refused_positions = [positions_by_key[key] for key in results.refused_keys & positions_by_key.keys()]
+        await asyncio.to_thread(self.outbox.set_item_states, job, refused_positions, ITEM_REFUSED)
+        return results.refused_keys - results.absent_keys - positions_by_key.keys()
 
-    async def _others(self, job: Job) -> list[str]:
+    async def _list_other_version_keys(self, job: OutboxJob) -> list[str]:
         """Return the chunk keys of all other versions, known to the outbox or found by search (other machines')."""
-        versions = await asyncio.to_thread(self.outbox.versions, *job.about)
+        versions = await asyncio.to_thread(self.outbox.list_versions, *job.document_ref)
         known_keys = [
-            chunk_key(*job.about, version, position)
+            make_chunk_record_key(*job.document_ref, version, position)
             for version, count in versions
             if version != job.version
             for position in range(count)
         ]
-        other_versions = odata.all_of(odata.versions_of(*job.about), f"version ne {odata.literal(job.version)}")
+        other_versions = odata.join_odata_with_and(
+            odata.build_document_chunks_filter(*job.document_ref),
+            f"version ne {odata.format_odata_literal(job.version)}",
+        )
         order = ["version asc", "ordinal asc"]
-        records = await self.service.search("*", filter=other_versions, order_by=order, select=["key"], top=EVERYTHING)
-        return list(dict.fromkeys([*known_keys, *checked(lambda record: str(record["key"]), records)]))
+        records = await self.client.search(
+            "*", filter=other_versions, order_by=order, select=["key"], top=MAX_SEARCH_RESULTS
+        )
+        return list(dict.fromkeys([*known_keys, *parse_records(lambda record: str(record["key"]), records)]))
 
 
-def _key(job: Job, position: int) -> str:
-    return chunk_key(*job.about, job.version, position)
+def _make_job_chunk_key(job: OutboxJob, position: int) -> str:
+    return make_chunk_record_key(*job.document_ref, job.version, position)
 
 
-def _held(job: Job) -> list[str]:
+def _list_uploaded_keys(job: OutboxJob) -> list[str]:
     """Return the chunk keys of a version uploaded earlier; those refused then do not exist."""
     chunks = 0 if job.record is None else int(job.record["ordinal"])
-    return [_key(job, position) for position in range(chunks)]
+    return [_make_job_chunk_key(job, position) for position in range(chunks)]
 
 
-def _staged(key: str, body: str) -> Action:
+def _build_upload_action(key: str, body: str) -> IndexAction:
     """Build the upload of a body that the outbox keeps as JSON."""
-    return Action(key, f'{{"@search.action":"upload","key":"{key}",{body[1:]}')
+    return IndexAction(key, f'{{"@search.action":"upload","key":"{key}",{body[1:]}')
 
 
-def _recorded(job: Job) -> Action:
-    key = document_key(*job.about)
-    return action("delete", key, {}) if job.record is None else action("upload", key, job.record)
+def _build_document_action(job: OutboxJob) -> IndexAction:
+    key = make_document_record_key(*job.document_ref)
+    return (
+        build_index_action("delete", key, {}) if job.record is None else build_index_action("upload", key, job.record)
+    )
 
 
-def _changed(job: Job) -> Action:
-    return action("upload", state_key(job.workflow_id), state_record(job.workflow_id))
+def _build_state_action(job: OutboxJob) -> IndexAction:
+    return build_index_action("upload", make_state_record_key(job.workflow_id), build_state_record(job.workflow_id))

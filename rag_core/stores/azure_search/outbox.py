@@ -16,7 +16,7 @@ from typing import Any
 
 from rag_core.core import sqlite_files
 
-SCHEMA = """
+OUTBOX_TABLES_SQL = """
     create table if not exists jobs(
         id integer primary key autoincrement, workflow text, document text, version text, record text);
     create table if not exists items(
@@ -26,18 +26,18 @@ SCHEMA = """
         workflow text, document text, version text, chunks integer,
         primary key (workflow, document, version)) without rowid;
 """
-WAITING, SENT, REFUSED = "waiting", "sent", "refused"
+ITEM_WAITING, ITEM_SENT, ITEM_REFUSED = "waiting", "sent", "refused"
 
-_told = partial(
-    sqlite_files.told,
+_translate_outbox_errors = partial(
+    sqlite_files.translate_sqlite_errors,
     "the outbox of the index",
     code="outbox_unavailable",
-    full="the outbox of the index accepts no changes",
+    disk_full_effect="the outbox of the index accepts no changes",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class OutboxJob:
     """A document version to be sent; without a `record`, the removal of the document.
 
     Its chunks become searchable when the record is live, and hidden when it is not.
@@ -50,19 +50,19 @@ class Job:
     record: dict[str, Any] | None
 
     @property
-    def about(self) -> tuple[str, str]:
+    def document_ref(self) -> tuple[str, str]:
         return self.workflow_id, self.document_id
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         return self.record is not None and bool(self.record["live"])
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class OutboxItem:
     """A chunk of a job: its position is part of its key, `body` is its JSON."""
 
-    place: int
+    position: int
     chunk_id: str
     body: str
 
@@ -75,83 +75,85 @@ class Outbox:
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
 
-    def add(self, job: Job, bodies: Iterable[tuple[str, dict[str, Any]]]) -> Job:
+    def add(self, job: OutboxJob, bodies: Iterable[tuple[str, dict[str, Any]]]) -> OutboxJob:
         """Accept a version, replacing any unsent one of the same document; the change is durable on return."""
-        with self._writing() as db:
-            for old_id in _waiting_for(db, job):
-                _forget(db, old_id)
-            id = _added(db, job)
-            rows = [(id, position, chunk_id, _json(body)) for position, (chunk_id, body) in enumerate(bodies)]
+        with self._write_transaction() as db:
+            for old_id in _list_job_ids(db, job):
+                _delete_outbox_job(db, old_id)
+            id = _insert_outbox_job(db, job)
+            rows = [
+                (id, position, chunk_id, _encode_outbox_json(body)) for position, (chunk_id, body) in enumerate(bodies)
+            ]
             db.executemany("insert into items(job, place, chunk, body) values (?, ?, ?, ?)", rows)
             if rows:
-                db.execute("insert into versions values (?, ?, ?, ?)", (*job.about, job.version, len(rows)))
+                db.execute("insert into versions values (?, ?, ?, ?)", (*job.document_ref, job.version, len(rows)))
             return replace(job, id=id)
 
-    def amend(self, job: Job) -> Job:
+    def amend(self, job: OutboxJob) -> OutboxJob:
         """Accept a new record for a version; unsent chunks of the version are sent with it."""
-        with self._writing() as db:
-            old_ids = _waiting_for(db, job)
-            id = _added(db, job)
+        with self._write_transaction() as db:
+            old_ids = _list_job_ids(db, job)
+            id = _insert_outbox_job(db, job)
             for old_id in old_ids:
                 db.execute("update items set job = ? where job = ?", (id, old_id))
-                _forget(db, old_id)
+                _delete_outbox_job(db, old_id)
             return replace(job, id=id)
 
-    def waiting_for(self, workflow_id: str, document_id: str) -> Job | None:
+    def find_job(self, workflow_id: str, document_id: str) -> OutboxJob | None:
         """Return the unsent job of a document, if there is one."""
         document_ref = (workflow_id, document_id)
-        return next((job for job in self.jobs() if job.about == document_ref), None)
+        return next((job for job in self.list_jobs() if job.document_ref == document_ref), None)
 
-    def jobs(self) -> list[Job]:
+    def list_jobs(self) -> list[OutboxJob]:
         """Return all jobs, oldest first."""
-        with self._reading() as db:
+        with self._read_transaction() as db:
             rows = db.execute("select id, workflow, document, version, record from jobs order by id").fetchall()
         return [
-            Job(id, workflow, document, version, json.loads(record) if record else None)
+            OutboxJob(id, workflow, document, version, json.loads(record) if record else None)
             for id, workflow, document, version, record in rows
         ]
 
-    def has(self, job: Job) -> bool:
+    def has_job(self, job: OutboxJob) -> bool:
         """Return whether the job is still to be sent."""
-        with self._reading() as db:
+        with self._read_transaction() as db:
             return db.execute("select 1 from jobs where id = ?", (job.id,)).fetchone() is not None
 
-    def waiting(self, job: Job, *, after: int, limit: int) -> list[Item]:
+    def list_waiting_items(self, job: OutboxJob, *, after: int, limit: int) -> list[OutboxItem]:
         """Return the next unsent items, in order of their positions."""
         sql = "select place, chunk, body from items where job = ? and state = ? and place > ? order by place limit ?"
-        with self._reading() as db:
-            return [Item(*row) for row in db.execute(sql, (job.id, WAITING, after, limit))]
+        with self._read_transaction() as db:
+            return [OutboxItem(*row) for row in db.execute(sql, (job.id, ITEM_WAITING, after, limit))]
 
-    def named(self, job: Job, *states: str) -> list[tuple[int, str]]:
+    def list_positions_and_chunk_ids(self, job: OutboxJob, *states: str) -> list[tuple[int, str]]:
         """Return position and chunk id of the items in these states, in order of position."""
         sql = (
             "select place, chunk from items where job = ? and state in (select value from json_each(?)) order by place"
         )
-        with self._reading() as db:
+        with self._read_transaction() as db:
             return [(position, chunk_id) for position, chunk_id in db.execute(sql, (job.id, json.dumps(states)))]
 
-    def settle(self, job: Job, positions: Iterable[int], state: str) -> None:
+    def set_item_states(self, job: OutboxJob, positions: Iterable[int], state: str) -> None:
         """Set the state of these items and drop their bodies, which are not needed any more."""
-        with self._writing() as db:
+        with self._write_transaction() as db:
             rows = [(state, job.id, position) for position in positions]
             db.executemany("update items set state = ?, body = '' where job = ? and place = ?", rows)
 
-    def versions(self, workflow_id: str, document_id: str) -> list[tuple[str, int]]:
+    def list_versions(self, workflow_id: str, document_id: str) -> list[tuple[str, int]]:
         """Return the versions of a document that this outbox may have sent, with the number of their chunks."""
         sql = "select version, chunks from versions where workflow = ? and document = ?"
-        with self._reading() as db:
+        with self._read_transaction() as db:
             return [(version, chunks) for version, chunks in db.execute(sql, (workflow_id, document_id))]
 
-    def finish(self, job: Job) -> None:
+    def finish_job(self, job: OutboxJob) -> None:
         """Remove a job that the service has applied completely, and forget all other versions of the document."""
-        with self._writing() as db:
-            _forget(db, job.id)
+        with self._write_transaction() as db:
+            _delete_outbox_job(db, job.id)
             sql = "delete from versions where workflow = ? and document = ? and version <> ?"
-            db.execute(sql, (*job.about, job.version))
+            db.execute(sql, (*job.document_ref, job.version))
 
-    def scrub(self) -> None:
+    def erase_deleted_bytes(self) -> None:
         """Rewrite the file so that no deleted byte remains."""
-        with self._reading() as db:
+        with self._read_transaction() as db:
             db.execute("vacuum")
 
     def close(self) -> None:
@@ -161,40 +163,47 @@ class Outbox:
                 db.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _told():
-            yield self._opened()
+    def _read_transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _translate_outbox_errors():
+            yield self._get_connection()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _told(), self._opened() as db:  # the connection commits or rolls back
+    def _write_transaction(self) -> Iterator[sqlite3.Connection]:
+        with (
+            self._lock,
+            _translate_outbox_errors(),
+            self._get_connection() as db,
+        ):  # the connection commits or rolls back
             db.execute("begin immediate")
             yield db
 
-    def _opened(self) -> sqlite3.Connection:
+    def _get_connection(self) -> sqlite3.Connection:
         if self._db is None:
-            db = sqlite_files.connect(self._path, busy_s=5.0, isolation_level=None)
+            db = sqlite_files.connect_sqlite(self._path, busy_s=5.0, isolation_level=None)
             db.execute("pragma synchronous = extra")
-            db.executescript(SCHEMA)
+            db.executescript(OUTBOX_TABLES_SQL)
             self._db = db  # assigned last, so that a failed setup is tried again
         return self._db
 
 
-def _waiting_for(db: sqlite3.Connection, job: Job) -> list[int]:
-    return [id for (id,) in db.execute("select id from jobs where workflow = ? and document = ?", job.about).fetchall()]
+def _list_job_ids(db: sqlite3.Connection, job: OutboxJob) -> list[int]:
+    return [
+        id
+        for (id,) in db.execute("select id from jobs where workflow = ? and document = ?", job.document_ref).fetchall()
+    ]
 
 
-def _added(db: sqlite3.Connection, job: Job) -> int:
+def _insert_outbox_job(db: sqlite3.Connection, job: OutboxJob) -> int:
     record = None if job.record is None else json.dumps(job.record)
-    values = (*job.about, job.version, record)
+    values = (*job.document_ref, job.version, record)
     sql = "insert into jobs(workflow, document, version, record) values (?, ?, ?, ?)"
     return db.execute(sql, values).lastrowid or 0
 
 
-def _forget(db: sqlite3.Connection, job: int) -> None:
+def _delete_outbox_job(db: sqlite3.Connection, job: int) -> None:
     db.execute("delete from items where job = ?", (job,))
     db.execute("delete from jobs where id = ?", (job,))
 
 
-def _json(body: dict[str, Any]) -> str:
+def _encode_outbox_json(body: dict[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace").decode()

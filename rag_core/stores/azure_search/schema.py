@@ -5,128 +5,139 @@ from typing import Any
 
 from rag_core.core.errors import Conflict
 
-VECTOR = "content_vector"
-SEMANTIC = "chunks-semantic"
-NEAREST, EXACT = "nearest", "exact"  # vector profiles: HNSW, and an exhaustive scan
-ANALYZER = "en.lucene"  # English stems, as in the embedded store
+VECTOR_FIELD = "content_vector"
+SEMANTIC_CONFIGURATION = "chunks-semantic"
+HNSW_PROFILE, EXHAUSTIVE_PROFILE = "nearest", "exact"  # vector profiles: HNSW, and an exhaustive scan
+LEXICAL_ANALYZER = "en.lucene"  # English stems, as in the embedded store
 
-Definition = dict[str, Any]
+IndexDefinition = dict[str, Any]
 
 
-def definition(name: str, dimensions: int) -> Definition:
+def build_index_definition(name: str, dimensions: int) -> IndexDefinition:
     """Build the definition of an index for vectors of these dimensions; 0 gives one that can never hold vectors."""
-    fields = [*_fields(), *([_vector(dimensions)] if dimensions else [])]
+    fields = [*_build_index_fields(), *([_build_vector_field(dimensions)] if dimensions else [])]
     base = {"name": name, "fields": fields, "similarity": {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}}
-    return {**base, "semantic": _semantic(), **({"vectorSearch": _vector_search()} if dimensions else {})}
+    return {
+        **base,
+        "semantic": _build_semantic_config(),
+        **({"vectorSearch": _build_vector_search_config()} if dimensions else {}),
+    }
 
 
-def width(index: Mapping[str, Any]) -> int:
+def get_vector_dimensions(index: Mapping[str, Any]) -> int:
     """Return the dimensions of the vectors; 0 when the index has none."""
-    return next((field.get("dimensions") or 0 for field in index["fields"] if field["name"] == VECTOR), 0)
+    return next((field.get("dimensions") or 0 for field in index["fields"] if field["name"] == VECTOR_FIELD), 0)
 
 
-def upgraded(existing: Definition, new: Definition) -> Definition:
+def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) -> IndexDefinition:
     """Add missing fields and the semantic configuration to an existing definition; the rest stays unchanged.
 
     Raises:
         Conflict: a field has another type or other dimensions (reindex_required), so that another index is needed.
     """
     existing_fields = {field["name"]: field for field in existing["fields"]}
-    if width(existing) != width(new):
-        raise _another(existing, f"holds vectors of {width(existing)} dimensions, the embedder makes {width(new)}")
+    if get_vector_dimensions(existing) != get_vector_dimensions(new):
+        raise _make_incompatible_index_error(
+            existing,
+            f"holds vectors of {get_vector_dimensions(existing)} dimensions, "
+            f"the embedder makes {get_vector_dimensions(new)}",
+        )
     for field in new["fields"]:
         field_type = existing_fields.get(field["name"], field)["type"]
         if field_type != field["type"]:
-            raise _another(existing, f"has {field['name']} as {field_type}, not {field['type']}")
+            raise _make_incompatible_index_error(existing, f"has {field['name']} as {field_type}, not {field['type']}")
     missing = [field for field in new["fields"] if field["name"] not in existing_fields]
     semantic = existing.get("semantic") or new["semantic"]
     return {**existing, "fields": [*existing["fields"], *missing], "semantic": semantic}
 
 
-def _another(existing: Definition, problem: str) -> Conflict:
+def _make_incompatible_index_error(existing: IndexDefinition, problem: str) -> Conflict:
     message = (
         f"the index {existing['name']} {problem}: name another in AZURE_SEARCH_INDEX and index the documents again"
     )
     return Conflict(message, code="reindex_required")
 
 
-def _fields() -> list[Definition]:
+def _build_index_fields() -> list[IndexDefinition]:
     return [
-        _text("key", key=True),  # the service allows only letters, digits, _ - =
-        _text("kind", filterable=True, facetable=True),
-        _text("id", filterable=True, sortable=True),
-        _text("workflow_id", filterable=True, facetable=True),
-        _searched("content"),
-        _searched("title", filterable=True, facetable=True),
-        {**_text("codes", searchable=True), "analyzer": "standard.lucene"},  # terms besides the words
-        _text("source", filterable=True, facetable=True),
-        _field("page_number", "Edm.Int32", filterable=True, facetable=True),
-        _text("chunk_summary"),
-        _text("entities"),
-        _texts("entity_codes", searchable=True, filterable=True, facetable=True),
-        _text("document_id", filterable=True, sortable=True, facetable=True),
-        _field("ordinal", "Edm.Int32", filterable=True, sortable=True),
-        _text("spans"),
-        _texts("heading_path"),
-        _text("parent_id", filterable=True),
-        _text("user_id", filterable=True),
-        _texts("groups", filterable=True),
-        _texts("readers", filterable=True),
-        _text("content_hash", filterable=True),
-        _text("metadata"),
-        _texts("facts", filterable=True, facetable=True),
-        _texts("fact_names", filterable=True, facetable=True),
-        _text("space", filterable=True, facetable=True),
-        _text("version", filterable=True, sortable=True),
-        _field("live", "Edm.Boolean", filterable=True),
-        _text("record"),
+        _build_text_field("key", key=True),  # the service allows only letters, digits, _ - =
+        _build_text_field("kind", filterable=True, facetable=True),
+        _build_text_field("id", filterable=True, sortable=True),
+        _build_text_field("workflow_id", filterable=True, facetable=True),
+        _build_searchable_field("content"),
+        _build_searchable_field("title", filterable=True, facetable=True),
+        {**_build_text_field("codes", searchable=True), "analyzer": "standard.lucene"},  # terms besides the words
+        _build_text_field("source", filterable=True, facetable=True),
+        _build_index_field("page_number", "Edm.Int32", filterable=True, facetable=True),
+        _build_text_field("chunk_summary"),
+        _build_text_field("entities"),
+        _build_text_collection_field("entity_codes", searchable=True, filterable=True, facetable=True),
+        _build_text_field("document_id", filterable=True, sortable=True, facetable=True),
+        _build_index_field("ordinal", "Edm.Int32", filterable=True, sortable=True),
+        _build_text_field("spans"),
+        _build_text_collection_field("heading_path"),
+        _build_text_field("parent_id", filterable=True),
+        _build_text_field("user_id", filterable=True),
+        _build_text_collection_field("groups", filterable=True),
+        _build_text_collection_field("readers", filterable=True),
+        _build_text_field("content_hash", filterable=True),
+        _build_text_field("metadata"),
+        _build_text_collection_field("facts", filterable=True, facetable=True),
+        _build_text_collection_field("fact_names", filterable=True, facetable=True),
+        _build_text_field("space", filterable=True, facetable=True),
+        _build_text_field("version", filterable=True, sortable=True),
+        _build_index_field("live", "Edm.Boolean", filterable=True),
+        _build_text_field("record"),
     ]
 
 
-def _field(name: str, kind: str, **uses: bool) -> Definition:
+def _build_index_field(name: str, kind: str, **uses: bool) -> IndexDefinition:
     """Build a stored field; every use that is not named is off."""
     off = {"key": False, "filterable": False, "sortable": False, "facetable": False}
     return {"name": name, "type": kind, "retrievable": True, "stored": True, "searchable": False, **off, **uses}
 
 
-def _text(name: str, **uses: bool) -> Definition:
-    return _field(name, "Edm.String", **uses)
+def _build_text_field(name: str, **uses: bool) -> IndexDefinition:
+    return _build_index_field(name, "Edm.String", **uses)
 
 
-def _texts(name: str, **uses: bool) -> Definition:
-    definition = _field(name, "Collection(Edm.String)", **uses)
+def _build_text_collection_field(name: str, **uses: bool) -> IndexDefinition:
+    definition = _build_index_field(name, "Collection(Edm.String)", **uses)
     del definition["sortable"]  # the service refuses it for collections
     return definition
 
 
-def _searched(name: str, **uses: bool) -> Definition:
-    return {**_text(name, **uses), "searchable": True, "analyzer": ANALYZER}
+def _build_searchable_field(name: str, **uses: bool) -> IndexDefinition:
+    return {**_build_text_field(name, **uses), "searchable": True, "analyzer": LEXICAL_ANALYZER}
 
 
-def _vector(dimensions: int) -> Definition:
+def _build_vector_field(dimensions: int) -> IndexDefinition:
     return {
-        "name": VECTOR,
+        "name": VECTOR_FIELD,
         "type": "Collection(Edm.Single)",
         "searchable": True,
         "retrievable": True,  # unchanged chunks keep their vectors at the next indexing
         "stored": True,
         "dimensions": dimensions,
-        "vectorSearchProfile": NEAREST,
+        "vectorSearchProfile": HNSW_PROFILE,
     }
 
 
-def _vector_search() -> Definition:
+def _build_vector_search_config() -> IndexDefinition:
     hnsw = {"name": "hnsw-cosine", "kind": "hnsw", "hnswParameters": {"metric": "cosine"}}
     scan = {"name": "scan-cosine", "kind": "exhaustiveKnn", "exhaustiveKnnParameters": {"metric": "cosine"}}
-    profiles = [{"name": NEAREST, "algorithm": hnsw["name"]}, {"name": EXACT, "algorithm": scan["name"]}]
+    profiles = [
+        {"name": HNSW_PROFILE, "algorithm": hnsw["name"]},
+        {"name": EXHAUSTIVE_PROFILE, "algorithm": scan["name"]},
+    ]
     return {"algorithms": [hnsw, scan], "profiles": profiles}
 
 
-def _semantic() -> Definition:
+def _build_semantic_config() -> IndexDefinition:
     prioritized = {
         "titleField": {"fieldName": "title"},
         "prioritizedContentFields": [{"fieldName": "content"}],
         "prioritizedKeywordsFields": [{"fieldName": "entity_codes"}],
     }
-    configuration = {"name": SEMANTIC, "prioritizedFields": prioritized}
-    return {"defaultConfiguration": SEMANTIC, "configurations": [configuration]}
+    configuration = {"name": SEMANTIC_CONFIGURATION, "prioritizedFields": prioritized}
+    return {"defaultConfiguration": SEMANTIC_CONFIGURATION, "configurations": [configuration]}

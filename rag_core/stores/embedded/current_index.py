@@ -8,11 +8,11 @@ from pathlib import Path
 
 from rag_core.core.errors import Conflict, Misconfigured
 
-POINTER, SPACES, INDEX = "current.json", "spaces", "index.sqlite"
+POINTER_FILE, SPACES_FOLDER, INDEX_FILE = "current.json", "spaces", "index.sqlite"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IndexLocation:
     """The location of an index in a data folder, and the model for which `rag reindex` built it.
 
     The first index lies in the data folder itself, and the settings choose its model: `profile` is None.
@@ -29,79 +29,81 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class IndexLocations:
     """The current index of a data folder, and the previous one, to which a rollback returns."""
 
-    current: Place = Place()
-    previous: Place | None = None
+    current: IndexLocation = IndexLocation()
+    previous: IndexLocation | None = None
 
 
-def read(data_dir: Path) -> Places:
+def read_index_locations(data_dir: Path) -> IndexLocations:
     """Read the locations; without the file, the first index is current.
 
     Raises Misconfigured when the file is damaged or the current index is missing: no other index stands in for it.
     """
     try:
-        content = json.loads((data_dir / POINTER).read_bytes())
-        locations = Places(Place(**content["current"]), Place(**content["previous"]) if content["previous"] else None)
+        content = json.loads((data_dir / POINTER_FILE).read_bytes())
+        locations = IndexLocations(
+            IndexLocation(**content["current"]), IndexLocation(**content["previous"]) if content["previous"] else None
+        )
     except FileNotFoundError:
-        return Places()
+        return IndexLocations()
     except (OSError, ValueError, KeyError, TypeError) as failure:
         raise Misconfigured(
-            f"{data_dir / POINTER} does not name the current index: restore it from a backup",
+            f"{data_dir / POINTER_FILE} does not name the current index: restore it from a backup",
             code="storage_damaged",
         ) from failure
-    _require(data_dir, locations.current)
+    _require_index_file(data_dir, locations.current)
     return locations
 
 
-def is_current(data_dir: Path, location: Place) -> bool:
-    return read(data_dir).current == location
+def is_current_index(data_dir: Path, location: IndexLocation) -> bool:
+    return read_index_locations(data_dir).current == location
 
 
-def switch(data_dir: Path, to: Place) -> Places:
+def switch_current_index(data_dir: Path, to: IndexLocation) -> IndexLocations:
     """Make `to` the current index, in one durable step: after a crash either the old or the new one is current."""
-    _require(data_dir, to)
-    return _write(data_dir, Places(to, read(data_dir).current))
+    _require_index_file(data_dir, to)
+    return _write_index_locations(data_dir, IndexLocations(to, read_index_locations(data_dir).current))
 
 
-def roll_back(data_dir: Path) -> Places:
+def roll_back_current_index(data_dir: Path) -> IndexLocations:
     """Swap the current index with the previous one. Raises Conflict when there is no previous index."""
-    locations = read(data_dir)
+    locations = read_index_locations(data_dir)
     if locations.previous is None:
         raise Conflict("there is no previous index to go back to", code="nothing_to_roll_back")
-    return switch(data_dir, locations.previous)
+    return switch_current_index(data_dir, locations.previous)
 
 
-def drop_others(data_dir: Path) -> Places:
+def remove_other_indexes(data_dir: Path) -> IndexLocations:
     """Remove every index but the current one, unfinished ones included, so that a later purge leaves no copy behind."""
-    locations = _write(data_dir, Places(read(data_dir).current))
-    for folder in (data_dir / SPACES).glob("*"):
+    locations = _write_index_locations(data_dir, IndexLocations(read_index_locations(data_dir).current))
+    for folder in (data_dir / SPACES_FOLDER).glob("*"):
         if folder != data_dir / locations.current.folder:
             shutil.rmtree(folder)
     if locations.current.folder:
         shutil.rmtree(data_dir / "words", ignore_errors=True)
-        for file in data_dir.glob(f"{INDEX}*"):
+        for file in data_dir.glob(f"{INDEX_FILE}*"):
             file.unlink()
     return locations
 
 
-def _require(data_dir: Path, location: Place) -> None:
-    if location.folder and not (data_dir / location.folder / INDEX).is_file():
+def _require_index_file(data_dir: Path, location: IndexLocation) -> None:
+    if location.folder and not (data_dir / location.folder / INDEX_FILE).is_file():
         raise Misconfigured(f"there is no index in {data_dir / location.folder}", code="storage_damaged")
 
 
-def _write(data_dir: Path, locations: Places) -> Places:
-    new_file = data_dir / f"{POINTER}.new"
+def _write_index_locations(data_dir: Path, locations: IndexLocations) -> IndexLocations:
+    new_file = data_dir / f"{POINTER_FILE}.new"
     new_file.write_text(json.dumps(asdict(locations), indent=2))
     for path in (data_dir / locations.current.folder, (data_dir / locations.current.folder).parent, new_file):
-        _make_durable(path)
-    os.replace(new_file, data_dir / POINTER)
-    _make_durable(data_dir)
+        _sync_path_to_disk(path)
+    os.replace(new_file, data_dir / POINTER_FILE)
+    _sync_path_to_disk(data_dir)
     return locations
 
 
-def _make_durable(path: Path) -> None:
+def _sync_path_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -9,28 +9,28 @@ from typing import NamedTuple
 import apsw
 
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
-from rag_core.stores.access import reads_as
-from rag_core.stores.facts import pairs
+from rag_core.stores.access import list_scope_readers
+from rag_core.stores.field_values import iter_field_values
 
-Stored = str | int | float | bytes
+StoredValue = str | int | float | bytes
 
 
-class Condition(NamedTuple):
+class SqliteCondition(NamedTuple):
     """A part of a WHERE clause and the values of its placeholders."""
 
     sql: str
-    values: tuple[Stored, ...]
+    values: tuple[StoredValue, ...]
 
-    def also(self, sql: str, values: tuple[Stored, ...]) -> "Condition":
-        return Condition(f"{self.sql} and {sql}", self.values + values)
+    def and_where(self, sql: str, values: tuple[StoredValue, ...]) -> "SqliteCondition":
+        return SqliteCondition(f"{self.sql} and {sql}", self.values + values)
 
 
-def facts(chunk: Chunk) -> set[tuple[str, Stored]]:
+def collect_stored_field_values(chunk: Chunk) -> set[tuple[str, StoredValue]]:
     """Return every field and value by which the chunk can be filtered and counted, as they are stored."""
-    return {(field, stored(value)) for field, value in pairs(chunk)}
+    return {(field, encode_stored_value(value)) for field, value in iter_field_values(chunk)}
 
 
-def stored(value: Scalar) -> Stored:
+def encode_stored_value(value: Scalar) -> StoredValue:
     """Encode a value for the column `value`: 5.0 equals 5, but true does not equal 1."""
     if isinstance(value, bool):
         return b"true" if value else b"false"
@@ -39,87 +39,94 @@ def stored(value: Scalar) -> Stored:
     return value
 
 
-def shown(value: Stored) -> Scalar:
+def decode_stored_value(value: StoredValue) -> Scalar:
     """Decode a value of the column `value`."""
     return value == b"true" if isinstance(value, bytes) else value
 
 
-def mark(field: str, value: Stored) -> str:
+def encode_field_value_term(field: str, value: StoredValue) -> str:
     """Hash a field and its value to a term of fixed length for the lexical index."""
     return blake2b(repr((field, value)).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def visible(workflow: int, scope: Scope) -> Condition:
+def build_visible_versions_condition(workflow: int, scope: Scope) -> SqliteCondition:
     """Build the condition for document versions the scope may read."""
-    readers = reads_as(scope)
-    readable = f"version in (select version from readers where workflow = ? and reader in ({_marks(readers)}))"
-    condition = Condition(readable, (workflow, *readers))
+    readers = list_scope_readers(scope)
+    readable = (
+        f"version in (select version from readers where workflow = ? and reader in ({_format_placeholders(readers)}))"
+    )
+    condition = SqliteCondition(readable, (workflow, *readers))
     if not scope.document_ids:
         return condition
-    selected = f"version in (select version from documents where workflow = ? and id in ({_marks(scope.document_ids)}))"
-    return condition.also(selected, (workflow, *scope.document_ids))
+    ids = _format_placeholders(scope.document_ids)
+    selected = f"version in (select version from documents where workflow = ? and id in ({ids}))"
+    return condition.and_where(selected, (workflow, *scope.document_ids))
 
 
-def passing(workflow: int, scope: Scope, filters: Sequence[Filter]) -> Condition:
+def build_filtered_rows_condition(workflow: int, scope: Scope, filters: Sequence[Filter]) -> SqliteCondition:
     """Build the condition for rows the scope may read and every filter admits."""
-    return _also_bearing(visible(workflow, scope), workflow, filters)
+    return _add_filter_conditions(build_visible_versions_condition(workflow, scope), workflow, filters)
 
 
-def bearing(workflow: int, filters: Sequence[Filter]) -> Condition:
+def build_filtered_field_values_condition(workflow: int, filters: Sequence[Filter]) -> SqliteCondition:
     """Build the condition for entries of `facts` that the first filter admits, of rows that the other filters admit.
 
     A row may have several such entries. The condition reads the index of `facts` and no chunk: reading chunks would
     take most of the time of a filtered query (measured with 2,000 of 100,000 chunks).
     """
-    return _also_bearing(_borne(workflow, filters[0]), workflow, filters[1:])
+    return _add_filter_conditions(_build_field_value_condition(workflow, filters[0]), workflow, filters[1:])
 
 
-def _also_bearing(condition: Condition, workflow: int, filters: Sequence[Filter]) -> Condition:
+def _add_filter_conditions(condition: SqliteCondition, workflow: int, filters: Sequence[Filter]) -> SqliteCondition:
     for chunk_filter in filters:
-        value_condition = _borne(workflow, chunk_filter)
-        condition = condition.also(
+        value_condition = _build_field_value_condition(workflow, chunk_filter)
+        condition = condition.and_where(
             f"row in (select row from facts where {value_condition.sql})", value_condition.values
         )
     return condition
 
 
-def _borne(workflow: int, chunk_filter: Filter) -> Condition:
-    value_condition = _test(chunk_filter)
-    return Condition(
+def _build_field_value_condition(workflow: int, chunk_filter: Filter) -> SqliteCondition:
+    value_condition = _build_value_condition(chunk_filter)
+    return SqliteCondition(
         f"workflow = ? and field = ? and {value_condition.sql}", (workflow, chunk_filter.field, *value_condition.values)
     )
 
 
-def marks(db: apsw.Connection, workflow: int, filters: Sequence[Filter]) -> list[list[str]]:
+def list_filter_terms(db: apsw.Connection, workflow: int, filters: Sequence[Filter]) -> list[list[str]]:
     """Return for each filter the terms of which a chunk must have at least one."""
-    return [[mark(f.field, value) for value in _passing_values(db, workflow, f)] for f in filters]
+    return [
+        [encode_field_value_term(f.field, value) for value in _select_matching_values(db, workflow, f)] for f in filters
+    ]
 
 
-def _passing_values(db: apsw.Connection, workflow: int, chunk_filter: Filter) -> Sequence[Stored]:
-    value_condition = _test(chunk_filter)
+def _select_matching_values(db: apsw.Connection, workflow: int, chunk_filter: Filter) -> Sequence[StoredValue]:
+    value_condition = _build_value_condition(chunk_filter)
     if chunk_filter.op in ("eq", "in"):
         return value_condition.values
     sql = f"select distinct value from facts where workflow = ? and field = ? and {value_condition.sql}"
     return [value for (value,) in db.execute(sql, (workflow, chunk_filter.field, *value_condition.values))]
 
 
-def _test(chunk_filter: Filter) -> Condition:
+def _build_value_condition(chunk_filter: Filter) -> SqliteCondition:
     filter_values = chunk_filter.value if isinstance(chunk_filter.value, tuple) else (chunk_filter.value,)
-    values = tuple(stored(value) for value in filter_values)
+    values = tuple(encode_stored_value(value) for value in filter_values)
     if chunk_filter.op in ("eq", "in"):
-        return Condition(f"value in ({_marks(values)})", values)
+        return SqliteCondition(f"value in ({_format_placeholders(values)})", values)
     if chunk_filter.op == "ne":
-        return Condition("value <> ?", values[:1])
+        return SqliteCondition("value <> ?", values[:1])
     operator = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}[chunk_filter.op]
-    return Condition(f"value {operator} ? and typeof(value) in ({_kinds(values[0])})", values[:1])
+    return SqliteCondition(
+        f"value {operator} ? and typeof(value) in ({_format_comparable_sqlite_types(values[0])})", values[:1]
+    )
 
 
-def _kinds(value: Stored) -> str:
+def _format_comparable_sqlite_types(value: StoredValue) -> str:
     """Return the SQLite types that compare with `value`: numbers sort before texts, so types must not be mixed."""
     if isinstance(value, str):
         return "'text'"
     return "'blob'" if isinstance(value, bytes) else "'integer', 'real'"
 
 
-def _marks(values: Sequence[object]) -> str:
+def _format_placeholders(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))

@@ -13,13 +13,19 @@ from pathlib import Path
 import apsw
 
 from rag_core.core.model import Vector
-from rag_core.stores.embedded.current_index import SPACES
-from rag_core.stores.embedded.truth import Truth, connect, database, explained, words_folder
+from rag_core.stores.embedded.current_index import SPACES_FOLDER
+from rag_core.stores.embedded.database import (
+    IndexDatabase,
+    connect_to_index_database,
+    get_database_file,
+    get_lexical_index_folder,
+    translate_apsw_errors,
+)
 
-MADE = "vectors.sqlite"  # the new vectors, which cost money to make: kept until the new index is current
+NEW_VECTORS_FILE = "vectors.sqlite"  # the new vectors, which cost money to make: kept until the new index is current
 
-TEXTS = "select content_hash, content from chunks union select content_hash, content from deleted_chunks"
-FILL = """
+SELECT_TEXTS_SQL = "select content_hash, content from chunks union select content_hash, content from deleted_chunks"
+COPY_VECTORS_SQL = """
 delete from vectors;
 insert into vectors select row, made.vectors.vector from chunks join made.vectors using (content_hash);
 update deleted_chunks set
@@ -27,7 +33,7 @@ update deleted_chunks set
 """
 
 
-class Rebuild:
+class EmbeddedRebuild:
     """A rebuild of the index in the folder `old`, made in the folder `new` with vectors of another space.
 
     Everything but the vectors is copied: ids, owners, deleted documents. New vectors are saved as they arrive, so that
@@ -36,25 +42,25 @@ class Rebuild:
 
     def __init__(self, old: Path, new: Path, space: str, dimensions: int) -> None:
         self._new_folder, self._space, self._dimensions = new, space, dimensions
-        Truth(old).close()  # raises for a folder that holds no index of this version
-        with explained():
-            self._old_index = connect(old)
+        IndexDatabase(old).close()  # raises for a folder that holds no index of this version
+        with translate_apsw_errors():
+            self._old_index = connect_to_index_database(old)
 
-    async def missing(self) -> Mapping[str, str]:
+    async def load_missing_texts(self) -> Mapping[str, str]:
         """Return the texts that have no new vector yet, each once, by content hash and in its order."""
-        return await asyncio.to_thread(self._missing)
+        return await asyncio.to_thread(self._load_missing_texts_sync)
 
-    async def keep(self, vectors: Mapping[str, Vector]) -> None:
+    async def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
         """Save vectors by content hash, durably on return."""
-        await asyncio.to_thread(self._keep, vectors)
+        await asyncio.to_thread(self._save_vectors_sync, vectors)
 
-    async def copy(self) -> None:
+    async def copy_index(self) -> None:
         """Copy the present state of the old index to the new one; texts without a new vector get none."""
-        await asyncio.to_thread(self._copy)
+        await asyncio.to_thread(self._copy_index_sync)
 
-    async def settle(self, switch: Callable[[], object]) -> bool:
+    async def switch_if_unchanged(self, switch: Callable[[], object]) -> bool:
         """Call `switch`, with the old index locked, unless it has changed since the copy; return whether it ran."""
-        return await asyncio.to_thread(self._settle, switch)
+        return await asyncio.to_thread(self._switch_if_unchanged_sync, switch)
 
     async def close(self) -> None:
         self._old_index.close()
@@ -64,14 +70,14 @@ class Rebuild:
     @cached_property
     def _new_vectors(self) -> apsw.Connection:
         self._new_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        db = apsw.Connection(str(self._new_folder / MADE))
+        db = apsw.Connection(str(self._new_folder / NEW_VECTORS_FILE))
         db.execute("pragma journal_mode = wal; pragma synchronous = full")
         db.execute("create table if not exists vectors(content_hash text primary key, vector blob not null)")
         return db
 
-    def _missing(self) -> Mapping[str, str]:
-        with explained():
-            is_started = (self._new_folder / MADE).exists()
+    def _load_missing_texts_sync(self) -> Mapping[str, str]:
+        with translate_apsw_errors():
+            is_started = (self._new_folder / NEW_VECTORS_FILE).exists()
             content_hashes = (
                 {content_hash for (content_hash,) in self._new_vectors.execute("select content_hash from vectors")}
                 if is_started
@@ -79,30 +85,30 @@ class Rebuild:
             )
             return {
                 content_hash: text
-                for content_hash, text in self._old_index.execute(f"{TEXTS} order by 1")
+                for content_hash, text in self._old_index.execute(f"{SELECT_TEXTS_SQL} order by 1")
                 if content_hash not in content_hashes
             }
 
-    def _keep(self, vectors: Mapping[str, Vector]) -> None:
+    def _save_vectors_sync(self, vectors: Mapping[str, Vector]) -> None:
         rows = [(content_hash, array("f", vector).tobytes()) for content_hash, vector in vectors.items()]
-        with explained(), self._new_vectors:
+        with translate_apsw_errors(), self._new_vectors:
             self._new_vectors.executemany("insert or replace into vectors values (?, ?)", rows)
 
-    def _copy(self) -> None:
-        with explained():
+    def _copy_index_sync(self) -> None:
+        with translate_apsw_errors():
             self._new_vectors.pragma("user_version")  # creates the file even when there was nothing to embed
-            shutil.rmtree(words_folder(self._new_folder), ignore_errors=True)
-            _remove(database(self._new_folder))
-        with explained(), closing(connect(self._new_folder)) as new_index:
+            shutil.rmtree(get_lexical_index_folder(self._new_folder), ignore_errors=True)
+            _remove_database_files(get_database_file(self._new_folder))
+        with translate_apsw_errors(), closing(connect_to_index_database(self._new_folder)) as new_index:
             self._copied_data_version = self._old_index.pragma("data_version")
             with new_index.backup("main", self._old_index, "main") as backup:
                 backup.step()
-            new_index.execute("attach ? as made", (str(self._new_folder / MADE),))
+            new_index.execute("attach ? as made", (str(self._new_folder / NEW_VECTORS_FILE),))
             with new_index:
-                new_index.execute(FILL)
-                self._name(new_index)
+                new_index.execute(COPY_VECTORS_SQL)
+                self._assign_store_id(new_index)
 
-    def _name(self, new_index: apsw.Connection) -> None:
+    def _assign_store_id(self, new_index: apsw.Connection) -> None:
         """Give the copy a new store id, so that answers cached for the old index are not served for the new one."""
         first_vector = new_index.execute("select 1 from vectors limit 1").fetchone()
         space_and_dimensions = (self._space, self._dimensions) if first_vector else ("", 0)
@@ -111,8 +117,8 @@ class Rebuild:
         )
         new_index.execute("update deleted set space = ?", (self._space,))
 
-    def _settle(self, switch: Callable[[], object]) -> bool:
-        with explained():
+    def _switch_if_unchanged_sync(self, switch: Callable[[], object]) -> bool:
+        with translate_apsw_errors():
             self._old_index.execute("begin immediate")
             try:
                 if self._old_index.pragma("data_version") != self._copied_data_version:
@@ -121,23 +127,23 @@ class Rebuild:
             finally:
                 self._old_index.execute("rollback")
             self._new_vectors.close()
-            _remove(self._new_folder / MADE)
+            _remove_database_files(self._new_folder / NEW_VECTORS_FILE)
         return True
 
 
-def folder_for(space: str, data_dir: Path, used: Collection[str]) -> str:
+def choose_rebuild_folder(space: str, data_dir: Path, used: Collection[str]) -> str:
     """Return the folder of an unfinished rebuild for this space, else a free one; never a folder that is `used`."""
     readable_part = re.sub(r"[^a-z0-9.]+", "-", space.lower()).strip("-")
     name = f"{readable_part}-{sha256(space.encode()).hexdigest()[:6]}"  # two spaces may have the same readable part
     number = 1
-    while (data_dir / (folder := f"{SPACES}/{name}-{number}")).exists():
-        if folder not in used and (data_dir / folder / MADE).exists():
+    while (data_dir / (folder := f"{SPACES_FOLDER}/{name}-{number}")).exists():
+        if folder not in used and (data_dir / folder / NEW_VECTORS_FILE).exists():
             break
         number += 1
     return folder
 
 
-def _remove(file: Path) -> None:
+def _remove_database_files(file: Path) -> None:
     """Remove a database file with its journal files."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)

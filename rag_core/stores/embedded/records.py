@@ -10,15 +10,22 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from rag_core.core.model import Chunk, Document, Entity, Span, Vector
+from rag_core.core.json_codec import (
+    entity_from_json_array,
+    entity_to_json_array,
+    span_from_json_array,
+    span_to_json_array,
+)
+from rag_core.core.model import Chunk, Document, Vector
 from rag_core.core.ports import StoreDescription
-from rag_core.stores.access import readers
-from rag_core.stores.embedded.filters import Condition, facts
+from rag_core.stores.access import list_document_readers
+from rag_core.stores.document_rules import EmbeddingSpace
+from rag_core.stores.embedded.filters import SqliteCondition, collect_stored_field_values
 
-SYNCHRONOUS = ("off", "normal", "full", "extra")
+SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
 
-_DOCUMENT = "id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata"
-_CHUNK = (
+_DOCUMENT_COLUMNS = "id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata"
+_CHUNK_COLUMNS = (
     "id, document_id, ordinal, content, title, source, content_hash, spans, parent_id, heading_path, summary, "
     "entities, metadata"
 )
@@ -27,26 +34,25 @@ _CHUNK = (
 ScoredRow = tuple[int, float]  # the row of a chunk, and its score
 
 
-class Workflow(NamedTuple):
+class WorkflowState(NamedTuple):
     """The state of a workflow. `seq` counts its changes; raising `generation` makes its lexical index be rebuilt."""
 
     id: int
     name: str
     seq: int
     generation: int
-    documents: int
-    chunks: int
+    document_count: int
+    chunk_count: int
 
 
-class Space(NamedTuple):
-    """The id of the database and the embedding space of the stored vectors: "" and 0 while there are none."""
+class StoredDocument(NamedTuple):
+    """A document, live or deleted, and the version of it that is stored."""
 
-    store: str
-    name: str
-    dimensions: int
+    version: int
+    document: Document
 
 
-class Fresh(NamedTuple):
+class AddedChunk(NamedTuple):
     """A chunk added after a given change of its workflow, with the readers of its document."""
 
     row: int
@@ -55,126 +61,140 @@ class Fresh(NamedTuple):
     chunk: Chunk
 
 
-def space(db: apsw.Connection) -> Space:
-    """Load the id of the database and its embedding space."""
-    return Space(*db.execute("select id, space, dimensions from store").get)
+def load_store_id(db: apsw.Connection) -> str:
+    return str(db.execute("select id from store").get)
 
 
-def new_generation(db: apsw.Connection, workflow: Workflow) -> None:
+def load_sqlite_embedding_space(db: apsw.Connection) -> EmbeddingSpace:
+    return EmbeddingSpace(*db.execute("select space, dimensions from store").get)
+
+
+def advance_lexical_generation(db: apsw.Connection, workflow: WorkflowState) -> None:
     """Raise the generation of a workflow, so that its lexical index is rebuilt."""
     db.execute("update workflows set generation = generation + 1 where id = ?", (workflow.id,))
 
 
-def description(db: apsw.Connection, location: str) -> StoreDescription:
-    stored_space = space(db)
+def describe_sqlite_store(db: apsw.Connection, location: str) -> StoreDescription:
+    stored_space = load_sqlite_embedding_space(db)
     documents, chunks = db.execute("select total(documents), total(chunks) from workflows").get
     details: dict[str, str | int] = {
         "sqlite": apsw.sqlite_lib_version(),
         "journal_mode": db.pragma("journal_mode"),
-        "synchronous": SYNCHRONOUS[db.pragma("synchronous")],
+        "synchronous": SQLITE_SYNCHRONOUS_NAMES[db.pragma("synchronous")],
     }
     return StoreDescription(
         "embedded", location, stored_space.name, stored_space.dimensions, int(documents), int(chunks), details
     )
 
 
-def set_space(db: apsw.Connection, name: str, dimensions: int) -> None:
-    db.execute("update store set space = ?, dimensions = ?", (name, dimensions))
+def save_sqlite_embedding_space(db: apsw.Connection, space: EmbeddingSpace) -> None:
+    db.execute("update store set space = ?, dimensions = ?", space)
 
 
-def workflow(db: apsw.Connection, name: str) -> Workflow:
+def load_workflow_state(db: apsw.Connection, name: str) -> WorkflowState:
     """Load the state of a workflow; one that was never written to has id 0 and no documents."""
     sql = "select id, name, seq, generation, documents, chunks from workflows where name = ?"
-    return Workflow(*(db.execute(sql, (name,)).fetchone() or (0, name, 0, 0, 0, 0)))
+    return WorkflowState(*(db.execute(sql, (name,)).fetchone() or (0, name, 0, 0, 0, 0)))
 
 
-def changed_workflow(db: apsw.Connection, name: str) -> Workflow:
+def advance_workflow_state(db: apsw.Connection, name: str) -> WorkflowState:
     """Raise the `seq` of a workflow, creating it when it does not exist, and return its new state."""
     db.execute("insert into workflows(name, seq) values (?, 1) on conflict(name) do update set seq = seq + 1", (name,))
-    return workflow(db, name)
+    return load_workflow_state(db, name)
 
 
-def documents(db: apsw.Connection, name: str, where: Condition) -> dict[int, Document]:
+def load_documents_by_version(db: apsw.Connection, name: str, where: SqliteCondition) -> dict[int, Document]:
     """Load the documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
-        f"select version, {_DOCUMENT} from documents where {where.sql} order by id",
+        f"select version, {_DOCUMENT_COLUMNS} from documents where {where.sql} order by id",
         where.values,
     )
-    return {version: _document(name, *row) for version, *row in rows}
+    return {version: _document_from_sqlite_row(name, *row) for version, *row in rows}
 
 
-def chunks(db: apsw.Connection, where: Condition, tail: str = "") -> dict[int, Chunk]:
+def load_chunks_by_row(db: apsw.Connection, where: SqliteCondition, tail: str = "") -> dict[int, Chunk]:
     """Load the chunks that meet the condition, by row; `tail` is SQL that orders and limits them."""
-    rows = db.execute(f"select row, {_CHUNK} from chunks where {where.sql} {tail}", where.values)
-    return {row: _chunk(*columns) for row, *columns in rows}
+    rows = db.execute(f"select row, {_CHUNK_COLUMNS} from chunks where {where.sql} {tail}", where.values)
+    return {row: _chunk_from_sqlite_row(*columns) for row, *columns in rows}
 
 
-def among(column: str, values: Sequence[int | str]) -> Condition:
-    return Condition(f"{column} in (select value from json_each(?))", (json.dumps(values),))
+def build_sqlite_membership_condition(column: str, values: Sequence[int | str]) -> SqliteCondition:
+    return SqliteCondition(f"{column} in (select value from json_each(?))", (json.dumps(values),))
 
 
-def deleted(db: apsw.Connection, workflow: Workflow, where: Condition) -> dict[int, Document]:
+def load_deleted_documents_by_version(
+    db: apsw.Connection, workflow: WorkflowState, where: SqliteCondition
+) -> dict[int, Document]:
     """Load the deleted documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
-        f"select version, deleted_at, {_DOCUMENT} from deleted where {where.sql} order by id", where.values
+        f"select version, deleted_at, {_DOCUMENT_COLUMNS} from deleted where {where.sql} order by id", where.values
     )
-    return {version: replace(_document(workflow.name, *row), deleted_at=at) for version, at, *row in rows}
+    return {
+        version: replace(_document_from_sqlite_row(workflow.name, *row), deleted_at=at) for version, at, *row in rows
+    }
 
 
-def deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk], list[Vector | None]]:
+def load_deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk], list[Vector | None]]:
     """Load the chunks of a deleted version, in order, and for each its vector or None."""
-    sql = f"select vector, {_CHUNK} from deleted_chunks where version = ? order by ordinal, id"
+    sql = f"select vector, {_CHUNK_COLUMNS} from deleted_chunks where version = ? order by ordinal, id"
     rows = list(db.execute(sql, (version,)))
-    return [_chunk(*columns) for _, *columns in rows], [array("f", vector) if vector else None for vector, *_ in rows]
+    return [_chunk_from_sqlite_row(*columns) for _, *columns in rows], [
+        array("f", vector) if vector else None for vector, *_ in rows
+    ]
 
 
-def deleted_space(db: apsw.Connection, version: int) -> str:
+def load_deleted_space(db: apsw.Connection, version: int) -> str:
     """Load the embedding space of the vectors of a deleted version."""
     ((name,),) = db.execute("select space from deleted where version = ?", (version,))
     return str(name)
 
 
-def has_document(db: apsw.Connection, workflow: Workflow, document_id: str) -> bool:
-    """Return whether any document of the workflow, live or deleted, has this id."""
-    sql = " union all ".join(
-        f"select 1 from {table} where workflow = ?1 and id = ?2" for table in ("documents", "deleted")
+def find_sqlite_document_of_any_owner(
+    db: apsw.Connection, workflow: WorkflowState, document_id: str
+) -> StoredDocument | None:
+    """Find the document with this id, live or deleted, whoever owns it."""
+    where = SqliteCondition("workflow = ? and id = ?", (workflow.id, document_id))
+    documents_by_version = load_documents_by_version(db, workflow.name, where) or load_deleted_documents_by_version(
+        db, workflow, where
     )
-    return db.execute(sql, (workflow.id, document_id)).fetchone() is not None
+    return next((StoredDocument(*item) for item in documents_by_version.items()), None)
 
 
-def hashes(db: apsw.Connection, version: int) -> list[str]:
+def list_content_hashes(db: apsw.Connection, version: int) -> list[str]:
     return [
         content_hash for (content_hash,) in db.execute("select content_hash from chunks where version = ?", (version,))
     ]
 
 
-def chunk_ids(db: apsw.Connection, rows: Sequence[int]) -> dict[int, str]:
-    where = among("row", rows)
+def load_chunk_ids_by_row(db: apsw.Connection, rows: Sequence[int]) -> dict[int, str]:
+    where = build_sqlite_membership_condition("row", rows)
     return dict(db.execute(f"select row, id from chunks where {where.sql}", where.values))
 
 
-def fresh(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[Fresh]:
+def iter_added_chunks(db: apsw.Connection, workflow: WorkflowState, since: int) -> Iterator[AddedChunk]:
     """Yield the chunks added after change number `since`, in order of their rows."""
-    documents_by_version = documents(db, workflow.name, Condition("workflow = ? and seq > ?", (workflow.id, since)))
+    documents_by_version = load_documents_by_version(
+        db, workflow.name, SqliteCondition("workflow = ? and seq > ?", (workflow.id, since))
+    )
     for version in sorted(documents_by_version):
-        document_readers = readers(documents_by_version[version])
-        for row, chunk in chunks(db, Condition("version = ?", (version,)), "order by row").items():
-            yield Fresh(row, version, document_readers, chunk)
+        document_readers = list_document_readers(documents_by_version[version])
+        for row, chunk in load_chunks_by_row(db, SqliteCondition("version = ?", (version,)), "order by row").items():
+            yield AddedChunk(row, version, document_readers, chunk)
 
 
-def gone(db: apsw.Connection, workflow: Workflow, since: int) -> list[int]:
+def list_removed_versions(db: apsw.Connection, workflow: WorkflowState, since: int) -> list[int]:
     """Return the versions that were replaced or deleted after change number `since`."""
     sql = "select version from gone where workflow = ? and seq > ?"
     return [version for (version,) in db.execute(sql, (workflow.id, since))]
 
 
-def fresh_count(db: apsw.Connection, workflow: Workflow, since: int) -> int:
+def count_added_chunks(db: apsw.Connection, workflow: WorkflowState, since: int) -> int:
     """Count the chunks added after change number `since`, including those without a vector."""
     sql = "select total(chunks) from documents where workflow = ? and seq > ?"
     return int(db.execute(sql, (workflow.id, since)).get)
 
 
-def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> Iterator[tuple[int, int, bytes]]:
+def iter_added_vectors(db: apsw.Connection, workflow: WorkflowState, since: int) -> Iterator[tuple[int, int, bytes]]:
     """Yield row, version and vector of the chunks added after change number `since`, in order of rows.
 
     Reading document by document avoids sorting the vectors: a later version has higher rows.
@@ -185,14 +205,14 @@ def fresh_vectors(db: apsw.Connection, workflow: Workflow, since: int) -> Iterat
         yield from db.execute(select_vectors, (version,))
 
 
-def vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:
+def load_vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:
     sql = "select c.content_hash, v.vector from chunks c join vectors v on v.row = c.row where c.version = ?"
     return {content_hash: array("f", vector) for content_hash, vector in db.execute(sql, (version,))}
 
 
-def add(
+def insert_sqlite_document(
     db: apsw.Connection,
-    workflow: Workflow,
+    workflow: WorkflowState,
     document: Document,
     chunks: Sequence[Chunk],
     vectors: Sequence[Vector | None],
@@ -201,55 +221,59 @@ def add(
     d = document
     columns = (d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary, d.user_id)
     ((version,),) = db.execute(
-        f"insert into documents(workflow, seq, chunks, {_DOCUMENT}) values ({_marks(13)}) returning version",
+        f"insert into documents(workflow, seq, chunks, {_DOCUMENT_COLUMNS}) values ({_repeat_placeholder(13)}) "
+        "returning version",
         (workflow.id, workflow.seq, len(chunks), *columns, json.dumps(d.groups), json.dumps(dict(d.metadata))),
     )
-    db.executemany("insert into readers values (?, ?, ?)", [(workflow.id, reader, version) for reader in readers(d)])
+    db.executemany(
+        "insert into readers values (?, ?, ?)", [(workflow.id, reader, version) for reader in list_document_readers(d)]
+    )
     for chunk, vector in zip(chunks, vectors, strict=True):
-        _add_chunk(db, workflow.id, version, chunk, vector)
-    _count(db, workflow.id, 1, len(chunks))
+        _insert_sqlite_chunk(db, workflow.id, version, chunk, vector)
+    _adjust_workflow_counts(db, workflow.id, 1, len(chunks))
 
 
-def remove(db: apsw.Connection, workflow: Workflow, version: int) -> None:
+def delete_document_version(db: apsw.Connection, workflow: WorkflowState, version: int) -> None:
     """Delete a document version with its chunks, vectors and readers, and record it in the table `gone`."""
     ((count,),) = db.execute("delete from documents where version = ? returning chunks", (version,))
     db.execute("insert into gone values (?, ?, ?)", (workflow.id, workflow.seq, version))
-    _count(db, workflow.id, -1, -count)
+    _adjust_workflow_counts(db, workflow.id, -1, -count)
 
 
-def set_aside(db: apsw.Connection, workflow: Workflow, version: int, deleted_at: str) -> None:
+def move_version_to_deleted(db: apsw.Connection, workflow: WorkflowState, version: int, deleted_at: str) -> None:
     """Move a document version to the tables of deleted documents, which are not searched."""
     db.execute(
-        f"insert into deleted(version, workflow, deleted_at, space, chunks, {_DOCUMENT}) "
-        f"select version, workflow, ?, (select space from store), chunks, {_DOCUMENT} from documents where version = ?",
+        f"insert into deleted(version, workflow, deleted_at, space, chunks, {_DOCUMENT_COLUMNS}) "
+        f"select version, workflow, ?, (select space from store), chunks, {_DOCUMENT_COLUMNS} from documents "
+        "where version = ?",
         (deleted_at, version),
     )
     db.execute(
-        f"insert into deleted_chunks(version, vector, {_CHUNK}) "
-        f"select version, vector, {_CHUNK} from chunks left join vectors using (row) where version = ?",
+        f"insert into deleted_chunks(version, vector, {_CHUNK_COLUMNS}) "
+        f"select version, vector, {_CHUNK_COLUMNS} from chunks left join vectors using (row) where version = ?",
         (version,),
     )
-    remove(db, workflow, version)
+    delete_document_version(db, workflow, version)
 
 
-def forget(db: apsw.Connection, version: int) -> None:
+def erase_deleted_version(db: apsw.Connection, version: int) -> None:
     """Remove a version from the tables of deleted documents."""
     db.execute("delete from deleted where version = ?", (version,))
 
 
-def _count(db: apsw.Connection, workflow: int, documents: int, chunks: int) -> None:
+def _adjust_workflow_counts(db: apsw.Connection, workflow: int, documents: int, chunks: int) -> None:
     sql = "update workflows set documents = documents + ?, chunks = chunks + ? where id = ?"
     db.execute(sql, (documents, chunks, workflow))
 
 
-def _add_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, vector: Vector | None) -> None:
+def _insert_sqlite_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, vector: Vector | None) -> None:
     c = chunk
-    spans = json.dumps([(s.start, s.end, s.page, s.line_start, s.line_end, s.bbox, s.section) for s in c.spans])
-    entities = json.dumps([(e.type, e.value) for e in c.entities])
+    spans = json.dumps(list(map(span_to_json_array, c.spans)))
+    entities = json.dumps(list(map(entity_to_json_array, c.entities)))
     columns = (c.id, c.document_id, c.ordinal, c.content, c.title, c.source, c.content_hash, spans, c.parent_id)
     other_columns = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
     db.execute(
-        f"insert into chunks(workflow, version, {_CHUNK}) values ({_marks(15)})",
+        f"insert into chunks(workflow, version, {_CHUNK_COLUMNS}) values ({_repeat_placeholder(15)})",
         (workflow, version, *columns, *other_columns),
     )
     row = db.last_insert_rowid()
@@ -257,11 +281,11 @@ def _add_chunk(db: apsw.Connection, workflow: int, version: int, chunk: Chunk, v
         db.execute("insert into vectors values (?, ?)", (row, array("f", vector).tobytes()))
     db.executemany(
         "insert into facts values (?, ?, ?, ?, ?)",
-        [(workflow, field, value, row, version) for field, value in facts(chunk)],
+        [(workflow, field, value, row, version) for field, value in collect_stored_field_values(chunk)],
     )
 
 
-def _document(workflow: str, *columns: Any) -> Document:
+def _document_from_sqlite_row(workflow: str, *columns: Any) -> Document:
     id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata = columns
     return Document(
         id, workflow, title, source, content_hash, extractor, pages, summary, user_id,
@@ -269,29 +293,16 @@ def _document(workflow: str, *columns: Any) -> Document:
     )  # fmt: skip
 
 
-def _chunk(*columns: Any) -> Chunk:
+def _chunk_from_sqlite_row(*columns: Any) -> Chunk:
     (id, document_id, ordinal, content, title, source, content_hash, spans, parent_id) = columns[:9]
     heading_path, summary, entities, metadata = columns[9:]
     return Chunk(
         id, document_id, ordinal, content, title, source, content_hash,
-        tuple(_span(*place) for place in json.loads(spans)),
+        tuple(map(span_from_json_array, json.loads(spans))),
         parent_id, tuple(json.loads(heading_path)), summary,
-        tuple(Entity(*pair) for pair in json.loads(entities)), json.loads(metadata),
+        tuple(map(entity_from_json_array, json.loads(entities))), json.loads(metadata),
     )  # fmt: skip
 
 
-def _span(
-    start: int,
-    end: int,
-    page: int | None,
-    line_start: int,
-    line_end: int,
-    bbox: Sequence[float] | None,
-    section: Sequence[str] = (),
-) -> Span:
-    box = (bbox[0], bbox[1], bbox[2], bbox[3]) if bbox else None
-    return Span(start, end, page, line_start, line_end, box, tuple(section))
-
-
-def _marks(count: int) -> str:
+def _repeat_placeholder(count: int) -> str:
     return ", ".join("?" * count)

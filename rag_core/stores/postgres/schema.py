@@ -1,21 +1,23 @@
 """The PostgreSQL tables: the specified columns (S2-26, S3-02 to S3-07), further columns of chunks, and their setup."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
 from psycopg import errors
 
-from rag_core.core.errors import Conflict, Misconfigured
+from rag_core.core.errors import Misconfigured
 from rag_core.core.model import Vector
-from rag_core.stores.postgres.connections import Connection, lock
+from rag_core.stores.document_rules import EmbeddingSpace, join_embedding_space
+from rag_core.stores.postgres.connections import PostgresConnection, compute_advisory_lock_id
 
-SPACE = lock(uuid5(NAMESPACE_OID, "azure-rag: the space of the vectors"))  # shared by writers of vectors
-PGVECTOR = (0, 8)  # from 0.8 a filtered index search continues until it has enough rows (iterative scan)
-WIDEST = 2000  # dimensions that an HNSW index supports
+SPACE_LOCK_ID = compute_advisory_lock_id(
+    uuid5(NAMESPACE_OID, "azure-rag: the space of the vectors")
+)  # shared by writers of vectors
+MIN_PGVECTOR_VERSION = (0, 8)  # from 0.8 a filtered index search continues until it has enough rows (iterative scan)
+MAX_INDEXED_DIMENSIONS = 2000  # dimensions that an HNSW index supports
 
 # `storage main` keeps the columns that every search reads in the row, rather than in TOAST
-TABLES = """
+POSTGRES_TABLES_SQL = """
 create table if not exists rag_documents(
     id uuid primary key, collection varchar not null, external_id varchar not null, title text not null,
     source text not null, content_hash text not null, extractor text not null, pages integer, summary text not null,
@@ -39,14 +41,14 @@ create index if not exists document_chunks_by_facts on document_chunks using gin
 """
 
 # Like English, but without a stop word list, so that "the" alone can be searched for
-ANALYSIS = """
+TEXT_SEARCH_CONFIGURATION_SQL = """
 create text search dictionary rag_stem (template = pg_catalog.snowball, language = english);
 create text search configuration rag_words (copy = pg_catalog.english);
 alter text search configuration rag_words alter mapping replace pg_catalog.english_stem with rag_stem;
 """
 
 # The columns that LlamaIndex's PGVectorStore reads. It knows no users, so it sees only documents open to everyone.
-VIEW = """
+LLAMAINDEX_VIEW_SQL = """
 create or replace view llamaindex_proposal_vectors as
     select c.id, c.external_id, c.collection, c.content as document,
         d.metadata || c.metadata || jsonb_build_object(
@@ -58,70 +60,51 @@ create or replace view llamaindex_proposal_vectors as
 """
 
 
-class Space(NamedTuple):
-    """The embedding space of the stored vectors; "" and 0 while there are none."""
-
-    name: str
-    dimensions: int
-
-
-async def setup(db: Connection, dimensions: int) -> str:
+async def set_up_postgres_schema(db: PostgresConnection, dimensions: int) -> str:
     """Create what is missing, fit the vector column to the embedder, run ANALYZE (S2-32); return pgvector's version."""
-    await db.execute("select pg_advisory_xact_lock(%s)", (SPACE,))
-    version = await _extension(db)
-    await db.execute(TABLES)
+    await db.execute("select pg_advisory_xact_lock(%s)", (SPACE_LOCK_ID,))
+    version = await _create_pgvector_extension(db)
+    await db.execute(POSTGRES_TABLES_SQL)
     if not await (await db.execute("select 1 from pg_ts_config where cfgname = 'rag_words'")).fetchone():
-        await db.execute(ANALYSIS)
-    await db.execute(VIEW)
-    if dimensions and not (await space(db)).name:
-        await _widen(db, dimensions)
+        await db.execute(TEXT_SEARCH_CONFIGURATION_SQL)
+    await db.execute(LLAMAINDEX_VIEW_SQL)
+    if dimensions and not (await load_postgres_embedding_space(db)).name:
+        await _resize_embedding_column(db, dimensions)
     await db.execute("analyze rag_documents, document_chunks")
     return version
 
 
-async def space(db: Connection) -> Space:
+async def load_postgres_embedding_space(db: PostgresConnection) -> EmbeddingSpace:
     """Load the space of the live documents' vectors; deleted documents may have vectors of another model."""
     sql = (
         "select space, atttypmod from rag_documents, pg_attribute where deleted_at is null and space <> '' "
         "and attrelid = 'document_chunks'::regclass and attname = 'embedding' limit 1"
     )
     row = await (await db.execute(sql)).fetchone()
-    return Space(*row) if row else Space("", 0)
+    return EmbeddingSpace(*row) if row else EmbeddingSpace("", 0)
 
 
-async def join_space(db: Connection, name: str, vectors: Sequence[Vector | None]) -> None:
+async def join_postgres_space(db: PostgresConnection, name: str, vectors: Sequence[Vector | None]) -> None:
     """Require vectors of the stored space; the first vectors written determine it, once all other writers are done.
 
     Raises:
         Conflict: other space or dimensions (code "reindex_required"); nothing has been written.
     """
-    dimensions = {len(vector) for vector in vectors if vector is not None}
-    is_first = bool(dimensions) and not (await space(db)).name
-    await db.execute(f"select pg_advisory_xact_lock{'' if is_first else '_shared'}(%s)", (SPACE,))
-    stored_space = await space(db)
-    _refuse_another(stored_space, name, dimensions)
-    if dimensions and not stored_space.name:
+    has_vectors = any(vector is not None for vector in vectors)
+    is_first = has_vectors and not (await load_postgres_embedding_space(db)).name
+    await db.execute(f"select pg_advisory_xact_lock{'' if is_first else '_shared'}(%s)", (SPACE_LOCK_ID,))
+    stored_space = await load_postgres_embedding_space(db)
+    space = join_embedding_space(stored_space, name, vectors, remedy="use the first, or index into an empty store")
+    if space != stored_space:
         if not is_first:
             raise errors.SerializationFailure("the last vectors were deleted just now")
         await db.execute(
             "update document_chunks set deleted_embedding = embedding, embedding = null where embedding is not null"
         )
-        await _widen(db, dimensions.pop())
+        await _resize_embedding_column(db, space.dimensions)
 
 
-def _refuse_another(stored_space: Space, name: str, dimensions: set[int]) -> None:
-    is_other_space = stored_space.name and name != stored_space.name and (name or dimensions)
-    has_other_dimensions = len(dimensions | {stored_space.dimensions} - {0}) > 1
-    if is_other_space or has_other_dimensions:
-        raise Conflict(
-            f"the index holds vectors of {stored_space.name} ({stored_space.dimensions} dimensions), "
-            f"these are of {name or 'no model'} ({', '.join(map(str, sorted(dimensions))) or 'none'}): "
-            "use the first, or index into an empty store",
-            code="reindex_required",
-        )
-
-
-async def _widen(db: Connection, dimensions: int) -> None:
+async def _resize_embedding_column(db: PostgresConnection, dimensions: int) -> None:
     """Change the dimensions of the vector column, which must be empty for live documents, and rebuild its index."""
     sql = "select atttypmod from pg_attribute where attrelid = 'document_chunks'::regclass and attname = 'embedding'"
     if await (await db.execute(sql)).fetchone() == (dimensions,):
@@ -130,17 +113,17 @@ async def _widen(db: Connection, dimensions: int) -> None:
     await db.execute("drop view llamaindex_proposal_vectors")  # a column used by a view cannot change its type
     await db.execute(f"alter table document_chunks alter embedding type vector({dimensions:d})")
     await db.execute("alter table document_chunks alter embedding set storage main")  # changing the type resets it
-    await db.execute(VIEW)
-    if dimensions <= WIDEST:
+    await db.execute(LLAMAINDEX_VIEW_SQL)
+    if dimensions <= MAX_INDEXED_DIMENSIONS:
         await db.execute(
             "create index document_chunks_by_meaning on document_chunks using hnsw (embedding vector_cosine_ops)"
         )
 
 
-async def _extension(db: Connection) -> str:
+async def _create_pgvector_extension(db: PostgresConnection) -> str:
     await db.execute("create extension if not exists vector")
     row = await (await db.execute("select extversion from pg_extension where extname = 'vector'")).fetchone()
     version = str(row[0]) if row else "0"
-    if tuple(map(int, version.split(".")[:2])) < PGVECTOR:
+    if tuple(map(int, version.split(".")[:2])) < MIN_PGVECTOR_VERSION:
         raise Misconfigured(f"pgvector {version} is too old: version 0.8 or later is needed", field="POSTGRES_URL")
     return version

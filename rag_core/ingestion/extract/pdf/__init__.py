@@ -12,127 +12,135 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY, FPDF_PAGEOBJ_IMA
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.extraction import bounded, clean, too_much
-from rag_core.ingestion.extract.pdf import hidden, structure
-from rag_core.ingestion.extract.pdf.glyphs import glyphs
-from rag_core.ingestion.extract.pdf.lines import strips
-from rag_core.ingestion.extract.pdf.structure import Outline, Page
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, make_document_too_long_error
+from rag_core.ingestion.extract.pdf import hidden_text, structure
+from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
+from rag_core.ingestion.extract.pdf.lines import build_strips
+from rag_core.ingestion.extract.pdf.structure import Outline, PdfPage
 
 MAX_PAGES = 20_000
-_LISTED = 10  # named in a note
-_NO_TEXT = "the pages hold pictures and no text: run text recognition (OCR) over the file first"
-_BLANK = "the PDF's pages are blank or damaged: open it in a viewer and print it again"
+_MAX_LISTED_PAGES = 10  # named in a note
+_NO_TEXT_MESSAGE = "the pages hold pictures and no text: run text recognition (OCR) over the file first"
+_BLANK_PAGES_MESSAGE = "the PDF's pages are blank or damaged: open it in a viewer and print it again"
 
 
 @dataclass(slots=True)
-class _Found:
+class _PageFindings:
     """The findings that the notes of an extraction report, by page number."""
 
-    damaged: list[int] = field(default_factory=list)
-    empty: list[int] = field(default_factory=list)
-    scanned: list[int] = field(default_factory=list)
-    hidden: dict[int, int] = field(default_factory=dict)
-    pictures: bool = False
+    damaged_pages: list[int] = field(default_factory=list)
+    empty_pages: list[int] = field(default_factory=list)
+    scanned_pages: list[int] = field(default_factory=list)
+    hidden_chars_by_page: dict[int, int] = field(default_factory=dict)
+    has_pictures: bool = False
 
 
-def read(data: bytes) -> Extraction:
+def extract_pdf(data: bytes) -> Extraction:
     """Extract the visible text in reading order; boxes are in points of the page as it is shown (`model.Box`).
 
     Raises:
         UnreadableDocument: the PDF is encrypted, damaged or too complex, or has no text: then the code is
             "no_text_layer" where it has pictures.
     """
-    document = _opened(data)
-    findings = _Found()
-    pages = list(_pages(document, findings))
-    repeated = structure.furniture(pages)
-    outline = _outline(document)
-    parts = [part for page in pages for part in structure.parts(page, repeated, outline)]
+    document = _open_pdf(data)
+    findings = _PageFindings()
+    pages = list(_read_pdf_pages(document, findings))
+    repeated = structure.find_page_furniture(pages)
+    outline = _read_outline(document)
+    parts = [part for page in pages for part in structure.split_page_parts(page, repeated, outline)]
     if not parts:
-        raise _without_text(findings, len(document))
-    title = structure.title(clean(document.get_metadata_value("Title")).strip(), parts)
-    notes = _notes(findings, len(document), bool(repeated))
-    return Extraction(bounded(structure.blocks(parts)), len(document), "pdf (pdfium)", tuple(notes), title)
+        raise _make_no_text_error(findings, len(document))
+    title = structure.choose_pdf_title(clean_text(document.get_metadata_value("Title")).strip(), parts)
+    notes = _describe_findings(findings, len(document), bool(repeated))
+    return Extraction(
+        collect_blocks(structure.build_pdf_blocks(parts)), len(document), "pdf (pdfium)", tuple(notes), title
+    )
 
 
-def _opened(data: bytes) -> Any:
+def _open_pdf(data: bytes) -> Any:
     try:
         document = PdfDocument(data)
     except PdfiumError as error:
         if error.err_code in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
             message = "the PDF is password-protected: save it without a password"
             raise UnreadableDocument(message, code="document_encrypted") from error
-        raise _damaged() from error
+        raise _make_damaged_pdf_error() from error
     if len(document) > MAX_PAGES:
-        raise too_much()
+        raise make_document_too_long_error()
     return document
 
 
-def _damaged() -> UnreadableDocument:
+def _make_damaged_pdf_error() -> UnreadableDocument:
     message = "the PDF is damaged: open it in a viewer and save or print it again"
     return UnreadableDocument(message, code="document_damaged")
 
 
-def _without_text(met: _Found, pages: int) -> UnreadableDocument:
-    if met.damaged:
-        return _damaged()
-    if met.pictures:
-        return UnreadableDocument(_NO_TEXT, code="no_text_layer", details={"pages": pages})
-    return UnreadableDocument(_BLANK, code="document_empty", details={"pages": pages})
+def _make_no_text_error(findings: _PageFindings, page_count: int) -> UnreadableDocument:
+    if findings.damaged_pages:
+        return _make_damaged_pdf_error()
+    if findings.has_pictures:
+        return UnreadableDocument(_NO_TEXT_MESSAGE, code="no_text_layer", details={"pages": page_count})
+    return UnreadableDocument(_BLANK_PAGES_MESSAGE, code="document_empty", details={"pages": page_count})
 
 
-def _pages(document: Any, met: _Found) -> Iterator[Page]:
+def _read_pdf_pages(document: Any, findings: _PageFindings) -> Iterator[PdfPage]:
     for number in range(1, len(document) + 1):
         try:
-            yield _page(document, number, met)
+            yield _read_pdf_page(document, number, findings)
         except (PdfiumError, ValueError):  # ValueError by pypdfium2: a crop box outside of the page
-            met.damaged.append(number)
+            findings.damaged_pages.append(number)
 
 
-def _page(document: Any, number: int, met: _Found) -> Page:
+def _read_pdf_page(document: Any, number: int, findings: _PageFindings) -> PdfPage:
     page = document[number - 1]
     text = page.get_textpage()
-    visible, hidden_chars, is_scan = hidden.parted(page, text, list(glyphs(page, text)))
+    visible, hidden_chars, is_scan = hidden_text.separate_hidden_text(page, text, list(read_glyphs(page, text)))
     if hidden_chars:
-        met.hidden[number] = hidden_chars
+        findings.hidden_chars_by_page[number] = hidden_chars
     if is_scan:
-        met.scanned.append(number)
+        findings.scanned_pages.append(number)
     if not visible:
-        met.empty.append(number)
-        met.pictures |= any(True for _ in page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
-    label = clean(document.get_page_label(number - 1))
-    result = Page(number, page.get_height(), strips(visible), label if label not in ("", str(number)) else None)
+        findings.empty_pages.append(number)
+        findings.has_pictures |= any(True for _ in page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
+    label = clean_text(document.get_page_label(number - 1))
+    result = PdfPage(
+        number, page.get_height(), build_strips(visible), label if label not in ("", str(number)) else None
+    )
     text.close()
     page.close()
     return result
 
 
-def _outline(document: Any) -> Outline:
+def _read_outline(document: Any) -> Outline:
     """Return the outline level of each title, by page; of equal titles the first counts."""
     levels: dict[int, dict[str, int]] = {}
     for entry in document.get_toc():
         target = entry.get_dest()
         page = target.get_index() if target else None
-        if page is not None and (key := structure.plain(entry.get_title())):
+        if page is not None and (key := structure.normalize_title(entry.get_title())):
             levels.setdefault(page + 1, {}).setdefault(key, entry.level)
     return levels
 
 
-def _notes(met: _Found, pages: int, repeated: bool) -> Iterator[str]:
-    for number in met.damaged:
+def _describe_findings(findings: _PageFindings, page_count: int, has_furniture: bool) -> Iterator[str]:
+    for number in findings.damaged_pages:
         yield f"page {number} is damaged and was left out"
-    if met.empty:
-        yield f"{_listed(met.empty)} of {pages} without text"
-    if met.scanned:
-        yield f"{_listed(met.scanned)} of {pages} with text recognised under a picture"
-    for number, chars in list(met.hidden.items())[:_LISTED]:
+    if findings.empty_pages:
+        yield f"{_format_page_list(findings.empty_pages)} of {page_count} without text"
+    if findings.scanned_pages:
+        yield f"{_format_page_list(findings.scanned_pages)} of {page_count} with text recognised under a picture"
+    for number, chars in list(findings.hidden_chars_by_page.items())[:_MAX_LISTED_PAGES]:
         yield f"page {number}: {chars} characters of hidden text were left out"
-    if further := list(met.hidden.values())[_LISTED:]:
+    if further := list(findings.hidden_chars_by_page.values())[_MAX_LISTED_PAGES:]:
         yield f"{len(further)} more pages: {sum(further)} characters of hidden text were left out"
-    if repeated:
+    if has_furniture:
         yield "headers, footers and page numbers that stand on most pages were left out"
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    listed = ", ".join(map(str, numbers[:_LISTED]))
-    return f"pages {listed}{' and more' if len(numbers) > _LISTED else ''}" if len(numbers) > 1 else f"page {listed}"
+def _format_page_list(numbers: Sequence[int]) -> str:
+    listed = ", ".join(map(str, numbers[:_MAX_LISTED_PAGES]))
+    return (
+        f"pages {listed}{' and more' if len(numbers) > _MAX_LISTED_PAGES else ''}"
+        if len(numbers) > 1
+        else f"page {listed}"
+    )

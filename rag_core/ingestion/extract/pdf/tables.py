@@ -6,31 +6,31 @@ from dataclasses import dataclass
 from statistics import median
 
 from rag_core.core.model import Box
-from rag_core.ingestion.extract.pdf.lines import Strip, box_around
+from rag_core.ingestion.extract.pdf.lines import Strip, enclose_boxes
 
-CELL = 45  # of most cells of a table: longer ones may be two columns of text
-NEAR = 2.0  # of the type size, from line to line: a line further below does not continue a cell
-ASKEW = 0.3  # of the type size: distance of a cell from the median of its column
-MOST = 0.7  # of a column's cells that have to be within that error
-HEIGHT = 0.9  # of the type size: lines closer than that are one row
+MAX_CELL_LETTERS = 45  # of most cells of a table: longer ones may be two columns of text
+MAX_LINE_GAP = 2.0  # of the type size, from line to line: a line further below does not continue a cell
+MAX_ALIGNMENT_ERROR = 0.3  # of the type size: distance of a cell from the median of its column
+MIN_ALIGNED_SHARE = 0.7  # of a column's cells that have to be within that error
+MIN_ROW_DISTANCE = 0.9  # of the type size: lines closer than that are one row
 
-Row = list[Strip]
+StripRow = list[Strip]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PdfTable:
     """A table: the text and the box of each row, top to bottom."""
 
     rows: tuple[str, ...]
     boxes: tuple[Box, ...]
 
 
-def found(rows: Sequence[Row]) -> Iterator[Row | Table]:
+def find_tables(rows: Sequence[StripRow]) -> Iterator[StripRow | PdfTable]:
     """Yield the rows in order, with the rows of each table replaced by the table."""
     first = 0
     while first < len(rows):
-        end = _stop(rows, first)
-        table = _table(rows[first:end]) if len(rows[first]) > 1 else None
+        end = _find_table_end(rows, first)
+        table = _table_from_rows(rows[first:end]) if len(rows[first]) > 1 else None
         if table:
             yield table
             first = end
@@ -39,36 +39,39 @@ def found(rows: Sequence[Row]) -> Iterator[Row | Table]:
             first += 1
 
 
-def _stop(rows: Sequence[Row], first: int) -> int:
+def _find_table_end(rows: Sequence[StripRow], first: int) -> int:
     """Return the end of the rows that may form a table: rows of several cells, and lines that continue cells."""
     last = first
     for number in range(first + 1, len(rows)):
         if len(rows[number]) > 1:
             last = number
-        elif number - last > 2 or rows[number][0].base - rows[number - 1][0].base > NEAR * rows[number][0].size:
+        elif (
+            number - last > 2
+            or rows[number][0].baseline - rows[number - 1][0].baseline > MAX_LINE_GAP * rows[number][0].size
+        ):
             break
     return last + 1
 
 
-def _table(rows: Sequence[Row]) -> Table | None:
+def _table_from_rows(rows: Sequence[StripRow]) -> PdfTable | None:
     """Return the rows as a table; None when their cells are not aligned in columns, or too long for cells."""
     counts = Counter(len(row) for row in rows if len(row) > 1)
     width = max(counts, key=lambda cells: (counts[cells], cells))
     full = [row for row in rows if len(row) == width]
     if len(full) < (3 if width == 2 else 2) or sum(counts.values()) < 0.6 * len(rows):
         return None
-    columns = _columns([strip for row in full for strip in row])
+    columns = _find_table_columns([strip for row in full for strip in row])
     lengths = sorted(len(strip.text) for row in full for strip in row)
-    if len(columns) != width or lengths[len(lengths) * 3 // 4] > CELL:
+    if len(columns) != width or lengths[len(lengths) * 3 // 4] > MAX_CELL_LETTERS:
         return None
-    if not all(map(_aligned, zip(*full, strict=True))):
+    if not all(map(_is_column_aligned, zip(*full, strict=True))):
         return None
-    merged = _rows(rows)
-    texts = tuple(_line(row, columns) for row in merged)
-    return Table(texts, tuple(box_around(strip.box for strip in row) for row in merged))
+    merged = _merge_split_rows(rows)
+    texts = tuple(_format_strip_row(row, columns) for row in merged)
+    return PdfTable(texts, tuple(enclose_boxes(strip.box for strip in row) for row in merged))
 
 
-def _columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
+def _find_table_columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
     """Return start and end of each column, left to right: the intervals of cells that overlap in no two columns."""
     stretches: list[tuple[float, float]] = []
     for start, end in sorted((cell.start, cell.end) for cell in cells):
@@ -79,10 +82,11 @@ def _columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
     return stretches
 
 
-def _aligned(cells: Sequence[Strip]) -> bool:
+def _is_column_aligned(cells: Sequence[Strip]) -> bool:
     """Return True when most cells of a column are aligned at their starts, their ends or their middles."""
     return any(
-        sum(abs(edge - median(edges)) <= ASKEW * cells[0].size for edge in edges) >= MOST * len(cells)
+        sum(abs(edge - median(edges)) <= MAX_ALIGNMENT_ERROR * cells[0].size for edge in edges)
+        >= MIN_ALIGNED_SHARE * len(cells)
         for edges in (
             [cell.start for cell in cells],
             [cell.end for cell in cells],
@@ -91,19 +95,19 @@ def _aligned(cells: Sequence[Strip]) -> bool:
     )
 
 
-def _rows(lines: Sequence[Row]) -> list[Row]:
+def _merge_split_rows(lines: Sequence[StripRow]) -> list[StripRow]:
     """Merge lines that overlap in height into one row, as of a cell with two lines beside a centred cell with one."""
-    merged: list[Row] = []
+    merged: list[StripRow] = []
     for line in lines:
         last = merged[-1][-1] if merged else None
-        if last and line[0].base - last.base < HEIGHT * min(last.size, line[0].size):
+        if last and line[0].baseline - last.baseline < MIN_ROW_DISTANCE * min(last.size, line[0].size):
             merged[-1] += line
         else:
             merged.append(list(line))
     return merged
 
 
-def _line(row: Row, columns: Sequence[tuple[float, float]]) -> str:
+def _format_strip_row(row: StripRow, columns: Sequence[tuple[float, float]]) -> str:
     """Format a row as cells joined by " | ", each strip in the column in which it begins or that it reaches first."""
     cells = [""] * len(columns)
     for strip in row:

@@ -2,8 +2,8 @@
 
 from alembic import context
 
-from rag_core.stores.archive.tables import METADATA
+from rag_core.stores.archive.tables import ARCHIVE_METADATA
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA)
+context.configure(connection=context.config.attributes["connection"], target_metadata=ARCHIVE_METADATA)
 with context.begin_transaction():
     context.run_migrations()

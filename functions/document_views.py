@@ -1,0 +1,187 @@
+"""Handlers that list documents and show one at the place where it is cited, for the pages /rag/documents."""
+
+from base64 import b64encode
+from typing import Literal, TypedDict
+
+from functions.operations import Call, operation
+from functions.requests import CountFromOne, Identifier, Request
+from rag_core.answering.claim_replies import BoxReply
+from rag_core.core.model import Chunk, Document
+from rag_core.ingestion import source_view
+from rag_core.replies import Done, EntityReply, format_entity, format_run
+
+
+class DocumentsRequest(Request):
+    """A request for the list of a workflow's documents."""
+
+    workflow_id: Identifier = "default"
+
+
+class DocumentFacts(TypedDict):
+    """A document; `kept` says whether its original is stored, `deleted_at` is null unless it is deleted."""
+
+    document_id: str
+    title: str
+    source: str
+    pages: int | None
+    summary: str
+    extractor: str
+    metadata: dict[str, str | bool | int | float]
+    deleted_at: str | None
+    kept: bool
+
+
+class DocumentsReply(Done):
+    """The documents of a workflow; those in `deleted` can be restored."""
+
+    documents: list[DocumentFacts]
+    deleted: list[DocumentFacts]
+    workflow_id: str
+
+
+@operation(
+    "List the documents, and the deleted ones that can be restored.",
+    errors=(400, 404, 413, 415, 503, 504),
+)
+async def handle_documents(request: DocumentsRequest, call: Call) -> DocumentsReply:
+    """List the documents of a workflow, and the deleted ones that can be restored."""
+    listing = await call.rag.documents(scope=call.resolve_scope(request.workflow_id), run=call.run)
+    return {
+        **format_run(call.run),
+        "documents": [
+            _format_document(document, document.id in listing.ids_with_original) for document in listing.documents
+        ],
+        "deleted": [_format_document(document, False) for document in listing.deleted],
+        "workflow_id": request.workflow_id,
+    }
+
+
+class DocumentRequest(Request):
+    """A document to be shown; of a text original, the lines from `first_line` on."""
+
+    document_id: Identifier
+    first_line: CountFromOne = 1
+    workflow_id: Identifier = "default"
+
+
+class PieceReply(TypedDict):
+    """A chunk with its position. The boxes, one for each line, are in points from the top left of its page."""
+
+    id: str
+    ordinal: int
+    content: str
+    page: int | None
+    line_start: int | None
+    line_end: int | None
+    boxes: list[BoxReply]
+    section: list[str]
+    entities: list[EntityReply]
+
+
+class DocumentReply(Done, DocumentFacts):
+    """A document with its first 1,000 chunks. `kind` is that of the original, null when none is stored.
+
+    `lines` has lines of a text original from `first_line` on, null when the original is not a text.
+    """
+
+    kind: str | None
+    chunks: list[PieceReply]
+    lines: list[str] | None
+    first_line: int
+    total_lines: int | None
+    workflow_id: str
+
+
+@operation(
+    "Show a document: its chunks with their positions, and the lines of a text file as uploaded.",
+    errors=(400, 404, 413, 415, 503, 504),
+    example={"document_id": "transmission-notes"},
+)
+async def handle_document(request: DocumentRequest, call: Call) -> DocumentReply:
+    """Show a document: its chunks with their places, and the lines of a text original."""
+    scope, limits = call.resolve_scope(request.workflow_id), call.rag.upload_limits
+    view = await source_view.view_document(
+        request.document_id, scope, call.kit, call.run, limits, first_line=request.first_line
+    )
+    return {
+        **format_run(call.run),
+        **_format_document(view.document, view.original_kind is not None),
+        "kind": view.original_kind,
+        "chunks": [_format_piece(chunk) for chunk in view.chunks],
+        "lines": None if view.lines is None else list(view.lines),
+        "first_line": view.first_line,
+        "total_lines": view.total_lines,
+        "workflow_id": request.workflow_id,
+    }
+
+
+class PageRequest(Request):
+    """A page of a document, numbered from 1."""
+
+    document_id: Identifier
+    page: CountFromOne
+    workflow_id: Identifier = "default"
+
+
+class PageReply(Done):
+    """A page rendered as PNG; `width` and `height` are in points, the unit of the boxes."""
+
+    document_id: str
+    page: int
+    pages: int
+    width: float
+    height: float
+    media_type: Literal["image/png"]
+    image_base64: str
+    workflow_id: str
+
+
+@operation(
+    "Render a page of an uploaded PDF as an image, to show where a citation is.",
+    errors=(400, 404, 413, 415, 422, 503, 504),
+    example={"document_id": "transmission-manual", "page": 1},
+)
+async def handle_document_page(request: PageRequest, call: Call) -> PageReply:
+    """Render a page of a PDF original as PNG."""
+    scope, limits = call.resolve_scope(request.workflow_id), call.rag.upload_limits
+    picture = await source_view.view_page(request.document_id, request.page, scope, call.kit, call.run, limits)
+    return {
+        **format_run(call.run),
+        "document_id": request.document_id,
+        "page": picture.page,
+        "pages": picture.pages,
+        "width": picture.width,
+        "height": picture.height,
+        "media_type": "image/png",
+        "image_base64": b64encode(picture.png).decode(),
+        "workflow_id": request.workflow_id,
+    }
+
+
+def _format_document(document: Document, has_original: bool) -> DocumentFacts:
+    return {
+        "document_id": document.id,
+        "title": document.title,
+        "source": document.source,
+        "pages": document.pages,
+        "summary": document.summary,
+        "extractor": document.extractor,
+        "metadata": dict(document.metadata),
+        "deleted_at": document.deleted_at,
+        "kept": has_original,
+    }
+
+
+def _format_piece(chunk: Chunk) -> PieceReply:
+    place = chunk.locate(0, len(chunk.content))
+    return {
+        "id": chunk.id,
+        "ordinal": chunk.ordinal,
+        "content": chunk.content,
+        "page": chunk.page,
+        "line_start": place.line_start if place else None,
+        "line_end": place.line_end if place else None,
+        "boxes": [list(box) for box in chunk.locate_boxes(0, len(chunk.content))],
+        "section": list(chunk.heading_path),
+        "entities": [format_entity(entity) for entity in chunk.entities],
+    }

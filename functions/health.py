@@ -1,0 +1,31 @@
+"""The handler of health. It loads no pydantic, because a probe calls it before anybody else."""
+
+from functions.operations import Call, operation
+from rag_core.replies import Done, format_run
+
+
+class HealthReply(Done):
+    """The components in use."""
+
+    parts: dict[str, str]
+
+
+@operation(
+    "List the components in use, and check that the store answers.",
+    errors=(503, 504),
+)
+async def handle_health(request: None, call: Call) -> HealthReply:
+    """Reply with the components in use.
+
+    The store is queried, so that a damaged one is noticed. There are no counts in the reply: anyone may call this.
+    """
+    store = await call.run.step("store", call.kit.index.store.describe())
+    parts = {
+        "store": store.kind,
+        "embedder": call.kit.index.embedder.space or "none",
+        "reranker": call.kit.reranker.name,
+        "llm": call.kit.llm.name,
+        "documents": call.kit.layout_reader.name,
+        "archive": call.kit.archive.name,
+    }
+    return {**format_run(call.run), "parts": parts}

@@ -1,0 +1,135 @@
+"""Declarations of the operations beside their handlers, and the context in which a handler is called."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+
+from functions.routes import Route
+from rag_core.core.errors import NotFound
+from rag_core.core.run import Run
+from rag_core.core.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_core.core.kit import Kit
+    from rag_core.core.model import Scope
+    from rag_core.rag import RAG
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The caller as named by the platform's credential, never by the request; `workflows` None allows all of them."""
+
+    user_id: str | None = None
+    groups: tuple[str, ...] = ()
+    workflows: tuple[str, ...] | None = None
+    roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The context of one request: settings, kit, run record, caller and HTTP headers."""
+
+    settings: Settings
+    kit: "Kit"
+    run: Run
+    principal: Principal = Principal()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rag(self) -> "RAG":
+        """The front door of the domain, over the kit of this call."""
+        from rag_core.rag import RAG  # imported late: the host waits for this module to learn the routes
+
+        return RAG(self.kit, self.settings)
+
+    def resolve_scope(self, workflow_id: str, document_ids: tuple[str, ...] = ()) -> "Scope":
+        """Return the scope of the request. Raises NotFound for a workflow that the caller must not name."""
+        from rag_core.core.model import Scope  # imported late too
+
+        if self.principal.workflows is not None and workflow_id not in self.principal.workflows:
+            raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")
+        return Scope(workflow_id, self.principal.user_id, self.principal.groups, document_ids)
+
+
+Handler = Callable[[Any, Call], Awaitable[Any]]
+HandlerT = TypeVar("HandlerT", bound=Handler)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A handler with what OpenAPI, MCP and the HTTP codec need to know of it.
+
+    Attributes:
+        request: the pydantic model of the request; None for an operation that reads nothing.
+        reply: the TypedDict of its 200 (and of its 207).
+        accepted: the TypedDict of its 202, for work that goes on after the reply; None when there is none.
+        errors: the error statuses that it can answer with.
+        example: a request that its model accepts.
+        required_role: the role that the caller's credential must have besides the key.
+        takes_upload: the body carries a document and may be as large as one.
+        can_be_partial: it answers 207 when `failed` of its reply is not empty.
+        body_optional: a POST, PATCH or PUT may come without a body.
+    """
+
+    handler: Handler
+    summary: str
+    request: type[Any] | None
+    reply: type[Any]
+    accepted: type[Any] | None
+    errors: tuple[int, ...]
+    example: Mapping[str, Any]
+    required_role: str | None
+    takes_upload: bool
+    can_be_partial: bool
+    body_optional: bool
+
+
+READ_ERRORS = (400, 404, 503, 504)  # the error statuses of workbench operations, by what they do
+STEP_ERRORS = (400, 404, 409, 503, 504)
+CHANGE_ERRORS = (400, 404, 409, 413, 415, 503, 504, 507)
+ADMIN_ERRORS = (400, 403, 404, 413, 415, 503, 504, 507)
+
+DECLARED_OPERATIONS: dict[Handler, Operation] = {}  # those of the modules that are imported so far
+
+
+def operation(
+    summary: str,
+    *,
+    errors: tuple[int, ...],
+    example: Mapping[str, Any] | None = None,
+    required_role: str | None = None,
+    takes_upload: bool = False,
+    can_be_partial: bool = False,
+    body_optional: bool = False,
+) -> Callable[[HandlerT], HandlerT]:
+    """Declare a handler as an operation. Its models are those of its annotations.
+
+    The handler is an async function annotated `(request: Model, call: Call) -> Reply` that returns the JSON body.
+    `request: None` stands for an operation that reads nothing, `-> Reply | AcceptedReply` for one with a 202.
+    """
+
+    def declare(handler: HandlerT) -> HandlerT:
+        hints = get_type_hints(handler)
+        reply, *accepted = get_args(hints["return"]) or (hints["return"],)
+        DECLARED_OPERATIONS[handler] = Operation(
+            handler=handler,
+            summary=summary,
+            request=None if hints["request"] is type(None) else hints["request"],
+            reply=reply,
+            accepted=next(iter(accepted), None),
+            errors=errors,
+            example=example or {},
+            required_role=required_role,
+            takes_upload=takes_upload,
+            can_be_partial=can_be_partial,
+            body_optional=body_optional,
+        )
+        return handler
+
+    return declare
+
+
+def load_operation(route: Route) -> Operation:
+    """Return the operation of a route; its module is imported by the first call."""
+    return DECLARED_OPERATIONS[resolve_name(route.handler)]

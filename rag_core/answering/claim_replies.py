@@ -1,0 +1,87 @@
+"""Claims and citations as plain data, in the field names of the documents' replies."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypedDict
+
+from rag_core.answering.citation_styles import (
+    CitationStyle,
+    format_citation_label,
+    list_numbered_citations,
+    number_citations,
+)
+from rag_core.core.model import Citation, Claim
+
+BoxReply = Annotated[list[float], 4]  # x0, y0, x1, y1; the number is how many items there are, for OpenAPI
+LinesReply = Annotated[list[int], 2]  # the first and the last line
+VerdictReply = Literal["verified", "partial", "unsupported"]
+
+
+class CitationReply(TypedDict):
+    """A citation, its `label` in the requested style; `boxes` has one for each line on the quote's first page."""
+
+    number: int
+    label: str
+    verdict: VerdictReply
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    quote: str
+    score: float
+    section: list[str]
+    page: int | None
+    page_label: str | None
+    bbox: BoxReply | None
+    boxes: list[BoxReply]
+    lines: LinesReply | None
+
+
+class ClaimReply(TypedDict):
+    """A sentence with its verdict; `reasons` say why it is not verified, as "kind: word"."""
+
+    text: str
+    start: int
+    end: int
+    verdict: VerdictReply
+    reasons: list[str]
+    citations: list[CitationReply]
+
+
+def format_claims(claims: Sequence[Claim], style: CitationStyle) -> list[ClaimReply]:
+    """Return claims with their verdicts and citations, whose numbers run through all claims."""
+    numbers = number_citations(claims)
+    return [
+        {
+            "text": claim.text,
+            "start": claim.start,
+            "end": claim.end,
+            "verdict": claim.verdict,
+            "reasons": list(claim.reasons),
+            "citations": [
+                _format_citation(citation, number, claim.verdict, style)
+                for number, citation in list_numbered_citations(claim, numbers)
+            ],
+        }
+        for claim in claims
+    ]
+
+
+def _format_citation(citation: Citation, number: int, verdict: VerdictReply, style: CitationStyle) -> CitationReply:
+    place = citation.place
+    return {
+        "number": number,
+        "label": format_citation_label(citation, style, number),
+        "verdict": verdict,
+        "chunk_id": citation.chunk_id,
+        "document_id": citation.document_id,
+        "title": citation.title,
+        "source": citation.source,
+        "quote": citation.quote,
+        "score": citation.score,
+        "section": list(citation.section),
+        "page": place.page if place else None,
+        "page_label": citation.page_label,
+        "bbox": list(place.bbox) if place and place.bbox else None,
+        "boxes": [list(box) for box in citation.boxes],
+        "lines": [place.line_start, place.line_end] if place else None,
+    }

@@ -1,0 +1,86 @@
+"""`rag eval`: evaluation of the pipelines on labelled questions."""
+
+import json
+import sys
+from argparse import Namespace
+from typing import Any
+
+from rag_core.core import settings
+
+
+def run_eval_command(arguments: Namespace) -> int:
+    """Score each leg and pipeline on a labelled collection and print a row for each."""
+    from rag_core.cli import terminal_output
+    from rag_core.evaluation import pipeline_evaluation
+
+    with terminal_output.create_progress_bar(sys.stderr) as bar:
+        report = pipeline_evaluation.evaluate_pipelines(
+            arguments.folder,
+            **_read_collection_options(arguments),
+            progress=terminal_output.create_progress_callback(bar),
+        )
+    print(json.dumps(report.to_json(), indent=2) if arguments.json else report.format_table())
+    return 0
+
+
+def run_eval_compare_command(arguments: Namespace) -> int:
+    """Compare every preset with the first, paired by question; then again on each half of the questions."""
+    return _print_comparison(arguments, {spec: spec for spec in arguments.presets}, arguments.presets[0])
+
+
+def run_eval_ablate_command(arguments: Namespace) -> int:
+    """Print the ablation table (S1-61 to S1-65) for a labelled folder."""
+    from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS
+
+    presets = {name: spec for name, (spec, _) in ABLATION_PRESETS.items()}
+    return _print_comparison(
+        arguments,
+        presets,
+        ABLATION_BASELINE,
+        expected={name: expectation for name, (_, expectation) in ABLATION_PRESETS.items()},
+    )
+
+
+def run_eval_gate_command(arguments: Namespace) -> int:
+    """Score the fixed sets; return 1 when a ranking is significantly worse than the baseline."""
+    from rag_core.evaluation import gate as gates
+    from rag_core.evaluation.evaluation_cache import DEFAULT_CACHE_FILE
+
+    scores, baseline = gates.score_gate_sets(DEFAULT_CACHE_FILE), gates.load_baseline()
+    print(gates.format_gate_report(scores, baseline))
+    if arguments.update:
+        gates.save_baseline(scores)
+        return 0
+    regressions = gates.find_regressions(scores, baseline)
+    for regression in regressions:
+        print(f"worse: {regression}", file=sys.stderr)
+    return 1 if regressions else 0
+
+
+def _print_comparison(arguments: Namespace, presets: dict[str, str], baseline: str, **options: Any) -> int:
+    from rag_core.cli import terminal_output
+    from rag_core.evaluation import ablation
+
+    with terminal_output.create_progress_bar(sys.stderr) as bar:
+        progress = terminal_output.create_progress_callback(bar)
+        comparison = ablation.compare_presets(
+            arguments.folder,
+            presets,
+            baseline,
+            **options,
+            **_read_collection_options(arguments),
+            hosted=arguments.hosted,
+            progress=progress,
+        )
+    print(json.dumps(comparison.to_json(), indent=2) if arguments.json else comparison.format_report())
+    return 0
+
+
+def _read_collection_options(arguments: Namespace) -> dict[str, Any]:
+    """Return the options that the commands on a labelled folder share."""
+    return {
+        "max_questions": arguments.queries,
+        "half": arguments.half,
+        "workflow_field": arguments.workflow_field,
+        "settings": settings.load_settings(),
+    }

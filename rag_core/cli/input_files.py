@@ -1,0 +1,71 @@
+"""Lookup of the files named on the command line, and the outcome of indexing each."""
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
+from rag_core.core.model import IndexingResult, Scope
+from rag_core.core.run import Run
+from rag_core.rag import RAG
+
+FileStatus = Literal["indexed", "unchanged", "skipped", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """The outcome for one file; `note` has its size in passages, or the reason why it was not indexed."""
+
+    path: Path
+    status: FileStatus
+    note: str
+
+
+def find_input_files(patterns: Sequence[str]) -> Mapping[Path, bool]:
+    """Return the files to index, each once and in order; True marks a file that was named itself.
+
+    Hidden files below a folder are skipped. Raises NotFound for a pattern that matches no file.
+    """
+    files: dict[Path, bool] = {}
+    for pattern in patterns:
+        paths = _match_file_pattern(pattern)
+        if not paths:
+            raise NotFound(f"{pattern}: no such file or folder, or no file in the folder")
+        for path in paths:
+            files[path] = files.get(path, False) or path == Path(pattern)
+    return files
+
+
+async def index_file(path: Path, is_named: bool, rag: RAG, scope: Scope, run: Run) -> FileOutcome:
+    """Index one file. A file of an unsupported format is refused when it was named itself, else skipped."""
+    try:
+        return _outcome_from_indexing(path, await rag.index(path, scope=scope, run=run))
+    except UnsupportedDocument as error:
+        return FileOutcome(path, "refused" if is_named else "skipped", error.message)
+    except (InvalidRequest, TooLarge, UnreadableDocument) as error:
+        return FileOutcome(path, "refused", error.message)
+    except OSError as error:
+        return FileOutcome(path, "refused", error.strerror or type(error).__name__)
+
+
+def _match_file_pattern(pattern: str) -> list[Path]:
+    path = Path(pattern)
+    if path.is_dir():
+        return sorted(p for p in path.rglob("*") if p.is_file() and not _is_hidden_path(p.relative_to(path)))
+    if path.is_file():
+        return [path]
+    return sorted(p for p in map(Path, glob.glob(pattern, recursive=True)) if p.is_file())
+
+
+def _is_hidden_path(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _outcome_from_indexing(path: Path, result: IndexingResult) -> FileOutcome:
+    pages = f"{result.pages} pages, " if result.pages else ""
+    note = f"{pages}{result.chunks} passages, {result.embedded} embedded"
+    return FileOutcome(
+        path, "unchanged" if result.unchanged == result.chunks and not result.removed else "indexed", note
+    )

@@ -1,0 +1,286 @@
+"""Patterns of personal data with a fixed format, each with its validator and the words required around it.
+
+No part of a pattern is unbounded, and none can match in two ways, so matching takes linear time. They are applied to a
+text of the same length with typographic signs replaced (`TYPOGRAPHY_TO_ASCII`), so that a dash or space hides nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from rag_core.core.model import PiiSpan
+from rag_core.guard.pii import validators
+
+CUE_CHARS_BEFORE, CUE_CHARS_AFTER = 48, 24  # characters around a value that are searched for its cue
+
+
+@dataclass(frozen=True, slots=True)
+class PiiPattern:
+    """A pattern of personal data, with the conditions on its value and the text around it.
+
+    `score`, 0..1, is the certainty of a match. `required_before` must match up to the value and `excluded_before` must
+    not; `required_after` must match right after it, `required_near` somewhere around it.
+    """
+
+    type: str
+    score: float
+    pattern: re.Pattern[str]
+    is_valid: Callable[[str], bool] = bool
+    required_before: re.Pattern[str] | None = None
+    excluded_before: re.Pattern[str] | None = None
+    required_after: re.Pattern[str] | None = None
+    required_near: re.Pattern[str] | None = None
+
+    def find_spans(self, text: str) -> Iterator[PiiSpan]:
+        for match in self.pattern.finditer(text):
+            if self._has_context(text, *match.span()) and self.is_valid(match[0]):
+                yield PiiSpan(*match.span(), self.type, self.score)
+
+    def _has_context(self, text: str, start: int, end: int) -> bool:
+        first = max(0, start - CUE_CHARS_BEFORE)
+        return (
+            not (self.excluded_before and self.excluded_before.search(text, first, start))
+            and not (self.required_before and not self.required_before.search(text, first, start))
+            and not (self.required_after and not self.required_after.match(text, end))
+            and not (self.required_near and not self.required_near.search(text, first, end + CUE_CHARS_AFTER))
+        )
+
+
+def _compile_cue(words: str) -> re.Pattern[str]:
+    """Compile a pattern of words right before a value, at most three filler words between: "MRN number is: "."""
+    lead = r"(?:\W{0,3}\b(?:number|num|nr|no|id|is|was|of|on|at|it'?s|the)\b){0,3}"
+    return re.compile(rf"(?i)\b(?:{words}){lead}\W{{0,4}}\Z")
+
+
+MONTH_NAME = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th)?"
+DATE = re.compile(
+    r"(?i)(?<![\w./-])(?:\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
+    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"
+    rf"|{DAY_NUMBER} (?:of )?{MONTH_NAME}\.?,? \d{{4}}|{MONTH_NAME}\.? {DAY_NUMBER},? \d{{4}})(?![\w/-])"
+)
+BBAN_LENGTHS = {  # letters and digits after the first four, by country (SWIFT IBAN registry, release 99)
+    11: "NO",
+    12: "BE",
+    14: "DK FI FK FO GL NL SD",
+    15: "MK SI",
+    16: "AT BA EE KZ LT LU MN XK",
+    17: "CH CR HR LI LV",
+    18: "BG BH DE GB GE IE ME RS SO VA",
+    19: "AE GI IL IQ OM TL",
+    20: "AD CZ ES MD PK RO SA SE SK TN VG",
+    21: "LY PT ST",
+    22: "IS TR",
+    23: "BI DJ FR GR IT MC MR SM",
+    24: "AL AZ BY CY DO GT HU LB NI PL SV",
+    25: "BR EG PS QA UA",
+    26: "JO KW MU YE",
+    27: "MT SC",
+    28: "LC",
+    29: "RU",
+}
+IBAN = "|".join(
+    rf"(?:{'|'.join(countries.split())})\d\d(?:[ -]?[A-Z0-9]){{{length}}}" for length, countries in BBAN_LENGTHS.items()
+)
+PHONE_EXTENSION = r"(?: ?(?:x|ext\.?) ?\d{1,6})?(?!\w)"
+HOST_NAME = r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"
+CARD_NUMBER = re.compile(
+    r"(?<![\w.])(?<![0-9a-f]{4}-)(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d)"
+)
+ARTICLE_WORDS = "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version"
+ARTICLE_CUE = _compile_cue(ARTICLE_WORDS)
+COUNT_CUE = _compile_cue(rf"{ARTICLE_WORDS}|suite|apt|apartment|unit|flat|room|eur|usd|gbp")
+NO_STREET_OR_SUM = re.compile(  # not followed by a street, a unit or a currency
+    r"(?i)(?! (?:[\w.']{1,24} ){0,3}(?:street|avenue|road|boulevard|lane|rue|calle|rua)\b)"
+    r"(?! ?(?:[€£$%]|(?:eur|usd|gbp|euros?|dollars|pounds|bytes|people|rows)\b))"
+)
+PHONE_WORDS = (
+    r"(?:tele)?phones?|tel|mobile|fax|whats ?app|sms|cell(?: ?phone|:| no| number)|desk:|office:|home:|work:"
+    r"|contact (?:number|no)|(?:call|text|reach|ring|phone|dial)(?: me| us| him| her| them)?(?: back)?(?: at| on)"
+)
+UNGROUPED_CARD_NUMBER = re.compile(r"(?<![\w.-])\d{12,19}(?![\w-]|\.\d)")  # needs a cue: an article may have as many
+CARD_CUE = re.compile(
+    r"(?i)\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed|bank"
+    r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed))\b"
+)
+LOOSE_PHONE = r"(?<![\w+.-])\+?\(?\d(?:[ .()/-]{0,2}\d){6,14}"
+STANDALONE_START = r"(?<![\w+./:,$€£-])(?<![\d,$€£] )"  # not within a longer number, nor a sum of money
+STANDALONE_END = rf"(?![%/:-]|[ .,]\d){PHONE_EXTENSION}"
+NATIONAL_PHONE = re.compile(
+    rf"{STANDALONE_START}(?:\(\d{{2,4}}\) ?)?\d{{2,5}}"
+    rf"(?:(?:[ -]\d{{2,8}}){{1,4}}|(?:\.\d{{2,8}}){{2,4}}){STANDALONE_END}"
+)
+# regions without a trunk prefix; elsewhere a number begins with 0, which a pattern below finds
+PHONE_REGIONS = ("US", "MX", "ES", "PT", "IT", "PL", "CZ", "GR", "DK", "NO", "SG", "HK")
+PHONE_CUE = re.compile(
+    r"(?i)\b(?:(?:tele)?phones?|call(?:s|ed|ing)?|contact|reach|dial(?:ed)?|text(?:ed)?|mobile|cell|tel|fax|hotline|sms"
+    r"|helpline|whats ?app|voicemail|(?:my|your|his|her|their|our|new) (?:\w{1,12} )?number)\b"
+)
+STREET_SUFFIXES = (
+    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Way|Terrace|Highway|Hwy|Parkway"
+    "|Pkwy|Crescent|Mews"
+)
+US_STATES = (
+    "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
+)
+
+PII_PATTERNS = (
+    PiiPattern("LOGIN_URL", 1.0, re.compile(r"\b[A-Za-z][a-z0-9+.-]{1,15}://[^\s/@?#]{1,128}@[^\s<>\"')\]]{1,256}")),
+    PiiPattern("EMAIL", 1.0, re.compile(rf"(?<!\w)\w[\w.+%'-]{{0,63}}+@{HOST_NAME}(?![\w-])")),
+    PiiPattern("IBAN", 1.0, re.compile(rf"(?i)(?<![^\W_])(?:{IBAN})(?![^\W_])"), validators.is_iban),
+    PiiPattern("CREDIT_CARD", 0.95, CARD_NUMBER, validators.is_card_number, excluded_before=ARTICLE_CUE),
+    PiiPattern(
+        "CREDIT_CARD",
+        0.95,
+        UNGROUPED_CARD_NUMBER,
+        validators.has_luhn_check_digit,
+        required_near=CARD_CUE,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "SSN", 0.9, re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])"), validators.is_ssn, excluded_before=ARTICLE_CUE
+    ),
+    PiiPattern(
+        "SSN",
+        0.95,
+        re.compile(r"(?<![\w-])\d{3}[ .-]?\d{2}[ .-]?\d{4}(?![\w-])"),
+        validators.is_ssn,
+        required_before=_compile_cue(r"ssns?|s\.s\.n\.|social(?: security)?"),
+    ),
+    PiiPattern(
+        "IP",
+        0.9,
+        re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"),
+        validators.is_ipv4_address,
+        excluded_before=re.compile(r"(?i)\b(?:v|ver|version|release|build|section|chapter|clause|sec)\.? ?\Z"),
+    ),
+    PiiPattern(
+        "IP",
+        0.9,
+        re.compile(r"(?<![\w.-])(?:\d\.){3}\d(?![\w-]|\.\d)"),
+        validators.is_short_ipv4_address,
+        required_before=_compile_cue(r"ip(?:v4)?(?: address)?|dns|host|ping|gateway"),
+    ),
+    PiiPattern(
+        "IP",
+        0.95,
+        re.compile(r"(?<![\w:.])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]|\.\d)"),
+        validators.is_ipv6_address,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.9,
+        re.compile(rf"(?<![\w+.])\+[1-9](?:[ .-]?(?:\(\d{{1,4}}\)|\d)){{6,14}}{PHONE_EXTENSION}"),
+        validators.is_phone_number,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.8,
+        re.compile(rf"(?<![\w+.-])00[ -]?[1-9]\d{{0,2}}(?:[ .-]\d{{2,5}}){{2,5}}{PHONE_EXTENSION}"),
+        validators.is_phone_number,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.8,
+        re.compile(
+            rf"(?<![\w+./-])(?:1[ .-])?"
+            rf"(?:\([2-9]\d\d\) ?[2-9]\d\d[ .-]\d{{4}}|[2-9]\d\d([.-])[2-9]\d\d\1\d{{4}}){PHONE_EXTENSION}"
+        ),
+        validators.is_phone_number,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.85,
+        re.compile(LOOSE_PHONE + PHONE_EXTENSION),
+        validators.is_phone_number,
+        required_before=_compile_cue(PHONE_WORDS),
+    ),
+    PiiPattern(
+        "PHONE",
+        0.85,
+        re.compile(LOOSE_PHONE),
+        validators.is_phone_number,
+        required_after=re.compile(r"(?i) ?[-(] ?(?:office|fax|mobile|home|work|cell)\b"),
+    ),
+    PiiPattern(
+        "PHONE",
+        0.6,
+        re.compile(LOOSE_PHONE + PHONE_EXTENSION),
+        validators.is_phone_number,
+        required_near=PHONE_CUE,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.6,
+        re.compile(  # national format: area code in parentheses, or a leading zero
+            rf"(?<![\w+./-])(?:\(0?\d{{2,3}}\) ?\d{{3,4}}[ -]\d{{3,4}}"
+            rf"|0\d{{2,4}}(?: \d{{2,4}}){{2,4}}|0\d{{2,4}} \d{{6,8}}|0\d(?:\.\d\d){{4}}|\d\d(?:-\d\d){{3}})"
+            rf"{PHONE_EXTENSION}"
+        ),
+        validators.is_phone_number,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.5,
+        re.compile(rf"(?<![\w+./-])(?<!\d )\d{{2,3}}(?: \d{{2,4}}){{1,3}}(?! \d){PHONE_EXTENSION}"),
+        validators.is_unevenly_grouped_phone_number,
+        excluded_before=COUNT_CUE,
+        required_after=NO_STREET_OR_SUM,
+    ),
+    PiiPattern(
+        "PHONE",
+        0.5,
+        re.compile(rf"{STANDALONE_START}[2-9]\d{{9}}{STANDALONE_END}"),
+        partial(
+            validators.is_assigned_phone_number, regions=("US",)
+        ),  # in other regions nearly any ten digits are an assigned number
+        excluded_before=COUNT_CUE,
+        required_after=NO_STREET_OR_SUM,
+    ),
+    PiiPattern(
+        "MRN",
+        0.9,
+        re.compile(r"(?<![\w-])[A-Za-z]{0,4}-?\d{4,12}(?![\w-])"),
+        required_before=_compile_cue(
+            r"mrn|medical record|(?:patient|hospital|chart)(?= (?:id|number|no)\b)|nhs|health card"
+        ),
+    ),
+    PiiPattern(
+        "DRIVER_LICENSE",
+        0.85,
+        re.compile(r"(?<![\w-])[A-Za-z]{0,2}\d[\d-]{4,15}\d(?![\w-])"),
+        required_before=_compile_cue(r"driv(?:er'?s?'?|ing) licen[cs]e|dl(?= ?(?:number|no\b|#))"),
+    ),
+    PiiPattern(
+        "DOB",
+        0.95,
+        DATE,
+        validators.is_date,
+        required_before=_compile_cue(r"d\.?o\.?b\.?|date of birth|birth ?date|birthday|born"),
+    ),
+    PiiPattern("DATE", 0.6, DATE, validators.is_date),
+    PiiPattern(
+        "URL", 0.6, re.compile(rf"(?i)\b(?:https?://|www\.){HOST_NAME}(?::\d{{1,5}})?(?:[/?#][^\s<>\"')\]]{{0,512}})?")
+    ),
+    PiiPattern(
+        "ADDRESS",
+        0.7,
+        re.compile(
+            rf"(?<![\w.])\d{{2,6}}[A-Za-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z'-]{{1,24}} ){{1,3}}(?:{STREET_SUFFIXES})\b\.?"
+            rf"(?:,? (?:Apt|Suite|Unit|Apartment)\.? ?#?\w{{1,6}})?"
+            rf"(?:,? [A-Z][a-z'-]{{1,24}}(?: [A-Z][a-z'-]{{1,24}})?,? (?:{US_STATES}) \d{{5}}(?:-\d{{4}})?)?"
+        ),
+    ),
+    PiiPattern("ADDRESS", 0.7, re.compile(r"(?i)\bP\.? ?O\.? ?Box \d{1,6}\b")),
+)
+
+
+def build_national_phone_pattern(regions: Iterable[str]) -> PiiPattern:
+    """Return the pattern of a telephone number in the national format of the regions, found without a cue."""
+    valid = partial(validators.is_assigned_phone_number, regions=regions)
+    return PiiPattern("PHONE", 0.5, NATIONAL_PHONE, valid, excluded_before=COUNT_CUE, required_after=NO_STREET_OR_SUM)

@@ -1,0 +1,118 @@
+"""Detection of text that is invisible on the page, as used to inject instructions that only machines read."""
+
+from collections.abc import Iterator, Sequence
+from ctypes import c_uint
+from typing import Any
+
+import pypdfium2.raw as pdfium
+from PIL import Image, ImageChops
+
+from rag_core.ingestion.extract.pdf.glyphs import Glyph
+
+MIN_TYPE_SIZE_PT = 1.0  # in either direction
+MIN_CONTRAST = 16  # of 255, in some colour channel: the least difference from the background that can be seen
+MIN_SCAN_SHARE = 0.9  # of the page covered by pictures, and of its characters invisible: recognised text under a scan
+_MAX_RENDERED_PIXELS = 8_000_000  # a larger page (A0 has 8 million square points) is rendered at a smaller scale
+_INVISIBLE_RENDER_MODES = (pdfium.FPDF_TEXTRENDERMODE_INVISIBLE, pdfium.FPDF_TEXTRENDERMODE_CLIP)
+_FILL_RENDER_MODES = (pdfium.FPDF_TEXTRENDERMODE_FILL, pdfium.FPDF_TEXTRENDERMODE_FILL_CLIP)
+
+GlyphWord = Sequence[Glyph]
+PixelArea = tuple[int, int, int, int]  # pixels: left, top, right, bottom
+
+
+def separate_hidden_text(page: Any, text: Any, glyphs: Sequence[Glyph]) -> tuple[list[Glyph], int, bool]:
+    """Return the glyphs to be read, how many hidden ones were left out, and whether they are a scan's recognised text.
+
+    A word is hidden when it is drawn invisibly, smaller than `MIN_TYPE_SIZE_PT` or in the colour of its background, and
+    when the page looks the same without it: outside of the page, covered, clipped, or in a layer that is switched off.
+    """
+    if not glyphs:
+        return [], 0, False
+    rendered = _RenderedPage(page, glyphs)
+    hidden: list[Glyph] = []
+    visible: list[Glyph] = []
+    for word in _split_glyph_words(glyphs):
+        (visible if rendered.is_visible(text, word) else hidden).extend(word)
+    if hidden and len(hidden) >= MIN_SCAN_SHARE * len(glyphs) and _measure_picture_share(page) >= MIN_SCAN_SHARE:
+        return list(glyphs), 0, True
+    return visible, len(hidden), False
+
+
+def _split_glyph_words(glyphs: Sequence[Glyph]) -> Iterator[GlyphWord]:
+    word: list[Glyph] = []
+    for glyph in glyphs:
+        if word and (glyph.follows_space or glyph.style is not word[-1].style):
+            yield word
+            word = []
+        word.append(glyph)
+    if word:
+        yield word
+
+
+class _RenderedPage:
+    """The page rendered without its text (`background`), and the difference that the text makes (`ink`)."""
+
+    def __init__(self, page: Any, glyphs: Sequence[Glyph]) -> None:
+        width, height = page.get_size()
+        self.scale = min(1.0, (_MAX_RENDERED_PIXELS / max(1.0, width * height)) ** 0.5)
+        complete = _render_page_image(page, self.scale)
+        for glyph in glyphs:
+            pdfium.FPDFPageObj_SetIsActive(glyph.style.text_object, False)
+        self.background = _render_page_image(page, self.scale)
+        self.ink = ImageChops.difference(complete, self.background)
+
+    def is_visible(self, text: Any, word: GlyphWord) -> bool:
+        style, area = word[0].style, self._locate_pixels(word)
+        mode = pdfium.FPDFTextObj_GetTextRenderMode(style.text_object)
+        if mode in _INVISIBLE_RENDER_MODES or min(style.height, style.width) < MIN_TYPE_SIZE_PT or area is None:
+            return False
+        if max(highest for _, highest in _read_colour_extremes(self.ink, _widen_area(area))) < MIN_CONTRAST:
+            return False
+        return mode not in _FILL_RENDER_MODES or not self._is_background_colour(
+            _read_fill_colour(text, word[0].index), area
+        )
+
+    def _locate_pixels(self, word: GlyphWord) -> PixelArea | None:
+        """Return the pixel area of a word; None when it is outside of the page."""
+        x0, y0, x1, y1 = zip(*(glyph.box for glyph in word), strict=True)
+        left, top = max(0, int(min(x0) * self.scale)), max(0, int(min(y0) * self.scale))
+        right = min(self.background.width, int(max(x1) * self.scale) + 1)
+        bottom = min(self.background.height, int(max(y1) * self.scale) + 1)
+        return (left, top, right, bottom) if left < right and top < bottom else None
+
+    def _is_background_colour(self, colour: Sequence[int], area: PixelArea) -> bool:
+        """Return True when the whole background has this colour; overlapping text could otherwise pass for its ink."""
+        bands = zip(_read_colour_extremes(self.background, area), colour, strict=True)
+        return all(abs(value - shade) < MIN_CONTRAST for extremes, shade in bands for value in extremes)
+
+
+def _render_page_image(page: Any, scale: float) -> Image.Image:
+    image: Image.Image = page.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
+    return image
+
+
+def _widen_area(area: PixelArea) -> PixelArea:
+    """Return the area wider by a pixel on each side, because a thin dash may be drawn in the next row of pixels."""
+    left, top, right, bottom = area
+    return left - 1, top - 1, right + 1, bottom + 1
+
+
+def _read_colour_extremes(image: Image.Image, area: PixelArea) -> Sequence[tuple[int, int]]:
+    """Return the lowest and highest value of each colour channel."""
+    return image.crop(area).getextrema()  # type: ignore[return-value] # of one band it would be a pair
+
+
+def _read_fill_colour(text: Any, number: int) -> list[int]:
+    shades = [c_uint() for _ in range(4)]
+    pdfium.FPDFText_GetFillColor(text, number, *shades)
+    return [shade.value for shade in shades[:3]]
+
+
+def _measure_picture_share(page: Any) -> float:
+    """Return the share of the page that pictures cover."""
+    width, height = page.get_size()
+    covered = 0.0
+    for picture in page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,)):
+        left, bottom, right, top = picture.get_bounds()
+        covered += (right - left) * (top - bottom)
+    return covered / max(1.0, float(width * height))

@@ -1,0 +1,88 @@
+"""Reading order of the strips of a page: columns one after the other, and the text that spans them in between."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from rag_core.ingestion.extract.pdf.lines import Strip, group_strips_into_rows
+
+MIN_COLUMN_LINES = 4  # of a text column
+MIN_COLUMN_LETTERS = 18  # median of a column's lines
+MIN_COLUMN_FILL = 0.65  # of the width, median of a column's lines: cells of a table fill less
+_MAX_TRIED_EDGES = 30  # most frequent line starts tried as the edge of a column
+
+StripRegion = list[Strip]
+
+
+def split_into_regions(strips: Sequence[Strip]) -> list[StripRegion]:
+    """Return the regions of a page in reading order, each to be read from top to bottom; rotated text comes last."""
+    upright = [strip for strip in strips if strip.angle == 0]
+    rotated: dict[int, StripRegion] = {}
+    for strip in strips:
+        if strip.angle:
+            rotated.setdefault(strip.angle, []).append(strip)
+    return [*_split_columns(upright), *rotated.values()]
+
+
+def _split_columns(strips: StripRegion) -> list[StripRegion]:
+    """Split strips at the column edge with most text beside it, and split the parts again."""
+    cuts = [cut for edge in _find_column_edges(strips) if len(cut := _cut_at_edge(strips, edge)) > 1]
+    if not cuts:
+        return [strips] if strips else []
+    best = max(cuts, key=lambda cut: sum(len(part) for part in cut if _is_text_column(part)))
+    return [region for part in best for region in _split_columns(part)]
+
+
+def _find_column_edges(strips: StripRegion) -> list[float]:
+    starts = Counter(round(strip.start) for strip in strips)
+    leftmost = min(starts, default=0)
+    return [
+        edge for edge, count in starts.most_common()[:_MAX_TRIED_EDGES] if count >= MIN_COLUMN_LINES and edge > leftmost
+    ]
+
+
+def _cut_at_edge(strips: StripRegion, edge: float) -> list[StripRegion]:
+    """Return the text above the columns, the left one, the right one, the text below, and so on; one region if none."""
+    parts: list[StripRegion] = [[]]
+    for band in _split_bands(strips, edge):
+        left = [strip for strip in band if strip.end <= edge]
+        right = [strip for strip in band if strip.start >= edge - 1]
+        if _is_text_column(left) and _is_text_column(right) and _is_beside(left, right):
+            parts += [left, right, []]
+        else:
+            parts[-1] += band
+    return [part for part in parts if part]
+
+
+def _split_bands(strips: StripRegion, edge: float) -> Iterator[StripRegion]:
+    """Yield, from top to bottom, each strip that crosses the edge, and the strips between two of these."""
+    band: StripRegion = []
+    for strip in sorted(strips, key=lambda strip: strip.baseline):
+        if strip.start < edge - 1 and strip.end > edge:
+            yield from filter(None, (band, [strip]))
+            band = []
+        else:
+            band.append(strip)
+    if band:
+        yield band
+
+
+def _is_text_column(strips: StripRegion) -> bool:
+    """Return True for running text set to a width."""
+    lines = group_strips_into_rows(strips)
+    if len(lines) < MIN_COLUMN_LINES:
+        return False
+    width = max(strip.end for strip in strips) - min(strip.start for strip in strips)
+    letters = median(max(len(strip.text) for strip in line) for line in lines)
+    return (
+        letters >= MIN_COLUMN_LETTERS
+        and median(line[-1].end - line[0].start for line in lines) >= MIN_COLUMN_FILL * width
+    )
+
+
+def _is_beside(left: StripRegion, right: StripRegion) -> bool:
+    """Return True when at least half of the shorter column stands beside the other."""
+    left_top, left_bottom = min(strip.baseline for strip in left), max(strip.baseline for strip in left)
+    right_top, right_bottom = min(strip.baseline for strip in right), max(strip.baseline for strip in right)
+    overlap = min(left_bottom, right_bottom) - max(left_top, right_top)
+    return overlap >= 0.5 * min(left_bottom - left_top, right_bottom - right_top)

@@ -1,0 +1,44 @@
+"""Pages and lines of originals, rendered and decoded in the sandbox because originals are untrusted files."""
+
+import asyncio
+from base64 import b64decode
+from typing import IO
+
+from rag_core.core.model import PageImage
+from rag_core.ingestion.extract.text import read_line_window
+from rag_core.ingestion.sandbox import MAX_IN_PROCESS_BYTES, call_child, parse_reply_head
+
+VIEW_CHILD_MODULE = "rag_core.ingestion.sandbox_view_child"
+LineWindow = tuple[list[str], int]  # some of the lines, and how many there are in all
+
+
+async def render_page_in_sandbox(data: bytes, page_number: int, *, timeout_s: float) -> PageImage:
+    """Render a page of a PDF, counted from 1, in a child process.
+
+    Raises:
+        NotFound: the PDF has no such page (page_not_found).
+        UnreadableDocument: the page cannot be rendered; `document_too_complex` when a limit ended the child.
+    """
+    return await call_child(VIEW_CHILD_MODULE, f"page:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
+
+
+async def read_lines_in_sandbox(data: bytes, first_line: int, *, timeout_s: float) -> LineWindow:
+    """Return lines of a text as `extract.text.read_line_window` does; only large texts go to a child process.
+
+    Raises:
+        UnreadableDocument: the bytes are no text, or decoding them took too long.
+    """
+    if len(data) <= MAX_IN_PROCESS_BYTES:
+        return await asyncio.to_thread(read_line_window, data, first_line)
+    return await call_child(VIEW_CHILD_MODULE, f"lines:{first_line}", data, _lines_from_reply, timeout_s=timeout_s)
+
+
+def _picture_from_reply(reply: IO[bytes]) -> PageImage:
+    head = parse_reply_head(reply)
+    png = b64decode(head["png"], validate=True)
+    return PageImage(int(head["page"]), int(head["pages"]), float(head["width"]), float(head["height"]), png)
+
+
+def _lines_from_reply(reply: IO[bytes]) -> LineWindow:
+    head = parse_reply_head(reply)
+    return list(map(str, head["lines"])), int(head["total"])

@@ -1,0 +1,306 @@
+"""The front door: one object that every entrance uses to search, answer, index, summarize and cite.
+
+It alone resolves the preset with the operator's settings, the limits and the time, runs the pipeline, saves the run,
+collects the warnings and makes the reply. HTTP, the command line, the clients, notebooks, the workbench, the audit and
+the evaluation add only their own codec.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from rag_core.answering import summaries
+from rag_core.answering.summaries import Summary
+from rag_core.answering.text_citation import cite_text
+from rag_core.composition.assembly import KitHolder, build_in_memory_kit
+from rag_core.core.errors import make_unknown_document_error
+from rag_core.core.kit import Kit
+from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope
+from rag_core.core.presets import Preset, choose_preset
+from rag_core.core.run import Run
+from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
+from rag_core.ingestion import lifecycle, source_view
+from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.source_view import DocumentList
+from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.jobs.indexer import Indexer, IndexingPolicy
+from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
+from rag_core.proposals import answering
+from rag_core.proposals.answering import MetadataFilters
+from rag_core.replies import AnswerReply, SearchReply
+from rag_core.retrieval.graph import GraphOperation, explore_graph
+from rag_core.workbench import saved_runs
+from rag_core.workbench.saved_runs import Replay
+from rag_core.workbench.steps import WorkbenchSession
+
+INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
+
+
+class PresetChoice(TypedDict, total=False):
+    """What a request may say of its preset; None is the same as not said. The flags can only switch a stage off.
+
+    A `preset` that is resolved already, as the evaluation has, is used as it is.
+    """
+
+    pipeline: str | None
+    preset: str | Preset | None
+    top_k: int | None
+    top_n: int | None
+    search_type: str | None
+    enable_rerank: bool | None
+    enable_query_expansion: bool | None
+    enable_hyde: bool | None
+
+
+class RAG:
+    """An open service.
+
+    `scope` is whose documents a call is about: a Scope, or the id of a workflow.
+
+    `run` is the record of the call, with its deadline; without one the call makes its own, within the settings' time.
+    Every method raises `RagError`s: `InvalidRequest` for what the caller can put right, `Unavailable` for what time can.
+    """
+
+    def __init__(self, kit: Kit | Callable[[], Kit] | None = None, settings: Settings = DEFAULT_SETTINGS) -> None:
+        """Use this kit, or the one that a function returns at each call; without any, local parts over a store in memory."""
+        parts = kit or build_in_memory_kit(settings)
+        self._get_kit: Callable[[], Kit] = (lambda: parts) if isinstance(parts, Kit) else parts
+        self.settings = settings
+
+    @property
+    def kit(self) -> Kit:
+        """The adapters in use now: after a reindex by another process, those of the new index."""
+        return self._get_kit()
+
+    def start_run(self) -> Run:
+        """Return a record for one call that ends within the time limit of the settings."""
+        return Run(within_s=self.settings.request_timeout_s)
+
+    async def search(
+        self,
+        text: str,
+        *,
+        scope: Scope | str = "default",
+        filters: Sequence[Filter] = (),
+        facets: Sequence[str] = (),
+        run: Run | None = None,
+        **choice: Unpack[PresetChoice],
+    ) -> SearchReply:
+        """Return the passages that bear on a question, best first, and how they were found."""
+        kit, run = self.kit, run or self.start_run()
+        preset = self._choose_preset(choice, kit, run)
+        query = preset.build_query(text, as_scope(scope), filters=filters, facets=facets)
+        result = await search_with_pipeline(query, kit, run, pipeline=preset.pipeline)
+        saved = await saved_runs.save_run(query, result, preset, "consult_rag", kit, run)
+        return SearchReply(result, query, preset, run, saved)
+
+    async def answer(
+        self,
+        text: str,
+        *,
+        scope: Scope | str = "default",
+        filters: Sequence[Filter] = (),
+        origin: str = "ask",
+        run: Run | None = None,
+        **choice: Unpack[PresetChoice],
+    ) -> AnswerReply:
+        """Return an answer whose every sentence was checked against the passages that it cites; it prints as its text.
+
+        `origin` is the name of the entrance, under which the run is saved where runs are.
+        """
+        kit, run = self.kit, run or self.start_run()
+        preset = self._choose_preset(choice, kit, run)
+        query = preset.build_query(text, as_scope(scope), filters=filters)
+        answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
+        saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run)
+        return AnswerReply(answer, query, preset, run, saved)
+
+    async def answer_proposals(
+        self,
+        text: str,
+        *,
+        metadata_filters: MetadataFilters | None = None,
+        top_k: int | None = None,
+        scope: Scope | None = None,
+        run: Run | None = None,
+    ) -> tuple[AnswerReply, list[Citation]]:
+        """Return an answer from the proposals, and its citations: each proposal and stage once (S2-33 to S2-43).
+
+        By default as many passages are searched for as the settings say, among the proposals that everyone may see.
+        """
+        kit, run, allowed = self.kit, run or self.start_run(), metadata_filters or {}
+        scope = scope or Scope(self.settings.collection)
+        passages = answering.limit_passages(top_k or self.settings.proposals_top_k, run)
+        reply = await self.answer(
+            text,
+            scope=scope,
+            filters=answering.build_stage_filters(allowed),
+            origin="rag_query",
+            run=run,
+            preset="proposals",
+            top_k=passages,
+            top_n=passages,
+        )
+        return reply, await answering.cite_each_stage(reply.answer, scope, allowed, kit, run)
+
+    async def index(
+        self,
+        source: Upload | Path | str,
+        *,
+        title: str | None = None,
+        scope: Scope | str = "default",
+        chunking: Chunking | None = None,
+        run: Run | None = None,
+    ) -> IndexingResult:
+        """Make a document searchable and wait until it is: an upload, or a file by its path.
+
+        Raises:
+            TooLarge, UnsupportedDocument, UnreadableDocument: the file cannot be indexed as it is.
+        """
+        upload = source if isinstance(source, Upload) else await asyncio.to_thread(upload_from_file, Path(source))
+        upload = replace(upload, title=title) if title else upload
+        run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or Chunking()
+        return await index_document(
+            upload, as_scope(scope), self.kit, run, chunking=chunking, limits=self.upload_limits
+        )
+
+    async def submit(
+        self,
+        upload: Upload,
+        *,
+        scope: Scope | str = "default",
+        chunking: Chunking | None = None,
+        key: str | None = None,
+        as_job: bool = False,
+        run: Run | None = None,
+    ) -> IndexingResult | Job:
+        """Index a short document now and return the result; take a long one on as a job and return the job.
+
+        With `as_job` any document becomes a job. The same `key` again returns the first call's job or result.
+        """
+        indexer = Indexer(self.kit, run or self.start_run(), self.indexing_policy)
+        return await indexer.index(upload, as_scope(scope), chunking=chunking or Chunking(), key=key, as_job=as_job)
+
+    async def summarize(
+        self, document_id: str, *, scope: Scope | str = "default", refresh: bool = False, run: Run | None = None
+    ) -> Summary:
+        """Return the stored summary of a document, or a new one where there is none or with `refresh`."""
+        kit, run = self.kit, run or self.start_run()
+        return await summaries.summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh)
+
+    async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
+        """Return each sentence of any text with a verdict and the passages of the index that bear on it."""
+        return await cite_text(text, as_scope(scope), self.kit, run or self.start_run())
+
+    async def graph(
+        self,
+        operation: GraphOperation,
+        *,
+        entity: str | None = None,
+        target: str | None = None,
+        depth: int = 1,
+        limit: int = 20,
+        scope: Scope | str = "default",
+        run: Run | None = None,
+    ) -> EntityGraph:
+        """Return a part of the graph of entities that occur together in chunks."""
+        exploring = explore_graph(
+            operation, as_scope(scope), self.kit.index, entity=entity, target=target, depth=depth, limit=limit
+        )
+        return await (run or self.start_run()).step("graph", exploring)
+
+    async def facets(
+        self, fields: Sequence[str], *, limit: int = 100, scope: Scope | str = "default", run: Run | None = None
+    ) -> Sequence[Facet]:
+        """Return the values of each field with the number of chunks that have them, most frequent first."""
+        counting = self.kit.index.store.count_facets(tuple(fields), as_scope(scope), limit=limit)
+        return await (run or self.start_run()).step("facets", counting)
+
+    async def documents(self, *, scope: Scope | str = "default", run: Run | None = None) -> DocumentList:
+        """Return the documents of a scope, and those of them that were deleted and can be restored."""
+        return await source_view.list_documents(as_scope(scope), self.kit, run or self.start_run())
+
+    async def delete(
+        self, document_id: str, *, purge: bool = False, scope: Scope | str = "default", run: Run | None = None
+    ) -> None:
+        """Take a document out of every search, to be restored; with `purge` remove every copy of it for good."""
+        await lifecycle.delete_document(document_id, as_scope(scope), self.kit, run or self.start_run(), purge=purge)
+
+    async def restore(self, document_id: str, *, scope: Scope | str = "default", run: Run | None = None) -> None:
+        """Bring a deleted document back as it was."""
+        await lifecycle.restore_document(document_id, as_scope(scope), self.kit.index, run or self.start_run())
+
+    async def replay(
+        self, query_id: int, preset: str, *, scope: Scope | str = "default", run: Run | None = None
+    ) -> Replay:
+        """Search again for a saved query with another preset, edits included, and compare the two rankings."""
+        session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
+        saved_query, query = await saved_runs.prepare_replay(
+            query_id, preset, session, preset_overrides=self.settings.preset_overrides
+        )
+        result = await search_with_pipeline(query, session.kit, session.run, pipeline=query.preset.pipeline)
+        return saved_runs.compare_rankings(saved_query, query, result)
+
+    async def close(self) -> None:
+        """Close every adapter that holds something open."""
+        await self.kit.close()
+
+    @property
+    def upload_limits(self) -> UploadLimits:
+        """The limits that the settings put on an upload."""
+        return UploadLimits(self.settings.max_upload_bytes, self.settings.parse_timeout_s)
+
+    @property
+    def indexing_policy(self) -> IndexingPolicy:
+        """Which documents the settings let be indexed within a request."""
+        said = self.settings
+        return IndexingPolicy(self.upload_limits, said.inline_max_bytes, said.inline_max_chunks, said.require_vectors)
+
+    def _choose_preset(self, choice: PresetChoice, kit: Kit, run: Run) -> Preset:
+        """Resolve the preset and warn of what the request asks for in vain."""
+        if isinstance(resolved := choice.get("preset"), Preset):
+            return resolved
+        preset, ineffective = choose_preset(**choice, preset_overrides=self.settings.preset_overrides)  # type: ignore[arg-type]
+        for message in ineffective:
+            run.warn("no_effect", message)
+        if choice.get("enable_hyde") and preset.expansion.hyde_answers and not kit.has_chat_model:
+            run.warn("no_effect", "enable_hyde has no effect: only a chat model writes a HyDE answer")
+        return preset
+
+
+@asynccontextmanager
+async def open(settings: Settings | None = None) -> AsyncIterator[RAG]:
+    """Open the service that the settings choose, by default those of the environment, and close it at the end.
+
+    Raises:
+        Misconfigured: a chosen part lacks a setting or a package; the variable is named.
+    """
+    chosen = settings or load_settings()
+    holder = KitHolder(lambda: chosen)
+    try:
+        yield RAG(holder, chosen)
+    finally:
+        await holder.close()
+
+
+def as_scope(scope: Scope | str) -> Scope:
+    """Return a scope as it is, and the id of a workflow as the scope of all that the workflow shares."""
+    return Scope(scope) if isinstance(scope, str) else scope
+
+
+async def narrow_scope(scope: Scope, document_id: str | None, kit: Kit) -> Scope:
+    """Return the scope, restricted to one document when one is named. Raises NotFound when the scope cannot see it."""
+    if document_id is None:
+        return scope
+    if await kit.index.store.load_document(document_id, scope) is None:
+        raise make_unknown_document_error()
+    return replace(scope, document_ids=(document_id,))
+
+
+def upload_from_file(path: Path) -> Upload:
+    """Return the upload of a file, whose path is its source. Raises OSError."""
+    return Upload(data=path.read_bytes(), filename=path.name, source=str(path.resolve()))

@@ -1,0 +1,200 @@
+"""Extractive answers: sentences of the documents, chosen by a cross-encoder or by terms shared with the question."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rag_core.core.ports import Reranker
+from rag_core.text.sentences import find_sentences
+from rag_core.text.terms import WORD_PATTERN, extract_terms
+
+LIST_ITEM_OR_TABLE_ROW = re.compile(r"(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
+SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
+STATED_VALUE = re.compile(r"(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
+ANAPHORIC_START = re.compile(  # words that refer to the sentence before
+    r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
+    r"For (?:example|instance))\b"
+)
+REDACTION_TAG = re.compile(r"\[[A-Z_]+\]")  # of a redacted question: it stands in no passage
+MAX_TITLE_CHARS = 70
+
+MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
+MAX_LIST_ITEMS = 8  # of a list whose lead-in is chosen
+PASSAGE_RANK_PENALTY = (
+    3.0  # log odds that a sentence loses for each passage before its own: passages are given best first
+)
+MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
+MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
+
+PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text", as in the prompt of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSentence:
+    """A sentence or list item of a passage (`passage_index` counts from 0), with its line breaks as spaces."""
+
+    passage_index: int
+    text: str
+
+
+async def select_answer_sentences(
+    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker
+) -> list[tuple[str, str]]:
+    """Choose the sentences that answer the question, by cross-encoder, each with the id of its passage.
+
+    They are in reading order; none when the passages do not answer the question.
+
+    Raises:
+        Unavailable: there is no cross-encoder, or it did not answer.
+    """
+    candidates = _split_passages_into_sentences(passages)
+    titles = [" > ".join(filter(None, (str(p["title"]), str(p["section"])))) for p in passages]
+    scores = await reranker.score_passages(query_text, [f"{titles[c.passage_index]}: {c.text}" for c in candidates])
+    return _choose_answer_sentences(query_text, passages, candidates, scores)
+
+
+def select_answer_sentences_by_shared_terms(
+    query_text: str, passages: Sequence[PromptPassage]
+) -> list[tuple[str, str]]:
+    """Choose the sentences that share most terms with the question, each with the id of its passage, in reading order.
+
+    A sentence's score is the share of the question's terms that it has; none when the passages do not answer.
+    """
+    query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
+    scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
+    return _choose_answer_sentences(query_text, passages, candidates, scores)
+
+
+def _choose_answer_sentences(
+    query_text: str, passages: Sequence[PromptPassage], candidates: Sequence[PassageSentence], scores: Sequence[float]
+) -> list[tuple[str, str]]:
+    if _compute_answerability(query_text, passages, candidates, scores) < MIN_ANSWERABILITY:
+        return []
+    odds = [
+        to_log_odds(score) - PASSAGE_RANK_PENALTY * candidate.passage_index
+        for score, candidate in zip(scores, candidates, strict=True)
+    ]
+    near_best = [n for n, value in enumerate(odds) if value >= max(odds) - MAX_LOG_ODDS_GAP]
+    chosen = _drop_redundant_sentences(sorted(near_best, key=lambda n: -odds[n]), candidates)[:MAX_ANSWER_SENTENCES]
+    passage_order = list(dict.fromkeys(candidates[n].passage_index for n in chosen))
+    included = {part for n in chosen for part in _include_dependent_sentences(n, candidates)}
+    ordered = sorted(included, key=lambda n: (passage_order.index(candidates[n].passage_index), n))
+    return [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
+
+
+def _compute_answerability(
+    query_text: str, passages: Sequence[PromptPassage], candidates: Sequence[PassageSentence], scores: Sequence[float]
+) -> float:
+    """Return the highest product, over the candidates, of a score and its passage's coverage of the question, 0..1."""
+    text = REDACTION_TAG.sub(" ", query_text)
+    coverages = [_compute_query_coverage(text, passage) for passage in passages]
+    products = (score * coverages[candidate.passage_index] for candidate, score in zip(candidates, scores, strict=True))
+    return max(products, default=0.0)
+
+
+def _compute_query_coverage(query_text: str, passage: PromptPassage) -> float:
+    """Return the share of the question's terms that a passage has, times the share of its names and numbers."""
+    passage_terms = extract_terms(f"{passage['title']} {passage['section']} {passage['text']}")
+    return _compute_term_share(extract_terms(query_text), passage_terms) * _compute_term_share(
+        _extract_name_terms(query_text), passage_terms
+    )
+
+
+def _extract_name_terms(query_text: str) -> frozenset[str]:
+    """Return the terms of the words with a digit, or with a capital that does not begin the question."""
+    words = WORD_PATTERN.findall(query_text)
+    names = [word for n, word in enumerate(words) if (n and word[0].isupper()) or any(map(str.isdigit, word))]
+    return extract_terms(" ".join(names))
+
+
+def _compute_term_share(query_terms: frozenset[str], text_terms: frozenset[str]) -> float:
+    return len(query_terms & text_terms) / len(query_terms) if query_terms else 1.0
+
+
+def to_log_odds(score: float) -> float:
+    """Convert a score of 0..1 to log odds, the logit of the model, in which two scores near 1 stay apart."""
+    clipped = min(max(score, 1e-9), 1 - 1e-9)
+    return math.log(clipped / (1 - clipped))
+
+
+def _drop_redundant_sentences(ranked: Sequence[int], candidates: Sequence[PassageSentence]) -> list[int]:
+    """Drop the sentences whose terms are a subset or superset of a better one's."""
+    kept: list[tuple[frozenset[str], int]] = []
+    for n in ranked:
+        sentence_terms = extract_terms(candidates[n].text)
+        if not any(sentence_terms <= better or sentence_terms >= better for better, _ in kept):
+            kept.append((sentence_terms, n))
+    return [n for _, n in kept]
+
+
+def _include_dependent_sentences(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    """Return the index of a sentence with those it is read with.
+
+    An item is read with its lead-in, a lead-in with its items, a sentence such as "It is …" with the one before it.
+    """
+    if LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text):
+        return [*_find_lead_in(n, candidates), n]
+    if candidates[n].text.endswith(":"):
+        return [n, *_find_list_items(n, candidates)]
+    if ANAPHORIC_START.match(candidates[n].text) and _continues_passage(n, candidates):
+        return [n - 1, n]
+    return [n]
+
+
+def _continues_passage(n: int, candidates: Sequence[PassageSentence]) -> bool:
+    return n > 0 and candidates[n - 1].passage_index == candidates[n].passage_index
+
+
+def _find_lead_in(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    while LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text) and _continues_passage(n, candidates):
+        n -= 1
+    is_lead_in = candidates[n].text.endswith(":") and " " in candidates[n].text  # "Tips:" adds nothing
+    return [n] if is_lead_in else []
+
+
+def _find_list_items(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    end = n + 1
+    while (
+        end < len(candidates)
+        and end - n <= MAX_LIST_ITEMS
+        and LIST_ITEM_OR_TABLE_ROW.match(candidates[end].text)
+        and _continues_passage(end, candidates)
+    ):
+        end += 1
+    return list(range(n + 1, end))
+
+
+def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[PassageSentence]:
+    parts = [(n, part) for n, passage in enumerate(passages) for part in _split_into_statements(str(passage["text"]))]
+    return [PassageSentence(n, " ".join(part.split())) for n, part in parts]
+
+
+def _split_into_statements(text: str) -> list[str]:
+    """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
+    parts = [part for start, end in find_sentences(text) if _is_statement(part := _strip_titles(text[start:end]))]
+    return parts or [text]
+
+
+def _strip_titles(sentence: str) -> str:
+    """Remove the titles on lines of their own above a sentence.
+
+    A title is a short line without an end mark that leaves room for the next word, which starts with a capital.
+    """
+    lines = sentence.split("\n")
+    width = max(map(len, lines))
+    for line, below in pairwise(sentence.split("\n")):
+        wrapped = len(line) + len(below.split(" ")[0]) >= width
+        if wrapped or len(line) > MAX_TITLE_CHARS or SENTENCE_END.search(line) or not below[:1].isupper():
+            break
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def _is_statement(part: str) -> bool:
+    """Return whether a part is a sentence, an item or a value with its subject, not a title or a cut-off rest."""
+    return bool(
+        LIST_ITEM_OR_TABLE_ROW.match(part)
+        or ((SENTENCE_END.search(part) or STATED_VALUE.match(part)) and not part[:1].islower())
+    )

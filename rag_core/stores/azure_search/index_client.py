@@ -1,0 +1,279 @@
+"""The client of one Azure AI Search index, on the SDK's async clients: it translates errors and checks replies.
+
+The SDK's retries are off: azure-core does not retry a POST after 429 without Retry-After, 502 or a connection reset,
+and sleeps for any Retry-After, however long. Batches are sent by `send_request`, because the async `index_documents` of
+12.0.0 raises TypeError after halving a batch for a 413.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from io import BytesIO
+from typing import Any, TypeVar
+
+from azure.core.credentials import AzureKeyCredential
+from azure.core.exceptions import (
+    AzureError,
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+    IncompleteReadError,
+    ResourceNotFoundError,
+)
+from azure.core.pipeline.transport import AsyncHttpTransport
+from azure.core.rest import HttpRequest
+from azure.search.documents.aio import SearchClient
+from azure.search.documents.indexes.aio import SearchIndexClient
+
+from rag_core.core.errors import Misconfigured, RagError, Unavailable
+from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
+
+AZURE_SEARCH_API_VERSION = "2026-04-01"
+AZURE_SEARCH_CONNECT_TIMEOUT_S = 5.0
+MALFORMED_REPLY_ERRORS = (
+    DecodeError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    ValueError,
+    IndexError,
+)  # for malformed replies
+
+T = TypeVar("T")
+SearchRecord = Mapping[str, Any]
+RequestTimeouts = dict[str, Any]  # as keyword arguments of the SDK's calls
+
+
+class FeatureNotOffered(RagError):
+    """The service lacks a requested feature, for example a tier without the semantic ranker."""
+
+    code = "search_not_offered"
+
+
+class BatchRefused(Exception):
+    """The service refused a whole batch: it is too large or contains something unreadable."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOutcome:
+    """The outcome of one action of a batch."""
+
+    key: str
+    status: int
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status in (200, 201)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    """One page of records, the facets of all pages, and the token of the next page (None after the last)."""
+
+    records: Sequence[SearchRecord]
+    facets: Mapping[str, Sequence[Mapping[str, Any]]]
+    continuation: bytes | None
+
+
+class AzureIndexClient:
+    """The client of one index. SDK clients are made when first used, in the event loop that uses them.
+
+    Without a key it authenticates by the identity of this machine.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        key: str | None,
+        index: str,
+        *,
+        dependency: Dependency,
+        transport: AsyncHttpTransport[Any, Any] | None = None,
+    ) -> None:
+        self.endpoint, self.index = endpoint, index
+        self._key, self._dependency, self._transport = key, dependency, transport
+        self._clients: tuple[SearchClient, SearchIndexClient] | None = None
+        self._machine_credential: Any = None
+
+    async def iter_pages(self, text: str | None, **parameters: Any) -> AsyncIterator[ResultPage]:
+        """Search and yield page by page, with one call per page of at most 1,000 records."""
+        continuation: bytes | None = None
+        while True:
+            fetch = partial(self._fetch_page, text, parameters, continuation)
+            page = await self._call_dependency(fetch)
+            yield page
+            if page.continuation is None:
+                return
+            continuation = page.continuation
+
+    async def search(self, text: str | None, **parameters: Any) -> list[SearchRecord]:
+        """Search and return the records of all pages."""
+        return [record async for page in self.iter_pages(text, **parameters) for record in page.records]
+
+    async def count_facets(self, fields: Sequence[str], *, filter: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        """Count every value of these fields; count:0 makes each shard report all values, so that counts are exact."""
+        parameters = {"facets": [f"{field},count:0" for field in fields], "filter": filter, "top": 0}
+        return (await self._call_dependency(lambda limits: self._fetch_page("*", parameters, None, limits))).facets
+
+    async def get_record(self, key: str) -> SearchRecord | None:
+        """Return the record with this key, or None; it sees a write before searches do."""
+
+        async def fetch_record(limits: RequestTimeouts) -> SearchRecord | None:
+            documents, _ = self._get_clients()
+            try:
+                return dict(await documents.get_document(key, **limits))
+            except ResourceNotFoundError:
+                return None
+
+        return await self._call_dependency(fetch_record)
+
+    async def send_batch(self, batch: Callable[[], Sequence[str]], settle: Callable[[DocumentOutcome], bool]) -> None:
+        """Send `batch()` until it is empty, passing each outcome to `settle`, which returns whether it is final.
+
+        Raises:
+            BatchRefused: the service refused the whole batch for good.
+            Unavailable: some actions are still pending after the last retry.
+        """
+
+        async def send(limits: RequestTimeouts) -> None:
+            final_outcomes = [settle(outcome) for outcome in await self._post_batch(batch(), limits)]
+            if batch():
+                raise TransientFailure(f"{len(batch())} of {len(final_outcomes)} documents were not indexed")
+
+        await self._call_dependency(send)
+
+    async def get_definition(self) -> dict[str, Any] | None:
+        """Return the definition of the index, or None when it does not exist."""
+
+        async def get(limits: RequestTimeouts) -> dict[str, Any] | None:
+            _, indexes = self._get_clients()
+            try:
+                return (await indexes.get_index(self.index, **limits)).as_dict()
+            except ResourceNotFoundError:
+                return None
+
+        return await self._call_dependency(get)
+
+    async def put_definition(self, definition: Mapping[str, Any]) -> None:
+        """Create the index, or update its definition."""
+
+        async def put(limits: RequestTimeouts) -> None:
+            _, indexes = self._get_clients()
+            await indexes.create_or_update_index(dict(definition), **limits)
+
+        await self._call_dependency(put)
+
+    async def close(self) -> None:
+        clients, self._clients = self._clients, None
+        for client in (*(clients or ()), self._machine_credential):
+            if client is not None:
+                await client.close()
+
+    async def _call_dependency(self, operation: Callable[[RequestTimeouts], Awaitable[T]]) -> T:
+        async def attempt(within_s: float) -> T:
+            with _translate_azure_search_errors(self.index):
+                return await operation(
+                    {"connection_timeout": min(AZURE_SEARCH_CONNECT_TIMEOUT_S, within_s), "read_timeout": within_s}
+                )
+
+        return await self._dependency.call(attempt)
+
+    async def _fetch_page(
+        self, text: str | None, parameters: Mapping[str, Any], continuation: bytes | None, limits: RequestTimeouts
+    ) -> ResultPage:
+        documents, _ = self._get_clients()
+        pages: Any = (await documents.search(text, **parameters, **limits)).by_page(continuation)  # type: ignore[arg-type]
+        records = [item async for item in await anext(pages)]
+        next_continuation = pages.continuation_token
+        facets = await pages.get_facets() if parameters.get("facets") else {}
+        return ResultPage(records, facets, next_continuation)
+
+    async def _post_batch(self, batch: Sequence[str], limits: RequestTimeouts) -> list[DocumentOutcome]:
+        documents, _ = self._get_clients()
+        request = HttpRequest(
+            "POST",
+            f"/indexes('{self.index}')/docs/search.index",
+            params={"api-version": AZURE_SEARCH_API_VERSION},
+            headers={"Content-Type": "application/json", "Accept": "application/json;odata.metadata=none"},
+            content=BytesIO(f'{{"value":[{",".join(batch)}]}}'.encode()),  # a stream: aiohttp warns of large bytes
+        )
+        response = await documents.send_request(request, **limits)
+        if response.status_code in (400, 413):
+            raise BatchRefused
+        if response.status_code not in (200, 207):
+            raise HttpResponseError(response=response)
+        return [DocumentOutcome(item["key"], int(item["statusCode"])) for item in response.json()["value"]]
+
+    def _get_clients(self) -> tuple[SearchClient, SearchIndexClient]:
+        if self._clients is None:
+            credential = AzureKeyCredential(self._key) if self._key else self._get_machine_credential()
+            # no redirects: the SDK would send the key to any host
+            options: dict[str, Any] = {
+                "retry_total": 0,
+                "permit_redirects": False,
+                "api_version": AZURE_SEARCH_API_VERSION,
+            }
+            options |= {"transport": self._transport} if self._transport else {}
+            self._clients = (
+                SearchClient(self.endpoint, self.index, credential, **options),
+                SearchIndexClient(self.endpoint, credential, **options),
+            )
+        return self._clients
+
+    def _get_machine_credential(self) -> Any:
+        from azure.identity.aio import DefaultAzureCredential  # takes half a second, and a key needs none
+
+        self._machine_credential = DefaultAzureCredential()
+        return self._machine_credential
+
+
+@contextmanager
+def _translate_azure_search_errors(index: str) -> Iterator[None]:
+    """Translate the SDK's errors, and those it raises for malformed replies, into errors of `core.errors`."""
+    try:
+        yield
+    except IncompleteReadError as failure:
+        raise TransientFailure("the reply was cut off") from failure
+    except MALFORMED_REPLY_ERRORS as failure:
+        raise make_malformed_reply_error(type(failure).__name__) from failure
+    except ClientAuthenticationError as failure:
+        raise _make_refused_credential_error() from failure
+    except HttpResponseError as failure:
+        raise _error_from_azure_response(failure, index) from failure
+    except AzureError as failure:  # the service was not reached, or did not answer
+        raise TransientFailure(type(failure).__name__) from failure
+
+
+def make_malformed_reply_error(problem: str) -> Unavailable:
+    return Unavailable(f"Azure AI Search sent a malformed reply ({problem})", code="search_response_invalid")
+
+
+def parse_records(parse: Callable[[SearchRecord], T], records: Sequence[SearchRecord]) -> list[T]:
+    """Parse each record. Raises Unavailable when one of them is malformed."""
+    try:
+        return [parse(record) for record in records]
+    except MALFORMED_REPLY_ERRORS as failure:
+        raise make_malformed_reply_error(type(failure).__name__) from failure
+
+
+def _error_from_azure_response(failure: HttpResponseError, index: str) -> Exception:
+    status = failure.status_code or 0
+    if status in RETRIED_STATUS_CODES:
+        return TransientFailure(
+            f"HTTP {status}", retry_after_s=parse_retry_after_s(getattr(failure.response, "headers", {}))
+        )
+    if status in (401, 403):
+        return _make_refused_credential_error()
+    if status == 404:
+        return Misconfigured(f"there is no index {index}: run rag setup to create it", code="index_missing")
+    if 200 <= status < 300:
+        return make_malformed_reply_error(f"HTTP {status}")
+    if getattr(failure.error, "code", "") == "FeatureNotSupportedInService":
+        return FeatureNotOffered("this Azure AI Search service does not offer a requested feature")
+    return RagError(f"Azure AI Search refused a request with status {status}", code="search_refused")
+
+
+def _make_refused_credential_error() -> Misconfigured:
+    message = "Azure AI Search refuses the credential: set AZURE_SEARCH_API_KEY, or assign this identity a role"
+    return Misconfigured(message, code="search_unauthorized", field="AZURE_SEARCH_API_KEY")

@@ -1,0 +1,213 @@
+"""Lexical search (BM25): one tantivy index per workflow, so that no workflow's documents change another's scores."""
+
+import shutil
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import tantivy
+from tantivy import Document, Occur, Query
+
+from rag_core.core.errors import Unavailable
+from rag_core.stores.embedded import records
+from rag_core.stores.embedded.filters import collect_stored_field_values, encode_field_value_term
+from rag_core.stores.embedded.records import AddedChunk, ScoredRow, WorkflowState
+from rag_core.stores.embedded.text_analysis import build_text_analyzer
+from rag_core.text.index_terms import extract_code_terms, normalize_characters
+
+WRITER_LOCK_WAIT_S = 5.0
+WRITER_LOCK_POLL_S = 0.01
+WRITER_HEAP_BYTES = 50_000_000
+MAX_QUERY_TERMS = 1024  # of a query, as in Lucene; a whole passage has fewer
+MAX_SINGLE_TERM_QUERIES = 16  # up to here one query per term is faster than a term set query
+SEQ_MARKER_VERSION = -1  # the version of the one document whose `row` holds the `seq` that the index has reached
+
+
+class DamagedLexicalIndexError(Exception):
+    """The lexical index is damaged or belongs to another state of the database: its next generation must be built."""
+
+    def __init__(self, generation: int) -> None:
+        super().__init__(generation)
+        self.generation = generation
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalSnapshot:
+    """The lexical index as it was at `seq`."""
+
+    seq: int
+    searcher: tantivy.Searcher
+
+
+class LexicalIndex:
+    """The lexical index of one workflow in `folder`, or in memory without one."""
+
+    def __init__(self, folder: Path | None, workflow: WorkflowState) -> None:
+        self._lock = threading.Lock()
+        self._generation = workflow.generation
+        self._analyze = build_text_analyzer(keep_stop_words=True).analyze
+        self._analyze_without_stop_words = build_text_analyzer(keep_stop_words=False).analyze
+        self._schema = _build_tantivy_schema()
+        try:
+            self._index = self._open_tantivy_index(folder)
+            self._snapshot = self._load_latest_snapshot()
+        except (ValueError, OSError) as failure:
+            raise DamagedLexicalIndexError(self._generation) from failure
+        if self._snapshot.seq > workflow.seq:
+            raise DamagedLexicalIndexError(self._generation)  # the database was restored to an earlier state
+
+    def get_snapshot(self, db: apsw.Connection, workflow: WorkflowState) -> LexicalSnapshot:
+        """Return the index with at least every change that `db` sees, applying those that are missing.
+
+        Raises DamagedError, and Unavailable when another process holds the write lock too long.
+        """
+        if self._snapshot.seq < workflow.seq:
+            with self._lock:
+                try:
+                    self._update_snapshot(db, workflow)
+                except (ValueError, OSError) as failure:
+                    raise DamagedLexicalIndexError(self._generation) from failure
+        return self._snapshot
+
+    def search(
+        self, snapshot: LexicalSnapshot, text: str, conditions: Sequence[tuple[str, Sequence[str]]], depth: int
+    ) -> list[ScoredRow]:
+        """Return rows with their BM25 scores, best first: the best `depth`, and all that tie with the last of them.
+
+        Each condition is a field and the terms of which a chunk must have at least one; it does not change the score.
+        """
+        text_query = self._build_text_query(normalize_characters(text))
+        if text_query is None:
+            return []
+        condition_queries = [
+            Query.const_score_query(self._build_any_term_query(field, terms), 0.0) for field, terms in conditions
+        ]
+        combined_query = Query.boolean_query([(Occur.Must, clause) for clause in (text_query, *condition_queries)])
+        try:
+            return self._search_with_ties(snapshot.searcher, combined_query, depth)
+        except (ValueError, OSError) as failure:
+            raise DamagedLexicalIndexError(self._generation) from failure
+
+    def _build_any_term_query(self, field: str, terms: Sequence[str]) -> Query:
+        if len(terms) > MAX_SINGLE_TERM_QUERIES:
+            return Query.term_set_query(self._schema, field, list(terms))
+        return Query.boolean_query(
+            [(Occur.Should, Query.term_query(self._schema, field, term, "basic")) for term in terms]
+        )
+
+    def _search_with_ties(self, searcher: tantivy.Searcher, query: Query, depth: int) -> list[ScoredRow]:
+        limit = 2 * depth
+        while True:
+            hits = searcher.search(query, limit, count=False).hits
+            scores = [round(score, 4) for score, _ in hits]  # summed in float32 in an order that varies
+            if len(hits) < limit or scores[-1] < scores[depth - 1]:
+                break
+            limit *= 4
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        lowest_score = scores[min(depth, len(scores)) - 1] if scores else 0.0
+        return [(int(row or 0), score) for row, score in zip(rows, scores, strict=True) if score >= lowest_score]
+
+    def _build_text_query(self, text: str) -> Query | None:
+        stems = dict.fromkeys(self._analyze_without_stop_words(text) or self._analyze(text))
+        terms = [(field, stem) for stem in stems for field in ("content", "title")]
+        terms += [("pieces", piece) for piece in dict.fromkeys(extract_code_terms(text))]
+        clauses = [(Occur.Should, Query.term_query(self._schema, *term, "freq")) for term in terms[:MAX_QUERY_TERMS]]
+        return Query.boolean_query(clauses) if clauses else None
+
+    def _open_tantivy_index(self, folder: Path | None) -> tantivy.Index:
+        if folder:
+            folder.parent.mkdir(mode=0o700, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+        index = tantivy.Index(self._schema, str(folder) if folder else None)
+        index.register_tokenizer("stems", build_text_analyzer(keep_stop_words=True))
+        return index
+
+    def _load_latest_snapshot(self) -> LexicalSnapshot:
+        self._index.reload()
+        searcher = self._index.searcher()
+        hits = searcher.search(Query.term_query(self._schema, "version", SEQ_MARKER_VERSION), 1, count=False).hits
+        (seq,) = searcher.fast_field_values("row", [address for _, address in hits]) or (0,)
+        return LexicalSnapshot(int(seq or 0), searcher)
+
+    def _update_snapshot(self, db: apsw.Connection, workflow: WorkflowState) -> None:
+        if self._snapshot.seq >= workflow.seq:  # another thread did the work while this one waited
+            return
+        writer = self._acquire_writer(workflow)
+        if writer:
+            try:
+                self._apply_changes(writer, db, workflow)
+            finally:
+                writer.wait_merging_threads()  # releases the lock
+            self._snapshot = self._load_latest_snapshot()
+        if self._snapshot.seq == workflow.seq and self._snapshot.searcher.num_docs != workflow.chunk_count + 1:
+            raise DamagedLexicalIndexError(self._generation)
+
+    def _acquire_writer(self, workflow: WorkflowState) -> tantivy.IndexWriter | None:
+        """Wait for the only writer there can be; return None when another process did the work in the meantime."""
+        deadline = time.monotonic() + WRITER_LOCK_WAIT_S
+        while True:
+            writer = self._try_acquire_writer()
+            self._snapshot = self._load_latest_snapshot()
+            if self._snapshot.seq >= workflow.seq:
+                if writer:
+                    writer.wait_merging_threads()
+                return None
+            if writer:
+                return writer
+            if time.monotonic() > deadline:
+                raise Unavailable("another process is still writing the lexical index", code="words_busy")
+            time.sleep(WRITER_LOCK_POLL_S)
+
+    def _try_acquire_writer(self) -> tantivy.IndexWriter | None:
+        try:
+            return self._index.writer(WRITER_HEAP_BYTES, 1)
+        except ValueError as failure:
+            if "LockBusy" in str(failure):
+                return None
+            raise
+
+    def _apply_changes(self, writer: tantivy.IndexWriter, db: apsw.Connection, workflow: WorkflowState) -> None:
+        since = self._snapshot.seq
+        for version in (SEQ_MARKER_VERSION, *records.list_removed_versions(db, workflow, since)):
+            writer.delete_documents_by_term("version", version)
+        for added in records.iter_added_chunks(db, workflow, since):
+            writer.add_document(self._build_tantivy_document(added))
+        writer.add_document(Document.from_dict({"row": workflow.seq, "version": SEQ_MARKER_VERSION}, self._schema))
+        writer.commit()
+
+    def _build_tantivy_document(self, added: AddedChunk) -> Document:
+        chunk = added.chunk
+        content, title = (
+            normalize_characters(chunk.content),
+            normalize_characters(" ".join((chunk.title, *chunk.heading_path))),
+        )
+        field_values = {
+            "row": added.row,
+            "version": added.version,
+            "content": content,
+            "title": title,
+            "pieces": " ".join(extract_code_terms(f"{title}\n{content}")),
+            "readers": sorted(added.readers),
+            "facts": [encode_field_value_term(*fact) for fact in collect_stored_field_values(chunk)],
+        }
+        return Document.from_dict(field_values, self._schema)
+
+
+def remove_index_folder(folder: Path) -> None:
+    """Remove the files of an index that is no longer used; files that the system still holds stay."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _build_tantivy_schema() -> tantivy.Schema:
+    schema = tantivy.SchemaBuilder()
+    schema.add_integer_field("row", fast=True)
+    schema.add_integer_field("version", indexed=True)  # signed: deleting by an unsigned term deletes nothing (0.27)
+    for field in ("content", "title"):
+        schema.add_text_field(field, tokenizer_name="stems", index_option="freq")
+    schema.add_text_field("pieces", tokenizer_name="whitespace", index_option="freq")
+    for field in ("readers", "facts"):
+        schema.add_text_field(field, tokenizer_name="raw", index_option="basic")
+    return schema.build()

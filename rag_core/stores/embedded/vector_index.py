@@ -1,0 +1,170 @@
+"""Vector search: an exact scan of one matrix that holds every vector of a workflow."""
+
+import functools
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from rag_core.stores.embedded import records
+from rag_core.stores.embedded.records import ScoredRow, WorkflowState
+
+MAX_GATHERED_SHARE = 0.2  # of all rows: copying out more than this costs more than scoring all of them
+FLOAT32_SCORE_SLACK = (
+    1e-4  # above the float32 error of a product of unit vectors; rows this close are scored again in float64
+)
+VECTORS_PER_READ = 4096  # vectors read at a time
+COSINE_DECIMALS = 6  # precision of float32: equal vectors get equal scores at every position of the matrix
+
+Float32Array = NDArray[np.float32]
+Int64Array = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSnapshot:
+    """The vectors as they were at `seq`, each with its chunk's row and version and whether the chunk still exists.
+
+    `vectors` is a view of the first rows of `buffer`, which may have room for more.
+    """
+
+    seq: int
+    rows: Int64Array
+    versions: Int64Array
+    live: NDArray[np.bool_]
+    vectors: Float32Array
+    buffer: Float32Array
+
+    def find_positions_of_versions(self, versions: Sequence[int]) -> Int64Array:
+        """Return the positions of the live vectors of these document versions."""
+        return np.flatnonzero(self.live & np.isin(self.versions, versions))
+
+    def find_positions_of_rows(self, rows: Sequence[int]) -> Int64Array:
+        """Return the positions of the live vectors of these chunk rows.
+
+        Rows only ever grow, so that `self.rows` is sorted and a binary search finds each.
+        """
+        sorted_rows = np.unique(np.asarray(rows, dtype=np.int64))
+        positions = np.searchsorted(self.rows, sorted_rows)
+        is_in_range = positions < len(self.rows)
+        positions, sorted_rows = positions[is_in_range], sorted_rows[is_in_range]
+        live_positions: Int64Array = positions[(self.rows[positions] == sorted_rows) & self.live[positions]]
+        return live_positions
+
+    def search(self, probes: Sequence[Sequence[float]], among: Int64Array | None, depth: int) -> list[list[ScoredRow]]:
+        """Rank rows by cosine for each probe: the best `depth` of all, or of `among`, and any ties with the last."""
+        unit_probes = _normalize_vectors(np.asarray(probes, dtype=np.float32))
+        positions = np.flatnonzero(self.live) if among is None else among
+        if not len(positions):
+            return [[] for _ in probes]
+        if len(positions) < MAX_GATHERED_SHARE * len(self.rows):
+            scores = self.vectors[positions] @ unit_probes.T
+        else:
+            scores = (self.vectors @ unit_probes.T)[positions]
+        return [self._rank_exactly(positions, scores[:, i], unit_probes[i], depth) for i in range(len(unit_probes))]
+
+    def _rank_exactly(
+        self, positions: Int64Array, scores: Float32Array, probe: Float32Array, depth: int
+    ) -> list[ScoredRow]:
+        close_positions = positions[scores >= _find_nth_best_score(scores, depth) - FLOAT32_SCORE_SLACK]
+        cosines = np.einsum("ij,j->i", self.vectors[close_positions].astype(np.float64), probe.astype(np.float64))
+        cosines = np.clip(cosines, -1.0, 1.0).round(COSINE_DECIMALS)
+        is_best = cosines >= _find_nth_best_score(cosines, depth)
+        return list(zip(self.rows[close_positions[is_best]].tolist(), cosines[is_best].tolist(), strict=True))
+
+
+class VectorIndex:
+    """The vector index of one workflow."""
+
+    def __init__(self) -> None:
+        _limit_blas_to_one_thread()
+        self._lock = threading.Lock()
+        no_vectors = np.empty((0, 0), dtype=np.float32)
+        no_rows = np.empty(0, dtype=np.int64)
+        self._snapshot = VectorSnapshot(0, no_rows, no_rows, no_rows.astype(bool), no_vectors, no_vectors)
+
+    def get_snapshot(self, db: apsw.Connection, workflow: WorkflowState) -> VectorSnapshot:
+        """Return the vectors with at least every change that `db` sees, applying those that are missing."""
+        if self._snapshot.seq < workflow.seq:
+            with self._lock:
+                if self._snapshot.seq < workflow.seq:
+                    self._snapshot = _apply_vector_changes(self._snapshot, db, workflow)
+        return self._snapshot
+
+
+def _apply_vector_changes(snapshot: VectorSnapshot, db: apsw.Connection, workflow: WorkflowState) -> VectorSnapshot:
+    since = snapshot.seq
+    removed_versions = records.list_removed_versions(db, workflow, since)
+    snapshot = replace(snapshot, seq=workflow.seq, live=snapshot.live & ~np.isin(snapshot.versions, removed_versions))
+    count = records.count_added_chunks(db, workflow, since)
+    if not count:
+        return snapshot
+    added_vectors = records.iter_added_vectors(db, workflow, since)
+    return _append_vectors(
+        _reserve_rows(snapshot, count, records.load_sqlite_embedding_space(db).dimensions), added_vectors
+    )
+
+
+def _append_vectors(snapshot: VectorSnapshot, added_vectors: Iterator[tuple[int, int, bytes]]) -> VectorSnapshot:
+    """Append vectors, read in parts straight into the buffer, because the memory of a full copy is not freed."""
+    old_count = end = len(snapshot.rows)
+    rows, versions = [snapshot.rows], [snapshot.versions]
+    while part := list(islice(added_vectors, VECTORS_PER_READ)):
+        part_rows, part_versions, part_blobs = zip(*part, strict=True)
+        vectors = np.frombuffer(b"".join(part_blobs), dtype=np.float32).reshape(len(part), -1)
+        snapshot.buffer[end : end + len(part)] = _normalize_vectors(
+            vectors
+        )  # after the rows that earlier snapshots show
+        end += len(part)
+        rows.append(np.array(part_rows, dtype=np.int64))
+        versions.append(np.array(part_versions, dtype=np.int64))
+    return replace(
+        snapshot,
+        rows=np.concatenate(rows),
+        versions=np.concatenate(versions),
+        live=np.concatenate([snapshot.live, np.ones(end - old_count, dtype=bool)]),
+        vectors=snapshot.buffer[:end],
+    )
+
+
+def _reserve_rows(snapshot: VectorSnapshot, count: int, dimensions: int) -> VectorSnapshot:
+    """Return the snapshot with room for `count` more vectors; a new buffer leaves out vectors of removed chunks.
+
+    The dimensions change only when another model's vectors are written to a store whose vectors were all removed.
+    """
+    if len(snapshot.rows) + count <= len(snapshot.buffer) and snapshot.buffer.shape[1] == dimensions:
+        return snapshot
+    live_positions = np.flatnonzero(snapshot.live)
+    row_count = len(live_positions) + count
+    buffer = np.empty((row_count + row_count // 4, dimensions), dtype=np.float32)
+    if len(live_positions):
+        buffer[: len(live_positions)] = snapshot.vectors[live_positions]
+    return replace(
+        snapshot,
+        rows=snapshot.rows[live_positions],
+        versions=snapshot.versions[live_positions],
+        live=snapshot.live[live_positions],
+        vectors=buffer[: len(live_positions)],
+        buffer=buffer,
+    )
+
+
+def _normalize_vectors(vectors: Float32Array) -> Float32Array:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: Float32Array = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return units
+
+
+def _find_nth_best_score(scores: NDArray[np.floating], depth: int) -> float:
+    position = max(0, len(scores) - depth)
+    return float(np.partition(scores, position)[position])
+
+
+@functools.cache
+def _limit_blas_to_one_thread() -> None:
+    """Limit BLAS to one thread: two are slower on small products, and much slower on a busy machine."""
+    threadpool_limits(limits=1, user_api="blas")

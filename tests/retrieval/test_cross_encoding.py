@@ -1,0 +1,76 @@
+import pytest
+
+from rag_core.core.errors import Unavailable
+from rag_core.core.model import Hit
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, rerank_hits
+from tests.fakes import Down, OverlapReranker, hit
+
+FOUND = [hit("a", content="brakes"), hit("b", content="gearbox oil"), hit("c", content="oil"), hit("d", content="oil")]
+
+
+async def test_the_head_is_ordered_by_relevance_and_the_tail_follows() -> None:
+    """S1-03, S1-07, S1-13."""
+    ranked = await rerank_hits("gearbox oil", FOUND, OverlapReranker(), count=3)
+    assert [h.chunk.id for h in ranked] == ["b", "c", "a", "d"]
+    assert [h.signals.get("semantic") for h in ranked] == [1.0, 0.5, 0.0, None]
+
+
+async def test_a_count_of_zero_asks_nobody() -> None:
+    assert await rerank_hits("oil", FOUND, Down(), count=0) == FOUND
+
+
+async def test_without_a_ranker_it_is_unavailable() -> None:
+    with pytest.raises(Unavailable):
+        await rerank_hits("oil", FOUND, Down(), count=3)
+
+
+async def test_what_a_stores_own_ranker_has_judged_is_not_asked_again() -> None:
+    """S1-07: unless one of the head was not: the scores of two rankers do not compare."""
+    judged = [hit("a", semantic=0.2), hit("b", semantic=0.9), hit("c", content="oil")]
+    assert [h.chunk.id for h in await rerank_hits("oil", judged, Down(), count=2)] == ["b", "a", "c"]
+    assert [h.chunk.id for h in await rerank_hits("oil", judged, Down(), count=1)] == ["b", "a", "c"]
+    asked = OverlapReranker()
+    assert [h.chunk.id for h in await rerank_hits("oil", judged, asked, count=3)] == ["c", "a", "b"]
+    assert len(asked.calls) == 1
+
+
+def order(text: str, scores: list[float], prior: float, *hits: Hit) -> str:
+    return "".join(h.chunk.id for h in blend_with_search_scores(text, hits, scores, prior=prior))
+
+
+LEGS = (hit("a", words=9, meaning=0.9), hit("b", words=3, meaning=0.5), hit("c", words=2, meaning=0.4))
+
+
+def test_where_the_ranker_knows_nothing_the_search_decides() -> None:
+    """Scores all near 0 differ by less log odds than standing first counts."""
+    assert order("oil", [0.001, 0.002, 0.003], 4, *LEGS) == "abc"
+    assert order("oil", [0.001, 0.002, 0.003], 0, *LEGS) == "cba"
+
+
+def test_where_the_ranker_is_sure_it_overrules_the_search() -> None:
+    """Log odds of 4.6 against -4.6: more than the 4 of standing first. Of the scores themselves, 4 would be more."""
+    assert order("oil", [0.01, 0.01, 0.99], 4, *LEGS) == "cab"
+
+
+def test_whatever_the_search_and_the_ranker_say_the_codes_of_the_question_come_first() -> None:
+    """S1-13."""
+    named = hit("z", content="P0700 is set", words=1, meaning=0.1)
+    assert order("What is P0700?", [0.99, 0.9, 0.9, 0.01], 4, *LEGS, named) == "zabc"
+
+
+async def test_a_ranked_head_is_joined_with_its_search() -> None:
+    """The semantic signal stays the ranker's own."""
+    found = [
+        hit("a", content="oil", words=9, meaning=0.9),
+        hit("b", content="oil of the gearbox", words=1, meaning=0.1),
+    ]
+    asked = "gearbox oil filter"
+    assert [h.chunk.id for h in await rerank_hits(asked, found, OverlapReranker(), count=2)] == ["b", "a"]
+    ranked = await rerank_hits(asked, found, OverlapReranker(), count=2, prior=4)
+    assert [(h.chunk.id, round(h.signals["semantic"], 2)) for h in ranked] == [("a", 0.33), ("b", 0.67)]
+
+
+async def test_the_order_of_a_stores_own_ranker_is_left_alone() -> None:
+    """What its scores are worth against the search is the service's to know."""
+    judged = [hit("a", words=9, meaning=0.9, semantic=0.5), hit("b", words=1, meaning=0.1, semantic=0.51)]
+    assert [h.chunk.id for h in await rerank_hits("oil", judged, Down(), count=2, prior=4)] == ["b", "a"]

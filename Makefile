@@ -28,7 +28,7 @@ picture: install ## Ask about a real PDF and draw the cited lines on its page (d
 test: install ## Run the tests, offline: two files at once, in the order of their names
 	.venv/bin/python -m pytest -m "not soak" -n 2 --dist loadfile --no-loadscope-reorder
 
-# the domain, without servers, databases and files of 100 kB: 60 s of CPU, measured with --durations
+# the domain, without servers, databases and texts of 100 kB: 78 s of CPU on two workers, 2026-11-22
 QUICK := tests/core tests/text tests/prompts tests/retrieval tests/answering tests/guard tests/workbench tests/proposals \
 	tests/ingestion/test_chunking.py tests/ingestion/test_enrichment.py tests/test_rooms.py \
 	--ignore=tests/guard/test_redaction.py --ignore=tests/proposals/test_sources.py

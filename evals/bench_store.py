@@ -254,12 +254,16 @@ def numbers(size: int, one: Contestant) -> dict[str, float]:
     return {name: value(one) for name, value, _ in measures(size)}
 
 
+OMITTED = ("p95 ms", "chunks/s")  # of the table; the results keep these numbers
+
+
 def table(size: int, found: Mapping[str, Mapping[str, float]]) -> str:
-    """The `numbers` of each store; its times and sizes also as multiples of the first one's."""
+    """The `numbers` of each store without OMITTED; its times and sizes also as multiples of the first one's."""
     first, *others = found.values()
     rows = [
         [name, format(first[name], form), *(_beside(name, form, other, first) for other in others)]
         for name, _, form in measures(size)
+        if not name.endswith(OMITTED)
     ]
     return markdown_tables.format_table([f"{size:,} chunks", *found], rows)
 

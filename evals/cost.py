@@ -54,7 +54,7 @@ def numbers(bills: Sequence[ModelUsage]) -> dict[str, Any]:
 
 
 def table(found: record.Found) -> str:
-    head = ["pipeline", "chat calls", "mean, most", "tokens in", "out", "embedded"]
+    head = ["pipeline", "chat calls", "tokens in", "out", "embedded"]
     return markdown_tables.format_table(
         [*head, *(f"USD per 1,000, {model}" for model in PRICED_MODELS)], starmap(_cells, found.items())
     )
@@ -63,7 +63,7 @@ def table(found: record.Found) -> str:
 def _cells(name: str, of: Mapping[str, Any]) -> list[str]:
     tokens = [f"{of[kind]:,}" for kind in ("input_tokens", "output_tokens", "embedded_tokens")]
     money = [f"{usd:.2f}" for usd in of["usd"].values()]
-    return [name, ", ".join(of["tasks"]) or "none", f"{of['calls']:.1f}, {of['most']}", *tokens, *money]
+    return [name, ", ".join(of["tasks"]) or "none", *tokens, *money]
 
 
 async def measure(folder: Path, every: int, cache: EvaluationCache) -> record.Found:

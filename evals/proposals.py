@@ -36,7 +36,7 @@ CACHE = Path(".cache/proposals.sqlite3")
 SCOPE = Scope("proposals")
 PATIENCE_S = 3600.0
 CHUNKING = Chunking(chunk_size=512, overlap=50)
-WAYS: Mapping[str, Mapping[str, Any]] = {"proposals": {}, "the same by words": {"how": "keyword"}}
+WAYS: Mapping[str, Mapping[str, Any]] = {"proposals": {}, "the same by words": {"search_type": "keyword"}}
 
 
 @dataclass(frozen=True, slots=True)

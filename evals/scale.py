@@ -128,7 +128,7 @@ def _fitting(storage_gb: float, vectors_gb: float) -> Iterator[Service]:
 def tables(given: Assumptions) -> str:
     """The tables in markdown, a row an order of magnitude."""
     sizes = [10**power for power in range(4, 10)]
-    return "\n".join([*_corpus(given, sizes), "", *_services(given, sizes), "", *_limits(given)]) + "\n"
+    return "\n".join([*_corpus(given, sizes), "", *_services(given, sizes)]) + "\n"
 
 
 def _corpus(given: Assumptions, sizes: list[int]) -> Iterator[str]:
@@ -150,25 +150,9 @@ def _services(given: Assumptions, sizes: list[int]) -> Iterator[str]:
         yield _row(chunks, *[cell for service in chosen for cell in (_named(service), service.usd_a_month)])
 
 
-def _limits(given: Assumptions) -> Iterator[str]:
-    yield "| tier | partitions | " + " | ".join(f"most chunks, {way.name} | bound by" for way in WAYS) + " |"
-    yield "| --- | ---: |" + " ---: | --- |" * len(WAYS)
-    for tier in TIERS:
-        yield _row(tier.name, tier.partitions, *[cell for way in WAYS for cell in _most(given, tier, way)])
-
-
-def _most(given: Assumptions, tier: Tier, way: Way) -> tuple[int, str]:
-    chunks = {
-        "vectors": tier.vectors / given.vectors_gb(1, way),
-        "storage": tier.storage / given.disk_gb(1, way),
-    }
-    bound = min(chunks, key=lambda kind: chunks[kind])
-    return int(round(tier.partitions * chunks[bound], -5)), bound
-
-
 def _named(service: Service) -> str:
-    times = f"{service.count:,} x " if service.count > 1 else ""
-    return f"{times}{service.tier.name}, {service.partitions} x {REPLICAS}"
+    times = f"{service.count:,}×" if service.count > 1 else ""
+    return f"{times}{service.tier.name}, {service.partitions}×{REPLICAS}"
 
 
 def _row(*cells: str | float) -> str:

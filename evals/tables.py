@@ -1,6 +1,6 @@
 """`python -m evals.tables`: the tables of docs that say what evals/results holds, each put between its marks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,21 @@ Of = Mapping[str, Any]
 
 
 def quality(found: Of) -> str:
-    """A table a set, as `rag eval run` prints it."""
-    return "\n\n".join(_set(name, of) for name, of in found.items())
+    """Return a table with a row for each set: nDCG@10 and the median time of each pipeline."""
+    pipelines = [row["pipeline"] for row in next(iter(found.values()))["rows"]]
+    return markdown_tables.format_table(
+        ["set", "questions", *pipelines], [_set(name, of) for name, of in found.items()]
+    )
 
 
-def _set(name: str, of: Of) -> str:
-    counts = f"**{name}**: {of['documents']} documents, {of['chunks']} chunks, {of['rows'][0]['n']} questions"
-    columns = ["pipeline", *metrics.REPORTED_MEASURES, "p50 ms", "p95 ms", "nDCG@10 against, 95 % interval"]
-    return f"{counts}\n\n{markdown_tables.format_table(columns, map(_row, of['rows']))}"
+def _set(name: str, of: Of) -> list[str]:
+    return [name, str(of["rows"][0]["n"]), *map(_pipeline, of["rows"])]
 
 
-def _row(row: Of) -> Iterator[str]:
-    yield row["pipeline"]
-    yield from (f"{row[measure]:.3f}" for measure in metrics.REPORTED_MEASURES)
-    yield from (f"{row[time]:.0f}" for time in ("p50_ms", "p95_ms"))
-    yield f"{row['against']} {metrics.MeanDifference(**row['difference'])}" if "against" in row else ""
+def _pipeline(row: Of) -> str:
+    """Return nDCG@10, starred where it differs beyond chance from the row that it is compared with, and the time."""
+    mark = metrics.MeanDifference(**row["difference"]).significance_mark if "difference" in row else ""
+    return f"{row['ndcg@10']:.3f}{mark}, {row['p50_ms']:.0f}"
 
 
 def stages(found: Of) -> str:

@@ -173,7 +173,7 @@ def _format_document(document: Document, has_original: bool) -> DocumentFacts:
 
 
 def _format_piece(chunk: Chunk) -> PieceReply:
-    place = chunk.locate(0, len(chunk.content))
+    place = chunk.place
     return {
         "id": chunk.id,
         "ordinal": chunk.ordinal,

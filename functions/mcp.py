@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import azure.functions as func
 
 from functions import http
-from functions.http import JsonObject
 from functions.operations import load_operation
 from functions.routes import HTTP_API_VERSION, Route
+from functions.strict_json import JsonObject, parse_strict_json
 from rag_core.core.errors import RagError, TooLarge
 from rag_core.core.settings import Settings
 
@@ -115,7 +115,7 @@ def _is_allowed_origin(origin: str | None) -> bool:
 async def _answer_post(req: func.HttpRequest, tools: Mapping[str, McpTool]) -> func.HttpResponse:
     """Answer the message or the batch in a body; a notification is answered by its status alone."""
     try:
-        message = await asyncio.to_thread(http.parse_strict_json, req.get_body())
+        message = await asyncio.to_thread(parse_strict_json, req.get_body())
     except RagError as error:
         return _make_mcp_refusal(413 if isinstance(error, TooLarge) else 400, error.message, code=PARSE_ERROR)
     if isinstance(message, list):

@@ -5,11 +5,12 @@ from functools import cache
 from typing import Literal, TypedDict, cast
 
 from functions import operations
-from functions.http import JsonObject, Refusal
+from functions.http import Refusal
 from functions.operations import Call, Operation, load_operation
 from functions.requests import build_request_schemas
 from functions.routes import HTTP_API_VERSION, ROUTES, Route
 from functions.schemas import COMPONENT_REF, build_reply_schemas
+from functions.strict_json import JsonObject
 
 ERROR_DESCRIPTIONS = {
     400: "The request is invalid; `field` names the wrong field.",

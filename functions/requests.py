@@ -18,8 +18,8 @@ from pydantic import (
 )
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from functions.http import JsonObject
 from functions.schemas import COMPONENT_REF
+from functions.strict_json import JsonObject
 from rag_core.core.errors import InvalidRequest
 
 RequestT = TypeVar("RequestT", bound=BaseModel)

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import Field, StringConstraints
 
-from functions.http import JsonObject
 from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
 from functions.requests import Identifier, LineText, NonBlankText, RecordId, Request
+from functions.strict_json import JsonObject
 from rag_core.answering.claim_replies import BoxReply, LinesReply
 from rag_core.core.errors import make_unknown_query_error
 from rag_core.core.model import SavedQuery, VectorStatus

@@ -5,10 +5,10 @@ from typing import Annotated, TypedDict
 from pydantic import Field
 
 from functions.answers import ANSWER_PRESETS
-from functions.http import JsonObject
 from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
 from functions.requests import RecordId
 from functions.saved_queries import QueryRequest, format_utc_time, open_session
+from functions.strict_json import JsonObject
 from rag_core.core.errors import NotFound
 from rag_core.core.model import SavedResult
 from rag_core.replies import Done, format_run

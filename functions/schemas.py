@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from functions.http import JsonObject
+from functions.strict_json import JsonObject
 
 COMPONENT_REF = "#/components/schemas/{}"
 OPEN_ENDED = frozenset(["PassageMetadata", "OpenApiReply"])  # may have more keys (extra_items of PEP 728, Python 3.15)

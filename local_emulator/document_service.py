@@ -69,7 +69,7 @@ class DocumentService:
         if request.args.get("api-version") != API_VERSION:
             return _refused(404, "404", "Resource not found")
         if unknown := set(request.args) - KNOWN:
-            return _refused(501, "NotImplemented", f"not emulated: {', '.join(sorted(unknown))}")
+            return _refused(501, "NotImplemented", f"The emulator does not implement: {', '.join(sorted(unknown))}.")
         return None
 
     def _analyze(self, request: Request, model: str) -> Response:
@@ -108,7 +108,7 @@ class DocumentService:
         if given is None:
             kind = detect_file_kind(data, "")
             if kind not in ("pdf", "docx"):
-                raise UnreadableDocument("the emulator recognises no text in pictures that it was not told of")
+                raise UnreadableDocument("the emulator has no text recognition and was given no lines for this picture")
             return asyncio.run(extract_in_sandbox(data, f"file.{kind}", timeout_s=PARSE_S))
         blocks = [Block(text, "paragraph", 0, 0, page) for page, lines in enumerate(given, 1) for text in lines]
         return Extraction(tuple(blocks), len(given), "given")

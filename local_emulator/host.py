@@ -242,7 +242,7 @@ async def work(settings: Settings, get_kit: Callable[[], Kit]) -> None:
     while True:
         (failure,) = await asyncio.gather(drain(), return_exceptions=True)
         if failure:
-            logger.error("the worker failed", exc_info=failure)
+            logger.error("the job worker failed", exc_info=failure)
         await asyncio.sleep(LOOK_S)
 
 
@@ -253,20 +253,21 @@ def serve(settings: Settings, *, port: int = 7071, key: str | None = None, admin
     with suppress(KeyboardInterrupt), running_with(settings, port=port, key=key, admin=admin) as url:
         print(_welcome(url, settings, key), flush=True)
         threading.Event().wait()
-    print("stopped")
+    print("Stopped.")
 
 
 def _welcome(url: str, settings: Settings, key: str | None) -> str:
     routes = [f"  {'|'.join(route.methods):8} {url}/{route.path}" for route in ROUTES]
     header = f" -H 'x-functions-key: {key}'" if key else ""
     question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""
-    where = settings.data_dir.resolve() if settings.data_dir else "memory only: gone when this stops"
+    where = settings.data_dir.resolve() if settings.data_dir else "in memory only, lost when the server stops"
     return "\n".join(
         [
+            "Routes:",
             *routes,
-            f"data: {where}",
-            f"pages: {url}/rag",
-            f"try:  curl -s {url}/api/consult_rag{header} {question}",
-            "Ctrl-C stops",
+            f"Data: {where}",
+            f"Pages: {url}/rag",
+            f"Example: curl -s {url}/api/consult_rag{header} {question}",
+            "Press Ctrl-C to stop.",
         ]
     )

@@ -101,7 +101,7 @@ class ModelService:
         _only(body, EMBEDDINGS)
         texts, width, encoding = _texts(body), self._embedder.dimensions, body.get("encoding_format", "float")
         if body.get("dimensions", width) != width:
-            raise Refused(400, f"This model makes {width} dimensions and no other number.", param="dimensions")
+            raise Refused(400, f"This model has {width} dimensions; no other number is supported.", param="dimensions")
         if encoding not in ("float", "base64"):
             raise Refused(400, f"{encoding!r} is not one of 'float', 'base64'.", param="encoding_format")
         packed = _base64 if encoding == "base64" else list
@@ -115,7 +115,7 @@ class ModelService:
         _only(body, CHAT)
         for name, only in (("stream", False), ("n", 1)):
             if body.get(name, only) != only:
-                raise Refused(501, f"{name} other than {only} is not implemented here.", param=name)
+                raise Refused(501, f"The emulator implements {name} only with the value {only}.", param=name)
         messages, schema = _messages(body), _schema(body)
         reply = self._said(messages, schema)
         text, finish = _cut(reply.text, min((body[limit] for limit in LIMITS if limit in body), default=None))
@@ -139,7 +139,7 @@ class ModelService:
             return Completion(scripted, "scripted")
         reply = _settled(self._llm.complete(_recognised(messages)))
         if schema is not None and not _conforms(_json(reply.text), schema):
-            raise Refused(501, "No technique here replies in this schema.", param="response_format")
+            raise Refused(501, "The local techniques do not reply in this schema.", param="response_format")
         return reply
 
 
@@ -149,7 +149,7 @@ def _settled(work: Coroutine[Any, Any, T]) -> T:
     except RagError as failure:
         raise Refused(503, failure.message, code=failure.code) from failure
     except (LookupError, TypeError, ValueError) as unfit:
-        raise Refused(400, "The user message is not what this prompt's wording says.", param="messages") from unfit
+        raise Refused(400, "The user message does not match the template of this prompt.", param="messages") from unfit
 
 
 def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
@@ -160,7 +160,7 @@ def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
         return Prompt(augmentation.AUGMENTATION_TASK, system, user, read)
     inputs = _data(user)
     if system not in _tasks() or not isinstance(inputs, dict):
-        raise Refused(501, "No chat model is here: only this project's own prompts are answered.", param="messages")
+        raise Refused(501, "The emulator has no chat model and answers only prompts of this project.", param="messages")
     return Prompt(_tasks()[system], system, user, inputs)
 
 
@@ -190,7 +190,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 def _only(body: Mapping[str, Any], known: Collection[str]) -> None:
     for name in sorted(body.keys() - known):
-        raise Refused(501, f"{name} is not implemented here.", param=name)
+        raise Refused(501, f"The emulator does not implement {name}.", param=name)
     if not isinstance(body.get("model"), str):
         raise Refused(400, "you must provide a model parameter", param="model")
 
@@ -201,7 +201,7 @@ def _texts(body: Mapping[str, Any]) -> list[str]:
     if not isinstance(texts, list) or not 0 < len(texts) <= MOST_TEXTS:
         raise Refused(400, f"input must be a text or a list of 1 to {MOST_TEXTS} texts.", param="input")
     if not all(isinstance(text, str) for text in texts):
-        raise Refused(501, "Tokens in place of texts are not implemented here.", param="input")
+        raise Refused(501, "The emulator implements texts as input, not tokens.", param="input")
     if not all(texts):
         raise Refused(400, "input cannot be an empty string.", param="input")
     if any(count_tokens(text, encoding="cl100k_base") > MOST_TOKENS for text in texts):
@@ -217,7 +217,7 @@ def _messages(body: Mapping[str, Any]) -> list[dict[str, str]]:
         if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
             raise Refused(400, "A message must have the role system, user or assistant.", param="messages")
         if message.keys() != {"role", "content"} or not isinstance(message["content"], str):
-            raise Refused(501, "Content other than one text is not implemented here.", param="messages")
+            raise Refused(501, "The emulator implements only messages whose content is one text.", param="messages")
     return given
 
 
@@ -231,7 +231,7 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
             _check(schema)
             return schema
         case _:
-            raise Refused(501, "Only text and strict json_schema are implemented here.", param="response_format")
+            raise Refused(501, "The emulator implements only text and strict json_schema.", param="response_format")
 
 
 def _check(schema: Mapping[str, Any]) -> None:

@@ -62,11 +62,11 @@ class RAG:
     `scope` is whose documents a call is about: a Scope, or the id of a workflow.
 
     `run` is the record of the call, with its deadline; without one the call makes its own, within the settings' time.
-    Every method raises `RagError`s: `InvalidRequest` for what the caller can put right, `Unavailable` for what time can.
+    Every method raises `RagError`s: `InvalidRequest` is for the caller to put right, `Unavailable` for time.
     """
 
     def __init__(self, kit: Kit | Callable[[], Kit] | None = None, settings: Settings = DEFAULT_SETTINGS) -> None:
-        """Use this kit, or the one that a function returns at each call; without any, local parts over a store in memory."""
+        """Use this kit, or the one that a function returns at each call; by default local parts, in memory."""
         parts = kit or build_in_memory_kit(settings)
         self._get_kit: Callable[[], Kit] = (lambda: parts) if isinstance(parts, Kit) else parts
         self.settings = settings

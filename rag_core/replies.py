@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict, cast
 from rag_core.answering import citation_styles
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import CitationReply, ClaimReply, LinesReply, format_claims
+from rag_core.core.json_codec import lines_to_json
 from rag_core.core.model import Answer, Entity, Evidence, Facet, Hit, Ranking, SearchResult
 from rag_core.core.presets import Preset, Query
 from rag_core.core.run import Run
@@ -310,7 +311,7 @@ def _format_buckets(facet: Facet) -> list[BucketReply]:
 
 
 def _format_context(passage: Evidence) -> ContextReply:
-    chunk, place = passage.hit.chunk, citation_styles.locate_evidence(passage)
+    chunk, place = passage.hit.chunk, passage.place
     return {
         "id": passage.id,
         "chunk_id": chunk.id,
@@ -318,7 +319,7 @@ def _format_context(passage: Evidence) -> ContextReply:
         "title": chunk.title,
         "source": chunk.source,
         "page": place.page if place else None,
-        "lines": [place.line_start, place.line_end] if place else None,
+        "lines": lines_to_json(place),
         "section": list(place.section if place else chunk.heading_path),
         "content": passage.text,
         "score": passage.hit.score,
@@ -362,13 +363,12 @@ def _format_passage(hit: Hit) -> Passage:
 def _format_metadata(hit: Hit) -> PassageMetadata:
     """Return where a passage stands, together with the document's own metadata."""
     chunk = hit.chunk
-    place = chunk.locate(0, len(chunk.content))
     position: PassageMetadata = {
         "source": chunk.source,
         "page": chunk.page,
         "chunk_id": str(chunk.ordinal),  # S1-38 has a short number here; the unique id is the document's `id`
         "document_id": chunk.document_id,
-        "lines": [place.line_start, place.line_end] if place else None,
+        "lines": lines_to_json(chunk.place),
         "section": list(chunk.heading_path),
     }
     return cast(PassageMetadata, {**chunk.metadata, **position})

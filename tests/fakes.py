@@ -13,9 +13,8 @@ from rag_core.core.errors import Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Chunk, Document, Entity, Hit, Scope, Span, Vector
-from rag_core.core.presets import Query
 from rag_core.core.ports import LLM, Completion, Embedder, Prompt, Reranker
-from rag_core.core.presets import resolve_preset
+from rag_core.core.presets import Query, resolve_preset
 from rag_core.core.run import book_model_usage
 from rag_core.guard.redaction import RuleBasedRedactor
 from rag_core.prompts.augmentation import AUGMENTATION_TASK as AUGMENTATION

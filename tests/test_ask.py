@@ -10,6 +10,7 @@ from rag_core.core.model import Answer, Scope
 from rag_core.core.ports import Reranker
 from rag_core.core.run import Run
 from rag_core.pipelines import answer_with_pipeline as ask
+from rag_core.pipelines import search_with_pipeline
 from rag_core.prompts import load_packaged_template
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.null_models import NoReranker
@@ -180,6 +181,18 @@ async def test_the_preset_pages_asks_by_meaning_for_five() -> None:
     assert len(answer.evidence) == 5
     assert all(set(e.hit.signals) == {"meaning", "relevance"} for e in answer.evidence)
     assert answer.status == "answered"
+
+
+async def test_the_preset_pages_finds_the_five_nearest_whatever_number_an_answer_may_have() -> None:
+    """S3-17: k is 5, by cosine similarity; a larger `top_n` gives no more, so it is `top_k` that decides."""
+    near = [chunk(f"g{n}", f"The gearbox of the gearbox, number {n}.", ordinal=n) for n in range(5)]
+    far = [chunk(f"m{n}", f"The gearbox and the engine, number {n}.", ordinal=5 + n) for n in range(7)]
+    parts = kit(await filled(*far, *near), llm=ScriptedLLM(answer=said(("It is known.", ["e1"]))))
+    found = (await search_with_pipeline(query("gearbox?", "pages"), parts, Run(), pipeline="standard")).hits
+    answer = await ask(query("gearbox?", "pages", top_n=20), parts, Run(), pipeline="standard")
+    assert [h.chunk.id for h in found] == ["g0", "g1", "g2", "g3", "g4"]
+    assert {passage.hit.chunk.id for passage in answer.evidence} == {h.chunk.id for h in found}
+    assert [h.score for h in found] == [h.signals["meaning"] for h in found]
 
 
 async def test_a_scope_is_asked_and_no_other() -> None:

@@ -147,8 +147,8 @@ def serving(site: Path, data: Path) -> Iterator[str]:
     with subprocess.Popen(isolate(site, code), stdout=subprocess.PIPE, text=True, cwd=data) as child:
         try:
             assert child.stdout
-            said = list(iter(child.stdout.readline, "Ctrl-C stops\n"))
-            yield next(line.split()[1].removesuffix("/rag") for line in said if line.startswith("pages: "))
+            said = list(iter(child.stdout.readline, "Press Ctrl-C to stop.\n"))
+            yield next(line.split()[1].removesuffix("/rag") for line in said if line.startswith("Pages: "))
         finally:
             child.terminate()
 

@@ -1,15 +1,18 @@
 """An answer as plain data."""
 
 import json
+from dataclasses import replace
 from types import MappingProxyType
+
+import pytest
 
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import format_claims
-from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Span
+from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Hit, Span
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.replies import AnswerReply, AskReply
-from tests.fakes import SCOPE, hit
+from rag_core.replies import AnswerReply, AskReply, ContextReply
+from tests.fakes import SCOPE, chunk, hit
 
 BOX = (72.0, 80.0, 300.0, 100.0)
 FLUID = Citation(
@@ -52,6 +55,38 @@ def test_a_context_is_the_passage_that_was_put_before_the_answerer_and_its_own_l
     """S3-20."""
     [context] = format_answer("pages")["contexts"]
     assert (context["id"], context["content"], context["page"], context["lines"]) == ("e1", "Two.", 1, [2, 2])
+
+
+SECTIONS = chunk(
+    "two-sections",
+    "Fill it.\nDrain it.\nOut.",
+    heading_path=("Care",),
+    spans=(Span(0, 8, 1, 1, 1, section=("Care", "Filling")), Span(9, 18, 2, 2, 2, section=("Care", "Draining"))),
+)
+
+
+def format_context(start: int, end: int) -> ContextReply:
+    """Return the only context of an answer that was written from these characters of SECTIONS."""
+    preset = resolve_preset("pages")
+    answer = replace(ANSWER, evidence=(Evidence("e1", Hit(SECTIONS, 1.0), start, end),))
+    [context] = AnswerReply(answer, preset.build_query("?", SCOPE), preset, Run(), {}).to_json()["contexts"]
+    return context
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "content", "section"),
+    [
+        (0, 8, "Fill it.", ["Care", "Filling"]),
+        (9, 18, "Drain it.", ["Care", "Draining"]),
+        (19, 23, "Out.", ["Care"]),  # no span has these characters
+    ],
+)
+def test_a_context_cites_the_section_of_its_own_passage_else_that_of_its_chunk(
+    start: int, end: int, content: str, section: list[str]
+) -> None:
+    """S3-20: a chunk may join sections; its heading path is then only what they share."""
+    context = format_context(start, end)
+    assert (context["content"], context["section"]) == (content, section)
 
 
 def test_a_citation_has_every_part_of_its_place() -> None:

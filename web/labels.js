@@ -3,6 +3,7 @@
 const TERMS = new Map([
   ["chars", "characters"],
   ["dense", "vector search"],
+  ["document_ids", "document IDs"],
   ["hyde", "HyDE answer"],
   ["hyde_answer", "HyDE answer"],
   ["hyde_chars", "HyDE answer characters"],
@@ -12,6 +13,7 @@ const TERMS = new Map([
   ["multi_query", "query variants"],
   ["original", "query text"],
   ["original_query", "query text"],
+  ["query", "query text"],
   ["quote", "captions"],
   ["rag_augmentation", "augmented prompt"],
   ["ranker", "cross-encoder"],
@@ -32,10 +34,10 @@ const PRESET_NUMBERS = new Map([
   ["overretrieve", "over-retrieval factor"],
   ["prior", "search prior"],
   ["relevance_min", "minimum relevance"],
-  ["rerank", "hits for LLM grading"],
+  ["rerank", "LLM grading hits"],
   ["rewordings", "expanded queries"],
   ["rrf_k", "RRF k"],
-  ["semantic", "hits for the cross-encoder"],
+  ["semantic", "cross-encoder hits"],
 ]);
 
 const SCORES = new Map([

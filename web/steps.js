@@ -4,7 +4,7 @@ import { sendJson } from "./api.js";
 import { Chip, Cost, formatDuration, RunNotices, Timings } from "./components.js";
 import { Excerpt } from "./evidence.js";
 import { html } from "./html.js";
-import { formatName } from "./labels.js";
+import { formatName, formatVariant } from "./labels.js";
 
 /** The labels of the buttons that run a step, in the order of the steps. */
 export const BUTTON_LABELS = { embed: "Embed", retrieve: "Retrieve", consolidate: "Consolidate" };
@@ -60,12 +60,16 @@ export function StepRecord({ step }) {
   </div>`;
 }
 
+const VARIANT_LISTS = ["meaning", "words"]; // inputs whose values are labels of query variants
+
 /** A record of names and values as a list; `formatLabel` turns a name into its label. */
 export function Facts({ facts, dense = false, formatLabel = formatName }) {
   const entries = Object.entries(facts ?? {});
   if (!entries.length) return html`<p class="muted">none</p>`;
-  return html`<dl class=${dense ? "facts dense" : "facts"}>${entries.map(([name, value]) => html`<dt>${formatLabel(name)}</dt><dd><${Value} value=${value} /></dd>`)}</dl>`;
+  return html`<dl class=${dense ? "facts dense" : "facts"}>${entries.map(([name, value]) => html`<dt>${formatLabel(name)}</dt><dd><${Value} value=${isVariantList(name, value) ? value.map(formatVariant) : value} /></dd>`)}</dl>`;
 }
+
+const isVariantList = (name, value) => VARIANT_LISTS.includes(name) && Array.isArray(value);
 
 function Value({ value }) {
   if (value === null || value === undefined || value === "") return html`<span class="muted">none</span>`;

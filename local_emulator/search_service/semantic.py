@@ -171,8 +171,8 @@ def _scores(asked: Semantic, passages: Sequence[tuple[str, str]], reranker: Rank
 
 def _failed(failure: RankerUnavailable | TimeoutError) -> Refusal:
     if isinstance(failure, TimeoutError):
-        return Refusal(408, "The semantic ranker took longer than was allowed.")
-    return Refusal(503, f"The semantic ranker could not be asked: {failure}", code="ServiceUnavailable")
+        return Refusal(408, "The semantic ranker exceeded the time limit.")
+    return Refusal(503, f"The semantic ranker is not available: {failure}", code="ServiceUnavailable")
 
 
 def captions(judged: Judged, asked: Semantic) -> list[Json]:

@@ -70,7 +70,7 @@ class SearchService:
     def _admit(self, request: Request) -> None:
         given = request.headers.get("api-key")
         if given is None and "Authorization" in request.headers:
-            raise unimplemented("bearer tokens: give an api-key")
+            raise unimplemented("bearer tokens; use an api-key")
         if given is None:
             raise Refusal(401, "Access denied: no api-key was given.", code="Unauthorized")
         if not any(hmac.compare_digest(given.encode(), key.encode()) for key in self._keys):

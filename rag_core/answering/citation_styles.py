@@ -87,14 +87,8 @@ def format_page_tag(place: Span | None) -> str:
 def format_evidence_context(evidence: Sequence[Evidence]) -> str:
     """Join passages to one text for a prompt, each below its page tag (S3-18)."""
     return "\n\n".join(
-        f"{format_page_tag(locate_evidence(passage))}\n{passage.text.translate(BRACKETS_TO_ROUND)}"
-        for passage in evidence
+        f"{format_page_tag(passage.place)}\n{passage.text.translate(BRACKETS_TO_ROUND)}" for passage in evidence
     )
-
-
-def locate_evidence(passage: Evidence) -> Span | None:
-    """Return the page and lines of a passage in its document; None when they are not known."""
-    return passage.hit.chunk.locate(passage.start, passage.end)
 
 
 def number_citations(claims: Sequence[Claim]) -> Mapping[PassageKey, int]:

@@ -9,6 +9,7 @@ from rag_core.answering.citation_styles import (
     list_numbered_citations,
     number_citations,
 )
+from rag_core.core.json_codec import lines_to_json
 from rag_core.core.model import Citation, Claim
 
 BoxReply = Annotated[list[float], 4]  # x0, y0, x1, y1; the number is how many items there are, for OpenAPI
@@ -83,5 +84,5 @@ def _format_citation(citation: Citation, number: int, verdict: VerdictReply, sty
         "page_label": citation.page_label,
         "bbox": list(place.bbox) if place and place.bbox else None,
         "boxes": [list(box) for box in citation.boxes],
-        "lines": [place.line_start, place.line_end] if place else None,
+        "lines": lines_to_json(place),
     }

@@ -16,7 +16,6 @@ from rag_core.answering.citation_styles import (
     format_place,
     insert_citation_marks,
     list_numbered_citations,
-    locate_evidence,
     number_citations,
     to_printable_line,
 )
@@ -157,7 +156,7 @@ def print_run(run: Run) -> None:
 
 def format_chunk_location(chunk: Chunk) -> str:
     """Format the title, page, lines and source of a chunk."""
-    return _join_source_parts(chunk.title, format_place(chunk.locate(0, len(chunk.content))), chunk.source)
+    return _join_source_parts(chunk.title, format_place(chunk.place), chunk.source)
 
 
 def format_count(count: int, noun: str) -> str:
@@ -326,7 +325,7 @@ def print_nearest_passages(passages: Sequence[Evidence]) -> None:
         chunk = passage.hit.chunk
         print(
             _indent_for_terminal(
-                _join_source_parts(chunk.title, format_place(locate_evidence(passage)), chunk.source),
+                _join_source_parts(chunk.title, format_place(passage.place), chunk.source),
                 first=f"{rank:>3}. ",
             )
         )

@@ -1,12 +1,69 @@
 """SQLite files besides the index (outbox, jobs, cache): how they are opened and how their errors are translated."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from rag_core.core.errors import StorageFull, Unavailable
+
+
+class DurableSqliteFile:
+    """An SQLite file whose commits survive the loss of power; in memory when `path` is None. Opened when first used.
+
+    The journal is a rollback journal with synchronous=EXTRA, which also syncs the directory entry: it is safe on a file
+    share, with several processes, and in the SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits
+    (sqlite.org/wal.html#walresetbug). With `secure_delete` removed data is overwritten. Errors are reported by the
+    `name` of the file and with `code`.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        schema: str,
+        *,
+        name: str,
+        code: str,
+        disk_full_effect: str,
+        secure_delete: bool = False,
+    ) -> None:
+        self._path, self._schema, self._secure_delete = path, schema, secure_delete
+        self._translate_errors = partial(translate_sqlite_errors, name, code=code, disk_full_effect=disk_full_effect)
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """Give the block the connection to itself; each statement is a transaction of its own."""
+        with self._lock, self._translate_errors():
+            yield self._get_connection()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give the block a transaction, which is durably committed when it ends and rolled back when it raises."""
+        with self.connection() as db, db:
+            db.execute("begin immediate")
+            yield db
+
+    def close(self) -> None:
+        with self._lock:
+            db, self._db = self._db, None
+            if db:
+                db.close()
+
+    def _get_connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            db = connect_sqlite(self._path, busy_s=5.0, isolation_level=None)
+            db.row_factory = sqlite3.Row
+            db.execute("pragma synchronous = extra")
+            if self._secure_delete:
+                db.execute("pragma secure_delete = on")
+            db.executescript(self._schema)
+            self._db = db  # assigned last, so that a failed setup is tried again
+        return self._db
 
 
 def connect_sqlite(

@@ -72,7 +72,10 @@ def load_beir_collection(
 def load_beir_queries(
     directory: Path, *, max_queries: int | None = None
 ) -> tuple[dict[str, str], dict[str, Mapping[str, int]]]:
-    """Read the first `max_queries` answerable queries and their judgements, by query id; raise as `load_beir_collection`."""
+    """Read the first `max_queries` answerable queries and their judgements, by query id.
+
+    Raises like `load_beir_collection`.
+    """
     try:
         test_split = directory / "qrels" / "test.tsv"
         judgements = _read_judgements(test_split if test_split.is_file() else directory / "qrels.tsv")

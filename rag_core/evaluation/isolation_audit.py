@@ -51,8 +51,8 @@ class AuditedPath:
 class Canary:
     """The data planted in one scope, marked by three random words.
 
-    Others query with `known_word`; `secret_word` must not be returned to them, and `deleted_word`, of a deleted document,
-    to nobody.
+    Others query with `known_word`; `secret_word` must not be returned to them, and `deleted_word`, of a deleted
+    document, to nobody.
     There are three documents: a live one, one with the hidden word in its id, and a deleted one.
     """
 

@@ -108,8 +108,8 @@ def evaluate_pipelines(
 ) -> EvaluationReport:
     """Index a labelled folder into a temporary store and score each pipeline on its first `max_questions` questions.
 
-    `half` is one of `labelled_collection.HALVES`, or "" for all questions. A judged document or page has the rank of its best
-    chunk. `cache_file` holds vectors of documents and scores of pairs; timed queries compute both anew.
+    `half` is one of `labelled_collection.HALVES`, or "" for all questions. A judged document or page has the rank of
+    its best chunk. `cache_file` holds vectors of documents and scores of pairs; timed queries compute both anew.
 
     Raises:
         Misconfigured: the folder's layout is unknown.
@@ -148,7 +148,7 @@ def run_on_collection(
     progress: EvaluationProgress,
     hosted: bool = False,
 ) -> T:
-    """Index the collection and return the result of `measure` on it. Raises Misconfigured as `index_collection` does."""
+    """Index the collection and return the result of `measure` on it. Raises like `index_collection`."""
     evaluation_cache = EvaluationCache(cache_file)
 
     async def run_measurement() -> T:

@@ -1,25 +1,18 @@
-"""The job table in SQLite: an acknowledged upload stays in it until its document is in the index.
-
-The journal is a rollback journal with synchronous=EXTRA, which also syncs the directory entry: it is safe on a file
-share, with several processes, and in the SQLite 3.40 of Python 3.11, whose write-ahead log can lose commits. With
-secure_delete removed data is overwritten, because a purged document must not remain in the file.
-"""
+"""The job table in SQLite: an acknowledged upload stays in it until its document is in the index."""
 
 import asyncio
 import sqlite3
-import threading
 import time
 from array import array
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from rag_core.core import sqlite_files
 from rag_core.core.errors import RagError
 from rag_core.core.model import IndexingResult, Job, Scope, Vector
+from rag_core.core.sqlite_files import DurableSqliteFile
 from rag_core.jobs import job_rows
 from rag_core.jobs.job_rows import (
     JOB_RETENTION_S,
@@ -65,21 +58,20 @@ DOCUMENT_JOBS_SQL = """
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_translate_jobs_errors = partial(
-    sqlite_files.translate_sqlite_errors,
-    "the job table",
-    code="jobs_unavailable",
-    disk_full_effect="no new jobs are accepted",
-)
-
 
 class SqliteJobs:
     """The `Jobs` in an SQLite file, or in memory when `path` is None: open jobs are then lost with the process."""
 
     def __init__(self, path: Path | None, *, now: Callable[[], float] = time.time) -> None:
-        self._path, self._now = path, now
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._now = now
+        self._file = DurableSqliteFile(
+            path,
+            JOBS_SCHEMA,
+            name="the job table",
+            code="jobs_unavailable",
+            disk_full_effect="no new jobs are accepted",
+            secure_delete=True,  # a purged document must not remain in the file
+        )
 
     async def add(
         self, payload: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
@@ -105,26 +97,18 @@ class SqliteJobs:
             yield
 
     async def close(self) -> None:
-        with self._lock:
-            db, self._db = self._db, None
-            if db:
-                db.close()
+        self._file.close()
 
     async def run_transaction(
         self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Call the function with the connection in one durable transaction, in a thread."""
 
-        def run_locked() -> T:
-            with (
-                self._lock,
-                _translate_jobs_errors(),
-                self._open_database() as db,
-            ):  # commits, or rolls back on an error
-                db.execute("begin immediate")
+        def run() -> T:
+            with self._file.transaction() as db:
                 return function(db, *args, **kwargs)
 
-        return await asyncio.to_thread(run_locked)
+        return await asyncio.to_thread(run)
 
     @property
     def now(self) -> float:
@@ -137,16 +121,6 @@ class SqliteJobs:
     async def _resume_jobs(self, suspended: SuspendedJobs) -> None:
         if suspended:
             await self.run_transaction(_resume_job_rows, suspended)
-
-    def _open_database(self) -> sqlite3.Connection:
-        if self._db is None:
-            db = sqlite_files.connect_sqlite(self._path, busy_s=5.0, isolation_level=None)
-            db.row_factory = sqlite3.Row
-            db.execute("pragma synchronous = extra")
-            db.execute("pragma secure_delete = on")
-            db.executescript(JOBS_SCHEMA)
-            self._db = db  # only now, so that a failed opening is tried again
-        return self._db
 
 
 @dataclass(frozen=True, slots=True)

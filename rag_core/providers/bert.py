@@ -82,7 +82,7 @@ class BertModel:
 
 
 def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) -> list[Sequence[int]]:
-    """Split tokens into the fewest equal windows of at most `max_tokens`; neighbours share at least `overlap` tokens."""
+    """Split tokens into the fewest equal windows of at most `max_tokens`; neighbours share `overlap` tokens or more."""
     if len(token_ids) <= max_tokens:
         return [token_ids]
     count = -(-(len(token_ids) - overlap) // (max_tokens - overlap))

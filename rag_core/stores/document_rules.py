@@ -36,9 +36,7 @@ def join_embedding_space(
     return EmbeddingSpace(name, dimensions.pop()) if dimensions and not any(stored_space) else stored_space
 
 
-def require_same_embedding_space(
-    stored_space: EmbeddingSpace, name: str, dimensions: Set[int] = frozenset(), *, remedy: str
-) -> None:
+def require_same_embedding_space(stored_space: EmbeddingSpace, name: str, dimensions: Set[int], *, remedy: str) -> None:
     """Raise Conflict (reindex_required) unless vectors of the space `name` can be compared with the stored ones."""
     is_other_space = bool(stored_space.name) and name != stored_space.name
     if is_other_space or len(dimensions | {stored_space.dimensions} - {0}) > 1:

@@ -51,7 +51,7 @@ async def resolve_edited_preset(
         InvalidRequest: there is no preset of that name, or a number is out of its range.
     """
     edited = (await kit.archive.load_edited_presets()).get(name, {})
-    return resolve_preset(name, **{**preset_overrides.get(name, {}), **_select_valid_numbers(edited), **numbers})
+    return resolve_preset(name, **{**preset_overrides.get(name, {}), **_select_valid_numbers(name, edited), **numbers})
 
 
 async def list_presets_with_edits(
@@ -68,21 +68,29 @@ async def list_presets_with_edits(
 def _apply_preset_edit(
     packaged: Preset, overrides: Mapping[str, float], saved_edit: Mapping[str, Any], description: str
 ) -> EditedPreset:
-    valid_numbers = _select_valid_numbers(saved_edit)
+    valid_numbers = _select_valid_numbers(packaged.name, saved_edit)
     preset = resolve_preset(packaged.name, **{**overrides, **valid_numbers})
-    rejected = tuple(saved_edit.keys() - valid_numbers.keys())
+    rejected = tuple(_rename_old_numbers(saved_edit).keys() - valid_numbers.keys())
     return EditedPreset(packaged.name, preset, packaged, valid_numbers, description, rejected)
 
 
-def _select_valid_numbers(saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
+def _select_valid_numbers(name: str, saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the numbers that this version accepts, so that an edit of an earlier version cannot break a preset."""
-    return {field: value for field, value in saved_edit.items() if _is_valid_number(field, value)}
+    numbers = _rename_old_numbers(saved_edit)
+    return {field: value for field, value in numbers.items() if _is_valid_number(name, field, value)}
 
 
-def _is_valid_number(field: str, value: Any) -> bool:
-    """Return whether presets have this field and the value is in its range, which is the same for all presets."""
+def _rename_old_numbers(saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an edit with the names of today's numbers: version 0.1 saved the search type as `how`."""
+    return {"search_type" if field == "how" else field: value for field, value in saved_edit.items()}
+
+
+def _is_valid_number(name: str, field: str, value: Any) -> bool:
+    """Return whether the preset has this number and the value is in its range."""
+    if name not in PRESETS:
+        return False
     try:
-        resolve_preset(next(iter(PRESETS)), **{field: value})
+        resolve_preset(name, **{field: value})
     except InvalidRequest:
         return False
     return True

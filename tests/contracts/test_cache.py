@@ -36,7 +36,9 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Caches over one and the same server, file or memory; memory is its own each time."""
     if request.param == "redis":
         url = request.getfixturevalue("server")
-        return lambda secret=SECRET, **how: RedisCache(url, secret, connect_timeout_s=HUNG_S, read_timeout_s=HUNG_S, **how)
+        return lambda secret=SECRET, **how: RedisCache(
+            url, secret, connect_timeout_s=HUNG_S, read_timeout_s=HUNG_S, **how
+        )
     path = tmp_path / "folder" / "cache.sqlite3" if request.param == "folder" else None
     return lambda secret=SECRET, **how: EmbeddedCache(path, secret, **how)
 

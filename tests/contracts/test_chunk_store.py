@@ -566,6 +566,65 @@ async def test_what_comes_back_is_not_mixed_with_another_models_vectors(filled: 
     assert await filled.load_embedding_space() == SPACE
 
 
+async def put_with_vectors(store: ChunkStore, name: str, texts: list[str], *, embedded: int) -> ReplacementResult:
+    """Index a document of which only the first `embedded` chunks have a vector: lexical search alone finds the rest."""
+    vectors = [vector(text) if i < embedded else None for i, text in enumerate(texts)]
+    chunks = [chunk(name, i, text) for i, text in enumerate(texts)]
+    return await store.replace_document(document(name), chunks, vectors, SCOPE, space=SPACE if embedded else "")
+
+
+@pytest.mark.parametrize("beside_vectors", [False, True])
+@pytest.mark.parametrize("embedded", [0, 1])
+async def test_a_document_without_all_its_vectors_is_deleted_and_restored_whole(
+    store: ChunkStore, embedded: int, beside_vectors: bool
+) -> None:
+    """S3-16: chunks that are indexed for lexical search only are deleted and restored as those with vectors are."""
+    if beside_vectors:
+        await put(store, "gearbox", GEARBOX)
+    await put_with_vectors(store, "brakes", BRAKES, embedded=embedded)
+
+    async def everything() -> object:
+        described = await store.describe()
+        return await traces(store, "brakes"), described.documents, described.chunks, described.space
+
+    before = await everything()
+    assert ids(await find(store, "pads wear evenly", how="words"))[0] == "brakes:002"
+    assert await store.delete("brakes", SCOPE) is True
+    assert await traces(store, "brakes") == []
+    assert [d.id for d in await store.list_deleted(SCOPE)] == ["brakes"]
+    assert await store.restore("brakes", SCOPE) is True
+    assert await everything() == before
+    assert [c.id for c in await store.select(replace(SCOPE, document_ids=("brakes",)), limit=9)] == [
+        f"brakes:00{i}" for i in range(4)
+    ]
+    assert len(await store.load_vectors("brakes", SCOPE)) == embedded
+    found = ids(await find(store, "brake fluid circuit pads", how="meaning", limit=50))
+    assert [id for id in found if id.startswith("brakes")] == ["brakes:000"][:embedded]
+    assert await put_with_vectors(store, "brakes", BRAKES, embedded=embedded) == ReplacementResult(0, 4, 0)
+
+
+async def test_a_document_without_vectors_is_purged_from_either_state(store: ChunkStore) -> None:
+    for state in ("live", "deleted"):
+        await put_with_vectors(store, "brakes", BRAKES, embedded=0)
+        if state == "deleted":
+            await store.delete("brakes", SCOPE)
+        assert await store.purge("brakes", SCOPE) is True
+        assert await traces(store, "brakes") == []
+        assert not await store.list_deleted(SCOPE)
+        assert await store.restore("brakes", SCOPE) is False
+
+
+async def test_a_document_without_vectors_is_restored_beside_those_of_any_model(filled: ChunkStore) -> None:
+    """S3-16, S1-27: it has nothing that could be compared with another model's vectors."""
+    await put_with_vectors(filled, "notes", ["zebra crossing"], embedded=0)
+    for name in ("notes", "brakes", "gearbox"):
+        await filled.delete(name, SCOPE)
+    await put(filled, "after", ["another model"], space="another model")
+    assert await filled.restore("notes", SCOPE) is True
+    assert ids(await find(filled, "zebra", how="words")) == ["notes:000"]
+    assert await filled.load_embedding_space() == "another model"
+
+
 async def test_the_version_changes_with_each_change_of_the_workflow_and_with_nothing_else(store: ChunkStore) -> None:
     """C23, (RELIABILITY C19), (RELIABILITY C21): what was made of the documents before is not given again."""
     await put(store, "before", ["zero"])

@@ -28,7 +28,9 @@ async def embedder(request: pytest.FixtureRequest, url: str) -> AsyncIterator[Em
         yield local.embedder()
         return
     profile = hosted.at(PROVIDER_PROFILES[request.param], url)
-    client = OpenAIEmbedder(replace(profile, embedding_encoding="float" if profile.name == "openai" else "base64"), key="key")
+    client = OpenAIEmbedder(
+        replace(profile, embedding_encoding="float" if profile.name == "openai" else "base64"), key="key"
+    )
     yield client
     await client.close()
 

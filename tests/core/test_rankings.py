@@ -20,6 +20,12 @@ from rag_core.core.rankings import (
 from rag_core.text.codes import find_codes
 from tests.fakes import hit
 
+scored_rankings = st.lists(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 1)).map(
+        lambda scores: sort_by_score([hit(id, score) for id, score in scores.items()])
+    ),
+    max_size=4,
+)
 ids = st.lists(st.sampled_from("abcdefgh"), unique=True)
 rankings = st.lists(ids.map(lambda names: [hit(name, 10.0 - at) for at, name in enumerate(names)]), max_size=4)
 
@@ -58,6 +64,16 @@ def test_pooling_keeps_the_highest_score() -> None:
     assert [(h.chunk.id, h.score) for h in pooled] == [("a", 0.7), ("b", 0.5)]
 
 
+def test_max_pooling_has_each_chunk_once_with_its_highest_score_best_first() -> None:
+    """C04, S0-45: by hand; neither the sum, the mean nor the last score; of equal scores the lower id is first."""
+    first = [hit("a", 0.9), hit("b", 0.5), hit("d", 0.3)]
+    second = [hit("c", 0.8), hit("b", 0.6), hit("a", 0.2)]
+    third = [hit("e", 0.8), hit("d", 0.1)]
+    pooled = pool_rankings(first, second, third)
+    assert [(h.chunk.id, h.score) for h in pooled] == [("a", 0.9), ("c", 0.8), ("e", 0.8), ("b", 0.6), ("d", 0.3)]
+    assert pool_rankings() == pool_rankings([], []) == []
+
+
 def test_of_equal_contents_the_first_stays() -> None:
     """S1-04, C44: duplicates are dropped by content before the best are taken."""
     twins = [hit("b", content="the same"), hit("a", content="the same"), hit("c")]
@@ -70,6 +86,18 @@ def test_fusion_has_each_chunk_once_best_first_equals_by_id(lists: list[list[Hit
     assert sorted(order(fused)) == sorted({h.chunk.id for ranking in lists for h in ranking})
     assert fused == sort_by_score(fused)
     assert all((-a.score, a.chunk.id) < (-b.score, b.chunk.id) for a, b in pairwise(fused))
+
+
+@given(scored_rankings)
+def test_max_pooling_keeps_of_every_chunk_the_maximum_and_no_other(lists: list[list[Hit]]) -> None:
+    """C04, S0-45: whatever the order of the rankings; to pool once more changes nothing."""
+    scores: dict[str, list[float]] = {}
+    for h in (h for ranking in lists for h in ranking):
+        scores.setdefault(h.chunk.id, []).append(h.score)
+    pooled = pool_rankings(*lists)
+    assert [h.chunk.id for h in pooled] == sorted(scores, key=lambda id: (-max(scores[id]), id))
+    assert {h.chunk.id: h.score for h in pooled} == {id: max(given) for id, given in scores.items()}
+    assert pool_rankings(*reversed(lists)) == pooled == pool_rankings(pooled, *lists)
 
 
 @given(rankings)

@@ -1,5 +1,11 @@
 """The blocks of all modules, by name."""
 
-from tests.docs_blocks import Blocks, answers, interface, operations, workbench
+from tests.docs_blocks import Blocks, answers, architecture, interface, operations, workbench
 
-BLOCKS: Blocks = {**interface.BLOCKS, **operations.BLOCKS, **answers.BLOCKS, **workbench.BLOCKS}
+BLOCKS: Blocks = {
+    **architecture.BLOCKS,
+    **interface.BLOCKS,
+    **operations.BLOCKS,
+    **answers.BLOCKS,
+    **workbench.BLOCKS,
+}

@@ -2,10 +2,11 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rag_core.core import errors
 from rag_core.evaluation.markdown_tables import format_table
 from rag_core.providers.openai import MODEL_ERROR_CODES
 from rag_core.stores.archive.tables import ARCHIVE_METADATA
@@ -27,7 +28,7 @@ ARCHIVE_ROWS = {
 }
 
 TRANSIENT_ERRORS = {"Unavailable", "DeadlineExceeded", "UnsupportedScript", "StorageFull"}
-CODE_CARRIERS = TRANSIENT_ERRORS | {"Dependency", "partial"}  # what is called with the `code=` of such an error
+OTHER_ERRORS = {name for name in vars(errors) if name not in TRANSIENT_ERRORS}  # what has another `code=`
 
 STEP_CODES = {
     "citation_unverified": "Sentences of a model's answer are unsupported or cite unknown passages.",
@@ -145,20 +146,28 @@ def write_codes() -> str:
     _check_described("degraded", codes.steps, STEP_CODES)
     _check_described("failures", codes.failures, FAILURE_CODES)
     _check_described("warnings", codes.warnings, WARNING_CODES)
-    own = [(f"`{code}`", _in_backticks(codes.steps[code]), STEP_CODES[code]) for code in sorted(STEP_CODES)]
-    failures = [(f"`{code}`", FAILURE_CODES[code]) for code in sorted(FAILURE_CODES)]
-    warnings = [(f"`{code}`", WARNING_CODES[code]) for code in sorted(WARNING_CODES)]
+    own = [f"- `{code}` (`{_only(codes.steps[code])}`): {STEP_CODES[code]}" for code in sorted(STEP_CODES)]
     return "\n\n".join(
         [
             "### Codes that a step gives",
-            format_table(["code", "step", "meaning"], own),
+            "\n".join(own),
             "### Codes of failures",
             f"These steps give the code of the failure that they worked around: {_in_backticks(codes.relaying)}.",
-            format_table(["code", "meaning"], failures),
+            _list_meanings(FAILURE_CODES),
             "### Codes of warnings",
-            format_table(["code", "meaning"], warnings),
+            _list_meanings(WARNING_CODES),
         ]
     )
+
+
+def _list_meanings(meanings: Mapping[str, str]) -> str:
+    return "\n".join(f"- `{code}`: {meanings[code]}" for code in sorted(meanings))
+
+
+def _only(steps: set[str]) -> str:
+    """Return the only step. Raises ValueError when a code is given by several: the page has room for one."""
+    (step,) = steps
+    return step
 
 
 def _in_backticks(names: Iterable[str]) -> str:
@@ -195,9 +204,9 @@ def _collect_codes_of_module(module: ast.Module, codes: _Codes) -> None:
 def _list_constants(node: ast.Module | ast.ClassDef) -> Iterator[tuple[str, str]]:
     """Yield the names in the body that are assigned a text, with it."""
     for statement in node.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            if isinstance(statement.value.value, str) and isinstance(statement.targets[0], ast.Name):
-                yield statement.targets[0].id, statement.value.value
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                yield name, text
 
 
 def _is_transient_error(node: ast.ClassDef) -> bool:
@@ -216,7 +225,7 @@ def _collect_codes_of_call(call: ast.Call, module: ast.Module, constants: dict[s
         codes.relaying.add(texts[0])
     elif called == "warn":
         codes.warnings |= {texts[0]} if texts[0] else set(_list_returned_codes(call, module))
-    elif called in CODE_CARRIERS:
+    elif called not in OTHER_ERRORS:
         found = (_get_text(keyword.value, constants) for keyword in call.keywords if keyword.arg == "code")
         codes.failures |= {code for code in found if code}
 

@@ -1,12 +1,20 @@
 """The tables of the classical pipeline say what was measured, a miss included."""
 
+import json
+import re
+from collections.abc import Awaitable
 from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
-from evals.classical import BUDGET, Asked, budget, percentile, quality
+from evals.classical import BUDGET, Asked, _asked, budget, percentile, quality
 from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence
-from tests.fakes import hit
+from rag_core.core.run import Run
+from rag_core.providers.embedded_cache import EmbeddedCache
+from tests.fakes import SCOPE, ScriptedLLM, chunk, filled, hit
+from tests.fakes import kit as build_kit
+from tests.requirements import PAGE, ROW
 
 
 def asked(document: str, relevant: str, **spent: float) -> Asked:
@@ -36,6 +44,55 @@ def test_a_target_that_is_missed_is_called_missed(id: str, target: float) -> Non
 def test_the_documents_targets_are_these() -> None:
     """S4-33..38."""
     assert [target for _, target in BUDGET.values()] == [2000, 200, 500, 500, 200, 3000]
+
+
+@pytest.mark.parametrize("id", ["S4-33", "S4-34", "S4-35", "S4-36", "S4-37", "S4-38"])
+def test_the_target_of_each_budget_is_the_number_in_the_requirement(id: str) -> None:
+    """S4-33..38: read off the requirement's own text, "< 2 s" or "< 200 ms"."""
+    [text] = [row[2] for line in PAGE.read_text("utf-8").splitlines() if (row := ROW.match(line)) and row[1] == id]
+    [(number, unit)] = re.findall(r"< (\d+) (ms|s)\b", text)
+    assert BUDGET[id][1] == int(number) * {"ms": 1, "s": 1000}[unit]
+
+
+class CostedRun(Run):
+    """A run whose steps take, on record, a time that is known by their name; it remembers every run."""
+
+    COSTS_MS: ClassVar = {"embed": 5.0, "words": 20.0, "meaning": 300.0, "rerank": 7000.0, "answer": 11000.0}
+    made: ClassVar[list[Run]] = []
+
+    def __post_init__(self) -> None:
+        Run.__post_init__(self)
+        self.made.append(self)
+
+    async def step(self, name: str, awaitable: Awaitable[Any], *, within_s: float | None = None) -> Any:
+        try:
+            return await Run.step(self, name, awaitable, within_s=within_s)
+        finally:
+            self.timings[name] = self.COSTS_MS.get(name, 0.0)
+
+
+async def test_each_budget_is_compared_with_the_time_of_its_own_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4-33..38: the embedding, both legs together, the reranking and the writing; the second question is cached."""
+    monkeypatch.setattr("evals.classical.Run", CostedRun)
+    monkeypatch.setattr("evals.classical.SCOPE", SCOPE)
+    CostedRun.made.clear()
+    fact = "The gearbox overheats at a temperature of 140 degrees."
+    reply = {"answerable": True, "sentences": [{"text": fact, "evidence": ["e1"]}]}
+    kit = replace(
+        build_kit(await filled(chunk("a", fact)), llm=ScriptedLLM(answer=json.dumps(reply))),
+        cache=EmbeddedCache(None, b"secret"),
+    )
+    spent = (await _asked("q", "When does the gearbox overheat?", {"manual": 1}, fact, kit)).spent
+    assert set(spent) == set(BUDGET)
+    assert {id: spent[id] for id in ("S4-35", "S4-36", "S4-37", "S4-38")} == {
+        "S4-35": 5.0,
+        "S4-36": 320.0,
+        "S4-37": 7000.0,
+        "S4-38": 11000.0,
+    }
+    first, second = CostedRun.made
+    assert set(CostedRun.COSTS_MS) <= set(first.timings)
+    assert not set(CostedRun.COSTS_MS) & set(second.timings)
 
 
 def test_a_percentile_is_a_value_that_was_measured() -> None:

@@ -126,7 +126,9 @@ async def test_an_archive_that_forgets_whose_a_question_is_is_found_out(
     """S3-15, S0-86: every statement asks whose it may be."""
     sound = await run_isolation_audit(kit(Index(EmbeddedStore(None), ConceptEmbedder())), only_paths=[path])
     assert [found.name for found in sound if found.leaks] == []
-    monkeypatch.setattr(statements, "_build_owner_condition", lambda scope: statements.QUERIES.c.workflow_id == scope.workflow_id)
+    monkeypatch.setattr(
+        statements, "_build_owner_condition", lambda scope: statements.QUERIES.c.workflow_id == scope.workflow_id
+    )
     leaking = await run_isolation_audit(kit(Index(EmbeddedStore(None), ConceptEmbedder())), only_paths=[path])
     assert [found.name for found in leaking if found.leaks] == [path]
 

@@ -146,7 +146,7 @@ def test_ranges_that_cannot_be_scored_are_refused(ranges: Path, question: Mappin
 
 def test_the_halves_of_a_set_share_no_question_and_leave_none_out(manual: Path, cache: Path) -> None:
     assert [set(scores(manual, cache, half=half)) for half in labelled_collection.HALVES] == [{"gears"}, {"valves"}]
-    assert set(scores(manual, cache, half="second", queries=1)) == {"valves"}
+    assert set(scores(manual, cache, half="second", max_questions=1)) == {"valves"}
 
 
 def test_json_is_printed_on_demand(
@@ -217,7 +217,7 @@ def test_a_model_that_does_not_answer_is_not_passed_off_as_one_that_did(cache: P
         found = ablation.compare_presets(
             TINY, {"all": "advanced"}, "all", hosted=True, settings=of_user, cache_file=cache, max_questions=2
         )
-    assert "all: of 2 questions 2 with query_expansion: llm_unavailable" in found.format_report()
+    assert "all: 2 of 2 questions degraded: query_expansion: llm_unavailable" in found.format_report()
 
 
 def test_without_the_option_nobody_is_asked_who_is_not_in_this_process(cache: Path) -> None:

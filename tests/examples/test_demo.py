@@ -61,7 +61,7 @@ def test_the_same_goes_through_the_clients_of_azure(tmp_path: Path) -> None:
     done = run(folder, tmp_path, "--azure")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "azure_search       http://127.0.0.1:" in done.stdout
-    assert "bulletin.docx: 1 passages, read as docx (Document Intelligence prebuilt-layout)" in done.stdout
+    assert "bulletin.docx: 1 passage, extractor docx (Document Intelligence prebuilt-layout)" in done.stdout
     assert "manual.pdf, p. " in done.stdout
     assert "✗" not in done.stdout
     assert "Degraded" not in done.stdout
@@ -70,31 +70,31 @@ def test_the_same_goes_through_the_clients_of_azure(tmp_path: Path) -> None:
 
 def test_a_row_of_a_table_is_looked_up_without_the_names_of_its_columns(demo: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "codes.csv").write_text("code,description\nP0700,Transmission Control System\n")
-    proof = demo.Proof(tmp_path)
-    assert proof.mark("code: P0700 description: Transmission Control", "codes.csv", None, [2, 2]) == "✓"
-    assert proof.mark("code: P0701 description: Transmission Control", "codes.csv", None, [2, 2]) == "✗"
+    check = demo.SourceCheck(tmp_path)
+    assert check.mark("code: P0700 description: Transmission Control", "codes.csv", None, [2, 2]) == "✓"
+    assert check.mark("code: P0701 description: Transmission Control", "codes.csv", None, [2, 2]) == "✗"
 
 
 def test_a_folder_with_nothing_to_read_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     done = run(tmp_path, tmp_path)
     assert done.returncode == 0
-    assert "Nothing could be indexed, so there is nothing to ask." in done.stdout
+    assert "No file could be indexed, so there is nothing to ask about." in done.stdout
 
 
 def test_words_on_another_page_are_found_out(demo: ModuleType) -> None:
-    proof = demo.Proof(MANUAL.parent)
+    check = demo.SourceCheck(MANUAL.parent)
     words = "P0700 means that the transmission control module"
-    assert proof.mark(words, MANUAL.name, 2, [24, 47]) == "✓"
-    assert proof.mark(words, MANUAL.name, 3, [24, 47]) == "✗"
-    assert demo.verdict(proof) == 1
+    assert check.mark(words, MANUAL.name, 2, [24, 47]) == "✓"
+    assert check.mark(words, MANUAL.name, 3, [24, 47]) == "✗"
+    assert demo.print_check_result(check) == 1
 
 
 def test_words_in_other_lines_are_found_out(demo: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\ntwo\nthree\n")
-    proof = demo.Proof(tmp_path)
-    assert proof.mark("two", "notes.txt", None, [2, 2]) == "✓"
-    assert proof.mark("two", "notes.txt", None, [3, 3]) == "✗"
+    check = demo.SourceCheck(tmp_path)
+    assert check.mark("two", "notes.txt", None, [2, 2]) == "✓"
+    assert check.mark("two", "notes.txt", None, [3, 3]) == "✗"
 
 
 def test_a_passage_that_runs_on_to_the_next_page_begins_on_its_own(demo: ModuleType) -> None:
@@ -102,6 +102,6 @@ def test_a_passage_that_runs_on_to_the_next_page_begins_on_its_own(demo: ModuleT
 
     second, third = (PdfReader(MANUAL).pages[at].extract_text() for at in (1, 2))
     over = second[-40:] + third[:40]
-    proof = demo.Proof(MANUAL.parent)
-    assert proof.mark(over, MANUAL.name, 2, None) == "✓"
-    assert proof.mark(third[:40], MANUAL.name, 2, None) == "✗"
+    check = demo.SourceCheck(MANUAL.parent)
+    assert check.mark(over, MANUAL.name, 2, None) == "✓"
+    assert check.mark(third[:40], MANUAL.name, 2, None) == "✗"

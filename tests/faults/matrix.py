@@ -25,8 +25,8 @@ GROUPS = {  # operations that often fail alike, by the name that the page explai
     "searching": SEARCHES,
     "saved queries": (*WORKBENCH_STEPS, "get_query", "list_queries", "list_results"),
 }
-HEADINGS = {"chat": "Chat model", "word leg": "Lexical leg", "meaning leg": "Vector leg"}
-COLUMNS = ("fault", "operations", "status", "codes")
+NAMES = {"chat": "chat model", "word leg": "lexical leg", "meaning leg": "vector leg"}
+COLUMNS = ("dependency", "fault", "operations", "outcome")
 
 
 def load() -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _faults(row: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
 
 
 def render(page: str, data: Mapping[str, Any]) -> str:
-    """Return the page with the tables of today between its marks.
+    """Return the page with today's table between its marks.
 
     Raises:
         ValueError: the page lacks the marks.
@@ -65,35 +65,41 @@ def render(page: str, data: Mapping[str, Any]) -> str:
 
 
 def _sections(data: Mapping[str, Any]) -> Iterator[str]:
-    """The cells with another outcome than 200 without a code, a table for each dependency."""
+    """The cells with another outcome than 200 without a code, by dependency; equal ones share their rows."""
     expected = cells(data)
     silent = sum(outcome.status == 200 and not outcome.codes for outcome in expected.values())
     operations = len({cell.operation for cell in expected})
-    yield f"The matrix has {len(expected)} cells on {operations} operations. {silent} cells end with status 200 and without"
-    yield "a code. The tables list the others; a name in italics stands for several faults or operations:\n"
+    yield f"The matrix has {len(expected)} cells on {operations} operations; {silent} end with status 200 and no code."
+    yield "The table lists the others; a name in italics stands for several faults or operations:\n"
     used = {name for row in data["row"] if _is_told(row) for name in row["faults"]}
     groups = {**{name: faults for name, faults in data["faults"].items() if name in used}, **GROUPS}
     yield from (f"- *{name}*: {', '.join(members)}" for name, members in groups.items())
+    order = list(dict.fromkeys(cell.operation for cell in expected))
+    dependencies: dict[tuple[tuple[str, str, str], ...], list[str]] = defaultdict(list)
     for dependency in dict.fromkeys(cell.dependency for cell in expected):
-        rows = list(_rows(dependency, data))
-        yield f"\n### {HEADINGS.get(dependency, dependency.capitalize())}\n"
-        yield markdown_tables.format_table(COLUMNS, rows)
+        dependencies[tuple(_rows(dependency, data, order))].append(NAMES.get(dependency, dependency))
+    lines = [
+        ("" if place else ", ".join(names), *row)
+        for rows, names in dependencies.items()
+        for place, row in enumerate(rows)
+    ]
+    yield "\n" + markdown_tables.format_table(COLUMNS, lines)
 
 
 def _is_told(row: Mapping[str, Any]) -> bool:
     return row["status"] != 200 or bool(row["codes"])
 
 
-def _rows(dependency: str, data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """A row for each combination of faults, status and codes, with every operation that ends so."""
-    operations: dict[tuple[str, ...], list[str]] = defaultdict(list)
+def _rows(dependency: str, data: Mapping[str, Any], order: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """A row for each combination of faults, status and codes, with every operation that ends so, in this order."""
+    operations: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in data["row"]:
         if row["dependency"] == dependency and _is_told(row):
-            codes = ", ".join(f"`{code}`" for code in row["codes"])
+            result = ", ".join([str(row["status"]), *(f"`{code}`" for code in row["codes"])])
             faults = ", ".join(f"*{name}*" if name in data["faults"] else name for name in row["faults"])
-            operations[faults, str(row["status"]), codes] += row["operations"]
-    for (faults, status, codes), names in operations.items():
-        yield faults, ", ".join(_grouped(names)), status, codes
+            operations[faults, result] += row["operations"]
+    for (faults, result), names in operations.items():
+        yield faults, ", ".join(_grouped(sorted(names, key=order.index))), result
 
 
 def _grouped(names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from functions import http
+from functions import http, strict_json
 from functions.documents import SummaryRequest
 from functions.operations import Call, operation
 from functions.routes import Route
@@ -176,27 +176,29 @@ async def test_a_wrong_field_is_named(body: bytes, field: str) -> None:
     assert reply["error"]["message"].startswith(field)
 
 
-@pytest.mark.parametrize(("levels", "fits"), [(http.MAX_JSON_DEPTH, True), (http.MAX_JSON_DEPTH + 1, False)])
+@pytest.mark.parametrize(
+    ("levels", "fits"), [(strict_json.MAX_JSON_DEPTH, True), (strict_json.MAX_JSON_DEPTH + 1, False)]
+)
 def test_depth_is_counted_exactly_and_not_in_strings(levels: int, fits: bool) -> None:
     """C01: the last level that is allowed, with every bracket in a string as well."""
     half = levels // 2
     body = b'{"[[{":[' * half + b'{"\\"{[":1}' * (levels % 2) + b'"]]}"' * (1 - levels % 2) + b"]}" * half
     if fits:
-        assert http.parse_json_object(body)
+        assert strict_json.parse_json_object(body)
     else:
         with pytest.raises(errors.InvalidRequest, match="at most 32 deep"):
-            http.parse_json_object(body)
+            strict_json.parse_json_object(body)
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     """C05: size comes before everything else, so that rubbish over the limit is too large and not malformed."""
-    status, reply, _ = await answer(request(b"[" * (http.MAX_BODY_BYTES + 1)))
+    status, reply, _ = await answer(request(b"[" * (strict_json.MAX_BODY_BYTES + 1)))
     assert (status, reply["error"]["code"]) == (413, "too_large")
-    assert reply["error"]["details"] == {"limit_bytes": http.MAX_BODY_BYTES}
+    assert reply["error"]["details"] == {"limit_bytes": strict_json.MAX_BODY_BYTES}
 
 
 async def test_an_upload_may_be_as_large_as_its_document_in_base64() -> None:
-    uploads, body = planted("upload"), b" " * (http.MAX_BODY_BYTES + 1000) + b'{"document_id": "a"}'
+    uploads, body = planted("upload"), b" " * (strict_json.MAX_BODY_BYTES + 1000) + b'{"document_id": "a"}'
     small = replace(SETTINGS, max_upload_bytes=1)
     assert (await answer(request(body), uploads))[0] == 200
     assert (await answer(request(body), uploads, small))[0] == 413
@@ -225,7 +227,7 @@ async def test_a_get_is_read_from_its_query_by_the_same_model() -> None:
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_a_body_is_an_object_or_refused(body: bytes) -> None:
     with suppress(errors.InvalidRequest):  # anything else that is raised fails this
-        assert isinstance(http.parse_json_object(body), dict)
+        assert isinstance(strict_json.parse_json_object(body), dict)
 
 
 JSON = st.recursive(
@@ -241,9 +243,9 @@ def test_what_json_can_say_is_read_as_it_was_said(data: dict[str, Any]) -> None:
     said = json.dumps(data, ensure_ascii=False)
     if "\\u0000" in said.replace("\\\\", ""):
         with pytest.raises(errors.InvalidRequest):
-            http.parse_json_object(said.encode())
+            strict_json.parse_json_object(said.encode())
     else:
-        assert http.parse_json_object(said.encode()) == data
+        assert strict_json.parse_json_object(said.encode()) == data
 
 
 STATUSES = {

@@ -210,7 +210,7 @@ async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
     with pytest.raises(asyncio.CancelledError):
         await worker
     assert len(turns) == 2
-    assert "the worker failed" in caplog.text
+    assert "the job worker failed" in caplog.text
 
 
 def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:

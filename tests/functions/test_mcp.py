@@ -19,6 +19,7 @@ from functions import mcp, openapi
 from functions.mcp import BATCHING_MCP_VERSION, CURRENT_MCP_VERSION, HANDSHAKE_MCP_VERSIONS
 from functions.operations import load_operation
 from functions.routes import ROUTES
+from functions.strict_json import MAX_BODY_BYTES
 from local_emulator.host import Host, running
 from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
@@ -107,7 +108,9 @@ async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any)
             async with McpClient(streamable_http_client(f"{url}/api/mcp", http_client=http), mode=mode) as talk:
                 assert talk.protocol_version == (CURRENT_MCP_VERSION if mode == "auto" else HANDSHAKE_MCP_VERSIONS[0])
                 offered = (await talk.list_tools()).tools
-                assert {tool.name: tool.description for tool in offered} == {n: o.summary for n, o in TOOLS.items()}
+                assert {tool.name: tool.description for tool in offered} == {
+                    name: load_operation(route).summary for name, route in TOOLS.items()
+                }
                 for name, arguments in CALLS.items():
                     told = await talk.call_tool(name, arguments)
                     over_http = (await http.post(f"{url}/api/{name}", json=arguments)).json()
@@ -122,8 +125,8 @@ def test_the_tools_are_those_of_the_issue() -> None:
     assert set(TOOLS) == set(CALLS)
     for tool in TOOLS.values():
         assert "POST" in tool.methods, "a call is a POST"
-        assert tool.role is None
-        assert "{" not in tool.route
+        assert load_operation(tool).required_role is None
+        assert "{" not in tool.path
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -372,7 +375,7 @@ def test_what_is_no_message_is_refused(client: Client, body: bytes, code: int) -
 
 
 def test_a_message_over_the_limit_is_refused(client: Client) -> None:
-    assert post(client, b" " * (mcp.http.MAX_BODY + 1)).status_code == 413
+    assert post(client, b" " * (MAX_BODY_BYTES + 1)).status_code == 413
 
 
 PING, NOTE = {"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "method": "notifications/initialized"}

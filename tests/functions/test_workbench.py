@@ -242,6 +242,29 @@ def test_five_contexts_are_put_before_a_model_unless_said_otherwise() -> None:
     assert [request.top_n for request in asked] == [5, 5, 5]
 
 
+PLACES = ("axle", "boot", "cabin", "dashboard", "exhaust", "fuse", "gasket", "hood", "intake")
+
+
+@pytest.mark.parametrize(("given", "count"), [({}, 5), ({"top_n": 5}, 5), ({"top_n": 2}, 2), ({"top_n": 7}, 7)])
+def test_a_pasted_response_is_saved_word_for_word_and_held_to_the_top_n_best_contexts(
+    call: Caller, given: dict[str, int], count: int
+) -> None:
+    """S0-31: body `{response_text, top_n: 5}`; 5 unless said otherwise, of the nine passages that there are."""
+    named = {"workflow_id": "pasted"}
+    for place in PLACES:
+        document = {"document_id": place, "content": f"The {place} has P0700 stored by the TCM.", "source": "a.txt"}
+        call.ok("POST", "/api/index_document", document | named)
+    address = new(call, **named)
+    for step in ("embed", "retrieve"):
+        call.ok("POST", f"{address}/{step}", named)
+    assert call.ok("GET", f"{address}?workflow_id=pasted")["available_context_count"] == len(PLACES)
+    text = "The fuse has P0700 stored by the TCM."
+    pasted = call.ok("POST", f"{address}/augment/manual", {"response_text": text, **given, **named})
+    saved = call.ok("GET", f"{address}/results/{pasted['result_id']}?workflow_id=pasted")
+    went_in = saved["details"]["went_in"]
+    assert (saved["response_text"], went_in["pasted"], went_in["contexts"]) == (text, True, count)
+
+
 def test_an_expansion_that_was_had_elsewhere_is_pasted(call: Caller) -> None:
     """S0-38, S0-39, S0-07."""
     made = call.ok("POST", "/rag/expansion/manual", {**ASKED, "llm_response": EXPANSION})

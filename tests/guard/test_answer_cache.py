@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.core.model import (Answer, Caption, Citation, Claim, Confidence, Evidence, Filter, Scope, SearchResult, Span)
+from rag_core.core.model import (
+    Answer,
+    Caption,
+    Citation,
+    Claim,
+    Confidence,
+    Evidence,
+    Filter,
+    Scope,
+    SearchResult,
+    Span,
+)
 from rag_core.core.presets import Query
 from rag_core.guard.answer_cache import hash_cache_key, load_cached, save_cached
 from rag_core.providers.embedded_cache import EmbeddedCache

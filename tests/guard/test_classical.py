@@ -3,13 +3,13 @@
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rag_core import replies
 from rag_core.core.errors import DeadlineExceeded, InvalidRequest, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
@@ -25,6 +25,7 @@ from rag_core.pipelines import search_with_pipeline as consult
 from rag_core.providers.embedded_cache import EmbeddedCache
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.null_models import NoReranker
+from rag_core.replies import AnswerReply
 from rag_core.stores.archive import ArchiveDatabase, SqlQueryLog
 from rag_core.text.abbreviations import load_packaged_glossary
 from tests.fakes import (
@@ -119,8 +120,10 @@ def spied(kit: Kit) -> Spying:
 
 def chunks_of(answer: Answer) -> list[dict[str, Any]]:
     preset = resolve_preset("classical")
-    found: list[dict[str, Any]] = replies.answered(answer, preset.build_query("?", SCOPE), preset, Run())["chunks"]
-    return found
+    return [
+        dict(chunk)
+        for chunk in AnswerReply(answer, preset.build_query("?", SCOPE), preset, Run(), {}).to_json()["chunks"]
+    ]
 
 
 # from the question to the legs
@@ -287,7 +290,7 @@ async def test_an_answer_of_enough_confidence_is_the_models_and_cited_in_line() 
     """S4-22, S4-25, S4-26, S4-32: answer, citations and chunks; [Document Name, Section X]."""
     answer = await asked(await parts(llm=ScriptedLLM(answer=said((FACT, ["e1"])))), "gearbox temperature overheats")
     preset = resolve_preset("classical")
-    body = replies.answered(answer, preset.build_query(QUESTION, SCOPE), preset, Run())
+    body = AnswerReply(answer, preset.build_query(QUESTION, SCOPE), preset, Run(), {}).to_json()
     assert (body["origin"], body["answer"]) == ("model", FACT)
     assert body["confidence"]["value"] >= 0.7
     assert set(body["confidence"]["inputs"]) == {"certainty", "verified", "relevance", "coverage"}
@@ -336,6 +339,74 @@ async def test_the_answer_and_what_it_cites_are_looked_through_again() -> None:
     assert place
     assert (place.line_start, place.line_end) == (2, 2)
     assert "redacted in the answer: EMAIL at 33 to 53" in [w.message for w in run.warnings]
+
+
+# what takes time
+
+_STEP: ContextVar[str] = ContextVar("step", default="")
+
+
+class WatchedRun(Run):
+    """A run that tells, to whatever part is called, in which step that is."""
+
+    async def step(self, name: str, awaitable: Awaitable[Any], *, within_s: float | None = None) -> Any:
+        token = _STEP.set(name)
+        try:
+            return await super().step(name, awaitable, within_s=within_s)
+        finally:
+            _STEP.reset(token)
+
+
+class Watched:
+    """A part, and for each of its calls: the method, the step in which it was called, and the arguments."""
+
+    def __init__(self, part: object) -> None:
+        self._part, self.calls = part, list[tuple[str, str, tuple[Any, ...]]]()
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._part, name)
+        if not callable(member):
+            return member
+
+        async def call(*given: Any, **named: Any) -> Any:
+            self.calls.append((name, _STEP.get(), given))
+            return await member(*given, **named)
+
+        return call
+
+    def list_steps(self, method: str) -> list[str]:
+        return sorted(step for name, step, _ in self.calls if name == method)
+
+
+async def test_each_part_is_called_once_in_the_step_that_has_its_time_budget() -> None:
+    """S4-09, S4-18, S4-33..38: the question is embedded by one call, at most 20 excerpts are reranked by one call, and
+    the time of each is on record under its step's name; a cached answer calls none of them.
+    """
+    many = [chunk(f"g{n}", f"The gearbox overheats at 140 degrees, says page {n}.", ordinal=n) for n in range(30)]
+    made = await parts(*many, llm=ScriptedLLM(answer=said(("The gearbox overheats at 140 degrees.", ["e1"]))))
+    embedder, store, reranker, llm, cache = (
+        Watched(part) for part in (made.index.embedder, made.index.store, made.reranker, made.llm, made.cache)
+    )
+    watched: Any = {"reranker": reranker, "llm": llm, "cache": cache}
+    index: Any = {"embedder": embedder, "store": store}
+    kit = replace(made, index=Index(**index), **watched)
+    first, second = WatchedRun(), WatchedRun()
+
+    answer = await asked(kit, run=first)
+    assert embedder.list_steps("embed_query") == ["embed"]
+    assert store.list_steps("search") == ["meaning", "words"]
+    reranked = [given for name, step, given in reranker.calls if step == "rerank"]
+    assert len(reranked) == 1
+    assert 10 <= len(reranked[0][1]) <= 20
+    assert llm.list_steps("complete") == ["answer"]
+    assert {"cache", "embed", "words", "meaning", "rerank", "answer"} <= set(first.timings)
+
+    calls = [len(part.calls) for part in (embedder, reranker, llm)]
+    assert await asked(kit, run=second) == answer
+    assert [len(part.calls) for part in (embedder, reranker, llm)] == calls
+    assert store.list_steps("search") == ["meaning", "words"]
+    assert "cache" in second.timings
+    assert not {"embed", "words", "meaning", "rerank", "answer"} & set(second.timings)
 
 
 # what is remembered

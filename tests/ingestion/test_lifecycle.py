@@ -126,7 +126,9 @@ def test_the_audit_names_a_leak_and_fails(
         "rag_core.evaluation.isolation_audit.ATTEMPTS_BY_PATH",
         {"documents": isolation_audit.ATTEMPTS_BY_PATH["documents"]},
     )
-    monkeypatch.setattr("rag_core.stores.embedded.filters.list_scope_readers", lambda scope: ("*", "user:ann", "user:bob"))
+    monkeypatch.setattr(
+        "rag_core.stores.embedded.filters.list_scope_readers", lambda scope: ("*", "user:ann", "user:bob")
+    )
     assert main(["audit", "isolation", *data]) == 1
     assert "documents: audit-" in capsys.readouterr().out
 

@@ -266,11 +266,11 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert child.stdout
-    said = list(iter(child.stdout.readline, "Ctrl-C stops\n"))
+    said = list(iter(child.stdout.readline, "Press Ctrl-C to stop.\n"))
     child.send_signal(stop)
     rest = child.communicate(timeout=30)[0]
     assert any("/api/consult_rag" in line and "POST" in line for line in said)
-    assert f"data: {tmp_path}\n" in said
+    assert f"Data: {tmp_path}\n" in said
     assert any("curl" in line and "x-functions-key: k" in line for line in said)
-    assert any(re.fullmatch(r"pages: http://127\.0\.0\.1:\d+/rag\n", line) for line in said)
-    assert (child.returncode, rest) == (0, "stopped\n")
+    assert any(re.fullmatch(r"Pages: http://127\.0\.0\.1:\d+/rag\n", line) for line in said)
+    assert (child.returncode, rest) == (0, "Stopped.\n")

@@ -65,8 +65,18 @@ def stages(citations: list[Citation]) -> list[tuple[object, object]]:
 def test_the_preset_is_the_documents() -> None:
     """S2-38, S2-40, S2-59: vectors only, five, no reranker; and enough is fetched for 20 texts of three stages."""
     preset = PRESETS["proposals"]
-    assert (preset.pipeline, preset.search.search_type, preset.search.top_k, preset.evidence.top_n) == ("standard", "vector", 5, 5)
-    assert (preset.grading.graded_hits, preset.search.reranked_hits, preset.expansion.expanded_queries, preset.expansion.hyde_answers) == (0, 0, 0, 0)
+    assert (preset.pipeline, preset.search.search_type, preset.search.top_k, preset.evidence.top_n) == (
+        "standard",
+        "vector",
+        5,
+        5,
+    )
+    assert (
+        preset.grading.graded_hits,
+        preset.search.reranked_hits,
+        preset.expansion.expanded_queries,
+        preset.expansion.hyde_answers,
+    ) == (0, 0, 0, 0)
     assert preset.search.candidates == 3 * answering.MAX_PROPOSAL_PASSAGES
     assert resolve_preset("proposals", top_k=20, top_n=20)
 

@@ -154,7 +154,9 @@ async def test_without_a_password_the_machines_identity_opens_the_server(tmp_pat
         await admin.acl_setuser("default", enabled=False)
         await admin.aclose()
         credential = Credential(token)
-        cache = RedisCache(url, b"s", connect_timeout_s=0.2, read_timeout_s=0.2, identity=EntraCredentialProvider(credential))
+        cache = RedisCache(
+            url, b"s", connect_timeout_s=0.2, read_timeout_s=0.2, identity=EntraCredentialProvider(credential)
+        )
         assert await cache.get("key") is None
         credential.given.set()
         await asyncio.gather(*(cache.set("key", b"value", ttl_s=60) for _ in range(3)))
@@ -168,7 +170,9 @@ async def test_an_identity_that_is_refused_is_a_miss(tmp_path: Path) -> None:
     credential = Credential("")
     credential.given.set()
     with valkey.running(tmp_path) as url:
-        cache = RedisCache(url, b"s", connect_timeout_s=9, read_timeout_s=9, identity=EntraCredentialProvider(credential))
+        cache = RedisCache(
+            url, b"s", connect_timeout_s=9, read_timeout_s=9, identity=EntraCredentialProvider(credential)
+        )
         assert await cache.get("key") is None
         await cache.close()
 

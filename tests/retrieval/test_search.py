@@ -40,7 +40,9 @@ async def test_the_search_type_chooses_the_legs(how: SearchType, found: list[str
     index = await filled(chunk("words", "A gearbox."), chunk("meaning", "P0700 and the TCM"), chunk("none", "Caliper"))
     asked = [QueryVariant("original", "transmission" if how == "vector" else "gearbox")]
     vectors = await embed_variants(asked, index, search_type=how)
-    rankings = await search_index(asked, vectors, query("", search_type=how, top_k=2, overretrieve=1, candidates=1), index)
+    rankings = await search_index(
+        asked, vectors, query("", search_type=how, top_k=2, overretrieve=1, candidates=1), index
+    )
     near = {h.chunk.id for h in rankings["original"] if h.signals.get("meaning", 0) > 0.9 or h.signals.get("words")}
     assert set(found) <= near if how != "keyword" else near == {"words"}
 
@@ -69,7 +71,9 @@ async def test_without_vectors_words_are_searched_and_the_imagined_answer_is_not
 async def test_a_search_by_vector_without_vectors_is_unavailable(how: SearchType) -> None:
     """C25: never an empty ranking."""
     with pytest.raises(Unavailable) as failure:
-        await search_index(label_variants(WORDINGS), {}, query("", search_type=how), await filled(chunk("a", "A gearbox.")))
+        await search_index(
+            label_variants(WORDINGS), {}, query("", search_type=how), await filled(chunk("a", "A gearbox."))
+        )
     assert failure.value.code == "retrieval_unavailable"
 
 

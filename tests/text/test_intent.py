@@ -45,7 +45,9 @@ def test_an_intent_is_told_by_the_form_of_the_question(question: str, intent: st
 )
 def test_a_long_question_costs_linear_time(pumped: str) -> None:
     """400 letters after "what is" once took 42 CPU seconds; 8,000 would have taken weeks."""
-    code = "import sys; from rag_core.text.intent import INTENTS, classify_intent, matches_intent; q = sys.stdin.read();"
+    code = (
+        "import sys; from rag_core.text.intent import INTENTS, classify_intent, matches_intent; q = sys.stdin.read();"
+    )
     code += "print(classify_intent(q), any(matches_intent(i, q) for i in INTENTS))"
     result = subprocess.run(
         [sys.executable, "-c", code],

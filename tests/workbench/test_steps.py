@@ -2,6 +2,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -99,6 +100,27 @@ def test_both_models_are_of_the_provider_that_is_configured(key: str) -> None:
     kit = assembly.build_kit(Settings(data_dir=None, full_model="larger", **{key: "k"}))  # type: ignore[arg-type]
     provider = key.split("_")[0]
     assert [name.split()[0] for name in (kit.full_llm.name, kit.llm.name)] == [provider, provider]
+
+
+@pytest.mark.parametrize(
+    ("provider", "chat", "embedding", "host"),
+    [
+        ("openai", "gpt-4o-mini", "text-embedding-3-small;1536;", "api.openai.com"),
+        ("gemini", "gemini-1.5-flash", "text-embedding-004;768;", "generativelanguage.googleapis.com"),
+    ],
+)
+def test_chat_models_and_embeddings_come_from_the_chosen_provider_when_both_have_keys(
+    provider: str, chat: str, embedding: str, host: str
+) -> None:
+    """S0-73: each provider by its own models, address and key, and nothing of the other one's."""
+    settings = Settings(
+        data_dir=None, llm_provider=provider, openai_api_key="openai's", gemini_api_key="gemini's", full_model="larger"
+    )
+    kit = assembly.build_kit(settings)
+    profile, key = assembly.build_provider_profile(settings)
+    assert (kit.llm.name, kit.full_llm.name) == (f"{provider} {chat}", f"{provider} larger")
+    assert kit.index.embedder.space == embedding
+    assert (urlsplit(profile.base_url).hostname, key) == (host, f"{provider}'s")
 
 
 def test_the_full_model_is_another_only_where_one_is_named() -> None:

@@ -105,7 +105,7 @@ function RankingComparison({ replay, candidatesById }) {
   if (!before.ranking.length && !after.ranking.length) return html`<${Empty} title="Neither preset found any passages" />`;
   return html`<div class="stack">
     <p>Overlap of the first ten: <b>${Math.round(replay.overlap_at_10 * 100)} %</b>.
-      <span class="muted"> ${formatCount(replay.moved.length, "passage")} with another rank.</span></p>
+      <span class="muted"> ${formatCount(replay.moved.length, "passage")} changed rank, dropped or new.</span></p>
     <div class="replay">
       <${RankingColumn} title="Saved: ${before.preset.name ?? "no preset"}" ranking=${before.ranking} other=${after.ranking} missingLabel="dropped" />
       <${RankLines} before=${before.ranking} after=${after.ranking} />

@@ -1,20 +1,13 @@
-"""The outbox in SQLite: accepted changes that the search service has not applied yet.
-
-Its journal is a rollback journal with synchronous=EXTRA, which is safe on a file share and with several processes. The
-write-ahead log of SQLite 3.40, which Python 3.11 has, can lose commits (sqlite.org/wal.html#walresetbug).
-"""
+"""The outbox in SQLite: accepted changes that the search service has not applied yet."""
 
 import json
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rag_core.core import sqlite_files
+from rag_core.core.sqlite_files import DurableSqliteFile
 
 OUTBOX_TABLES_SQL = """
     create table if not exists jobs(
@@ -27,13 +20,6 @@ OUTBOX_TABLES_SQL = """
         primary key (workflow, document, version)) without rowid;
 """
 ITEM_WAITING, ITEM_SENT, ITEM_REFUSED = "waiting", "sent", "refused"
-
-_translate_outbox_errors = partial(
-    sqlite_files.translate_sqlite_errors,
-    "the outbox of the index",
-    code="outbox_unavailable",
-    disk_full_effect="the outbox of the index accepts no changes",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +57,17 @@ class Outbox:
     """The outbox in the file `path`; without one, in memory, and unsent changes are lost when the process ends."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._file = DurableSqliteFile(
+            path,
+            OUTBOX_TABLES_SQL,
+            name="the outbox of the index",
+            code="outbox_unavailable",
+            disk_full_effect="the outbox of the index accepts no changes",
+        )
 
     def add(self, job: OutboxJob, bodies: Iterable[tuple[str, dict[str, Any]]]) -> OutboxJob:
         """Accept a version, replacing any unsent one of the same document; the change is durable on return."""
-        with self._write_transaction() as db:
+        with self._file.transaction() as db:
             for old_id in _list_job_ids(db, job):
                 _delete_outbox_job(db, old_id)
             id = _insert_outbox_job(db, job)
@@ -91,7 +81,7 @@ class Outbox:
 
     def amend(self, job: OutboxJob) -> OutboxJob:
         """Accept a new record for a version; unsent chunks of the version are sent with it."""
-        with self._write_transaction() as db:
+        with self._file.transaction() as db:
             old_ids = _list_job_ids(db, job)
             id = _insert_outbox_job(db, job)
             for old_id in old_ids:
@@ -106,7 +96,7 @@ class Outbox:
 
     def list_jobs(self) -> list[OutboxJob]:
         """Return all jobs, oldest first."""
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             rows = db.execute("select id, workflow, document, version, record from jobs order by id").fetchall()
         return [
             OutboxJob(id, workflow, document, version, json.loads(record) if record else None)
@@ -115,13 +105,13 @@ class Outbox:
 
     def has_job(self, job: OutboxJob) -> bool:
         """Return whether the job is still to be sent."""
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             return db.execute("select 1 from jobs where id = ?", (job.id,)).fetchone() is not None
 
     def list_waiting_items(self, job: OutboxJob, *, after: int, limit: int) -> list[OutboxItem]:
         """Return the next unsent items, in order of their positions."""
         sql = "select place, chunk, body from items where job = ? and state = ? and place > ? order by place limit ?"
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             return [OutboxItem(*row) for row in db.execute(sql, (job.id, ITEM_WAITING, after, limit))]
 
     def list_positions_and_chunk_ids(self, job: OutboxJob, *states: str) -> list[tuple[int, str]]:
@@ -129,61 +119,35 @@ class Outbox:
         sql = (
             "select place, chunk from items where job = ? and state in (select value from json_each(?)) order by place"
         )
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             return [(position, chunk_id) for position, chunk_id in db.execute(sql, (job.id, json.dumps(states)))]
 
     def set_item_states(self, job: OutboxJob, positions: Iterable[int], state: str) -> None:
         """Set the state of these items and drop their bodies, which are not needed any more."""
-        with self._write_transaction() as db:
+        with self._file.transaction() as db:
             rows = [(state, job.id, position) for position in positions]
             db.executemany("update items set state = ?, body = '' where job = ? and place = ?", rows)
 
     def list_versions(self, workflow_id: str, document_id: str) -> list[tuple[str, int]]:
         """Return the versions of a document that this outbox may have sent, with the number of their chunks."""
         sql = "select version, chunks from versions where workflow = ? and document = ?"
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             return [(version, chunks) for version, chunks in db.execute(sql, (workflow_id, document_id))]
 
     def finish_job(self, job: OutboxJob) -> None:
         """Remove a job that the service has applied completely, and forget all other versions of the document."""
-        with self._write_transaction() as db:
+        with self._file.transaction() as db:
             _delete_outbox_job(db, job.id)
             sql = "delete from versions where workflow = ? and document = ? and version <> ?"
             db.execute(sql, (*job.document_ref, job.version))
 
     def erase_deleted_bytes(self) -> None:
         """Rewrite the file so that no deleted byte remains."""
-        with self._read_transaction() as db:
+        with self._file.connection() as db:
             db.execute("vacuum")
 
     def close(self) -> None:
-        with self._lock:
-            db, self._db = self._db, None
-            if db:
-                db.close()
-
-    @contextmanager
-    def _read_transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _translate_outbox_errors():
-            yield self._get_connection()
-
-    @contextmanager
-    def _write_transaction(self) -> Iterator[sqlite3.Connection]:
-        with (
-            self._lock,
-            _translate_outbox_errors(),
-            self._get_connection() as db,
-        ):  # the connection commits or rolls back
-            db.execute("begin immediate")
-            yield db
-
-    def _get_connection(self) -> sqlite3.Connection:
-        if self._db is None:
-            db = sqlite_files.connect_sqlite(self._path, busy_s=5.0, isolation_level=None)
-            db.execute("pragma synchronous = extra")
-            db.executescript(OUTBOX_TABLES_SQL)
-            self._db = db  # assigned last, so that a failed setup is tried again
-        return self._db
+        self._file.close()
 
 
 def _list_job_ids(db: sqlite3.Connection, job: OutboxJob) -> list[int]:

@@ -1,0 +1,110 @@
+"""Answers and what supports them: evidence, claims with their verdicts, citations, and personal data found in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rag_core.core.model.documents import Box, Scalar, Span
+from rag_core.core.model.search import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A quote of a document as evidence on a claim, with its place; `score` is 0..1.
+
+    `boxes` has one box per line, to be drawn on the page; `page_label` is the printed page number where it differs
+    from the page.
+    """
+
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    quote: str
+    score: float
+    section: tuple[str, ...] = ()
+    place: Span | None = None
+    boxes: tuple[Box, ...] = ()
+    page_label: str | None = None
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+Verdict = Literal["verified", "partial", "unsupported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of a text (characters `start` to `end`) with the verdict of its verification against the index.
+
+    `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage has the 45.
+    """
+
+    text: str
+    start: int
+    end: int
+    verdict: Verdict
+    citations: tuple[Citation, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A passage from which an answer is written: characters `start` to `end` of a chunk, cited as `id` ("e1", …)."""
+
+    id: str
+    hit: Hit
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The text of the passage."""
+        return self.hit.chunk.content[self.start : self.end]
+
+    @property
+    def place(self) -> Span | None:
+        """The page, lines and box of the passage in its document; None when they are not known."""
+        return self.hit.chunk.locate(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """The confidence in an answer, 0..1, with its input numbers and its formula in words."""
+
+    value: float
+    inputs: Mapping[str, float]
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with its evidence; its `claims` are its sentences, each with a verdict and citations.
+
+    `status` "unknown" is a refusal to answer, not a failure: the text then says so, there are no claims, and
+    `evidence` has the nearest passages. `origin` says who wrote the text.
+    """
+
+    text: str
+    status: Literal["answered", "unknown"]
+    origin: Literal["model", "extractive"]
+    claims: tuple[Claim, ...]
+    confidence: Confidence
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PiiSpan:
+    """A range of a text with personal data of a type, without the value; `score` is 0..1, 1 for a valid checksum."""
+
+    start: int
+    end: int
+    type: str
+    score: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A text whose PII spans are replaced by `[TYPE]`; `spans` are ranges in the text before."""
+
+    text: str
+    spans: tuple[PiiSpan, ...] = ()

@@ -1,0 +1,39 @@
+"""What the domain needs from outside, as protocols: stores, providers and jobs implement them, composition chooses."""
+
+from rag_core.core.ports.archive import Archive, QueryLog
+from rag_core.core.ports.jobs import JobNotifier, Jobs, Lease
+from rag_core.core.ports.models import (
+    LLM,
+    Completion,
+    Embedder,
+    LayoutReader,
+    Prompt,
+    Redactor,
+    Reranker,
+    WebResult,
+    WebSearch,
+)
+from rag_core.core.ports.stores import Cache, ChunkStore, IndexRebuild, Probe, ReplacementResult, StoreDescription
+
+__all__ = [
+    "LLM",
+    "Archive",
+    "Cache",
+    "ChunkStore",
+    "Completion",
+    "Embedder",
+    "IndexRebuild",
+    "JobNotifier",
+    "Jobs",
+    "LayoutReader",
+    "Lease",
+    "Probe",
+    "Prompt",
+    "QueryLog",
+    "Redactor",
+    "ReplacementResult",
+    "Reranker",
+    "StoreDescription",
+    "WebResult",
+    "WebSearch",
+]

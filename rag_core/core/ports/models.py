@@ -1,0 +1,136 @@
+"""The models and services that are asked: embedder, chat model, reranker, layout reader, redactor, web search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rag_core.core.model import Extraction, PiiSpan, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request to a chat model.
+
+    `task` is the template's name ("query_expansion", "rerank", "summary"), `inputs` the values that filled it, from
+    which a local technique works. `schema` is the JSON schema of the completion, None for plain text.
+    """
+
+    task: str
+    system: str
+    user: str
+    inputs: Mapping[str, object] = field(default_factory=dict)
+    schema: Mapping[str, object] | None = None
+    max_tokens: int = 512
+    temperature: float = 0.0
+    top_p: float | None = None  # None: the provider's default
+
+    @property
+    def text(self) -> str:
+        """The system and user messages as one text, to be displayed or pasted into a chat."""
+        return f"{self.system}\n\n{self.user}" if self.system else self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The completion of a prompt; `model` names what wrote it: a deployment, or a local technique."""
+
+    text: str
+    model: str
+    local: bool = False
+
+
+class Embedder(Protocol):
+    """An embedding model with unit vectors.
+
+    `space` names the embedding space: the model and everything else that changes its vectors. `dimensions` is 0 where
+    there is no model.
+    """
+
+    @property
+    def space(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query text. Raises Unavailable."""
+        ...
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return one vector per text, in order. Raises Unavailable."""
+        ...
+
+
+class LLM(Protocol):
+    """A chat model, or a local technique in its place; `name` is shown to the user."""
+
+    @property
+    def name(self) -> str: ...
+    async def complete(self, prompt: Prompt) -> Completion:
+        """Return the model's completion of a prompt.
+
+        Raises Unavailable, also for a task for which there is no local technique.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """A cross-encoder that scores query-passage pairs; `name` is shown to the user."""
+
+    @property
+    def name(self) -> str: ...
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        """Return the relevance of each passage to a text, 0..1, in order; comparable within one call only.
+
+        Raises Unavailable.
+        """
+        ...
+
+
+class LayoutReader(Protocol):
+    """A service that extracts text from the layout of pages.
+
+    `kinds` are the kinds of document that it is used for: "docx", "scan" (a PDF without text), "image".
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kinds(self) -> frozenset[str]: ...
+    async def read(self, data: bytes, kind: str) -> Extraction:
+        """Extract a document of one of `kinds`. Raises Unavailable, also for a document that the service refuses."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Redactor(Protocol):
+    """A detector of personal data (PII) in texts; `name` is shown to the user."""
+
+    @property
+    def name(self) -> str: ...
+    def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
+        """Return the spans with personal data, in any order; they may overlap.
+
+        Raises Unavailable; the caller must then not use the text.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WebResult:
+    """A page listed by a web search; `snippet` is the search engine's excerpt, the page itself was not read."""
+
+    title: str
+    url: str
+    snippet: str
+
+
+class WebSearch(Protocol):
+    """A web search engine, used when the index has no answer."""
+
+    @property
+    def name(self) -> str: ...
+    async def search(self, text: str, limit: int) -> Sequence[WebResult]:
+        """Return at most `limit` results, best first; none where web search is off. Raises Unavailable."""
+        ...
+
+    async def close(self) -> None: ...

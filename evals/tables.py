@@ -73,9 +73,9 @@ def pages() -> dict[Path, str]:
 
 
 def _source(told: Of) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items())
+    """Return what was run, when and where; the results also have the versions of the packages."""
     low, high = sorted(told["load"])
-    return f"`{told['command']}`, {told['date']}, {told['machine']}, load {low} to {high}, {versions}"
+    return f"`{told['command']}`, {told['date']}, {told['machine']}, load {low} to {high}"
 
 
 def main() -> None:

@@ -23,9 +23,8 @@ from rag_core.text.terms import extract_terms
 HITS_PER_CLAIM = 5
 PASSAGES_PER_CLAIM = 8  # of one or two sentences each
 MAX_CITATIONS_PER_CLAIM = 3
-LOW_RELEVANCE_REASONS = (
-    "relevance: low",
-)  # the passage entails the claim, and the cross-encoder finds it not relevant
+# the passage entails the claim, and the cross-encoder finds it not relevant
+LOW_RELEVANCE_REASONS = ("relevance: low",)
 PAGE_LABEL_FIELD = "page_label"  # of a chunk's metadata, set by chunking
 MIN_CITATION_RELEVANCE = 0.5  # even odds by the cross-encoder
 MIN_TERM_SHARE_ALONE = 0.6  # share of the claim's terms from which a passage is partial evidence whatever its relevance

@@ -18,9 +18,8 @@ from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fit
 
 MAX_DRAFT_SENTENCES = 20  # of a model's reply
 MAX_SENTENCE_CHARS = 2000
-COSINE_LOG_ODDS = (
-    10.0  # log odds that a cosine similarity of 1 adds; 5 to 20 do as well (docs/reference/citations-and-answers.md)
-)
+# log odds that a cosine similarity of 1 adds; 5 to 20 do as well (docs/reference/citations-and-answers.md)
+COSINE_LOG_ODDS = 10.0
 HEDGE_PATTERN = re.compile(
     r"\b(?:might|perhaps|possibly|probably|presumably|seems?|appears? to|unclear|unsure|not (?:clear|sure|certain)|"
     r"I think)\b",

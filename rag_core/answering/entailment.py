@@ -12,13 +12,11 @@ from difflib import SequenceMatcher
 
 from rag_core.text.normalization import MONTH_NAMES, NormalizedWord, normalize_words
 
-MIN_CONTRADICTION_OVERLAP = (
-    0.75  # share of the claim's words that a passage must have for another number to be a contradiction
-)
+# share of the claim's words that a passage must have for another number to be a contradiction
+MIN_CONTRADICTION_OVERLAP = 0.75
 MAX_ASIDE_WORDS = 6  # words of a part inside a sentence that may be omitted without a comma
-MAX_WORD_PAIRS = (
-    40_000  # words of the claim times words of the passage: alignment of adversarial text takes the square of it
-)
+# words of the claim times words of the passage: alignment of adversarial text takes the square of it
+MAX_WORD_PAIRS = 40_000
 CRITICAL_KINDS = frozenset(["number", "unit", "date", "code", "name", "negation", "quantity", "modality"])
 
 

@@ -45,9 +45,8 @@ EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model,
     "gemini": "gemini_embedding_model",
     "ollama": "ollama_embedding_model",
 }
-SHORTENED_EMBEDDING_MODELS = (
-    "text-embedding-3-large",
-)  # longer than the 1536 of the profiles unless shortened by request
+# their vectors are longer than the 1536 of the profiles unless shortened by request
+SHORTENED_EMBEDDING_MODELS = ("text-embedding-3-large",)
 
 
 def build_kit(settings: Settings) -> Kit:

@@ -25,9 +25,8 @@ from rag_core.retrieval.search import label_variants
 CLASSICAL_GENERATION = GenerationOptions(max_tokens=200, top_p=0.9, within_s=120.0)  # S4-24, S4-23
 MIN_RELEVANCE_RATIO = 0.9  # of the best passage's relevance, for a document to be quoted beside it
 WEB_SEARCH_TIMEOUT_S = 10.0
-WEB_CONFIDENCE_FACTOR = (
-    0.5  # the pages are not read, so a quote from the web stays below the usual confidence threshold
-)
+# the pages are not read, so a quote from the web stays below the usual confidence threshold
+WEB_CONFIDENCE_FACTOR = 0.5
 WEB_LABEL = "web"  # in `found_by` of a passage that is not from the index
 ZERO_CONFIDENCE = Confidence(0.0, {}, "0: there is nothing to rely on")
 NO_RESULTS_TEXT = "No relevant results: nothing that was found is about this question."

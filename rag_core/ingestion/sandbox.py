@@ -33,9 +33,8 @@ from rag_core.ingestion.sandbox_child import (
 
 MAX_CHILDREN = 4  # at once; a further file waits for its turn within its request's time
 EXTRACTION_CHILD_MODULE = "rag_core.ingestion.sandbox_child"
-MAX_IN_PROCESS_BYTES = (
-    64 * 1024
-)  # of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/reference/formats.md)
+# of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/reference/formats.md)
+MAX_IN_PROCESS_BYTES = 64 * 1024
 _ALWAYS_SANDBOXED_KINDS = ("pdf", "docx")
 _ERROR_TYPE_BY_NAME = {error.__name__: error for error in (NotFound, UnreadableDocument, UnsupportedDocument)}
 _CHILD_THREADS = ThreadPoolExecutor(

@@ -25,9 +25,8 @@ from rag_core.core.model import Extraction
 from rag_core.ingestion.extract import extract_as_kind
 
 MAX_CHILD_MEMORY_BYTES = 1024**3  # bytes of address space
-MAX_CHILD_REPLY_BYTES = (
-    128 * 1024**2
-)  # bytes of JSON: twice the text of the largest accepted table, with its column names
+# bytes of JSON: twice the text of the largest accepted table, with its column names
+MAX_CHILD_REPLY_BYTES = 128 * 1024**2
 EXIT_OUT_OF_MEMORY, EXIT_REPLY_TOO_LARGE = 3, 4  # exit statuses: over MEMORY, over REPLY
 _REFUSED_AUDIT_EVENTS = (
     "open",

@@ -22,9 +22,8 @@ WEB_REQUEST_HEADERS = {
     "accept": "text/html",
     "accept-encoding": "identity",
 }  # no decompression
-NO_RESULTS_CLASS = (
-    "no-results"  # a CSS class of an empty result page; a page with neither results nor this class is a refusal
-)
+# a CSS class of an empty result page; a page with neither results nor this class is a refusal
+NO_RESULTS_CLASS = "no-results"
 
 
 class DuckDuckGoSearch:

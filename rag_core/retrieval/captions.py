@@ -13,9 +13,8 @@ from rag_core.text.terms import count_shared_terms, extract_terms, stem_word
 
 CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores
 MAX_CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
-MIN_SEMANTIC_ANSWER_SCORE = (
-    0.5  # a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
-)
+# a semantic answer is at least as likely as not to be relevant, by the cross-encoder's own score
+MIN_SEMANTIC_ANSWER_SCORE = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,8 @@ MAX_TITLE_CHARS = 70
 
 MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
 MAX_LIST_ITEMS = 8  # of a list whose lead-in is chosen
-PASSAGE_RANK_PENALTY = (
-    3.0  # log odds that a sentence loses for each passage before its own: passages are given best first
-)
+# log odds that a sentence loses for each passage before its own: passages are given best first
+PASSAGE_RANK_PENALTY = 3.0
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
 MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from functions.http import STATUS_BY_ERROR
-from functions.mcp import MCP_ROUTE
 from functions.openapi import build_openapi
 from functions.operations import load_operation
 from functions.requests import build_request_schemas
@@ -113,29 +112,13 @@ ERROR_REMEDIES = {
 
 
 def write_routes() -> str:
-    """Return each route with its methods, what it does, and what its caller needs where that is not the key alone."""
-    lines = [f"- {', '.join(route.methods)} `/{route.path}`: {_describe_route(route)}" for route in ROUTES]
-    tools = ", ".join(f"`{route.name}`" for route in ROUTES if route.tool_hints is not None)
-    return "\n".join([*lines, f"- POST `/{MCP_ROUTE}`: Call {tools} as [tools of a model](mcp.md)."])
-
-
-def _describe_route(route: Route) -> str:
-    """Return what the route does, and the role that it needs or that it needs no key."""
-    operation = load_operation(route)
-    summary = operation.summary.replace(" (administrators only)", "")
-    if operation.required_role:
-        return f"{summary} Role `{operation.required_role}`."
-    return f"{summary} No key." if route.anonymous else summary
-
-
-def write_fields() -> str:
-    """Return the request and reply fields of each operation, then the models that the replies are made of.
+    """Return each route with what it does and its request and reply fields, then the models that these are made of.
 
     Raises:
         KeyError: a field of a request is not described in `REQUEST_MEANINGS`.
     """
     schemas = build_openapi()["components"]["schemas"]
-    routes = sorted((route for route in ROUTES if route.name != "openapi"), key=lambda route: route.path[:3] != "api")
+    routes = sorted(ROUTES, key=lambda route: route.path[:3] != "api")
     shared = [
         "Fields of many requests, described only here:",
         _list_meanings(SHARED_REQUEST_FIELDS),
@@ -158,6 +141,7 @@ def _describe_operation(route: Route, schemas: JsonObject, told: dict[object, st
     """
     operation, heading = load_operation(route), f"{' or '.join(route.methods)} /{route.path}"
     yield f"### {heading}"
+    yield _describe_route(route)
     rows = list(_describe_request_fields(route, operation.request)) if operation.request else []
     if fresh := [row for row in rows if told.setdefault(row, heading) == heading]:
         yield "\n".join(f"- {name}{f' ({values})' if values else ''}: {meaning}" for name, values, meaning in fresh)
@@ -169,6 +153,15 @@ def _describe_operation(route: Route, schemas: JsonObject, told: dict[object, st
     if operation.accepted:
         reply += f" Reply 202: {_list_reply_fields(operation.accepted.__name__, schemas)}."
     yield reply
+
+
+def _describe_route(route: Route) -> str:
+    """Return what the route does, and the role that it needs or that it needs no key."""
+    operation = load_operation(route)
+    summary = operation.summary.replace(" (administrators only)", "")
+    if operation.required_role:
+        return f"{summary} Role `{operation.required_role}`."
+    return f"{summary} No key." if route.anonymous else summary
 
 
 def _describe_request_fields(route: Route, request: type[Any]) -> Iterator[tuple[str, str, str]]:
@@ -190,6 +183,8 @@ def _format_range(field: JsonObject, required: bool) -> str:
 
 def _format_values(field: JsonObject) -> str:
     """Return the values of a field: its choices, its bounds, or the model that it is made of."""
+    if "enum" in field and set(field["enum"]) <= set(PRESETS) and "pages" in field["enum"]:
+        return ", ".join(["a preset", *(f"not `{name}`" for name in PRESETS if name not in field["enum"])])
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if model := next(_list_models(field), None):
@@ -296,8 +291,10 @@ def write_commands() -> str:
 
 
 def _is_in_usage(action: argparse.Action, shared: list[str]) -> bool:
-    """Return whether the usage line has the argument: an option of one command alone is listed below it instead."""
-    return not action.option_strings or _format_argument(action) in shared
+    """Return whether the usage line has the argument: not an option of one command alone, or of nearly all."""
+    if action.option_strings:
+        return _format_argument(action) in shared and action.dest not in ("data", "workflow")
+    return True
 
 
 def _list_commands(
@@ -343,7 +340,6 @@ def _name_value(action: argparse.Action) -> list[str]:
 
 BLOCKS: Blocks = {
     "routes": ("reference/http-api.md", write_routes),
-    "fields": ("reference/http-api.md", write_fields),
     "errors": ("reference/http-api.md", write_errors),
     "commands": ("reference/cli.md", write_commands),
 }

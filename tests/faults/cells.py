@@ -251,7 +251,7 @@ async def stock(services: SearchService) -> None:
 
 @asynccontextmanager
 async def _reranker(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit]:
-    yield replace(sound, reranker=_Part(sound.reranker, fault, lambda name, *_: name == "scores"))
+    yield replace(sound, reranker=_Part(sound.reranker, fault, lambda name, *_: name == "score_passages"))
 
 
 @asynccontextmanager

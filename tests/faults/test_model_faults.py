@@ -38,7 +38,7 @@ class Asked:
     @asynccontextmanager
     async def client(self, url: str, try_s: float = TRY_S) -> AsyncIterator[Callable[[], Awaitable[object]]]:
         """A call of a client of its own, with its own breaker."""
-        profile = replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1", dimensions=2, try_s=try_s)
+        profile = replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1", dimensions=2, attempt_timeout_s=try_s)
         embedder, chat = OpenAIEmbedder(profile, key="k"), OpenAIChatModel(profile, key="k")
 
         def call() -> Awaitable[object]:

@@ -8,7 +8,6 @@ from itertools import islice, product
 
 import pytest
 
-from rag_core import replies
 from rag_core.answering.summaries import summarize_document
 from rag_core.core.index import Index
 from rag_core.core.model import Answer, Claim, Document, Scope
@@ -16,6 +15,7 @@ from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.prompts.screening import find_addresses
+from rag_core.replies import AnswerReply, SearchReply
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.workbench import steps
 from rag_core.workbench.steps import WorkbenchSession
@@ -130,7 +130,7 @@ async def answers(pairs: Sequence[tuple[int, str]], llm: ObedientLLM) -> AsyncIt
         preset = resolve_preset("standard", top_n=3)
         query = preset.build_query(document["question"], SCOPE)
         answer = await answer_with_pipeline(query, kit(await planted(text), llm=llm), run)
-        told = json.dumps(replies.answered(answer, query, preset, run, "numbers"), ensure_ascii=False)
+        told = json.dumps(AnswerReply(answer, query, preset, run, {}).to_json("numbers"), ensure_ascii=False)
         yield list(wrong(answer, told, llm)), answer
 
 
@@ -168,7 +168,8 @@ async def test_no_order_of_a_document_changes_where_is_searched_or_what_is_told_
     llm, run = ObedientLLM(), Run()
     parts = kit(await planted(text), llm=llm)
     query = resolve_preset("advanced", top_k=5).build_query(DOCUMENTS[0]["question"], SCOPE)
-    told = replies.consulted(await search_with_pipeline(query, parts, run), query, resolve_preset("advanced"), run)
+    result = await search_with_pipeline(query, parts, run)
+    told = SearchReply(result, query, query.preset, run, {}).to_json()
     summary = await summarize_document("evil", SCOPE, parts, Run())
     assert {document["id"] for document in told["documents"]} <= {"evil", "good"}
     assert told["workflow_id"] == SCOPE.workflow_id

@@ -343,7 +343,7 @@ async def test_a_retrieved_passage_has_its_place_and_every_score_by_name(table: 
 
 async def test_the_numbers_are_those_of_the_preset_and_its_edits(table: WorkbenchSession) -> None:
     """S0-43, S0-51, S0-84: 15 unless edited."""
-    assert PRESETS["workbench"].top_k == 15
+    assert PRESETS["workbench"].search.top_k == 15
     await table.kit.archive.save_edited_preset("workbench", {**SMALL, "top_k": 1})
     query = await retrieved(table)
     assert len(query.retrieved_context or ()) == 1

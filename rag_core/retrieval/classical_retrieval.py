@@ -12,7 +12,7 @@ from rag_core.core.presets import Query
 from rag_core.core.rankings import drop_duplicate_hits, fuse_by_weighted_sum, pool_rankings, rescale_scores
 from rag_core.core.run import Run
 from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES
-from rag_core.retrieval.advanced import expand_with_fallback as reworded
+from rag_core.retrieval.advanced import expand_with_fallback
 from rag_core.retrieval.boosts import boost_by_entities
 from rag_core.retrieval.excerpts import excerpt_hits, rank_evidence_by_relevance
 from rag_core.retrieval.neighbours import add_neighbouring_chunks
@@ -107,7 +107,7 @@ async def search_expanded_queries(original_ranking: Ranking, query: Query, kit: 
     """
     if not query.preset.expansion.expanded_queries:
         return []
-    expansion = await reworded(
+    expansion = await expand_with_fallback(
         query, [hit.chunk.content for hit in original_ranking[:EXPANSION_CONTEXT_PASSAGES]], kit.llm, run
     )
     searching = asyncio.gather(*(search_and_fuse_legs(text, query, kit, run) for text in expansion.expanded_queries))

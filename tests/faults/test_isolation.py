@@ -294,7 +294,7 @@ def test_in_two_thousand_operations_nobody_sees_what_is_not_theirs(served: Serve
     assert min(done.values()) >= 20
 
 
-@pytest.mark.parametrize("method", ["search", "deleted", "delete"])
+@pytest.mark.parametrize("method", ["search", "list_deleted", "delete"])
 def test_a_planted_leak_is_found(served: Served, method: str) -> None:
     with pytest.raises(AssertionError):
         walk(served, 45, make=staticmethod(lambda: Forgetful(EmbeddedStore(None), method)))

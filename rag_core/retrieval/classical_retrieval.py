@@ -11,8 +11,7 @@ from rag_core.core.ports import Probe
 from rag_core.core.presets import Query
 from rag_core.core.rankings import drop_duplicate_hits, fuse_by_weighted_sum, pool_rankings, rescale_scores
 from rag_core.core.run import Run
-from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES
-from rag_core.retrieval.advanced import expand_with_fallback
+from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES, expand_with_fallback
 from rag_core.retrieval.boosts import boost_by_entities
 from rag_core.retrieval.excerpts import excerpt_hits, rank_evidence_by_relevance
 from rag_core.retrieval.neighbours import add_neighbouring_chunks

@@ -60,7 +60,7 @@ def test_the_way_between_two_entities_is_drawn_as_a_row(page: Page) -> None:
     page.goto(f"/rag/graph?{WORKFLOW}")
     page.get_by_label("Entity", exact=True).fill("P0700")
     page.get_by_label("Path to").fill("P0720")
-    page.get_by_role("button", name="Show").click()
+    page.get_by_role("button", name="Show", exact=True).click()
     page.wait_for_url("**target=P0720*")
     names = page.get_by_role("group", name="Graph of").get_by_role("link")
     expect(names).to_have_count(3)

@@ -11,7 +11,7 @@ from rag_core.composition import assembly
 from rag_core.core.model import SavedQuery, Scope
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
-from rag_core.evaluation import isolation_audit
+from rag_core.evaluation import isolation_attempts
 from rag_core.ingestion import lifecycle
 from rag_core.providers.embedded_cache import EmbeddedCache
 
@@ -124,7 +124,7 @@ def test_the_audit_names_a_leak_and_fails(
 ) -> None:
     monkeypatch.setattr(
         "rag_core.evaluation.isolation_audit.ATTEMPTS_BY_PATH",
-        {"documents": isolation_audit.ATTEMPTS_BY_PATH["documents"]},
+        {"documents": isolation_attempts.ATTEMPTS_BY_PATH["documents"]},
     )
     monkeypatch.setattr(
         "rag_core.stores.embedded.filters.list_scope_readers", lambda scope: ("*", "user:ann", "user:bob")

@@ -23,7 +23,7 @@ from typing import Any
 
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
 from rag_core.answering.citations import evidence_from_hits, verify_with_cross_encoder
-from rag_core.composition import assembly
+from rag_core.composition import model_assembly
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Claim, Document, Evidence, Hit, Scope
 from rag_core.core.ports import Probe, Reranker
@@ -229,7 +229,7 @@ async def _report(chosen: argparse.Namespace) -> None:
     claims = await made(index, final=chosen.final, count=chosen.count)
     claims += await asked(index, chosen.folder, final=chosen.final, count=2 * chosen.count)
     began = time.perf_counter()
-    verdicts = await judged(claims, assembly.build_local_reranker(Settings()))
+    verdicts = await judged(claims, model_assembly.build_local_reranker(Settings()))
     took = time.perf_counter() - began
     print(*table(claims, verdicts), sep="\n")
     print(f"\n{len(claims)} claims, {took / len(claims) * 1000:.0f} ms a claim")

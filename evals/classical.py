@@ -19,7 +19,7 @@ from evals.answers import recall
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
 from rag_core.answering.citation_styles import render_cited_answer
-from rag_core.composition import assembly
+from rag_core.composition import assembly, model_assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Scope
 from rag_core.core.ports import LLM
@@ -145,8 +145,8 @@ def _chat(over_http: bool) -> Iterator[LLM | None]:
         yield None
         return
     embedder, reranker = (
-        assembly.build_local_embedder(DEFAULT_SETTINGS),
-        assembly.build_local_reranker(DEFAULT_SETTINGS),
+        model_assembly.build_local_embedder(DEFAULT_SETTINGS),
+        model_assembly.build_local_reranker(DEFAULT_SETTINGS),
     )
     with served(ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={"key"})) as url:
         yield OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1"), key="key")

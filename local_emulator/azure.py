@@ -10,7 +10,7 @@ from local_emulator.document_service import DocumentService
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import RankerUnavailable, SearchService, running
 from local_emulator.serving import served
-from rag_core.composition import assembly
+from rag_core.composition import assembly, model_assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Reranker
 from rag_core.core.settings import Settings
@@ -42,7 +42,7 @@ def neighbours(
 
     They want keys, made anew each time. `recognised` has the lines of pictures, for there is no text recognition here.
     """
-    embedder, reranker = assembly.build_local_embedder(settings), assembly.build_local_reranker(settings)
+    embedder, reranker = model_assembly.build_local_embedder(settings), model_assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
     folder = settings.data_dir and settings.data_dir / SEARCH
     search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker))

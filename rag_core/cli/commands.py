@@ -296,11 +296,11 @@ async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
 def _apply_budget(arguments: Namespace, rag: "RAG") -> "tuple[RAG, DryRun | None]":
     """Return the service limited to the budget; with --plan, a dry run of it that indexes and pays nothing."""
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
     from rag_core.ingestion.plan import DryRun, meter_embedding
     from rag_core.rag import RAG
 
-    tariff = assembly.build_embedding_tariff(rag.settings)
+    tariff = index_assembly.build_embedding_tariff(rag.settings)
     if not arguments.plan:
         return RAG(meter_embedding(rag.kit, tariff, arguments.budget_usd), rag.settings), None
     dry_run = DryRun(rag.kit, tariff, arguments.budget_usd)

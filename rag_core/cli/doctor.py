@@ -143,7 +143,7 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
 async def _check_parts(settings: Settings, *, live: bool) -> list[Finding]:
     """Check the configured store, archive and models; call a hosted one only when `live`."""
     try:
-        from rag_core.composition import assembly
+        from rag_core.composition import assembly, index_assembly
 
         kit = assembly.build_kit(settings)
     except (ImportError, RagError) as error:
@@ -160,7 +160,7 @@ async def _check_parts(settings: Settings, *, live: bool) -> list[Finding]:
             if live or not settings.archive_url
             else _report_not_checked("archive", kit.archive.name),
             await _check_embedder(kit)
-            if live or assembly.choose_embedding_provider(settings) == "local"
+            if live or index_assembly.choose_embedding_provider(settings) == "local"
             else _report_not_checked("embedder", _describe_embedder(embedder)),
             await _check_reranker(kit, has_hosted_search=has_hosted_search),
             (await _check_chat_model(kit) if live else _report_not_checked("chat model", llm.name))

@@ -17,14 +17,14 @@ from rag_core.stores.embedded.current_index import IndexLocation, IndexLocations
 
 def run_reindex_command(arguments: Namespace) -> int:
     """Build a new index, compare it, switch to it; or roll back. The exit code 3 means: stopped at the budget."""
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
 
     loaded = load_command_settings(arguments)
     if arguments.rollback:
-        print(_format_index_places(current_index.roll_back_current_index(assembly.require_data_dir(loaded))))
+        print(_format_index_places(current_index.roll_back_current_index(index_assembly.require_data_dir(loaded))))
         return 0
     if arguments.drop_others:
-        kept = current_index.remove_other_indexes(assembly.require_data_dir(loaded))
+        kept = current_index.remove_other_indexes(index_assembly.require_data_dir(loaded))
         print(f"Deleted the other indexes. Current: {kept.current}")
         return 0
     if arguments.profile is None:
@@ -36,19 +36,19 @@ def run_reindex_command(arguments: Namespace) -> int:
 
 async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
     from rag_core.cli import terminal_output
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
 
-    place = assembly.choose_rebuild_place(
+    place = index_assembly.choose_rebuild_place(
         settings, profile_name=arguments.profile, model=arguments.model, dimensions=arguments.dimensions
     )
-    tariff = assembly.build_embedding_tariff(settings, place)
-    meter = EmbeddingMeter(assembly.build_embedder_at(place, settings), tariff, arguments.budget_usd)
+    tariff = index_assembly.build_embedding_tariff(settings, place)
+    meter = EmbeddingMeter(index_assembly.build_embedder_at(place, settings), tariff, arguments.budget_usd)
     if not meter.dimensions:
         raise Misconfigured("no embedding model of this profile is available here: rag doctor shows what is missing")
     if await _read_current_space(settings) == meter.space:
         print(f"{meter.space}: the current index already uses this model")
         return 0
-    rebuild = assembly.open_index_rebuild(settings, place, meter)
+    rebuild = index_assembly.open_index_rebuild(settings, place, meter)
     try:
         await _print_reindex_plan(rebuild, tariff, meter.space)
         return 0 if arguments.plan else await _build_and_switch(arguments, settings, place, rebuild, meter)
@@ -62,10 +62,10 @@ async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
 
 async def _read_current_space(settings: Settings) -> str:
     """Return the embedding space of the current index."""
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
 
-    index = assembly.build_index_at(
-        settings, current_index.read_index_locations(assembly.require_data_dir(settings)).current
+    index = index_assembly.build_index_at(
+        settings, current_index.read_index_locations(index_assembly.require_data_dir(settings)).current
     )
     try:
         return await index.store.load_embedding_space()
@@ -85,7 +85,7 @@ async def _build_and_switch(
     arguments: Namespace, settings: Settings, place: IndexLocation, rebuild: IndexRebuild, meter: EmbeddingMeter
 ) -> int:
     from rag_core.cli import terminal_output
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
     from rag_core.ingestion import reindex as building
 
     with terminal_output.create_progress_bar(sys.stdout) as bar:
@@ -95,7 +95,7 @@ async def _build_and_switch(
         await _compare_indexes(arguments, settings, place)
     if arguments.build_only:
         return 0
-    data_dir = assembly.require_data_dir(settings)
+    data_dir = index_assembly.require_data_dir(settings)
     await building.switch_to_new_index(rebuild, meter, partial(current_index.switch_current_index, data_dir, place))
     print(_format_index_places(current_index.read_index_locations(data_dir)))
     return 0
@@ -103,13 +103,13 @@ async def _build_and_switch(
 
 async def _compare_indexes(arguments: Namespace, settings: Settings, place: IndexLocation) -> None:
     """Print the scores of both indexes on the same questions."""
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
     from rag_core.evaluation import index_comparison
 
-    old = assembly.build_index_at(
-        settings, current_index.read_index_locations(assembly.require_data_dir(settings)).current
+    old = index_assembly.build_index_at(
+        settings, current_index.read_index_locations(index_assembly.require_data_dir(settings)).current
     )
-    new = assembly.build_index_at(settings, place)
+    new = index_assembly.build_index_at(settings, place)
     try:
         print(await index_comparison.compare_indexes(arguments.evaluate, Scope(arguments.workflow), old, new))
     finally:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from rag_core.composition import assembly
+from rag_core.composition import assembly, model_assembly
 from rag_core.composition.choices import PROVIDER_VARIABLES, choose_provider
 from rag_core.core.errors import InvalidRequest, Misconfigured, RagError, UnsupportedScript
 from rag_core.core.index import Index
@@ -225,7 +225,8 @@ class IndexedCollection:
 
     def build_pipeline_search(self, preset: Preset) -> QuestionSearch:
         """Return a search by the preset's pipeline: with the kit's models, or local techniques and a token count."""
-        reranker = assembly.build_local_reranker(self.settings)  # a new one: the previous row's has cached pair scores
+        # a new one: the previous row's has cached pair scores
+        reranker = model_assembly.build_local_reranker(self.settings)
 
         async def search(question: LabelledQuestion, usage: ModelUsage, recompute: bool) -> Ranking:
             cached_reranker = CachedReranker(reranker, self.cache, recompute)

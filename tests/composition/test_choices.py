@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.composition import assembly
+from rag_core.composition import assembly, model_assembly
 from rag_core.composition.choices import choose_provider, list_adapter_choices, list_ineffective_settings
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
@@ -124,7 +124,7 @@ def test_settings_become_the_profile_of_the_provider(
     environment: dict[str, str], chat: str, embedding: str, dimensions: int, where: str | None
 ) -> None:
     """S3-10..12, S2-46, S2-47, S4-20, C05, C06: models, widths and addresses."""
-    profile, _ = assembly.build_provider_profile(settings.load_settings(environment))
+    profile, _ = model_assembly.build_provider_profile(settings.load_settings(environment))
     assert (profile.chat_model, profile.embedding_model, profile.dimensions) == (chat, embedding, dimensions)
     assert where is None or profile.base_url == where
 
@@ -139,13 +139,13 @@ def test_the_models_are_those_of_the_profile() -> None:
 def test_a_width_that_is_asked_for_is_sent() -> None:
     """C06: text-embedding-3-large is 3072 wide unless asked to be less."""
     large = settings.load_settings({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-large"})
-    profile, _ = assembly.build_provider_profile(large)
+    profile, _ = model_assembly.build_provider_profile(large)
     assert (profile.dimensions, profile.send_dimensions) == (1536, True)
 
 
 def test_ollama_is_given_the_time_that_it_was_promised() -> None:
     """S4-23."""
-    profile, _ = assembly.build_provider_profile(
+    profile, _ = model_assembly.build_provider_profile(
         settings.load_settings({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"})
     )
     assert profile.attempt_timeout_s == 150

@@ -25,7 +25,7 @@ HEAVY = (
     "pydantic",
     "pypdfium2",
     "PIL",
-    "rag_core.composition.assembly",
+    "rag_core.composition",
     "rag_core.ingestion",
     "rag_core.core.model",
     "rag_core.pipelines",

@@ -1,0 +1,206 @@
+"""Construction of the chunk store and its embedder, of the current index or of one that is being rebuilt."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_core.composition.choices import choose_provider
+from rag_core.composition.model_assembly import EMBEDDING_MODEL_FIELDS, build_local_embedder, build_provider_profile
+from rag_core.core.errors import Misconfigured
+from rag_core.core.index import Index
+from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
+from rag_core.core.settings import Settings
+from rag_core.stores.embedded import current_index
+from rag_core.stores.embedded.current_index import IndexLocation
+
+if TYPE_CHECKING:
+    from rag_core.ingestion.plan import Tariff
+    from rag_core.stores.azure_search import AzureSearchStore
+    from rag_core.stores.postgres import PostgresStore
+
+OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
+
+
+async def set_up_chunk_store(settings: Settings) -> str:
+    """Create or upgrade the chunk store and return in words what was done."""
+    if settings.azure_search_endpoint:
+        search = _build_azure_search_store(settings.azure_search_endpoint, settings, build_current_embedder(settings))
+        try:
+            return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
+        finally:
+            await search.close()
+    if settings.postgres_url:
+        database = _build_postgres_store(settings.postgres_url, build_current_embedder(settings))
+        try:
+            return await database.setup()
+        finally:
+            await database.close()
+    store = _build_embedded_store(settings)
+    description = await store.describe()
+    await store.close()
+    return f"{description.location} is ready: {description.documents} documents, {description.chunks} chunks"
+
+
+def build_chunk_store(settings: Settings, embedder: Embedder) -> ChunkStore:
+    """Build the chunk store: Azure AI Search, else PostgreSQL, else the embedded one."""
+    if settings.azure_search_endpoint:
+        return _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
+    return (
+        _build_postgres_store(settings.postgres_url, embedder)
+        if settings.postgres_url
+        else _build_embedded_store(settings)
+    )
+
+
+def _build_postgres_store(url: str, embedder: Embedder) -> "PostgresStore":
+    try:
+        from rag_core.stores.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        message = "POSTGRES_URL requires: pip install 'psycopg[binary]'"
+        raise Misconfigured(message, field="POSTGRES_URL") from error
+    return PostgresStore(url, dimensions=embedder.dimensions)
+
+
+def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embedder) -> "AzureSearchStore":
+    from rag_core.stores.azure_search import AzureSearchStore
+
+    return AzureSearchStore(
+        endpoint,
+        settings.azure_search_key,
+        settings.azure_search_index,
+        outbox=settings.data_dir and settings.data_dir / OUTBOX_FILE,
+        space=embedder.space,
+        dimensions=embedder.dimensions,
+    )
+
+
+def _build_embedded_store(settings: Settings) -> ChunkStore:
+    try:
+        from rag_core.stores.embedded import EmbeddedStore
+    except ModuleNotFoundError as error:
+        raise Misconfigured(
+            f"no store: AZURE_SEARCH_ENDPOINT is not set, and the embedded store lacks {error.name}: "
+            "set AZURE_SEARCH_ENDPOINT, or pip install 'azure-rag[local]' for the embedded store",
+            field="AZURE_SEARCH_ENDPOINT",
+        ) from error
+    return (
+        EmbeddedStore()
+        if settings.data_dir is None
+        else _build_embedded_store_at(load_current_place(settings), settings.data_dir)
+    )
+
+
+def load_current_place(settings: Settings) -> IndexLocation:
+    """Return the place of the embedded store's current index; the default place for other stores."""
+    elsewhere = settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url
+    return IndexLocation() if elsewhere else current_index.read_index_locations(require_data_dir(settings)).current
+
+
+def require_data_dir(settings: Settings) -> Path:
+    """Return the folder of the indexes. Raises Misconfigured when they are only in memory."""
+    if settings.data_dir is None:
+        message = "RAG_DATA_DIR is :memory:, which ends with this process: it must be a folder"
+        raise Misconfigured(message, field="RAG_DATA_DIR")
+    return settings.data_dir
+
+
+def build_current_embedder(settings: Settings) -> Embedder:
+    """Build the embedder of the current index."""
+    return build_embedder_at(load_current_place(settings), settings)
+
+
+def build_embedder_at(place: IndexLocation, settings: Settings) -> Embedder:
+    """Build the embedder for the index of a place."""
+    settings = _apply_place_to_settings(place, settings)
+    if choose_provider(settings) == "local":
+        return build_local_embedder(settings)
+    from rag_core.providers.openai import OpenAIEmbedder
+
+    model_profile, key = build_provider_profile(settings)
+    return OpenAIEmbedder(model_profile, key=key)
+
+
+def choose_embedding_provider(settings: Settings) -> str:
+    """Return the provider of the embedding model of the current index."""
+    return choose_provider(_apply_place_to_settings(load_current_place(settings), settings))
+
+
+def build_embedding_tariff(settings: Settings, place: IndexLocation | None = None) -> "Tariff":
+    """Return the price of embedding for the current index, or for the index of a place."""
+    from rag_core.ingestion.plan import Tariff
+    from rag_core.providers.prices import calculate_cost_usd
+
+    settings = _apply_place_to_settings(place or load_current_place(settings), settings)
+    if choose_provider(settings) == "local":
+        return Tariff("the local model", 0.0)
+    model_profile, _ = build_provider_profile(settings)
+    model = model_profile.embedding_model
+    price = 0.0 if model_profile.provider == "ollama" else calculate_cost_usd(model, input_tokens=1_000_000)
+    return Tariff(model, price, model_profile.document_prefix, model_profile.max_text_tokens)
+
+
+def choose_rebuild_place(
+    settings: Settings, *, profile_name: str, model: str | None, dimensions: int | None
+) -> IndexLocation:
+    """Return the place where an index with a profile's embedding model is built, or was begun.
+
+    Raises:
+        Misconfigured: the store is not the embedded one, or a setting that the profile requires is not set.
+    """
+    if settings.azure_search_endpoint or settings.postgres_url:
+        raise Misconfigured(
+            "rag reindex is for the embedded store: elsewhere give the other model an index or database of its own, "
+            "fill it by rag index, then point the service at it (docs/reference/stores.md)",
+            field="AZURE_SEARCH_INDEX" if settings.azure_search_endpoint else "POSTGRES_URL",
+        )
+    from rag_core.stores.embedded.rebuild import choose_rebuild_folder
+
+    requested = IndexLocation("", profile_name, model or _get_embedding_model_name(profile_name, settings), dimensions)
+    place_settings = _apply_place_to_settings(requested, settings)
+    model_name = (
+        None
+        if choose_provider(place_settings) == "local"
+        else build_provider_profile(place_settings)[0].embedding_model
+    )
+    place = IndexLocation("", profile_name, model_name, dimensions)
+    places = current_index.read_index_locations(require_data_dir(settings))
+    used = {used_place.folder for used_place in (places.current, places.previous) if used_place}
+    return replace(
+        place, folder=choose_rebuild_folder(build_embedder_at(place, settings).space, require_data_dir(settings), used)
+    )
+
+
+def open_index_rebuild(settings: Settings, place: IndexLocation, embedder: Embedder) -> IndexRebuild:
+    """Open the rebuild of the current index at a place, new or begun before."""
+    from rag_core.stores.embedded.rebuild import EmbeddedRebuild
+
+    folder = require_data_dir(settings)
+    return EmbeddedRebuild(
+        folder / load_current_place(settings).folder, folder / place.folder, embedder.space, embedder.dimensions
+    )
+
+
+def build_index_at(settings: Settings, place: IndexLocation) -> Index:
+    """Build the index of a place, whether it is the current one or not."""
+    return Index(_build_embedded_store_at(place, require_data_dir(settings)), build_embedder_at(place, settings))
+
+
+def _build_embedded_store_at(place: IndexLocation, data: Path) -> ChunkStore:
+    from rag_core.stores.embedded import EmbeddedStore
+
+    return EmbeddedStore(data / place.folder, is_current=partial(current_index.is_current_index, data, place))
+
+
+def _get_embedding_model_name(profile_name: str, settings: Settings) -> str | None:
+    """Return the embedding model that the settings name for a provider, None for its default."""
+    model_name: str | None = getattr(settings, EMBEDDING_MODEL_FIELDS.get(profile_name, "embedding_model"))
+    return model_name
+
+
+def _apply_place_to_settings(place: IndexLocation, settings: Settings) -> Settings:
+    """Return the settings with the embedding model of a place, where it has one of its own."""
+    if place.profile is None:
+        return settings
+    model = {EMBEDDING_MODEL_FIELDS.get(place.profile, "embedding_model"): place.model}
+    return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **model)  # type: ignore[arg-type]

@@ -1,0 +1,103 @@
+"""Construction of the models: chat models, embedders and rerankers, local or of a provider."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_core.composition.choices import choose_provider
+from rag_core.core.ports import LLM, Embedder, Reranker
+from rag_core.core.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_core.providers.openai import ProviderProfile
+
+EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model, where it is not `embedding_model`
+    "azure": "embedding_deployment",
+    "gemini": "gemini_embedding_model",
+    "ollama": "ollama_embedding_model",
+}
+# their vectors are longer than the 1536 of the profiles unless shortened by request
+SHORTENED_EMBEDDING_MODELS = ("text-embedding-3-large",)
+
+
+def build_local_embedder(settings: Settings) -> Embedder:
+    """Return the offline embedder, or a null embedder whose error names the missing files."""
+    from rag_core.providers import local_models
+    from rag_core.providers.null_models import NoEmbedder
+
+    folder = local_models.find_model_folder("embedder", settings.models_dir)
+    if folder is None:
+        return NoEmbedder(local_models.explain_missing_model("embedder", settings.models_dir))
+    from rag_core.providers.local_embedder import LocalEmbedder  # needs the libraries that `find_model_folder` checked
+
+    return LocalEmbedder(folder, threads=settings.model_threads)
+
+
+def build_local_reranker(settings: Settings) -> Reranker:
+    """Return the offline cross-encoder, or a null reranker whose error names the missing files."""
+    from rag_core.providers import local_models
+    from rag_core.providers.null_models import NoReranker
+
+    folder = local_models.find_model_folder("reranker", settings.models_dir)
+    if folder is None:
+        return NoReranker(local_models.explain_missing_model("reranker", settings.models_dir))
+    from rag_core.providers.cross_encoder import CrossEncoder
+
+    return CrossEncoder(folder, threads=settings.model_threads)
+
+
+def build_llm(settings: Settings, reranker: Reranker) -> LLM:
+    """Build the chat model, or the local techniques in its place."""
+    if choose_provider(settings) == "local":
+        from rag_core.ingestion.enrichment import select_key_sentences
+        from rag_core.providers.local_techniques import LocalTechniques
+
+        return LocalTechniques(reranker, select_key_sentences)
+    from rag_core.providers.openai import OpenAIChatModel
+
+    model_profile, key = build_provider_profile(settings)
+    return OpenAIChatModel(model_profile, key=key)
+
+
+def build_full_llm(settings: Settings) -> LLM | None:
+    """Build the full chat model; None where none is named or the provider is local."""
+    if settings.full_model is None or choose_provider(settings) == "local":
+        return None
+    from rag_core.providers.openai import OpenAIChatModel
+
+    model_profile, key = build_provider_profile(settings)
+    return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
+
+
+def build_provider_profile(settings: Settings) -> tuple["ProviderProfile", str | None]:
+    """Return the provider's profile with the operator's settings applied, and the key."""
+    from rag_core.providers.openai import PROVIDER_PROFILES
+
+    name = choose_provider(settings)
+    default = PROVIDER_PROFILES[name]
+    base_url, chat_model, embedding_model, key = {
+        "azure": (
+            settings.azure_openai_endpoint,
+            settings.chat_deployment,
+            settings.embedding_deployment,
+            settings.azure_openai_key,
+        ),
+        "gemini": (None, settings.gemini_model, settings.gemini_embedding_model, settings.gemini_api_key),
+        "ollama": (_append_v1_path(settings.ollama_host), settings.ollama_model, settings.ollama_embedding_model, None),
+    }.get(name, (settings.openai_base_url, settings.chat_model, settings.embedding_model, settings.openai_api_key))
+    shortened = settings.embedding_dimensions is not None or embedding_model in SHORTENED_EMBEDDING_MODELS
+    adapted = replace(
+        default,
+        base_url=base_url or default.base_url,
+        chat_model=chat_model or default.chat_model,
+        embedding_model=embedding_model or default.embedding_model,
+        dimensions=settings.embedding_dimensions or default.dimensions,
+        send_dimensions=default.send_dimensions or shortened,
+    )
+    if name == "azure":
+        adapted = replace(adapted, api_version=settings.azure_openai_api_version)
+    return replace(adapted, attempt_timeout_s=settings.ollama_timeout_s) if name == "ollama" else adapted, key
+
+
+def _append_v1_path(host: str | None) -> str | None:
+    """Return the URL of the OpenAI-compatible API of an Ollama host."""
+    return host and f"{host}/v1"

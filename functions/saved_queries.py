@@ -13,7 +13,8 @@ from rag_core.answering.claim_replies import BoxReply, LinesReply
 from rag_core.core.errors import make_unknown_query_error
 from rag_core.core.model import SavedQuery, VectorStatus
 from rag_core.replies import Advice, DegradationReply, Done, EntityReply, format_run
-from rag_core.workbench import steps
+from rag_core.workbench import expansion_step
+from rag_core.workbench.session import WorkbenchSession, find_next_step, load_saved_query
 
 NextStep = Literal["embed", "retrieve", "consolidate", "augment"]
 QueryText = Annotated[NonBlankText, StringConstraints(max_length=8000)]
@@ -181,7 +182,7 @@ class QueryReply(SavedQueryFields, Done):
 )
 async def handle_get_query(request: QueryRequest, call: Call) -> QueryReply:
     """Reply with a saved query and what each step made of it."""
-    saved = await steps.load_saved_query(request.id, open_session(request.workflow_id, call))
+    saved = await load_saved_query(request.id, open_session(request.workflow_id, call))
     return {**format_run(call.run), **_format_query(saved), "workflow_id": request.workflow_id}
 
 
@@ -202,8 +203,8 @@ class QueryEdit(QueryRequest):
 )
 async def handle_edit_query(request: QueryEdit, call: Call) -> QueryReply:
     """Change fields of a saved query; what was derived from them is discarded."""
-    changes = request.model_dump(include=set(steps.EDITABLE_FIELDS), exclude_none=True)
-    saved = await steps.edit_saved_query(request.id, changes, open_session(request.workflow_id, call))
+    changes = request.model_dump(include=set(expansion_step.EDITABLE_FIELDS), exclude_none=True)
+    saved = await expansion_step.edit_saved_query(request.id, changes, open_session(request.workflow_id, call))
     return {**format_run(call.run), **_format_query(saved), "workflow_id": request.workflow_id}
 
 
@@ -228,9 +229,9 @@ async def handle_delete_query(request: QueryRequest, call: Call) -> QueryDeleted
     return {**format_run(call.run), "id": request.id, "deleted": True, "workflow_id": request.workflow_id}
 
 
-def open_session(workflow_id: str, call: Call) -> steps.WorkbenchSession:
+def open_session(workflow_id: str, call: Call) -> WorkbenchSession:
     """Return the workbench session of a call, in the scope of a workflow."""
-    return steps.WorkbenchSession(call.kit, call.run, call.resolve_scope(workflow_id))
+    return WorkbenchSession(call.kit, call.run, call.resolve_scope(workflow_id))
 
 
 def format_utc_time(timestamp: str) -> str:
@@ -250,7 +251,7 @@ def _format_query_item(query: SavedQuery) -> QueryItem:
         "results_count": query.results_count,
         "origin": query.origin,
         "created_at": format_utc_time(query.created_at),
-        "next_step": cast(NextStep, steps.find_next_step(query)),
+        "next_step": cast(NextStep, find_next_step(query)),
     }
 
 

@@ -13,7 +13,7 @@ from rag_core.core.errors import NotFound
 from rag_core.core.model import SavedResult
 from rag_core.replies import Done, format_run
 from rag_core.workbench.saved_runs import RankingSnapshot
-from rag_core.workbench.steps import load_saved_query
+from rag_core.workbench.session import load_saved_query
 
 
 class ResultItem(TypedDict):

@@ -10,7 +10,7 @@ from functions.requests import Identifier, NonBlankText, Request
 from functions.saved_queries import QueryRequest, QueryText, open_session
 from rag_core.core.model import VectorStatus
 from rag_core.replies import Done, format_run
-from rag_core.workbench import steps
+from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
 
 PastedText = Annotated[NonBlankText, StringConstraints(max_length=100_000)]
 
@@ -30,7 +30,7 @@ class EmbedReply(Done):
 )
 async def handle_embed_query(request: QueryRequest, call: Call) -> EmbedReply:
     """Embed a saved query, its expanded queries and its hypothetical answer."""
-    saved = await steps.embed_saved_query(request.id, open_session(request.workflow_id, call))
+    saved = await retrieval_steps.embed_saved_query(request.id, open_session(request.workflow_id, call))
     return {
         **format_run(call.run),
         "message": "Query vectorized successfully",
@@ -53,7 +53,7 @@ class RetrieveReply(Done):
 )
 async def handle_retrieve_query(request: QueryRequest, call: Call) -> RetrieveReply:
     """Retrieve the passages for an embedded query."""
-    saved = await steps.retrieve_for_saved_query(request.id, open_session(request.workflow_id, call))
+    saved = await retrieval_steps.retrieve_for_saved_query(request.id, open_session(request.workflow_id, call))
     count = len(saved.retrieved_context or ())
     return {**format_run(call.run), "message": f"Retrieved {count} chunks", "chunks_retrieved": count}
 
@@ -74,7 +74,7 @@ class ConsolidateReply(Done):
 )
 async def handle_consolidate_query(request: QueryRequest, call: Call) -> ConsolidateReply:
     """Merge the retrieved chunks into groups."""
-    saved = await steps.consolidate_saved_query(request.id, open_session(request.workflow_id, call))
+    saved = await retrieval_steps.consolidate_saved_query(request.id, open_session(request.workflow_id, call))
     chunks, groups = len(saved.retrieved_context or ()), len(saved.clean_retrieval_context or ())
     return {
         **format_run(call.run),
@@ -105,7 +105,7 @@ class AugmentPrompt(Done):
 async def handle_augmented_prompt(request: AugmentRequest, call: Call) -> AugmentPrompt:
     """Reply with the prompt that holds the best contexts, without calling a model."""
     session = open_session(request.workflow_id, call)
-    augmented = await steps.build_augmented_prompt(request.id, request.top_n, session)
+    augmented = await augmentation_step.build_augmented_prompt(request.id, request.top_n, session)
     return {**format_run(call.run), "prompt": augmented.text, "context_count": augmented.context_count}
 
 
@@ -132,7 +132,9 @@ class AugmentReply(Done):
 async def handle_run_augmented(request: AugmentRun, call: Call) -> AugmentReply:
     """Answer the prompt with a model, and save the response."""
     session = open_session(request.workflow_id, call)
-    result = await steps.answer_saved_query(request.id, request.top_n, session, use_full_model=request.use_full_model)
+    result = await augmentation_step.answer_saved_query(
+        request.id, request.top_n, session, use_full_model=request.use_full_model
+    )
     return {
         **format_run(call.run),
         "result_id": result.id,
@@ -162,7 +164,7 @@ class AugmentPasted(Done):
 async def handle_paste_answer(request: AugmentPaste, call: Call) -> AugmentPasted:
     """Save a response that was written elsewhere."""
     session = open_session(request.workflow_id, call)
-    result = await steps.save_pasted_answer(request.id, request.response_text, request.top_n, session)
+    result = await augmentation_step.save_pasted_answer(request.id, request.response_text, request.top_n, session)
     return {**format_run(call.run), "result_id": result.id, "message": "Response saved successfully"}
 
 
@@ -188,7 +190,7 @@ class ExpansionPromptReply(Done):
 async def handle_expansion_prompt(request: ExpansionRequest, call: Call) -> ExpansionPromptReply:
     """Reply with the expansion prompt of a question, without calling a model."""
     session = open_session(request.workflow_id, call)
-    prompt = await steps.build_expansion_prompt(request.original_query, session)
+    prompt = await expansion_step.build_expansion_prompt(request.original_query, session)
     return {**format_run(call.run), "prompt": prompt.text, "query": request.original_query}
 
 
@@ -216,7 +218,9 @@ class ExpansionReply(Done):
 async def handle_run_expansion(request: ExpansionRun, call: Call) -> ExpansionReply:
     """Expand a question with a model, and save it as a query."""
     session = open_session(request.workflow_id, call)
-    saved = await steps.expand_and_save_query(request.original_query, session, use_full_model=request.use_full_model)
+    saved = await expansion_step.expand_and_save_query(
+        request.original_query, session, use_full_model=request.use_full_model
+    )
     return {
         **format_run(call.run),
         "query_id": saved.id,
@@ -251,5 +255,5 @@ class ExpansionPasted(Done):
 async def handle_paste_expansion(request: ExpansionPaste, call: Call) -> ExpansionPasted:
     """Save a question with an expansion that was written elsewhere."""
     session = open_session(request.workflow_id, call)
-    saved = await steps.save_pasted_expansion(request.original_query, request.llm_response, session)
+    saved = await expansion_step.save_pasted_expansion(request.original_query, request.llm_response, session)
     return {**format_run(call.run), "query_id": saved.id, "message": "Query created successfully"}

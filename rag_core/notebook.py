@@ -19,9 +19,9 @@ from rag_core.core.ports import LLM, Embedder, Prompt
 from rag_core.prompts import load_packaged_template
 from rag_core.rag import RAG
 from rag_core.retrieval.expansion import QueryExpansion
-from rag_core.workbench import preset_and_prompt_edits, steps
+from rag_core.workbench import augmentation_step, expansion_step, preset_and_prompt_edits, retrieval_steps
 from rag_core.workbench.pasted_expansion import parse_pasted_expansion
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench.session import WORKBENCH_PRESET, WorkbenchSession
 from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS
 
 T = TypeVar("T")
@@ -121,7 +121,7 @@ def expand_query(
     """Keep a question with what a model makes of it (S0-74)."""
     query = _step(
         verbose,
-        lambda bench: steps.expand_and_save_query(original_query, bench, use_full_model=use_full_model),
+        lambda bench: expansion_step.expand_and_save_query(original_query, bench, use_full_model=use_full_model),
         **parts,
     )
     own = (query.expanded_queries, query.hyde_answer, query.intent, query.entities)
@@ -130,7 +130,7 @@ def expand_query(
 
 def generate_expansion_prompt(original_query: str, **parts: Any) -> str:
     """What `expand_query` would send (S0-75)."""
-    return _done(steps.build_expansion_prompt(original_query, _bench(**parts))).text
+    return _done(expansion_step.build_expansion_prompt(original_query, _bench(**parts))).text
 
 
 def parse_expansion_response(response_text: str) -> ParsedExpansion:
@@ -143,32 +143,32 @@ def save_expansion_to_db(original_query: str, parsed_expansion: ParsedExpansion,
     """Keep a question with a reply that was read; its id (S0-77)."""
     said = parsed_expansion
     made = QueryExpansion(said.expanded_queries, said.hyde_answer, said.intent, said.entities)
-    return _done(steps.save_expanded_query(original_query, made, _bench(**parts), {"saved": True})).id
+    return _done(expansion_step.save_expanded_query(original_query, made, _bench(**parts), {"saved": True})).id
 
 
 def vectorize_query(query_id: int, verbose: bool = False, **parts: Any) -> QueryVectorizationResult:
     """Embed a kept question (S0-78)."""
-    query = _step(verbose, lambda bench: steps.embed_saved_query(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: retrieval_steps.embed_saved_query(query_id, bench), **parts)
     came_out = query.steps["embed"]["came_out"]
     return QueryVectorizationResult(query.id, query.vector_status, came_out["embeddings"], came_out["dimensions"])
 
 
 def retrieve(query_id: int, verbose: bool = False, **parts: Any) -> RetrievalResult:
     """Find the passages for an embedded question (S0-79)."""
-    query = _step(verbose, lambda bench: steps.retrieve_for_saved_query(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: retrieval_steps.retrieve_for_saved_query(query_id, bench), **parts)
     return RetrievalResult(query.id, query.retrieved_context or ())
 
 
 def consolidate_context(query_id: int, verbose: bool = False, **parts: Any) -> ConsolidationResult:
     """Group what was retrieved (S0-80)."""
-    query = _step(verbose, lambda bench: steps.consolidate_saved_query(query_id, bench), **parts)
+    query = _step(verbose, lambda bench: retrieval_steps.consolidate_saved_query(query_id, bench), **parts)
     groups = query.clean_retrieval_context or ()
     return ConsolidationResult(query.id, len(query.retrieved_context or ()), len(groups), groups)
 
 
 def generate_augmented_prompt(query_id: int, top_n: int = 5, **parts: Any) -> str:
     """The question with its best contexts, as it is sent (S0-81)."""
-    return _done(steps.build_augmented_prompt(query_id, top_n, _bench(**parts))).text
+    return _done(augmentation_step.build_augmented_prompt(query_id, top_n, _bench(**parts))).text
 
 
 def create_embeddings(kit: Kit | None = None) -> Embeddings:
@@ -199,7 +199,7 @@ def get_default_config(kit: Kit | None = None) -> Mapping[str, Any]:
 
 def get_config_by_name(preset_name: str, kit: Kit | None = None) -> Mapping[str, Any]:
     """A preset's numbers, the edited ones in place of ours (S0-85). Raises InvalidRequest for an unknown name."""
-    name = steps.WORKBENCH_PRESET if preset_name == DEFAULT else preset_name
+    name = WORKBENCH_PRESET if preset_name == DEFAULT else preset_name
     return _done(preset_and_prompt_edits.resolve_edited_preset(name, kit or _kit())).export_numbers()
 
 

@@ -35,7 +35,7 @@ from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.graph import GraphOperation, explore_graph
 from rag_core.workbench import saved_runs
 from rag_core.workbench.saved_runs import Replay
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench.session import WorkbenchSession
 
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
 

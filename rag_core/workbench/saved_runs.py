@@ -10,10 +10,10 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Filter, SavedQuery, SavedResult, SearchResult
 from rag_core.core.presets import Preset, Query
 from rag_core.core.run import Run
-from rag_core.workbench import preset_and_prompt_edits, steps
+from rag_core.workbench import preset_and_prompt_edits, step_records
 from rag_core.workbench.contexts import encode_ranking
+from rag_core.workbench.session import WorkbenchSession, find_next_step, load_saved_query, make_step_missing_error
 from rag_core.workbench.step_records import build_step_record
-from rag_core.workbench.steps import WorkbenchSession
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ async def save_answer_run(
             "status": answer.status,
             "origin": answer.origin,
             "confidence": answer.confidence.value,
-            "document_ids": steps.list_document_ids(evidence.hits),
+            "document_ids": step_records.list_document_ids(evidence.hits),
             "run_id": run.id,
         }
         result = SavedResult(0, id, answer.text, run.techniques.get("answer", ""), details)
@@ -143,9 +143,9 @@ async def prepare_replay(
         Conflict: it has no ranking yet (step_missing).
         InvalidRequest: there is no such preset, or its pipeline counts instead of ranking.
     """
-    saved_query = await steps.load_saved_query(query_id, session)
+    saved_query = await load_saved_query(query_id, session)
     if saved_query.retrieved_context is None:
-        raise steps.make_step_missing_error(steps.find_next_step(saved_query))
+        raise make_step_missing_error(find_next_step(saved_query))
     top_k = min(MAX_REPLAY_HITS, max(OVERLAP_DEPTH, len(saved_query.retrieved_context)))
     resolving = preset_and_prompt_edits.resolve_edited_preset(preset_name, session.kit, preset_overrides, top_k=top_k)
     preset = await session.run.step("preset", resolving)

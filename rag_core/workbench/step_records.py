@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from rag_core.core.model import Ranking
 from rag_core.core.run import Run
 
 STEP_ORDER = ("expand", "embed", "retrieve", "consolidate", "augment")
@@ -29,3 +30,8 @@ def select_earlier_records(step: str, records: Mapping[str, Mapping[str, Any]]) 
     """Return the records of the steps before this one; those of this step and of later ones are dropped."""
     earlier_steps = STEP_ORDER[: STEP_ORDER.index(step)]
     return {name: record for name, record in records.items() if name in earlier_steps}
+
+
+def list_document_ids(hits: Ranking) -> list[str]:
+    """Return the ids of the hits' documents, sorted; a purge searches saved queries for them."""
+    return sorted({hit.chunk.document_id for hit in hits})

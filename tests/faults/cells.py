@@ -31,8 +31,8 @@ from rag_core.jobs.sqlite_jobs import SqliteJobs
 from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
-from rag_core.workbench import steps
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench import expansion_step, retrieval_steps
+from rag_core.workbench.session import WorkbenchSession
 from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, chunk, filled
 from tests.faults.replies import completion, embeddings, error
 from tests.faults.search_faults import Faulty
@@ -167,9 +167,9 @@ async def _archived(index: Index) -> SqlArchive:
     await archive.save_original(Original("brakes", "default", "", "", "pdf", "hash of brakes", pdf(lines(SAID))))
     await archive.save_edited_preset("workbench", {"context_min_chars": 10})
     bench = WorkbenchSession(Kit(index, ScriptedLLM(), OverlapReranker(), archive=archive), Run(), SCOPE)
-    kept = await steps.save_pasted_expansion("What stores P0700?", ALL, bench)
-    await steps.embed_saved_query(kept.id, bench)
-    await steps.retrieve_for_saved_query(kept.id, bench)
+    kept = await expansion_step.save_pasted_expansion("What stores P0700?", ALL, bench)
+    await retrieval_steps.embed_saved_query(kept.id, bench)
+    await retrieval_steps.retrieve_for_saved_query(kept.id, bench)
     return archive
 
 

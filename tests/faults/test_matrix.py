@@ -26,7 +26,7 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.ingestion.source_view": ("LOAD_ORIGINAL_TIMEOUT_S",),
     "rag_core.workbench.responses": ("ANSWER_TIMEOUT_S",),
     "rag_core.workbench.consolidation": ("ENRICH_TIMEOUT_S",),
-    "rag_core.workbench.steps": ("EMBED_TIMEOUT_S",),
+    "rag_core.workbench.retrieval_steps": ("EMBED_TIMEOUT_S",),
 }
 BUDGET_S = 4.0
 AT_ONCE = 12  # most of the time is waiting

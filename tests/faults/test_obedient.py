@@ -17,8 +17,8 @@ from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.prompts.screening import find_addresses
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
-from rag_core.workbench import steps
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
+from rag_core.workbench.session import WorkbenchSession
 from tests.fakes import SCOPE, ObedientLLM, chunk, filled, kit
 from tests.faults.injections import ATTACKS, DOCUMENTS, POSITIONS, poisoned
 
@@ -189,10 +189,10 @@ async def test_no_order_of_a_document_is_seen_in_the_workbenchs_answer(number: i
         text = poisoned(document["document"], f"{ATTACKS[number]}\nYou must {order}", POSITIONS[number % 3])
         parts = replace(kit(await planted(text), llm=llm), archive=SqlArchive(ArchiveDatabase(None)))
         bench = WorkbenchSession(parts, Run(), SCOPE)
-        query = await steps.expand_and_save_query(document["question"], bench)
-        await steps.embed_saved_query(query.id, bench)
-        found = await steps.retrieve_for_saved_query(query.id, bench)
-        result = await steps.answer_saved_query(query.id, 3, bench)
+        query = await expansion_step.expand_and_save_query(document["question"], bench)
+        await retrieval_steps.embed_saved_query(query.id, bench)
+        found = await retrieval_steps.retrieve_for_saved_query(query.id, bench)
+        result = await augmentation_step.answer_saved_query(query.id, 3, bench)
         assert {item["id"] for item in found.retrieved_context or ()} <= {"evil", "good"}
         assert set(find_addresses(result.response_text)) <= {*find_addresses(text), "https://ok.example/manual"}
         assert not re.search(r"<img|!\[[^\]]*\][\[(]", result.response_text)

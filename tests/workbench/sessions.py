@@ -9,7 +9,7 @@ from rag_core.core.model import Chunk, Scope, Span
 from rag_core.core.ports import LLM
 from rag_core.core.run import Run
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench.session import WorkbenchSession
 from tests.fakes import SCOPE, ConceptEmbedder, ScriptedLLM, filled, kit
 
 QUESTION = "Which lamp does P0700 light?"

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from rag_core.core.model import Original
-from rag_core.workbench import steps
-from rag_core.workbench.steps import WorkbenchSession
+from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
+from rag_core.workbench.session import WorkbenchSession
 from tests.fakes import SCOPE, filled
 from tests.workbench.sessions import QUESTION, again, bench, part
 
@@ -33,10 +33,10 @@ def work(**changed: object) -> Original:
 
 
 async def consolidated(at: WorkbenchSession) -> list[dict[str, object]]:
-    query = await steps.expand_and_save_query(QUESTION, again(at))
-    await steps.embed_saved_query(query.id, again(at))
-    await steps.retrieve_for_saved_query(query.id, again(at))
-    done = await steps.consolidate_saved_query(query.id, again(at))
+    query = await expansion_step.expand_and_save_query(QUESTION, again(at))
+    await retrieval_steps.embed_saved_query(query.id, again(at))
+    await retrieval_steps.retrieve_for_saved_query(query.id, again(at))
+    done = await retrieval_steps.consolidate_saved_query(query.id, again(at))
     return [dict(group) for group in done.clean_retrieval_context or ()]
 
 
@@ -72,22 +72,22 @@ async def test_another_version_another_kind_or_another_workflows_document_is_not
 async def test_a_group_that_is_too_short_is_left_out_and_it_is_said(table: WorkbenchSession) -> None:
     """S0-60: 350 characters unless edited; when none is left, the retrieved chunks are still there."""
     at = await bench()
-    query = await steps.expand_and_save_query(QUESTION, again(at))
-    await steps.embed_saved_query(query.id, again(at))
-    retrieved = await steps.retrieve_for_saved_query(query.id, again(at))
+    query = await expansion_step.expand_and_save_query(QUESTION, again(at))
+    await retrieval_steps.embed_saved_query(query.id, again(at))
+    retrieved = await retrieval_steps.retrieve_for_saved_query(query.id, again(at))
     asked = again(at)
-    done = await steps.consolidate_saved_query(query.id, asked)
+    done = await retrieval_steps.consolidate_saved_query(query.id, asked)
     assert done.clean_retrieval_context == ()
     assert [warning.code for warning in asked.run.warnings] == ["groups_short", "nothing_consolidated"]
-    made = await steps.build_augmented_prompt(query.id, 5, again(at))
+    made = await augmentation_step.build_augmented_prompt(query.id, 5, again(at))
     assert made.context_count == len(retrieved.retrieved_context or ())
     await at.kit.close()
 
 
 async def test_a_store_that_does_not_answer_leaves_the_groups_as_they_were_found(table: WorkbenchSession) -> None:
-    query = await steps.expand_and_save_query(QUESTION, again(table))
-    await steps.embed_saved_query(query.id, again(table))
-    await steps.retrieve_for_saved_query(query.id, again(table))
+    query = await expansion_step.expand_and_save_query(QUESTION, again(table))
+    await retrieval_steps.embed_saved_query(query.id, again(table))
+    await retrieval_steps.retrieve_for_saved_query(query.id, again(table))
     store = table.kit.index.store
 
     async def down(*_: object, **__: object) -> object:
@@ -97,7 +97,7 @@ async def test_a_store_that_does_not_answer_leaves_the_groups_as_they_were_found
 
     store.load_neighbours = down  # type: ignore[method-assign, assignment]
     asked = again(table)
-    done = await steps.consolidate_saved_query(query.id, asked)
+    done = await retrieval_steps.consolidate_saved_query(query.id, asked)
     assert [told.step for told in asked.run.degraded] == ["enrich"]
     assert len(done.clean_retrieval_context or ()) == 1
 

@@ -1,5 +1,5 @@
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,9 +15,9 @@ from rag_core.core.ports import Completion, Prompt
 from rag_core.core.presets import PRESETS
 from rag_core.core.settings import Settings
 from rag_core.ingestion import lifecycle
-from rag_core.workbench import steps
+from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
+from rag_core.workbench.session import WorkbenchSession, find_next_step, load_saved_query
 from rag_core.workbench.step_records import STEP_ORDER
-from rag_core.workbench.steps import WorkbenchSession
 from tests.fakes import SCOPE, ConceptEmbedder, Down, OverlapReranker, ScriptedLLM, filled
 from tests.workbench.sessions import EXPANSION, IMAGINED, MANUAL, QUESTION, SAID, again, bench
 
@@ -34,17 +34,17 @@ async def table() -> AsyncIterator[WorkbenchSession]:
 
 
 async def expanded(at: WorkbenchSession) -> SavedQuery:
-    return await steps.expand_and_save_query(QUESTION, again(at))
+    return await expansion_step.expand_and_save_query(QUESTION, again(at))
 
 
 async def retrieved(at: WorkbenchSession) -> SavedQuery:
     query = await expanded(at)
-    await steps.embed_saved_query(query.id, again(at))
-    return await steps.retrieve_for_saved_query(query.id, again(at))
+    await retrieval_steps.embed_saved_query(query.id, again(at))
+    return await retrieval_steps.retrieve_for_saved_query(query.id, again(at))
 
 
 async def consolidated(at: WorkbenchSession) -> SavedQuery:
-    return await steps.consolidate_saved_query((await retrieved(at)).id, again(at))
+    return await retrieval_steps.consolidate_saved_query((await retrieved(at)).id, again(at))
 
 
 def asked_of(at: WorkbenchSession) -> ConceptEmbedder:
@@ -56,24 +56,24 @@ def asked_of(at: WorkbenchSession) -> ConceptEmbedder:
 async def test_the_steps_are_taken_in_order_and_each_says_what_is_next(table: WorkbenchSession) -> None:
     """S0-95, S0-96, S0-97, S0-98, S0-99: from no_vec to vec, to retrieved, to consolidated, to a result."""
     query = await expanded(table)
-    assert (query.vector_status, steps.find_next_step(query)) == ("no_vec", "embed")
-    query = await steps.embed_saved_query(query.id, again(table))
-    assert (query.vector_status, steps.find_next_step(query)) == ("vec", "retrieve")
-    query = await steps.retrieve_for_saved_query(query.id, again(table))
+    assert (query.vector_status, find_next_step(query)) == ("no_vec", "embed")
+    query = await retrieval_steps.embed_saved_query(query.id, again(table))
+    assert (query.vector_status, find_next_step(query)) == ("vec", "retrieve")
+    query = await retrieval_steps.retrieve_for_saved_query(query.id, again(table))
     assert query.retrieved_context
-    assert steps.find_next_step(query) == "consolidate"
-    query = await steps.consolidate_saved_query(query.id, again(table))
+    assert find_next_step(query) == "consolidate"
+    query = await retrieval_steps.consolidate_saved_query(query.id, again(table))
     assert query.clean_retrieval_context
-    assert steps.find_next_step(query) == "augment"
-    await steps.answer_saved_query(query.id, 5, again(table))
-    query = await steps.load_saved_query(query.id, again(table))
+    assert find_next_step(query) == "augment"
+    await augmentation_step.answer_saved_query(query.id, 5, again(table))
+    query = await load_saved_query(query.id, again(table))
     assert query.results_count == 1
     assert tuple(query.steps) == STEP_ORDER
 
 
 async def test_an_expansion_is_kept_with_all_its_parts(table: WorkbenchSession) -> None:
     """S0-71, S0-72: MQE queries, HyDE text, intent and entities; nothing is embedded yet."""
-    query = await steps.load_saved_query((await expanded(table)).id, again(table))
+    query = await load_saved_query((await expanded(table)).id, again(table))
     assert list(query.expanded_queries) == EXPANSION["queries"]
     assert (query.hyde_answer, query.intent, query.entities) == (IMAGINED, "DEFINITION", ("P0700",))
     assert (query.vector_status, query.embedding_original, query.origin) == ("no_vec", None, "workbench")
@@ -84,11 +84,11 @@ async def test_the_full_model_expands_and_the_light_one_answers_unless_said_othe
     light, full = (ScriptedLLM(query_expansion=json.dumps(EXPANSION), rag_augmentation=SAID) for _ in range(2))
     at = await bench(llm=light, full_llm_or_none=full)
     query = await expanded(at)
-    await steps.expand_and_save_query(QUESTION, again(at), use_full_model=False)
-    await steps.embed_saved_query(query.id, again(at))
-    await steps.retrieve_for_saved_query(query.id, again(at))
-    await steps.answer_saved_query(query.id, 5, again(at))
-    await steps.answer_saved_query(query.id, 5, again(at), use_full_model=True)
+    await expansion_step.expand_and_save_query(QUESTION, again(at), use_full_model=False)
+    await retrieval_steps.embed_saved_query(query.id, again(at))
+    await retrieval_steps.retrieve_for_saved_query(query.id, again(at))
+    await augmentation_step.answer_saved_query(query.id, 5, again(at))
+    await augmentation_step.answer_saved_query(query.id, 5, again(at), use_full_model=True)
     assert [prompt.task for prompt in light.prompts] == ["query_expansion", "rag_augmentation"]
     assert [prompt.task for prompt in full.prompts] == ["query_expansion", "rag_augmentation"]
     await at.kit.close()
@@ -136,7 +136,7 @@ async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: Workbench
     """S0-70, S0-75: and showing it asks no model."""
     llm = table.kit.llm
     assert isinstance(llm, ScriptedLLM)
-    shown = await steps.build_expansion_prompt(QUESTION, again(table))
+    shown = await expansion_step.build_expansion_prompt(QUESTION, again(table))
     assert llm.prompts == []
     await expanded(table)
     assert [prompt.text for prompt in llm.prompts] == [shown.text]
@@ -148,7 +148,7 @@ async def test_the_prompt_that_is_shown_is_the_one_that_is_sent(table: Workbench
 async def test_an_edited_wording_of_the_expansion_is_used(table: WorkbenchSession) -> None:
     """S0-69, C35: the packaged one is the default."""
     await table.kit.archive.save_edited_prompt("query_expansion", "Reply with JSON.")
-    assert (await steps.build_expansion_prompt(QUESTION, again(table))).system == "Reply with JSON."
+    assert (await expansion_step.build_expansion_prompt(QUESTION, again(table))).system == "Reply with JSON."
 
 
 async def test_an_expansion_without_a_model_keeps_the_question_and_says_so() -> None:
@@ -162,7 +162,7 @@ async def test_an_expansion_without_a_model_keeps_the_question_and_says_so() -> 
 
 async def test_an_empty_question_is_refused_by_name(table: WorkbenchSession) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        await steps.expand_and_save_query(" \n", again(table))
+        await expansion_step.expand_and_save_query(" \n", again(table))
     assert refused.value.field == "original_query"
 
 
@@ -178,13 +178,13 @@ async def test_each_text_is_embedded_in_the_way_of_the_document(table: Workbench
     query = await expanded(table)
     embedder = Told()
     at = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, embedder)))
-    done = await steps.embed_saved_query(query.id, again(at))
+    done = await retrieval_steps.embed_saved_query(query.id, again(at))
     assert embedder.asked == [QUESTION, *(f"document: {text}" for text in query.expanded_queries), IMAGINED]
     assert done.embedding_original == tuple(await embedder.embed_query(QUESTION))
     assert list(done.embeddings_mqe) == [tuple(await embedder.embed_query(text)) for text in query.expanded_queries]
     assert done.embedding_hyde == tuple(await embedder.embed_query(IMAGINED))
     assert (done.vector_status, done.space) == ("vec", embedder.space)
-    assert await steps.load_saved_query(query.id, again(at)) == done
+    assert await load_saved_query(query.id, again(at)) == done
 
 
 async def test_a_failed_embedding_is_kept_as_such_and_can_be_tried_again(table: WorkbenchSession) -> None:
@@ -192,11 +192,11 @@ async def test_a_failed_embedding_is_kept_as_such_and_can_be_tried_again(table: 
     query = await expanded(table)
     broken = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, Down())))  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
-        await steps.embed_saved_query(query.id, again(broken))
-    failed = await steps.load_saved_query(query.id, again(table))
-    assert (failed.vector_status, steps.find_next_step(failed)) == ("vec_err", "embed")
+        await retrieval_steps.embed_saved_query(query.id, again(broken))
+    failed = await load_saved_query(query.id, again(table))
+    assert (failed.vector_status, find_next_step(failed)) == ("vec_err", "embed")
     assert failed.steps["embed"]["came_out"]["error"]["code"] == "down"
-    assert (await steps.embed_saved_query(query.id, again(table))).vector_status == "vec"
+    assert (await retrieval_steps.embed_saved_query(query.id, again(table))).vector_status == "vec"
 
 
 async def test_a_question_in_a_script_that_the_embedder_does_not_read_is_searched_by_its_words(
@@ -210,44 +210,48 @@ async def test_a_question_in_a_script_that_the_embedder_does_not_read_is_searche
 
     query = await expanded(table)
     at = replace(table, kit=replace(table.kit, index=Index(table.kit.index.store, English())))
-    done = await steps.embed_saved_query(query.id, again(at))
+    done = await retrieval_steps.embed_saved_query(query.id, again(at))
     assert (done.vector_status, done.embedding_original, done.steps["embed"]["came_out"]["embeddings"]) == (
         "vec",
         None,
         0,
     )
     assert done.steps["embed"]["degraded"][0]["code"] == "script_unread"
-    found = await steps.retrieve_for_saved_query(query.id, again(at))
+    found = await retrieval_steps.retrieve_for_saved_query(query.id, again(at))
     assert found.retrieved_context
     assert all("meaning" not in passage["scores"] for passage in found.retrieved_context)
     silent = replace(at, kit=replace(at.kit, index=Index(Down(), English())))  # type: ignore[arg-type]
     with pytest.raises(Unavailable):
-        await steps.retrieve_for_saved_query(query.id, again(silent))
+        await retrieval_steps.retrieve_for_saved_query(query.id, again(silent))
 
 
 @pytest.mark.parametrize(
-    ("step", "missing"),
-    [("retrieve_for_saved_query", "embed"), ("consolidate_saved_query", "embed"), ("answer_saved_query", "embed")],
+    "step",
+    [
+        retrieval_steps.retrieve_for_saved_query,
+        retrieval_steps.consolidate_saved_query,
+        lambda id, bench: augmentation_step.answer_saved_query(id, 5, bench),
+    ],
+    ids=["retrieve", "consolidate", "answer"],
 )
 async def test_a_step_out_of_order_is_refused_by_the_name_of_the_missing_one(
-    table: WorkbenchSession, step: str, missing: str
+    table: WorkbenchSession, step: Callable[[int, WorkbenchSession], Awaitable[object]]
 ) -> None:
     """S0-42: a question that is not embedded is not retrieved for."""
     query = await expanded(table)
-    top_n = (5,) if step == "answer_saved_query" else ()
     with pytest.raises(Conflict) as refused:
-        await getattr(steps, step)(query.id, *top_n, again(table))
+        await step(query.id, again(table))
     assert refused.value.code == "step_missing"
-    assert refused.value.message == f"{missing} the query first"
-    assert refused.value.details == {"next_step": missing}
+    assert refused.value.message == "embed the query first"
+    assert refused.value.details == {"next_step": "embed"}
 
 
 async def test_embeddings_of_another_model_are_no_embeddings(table: WorkbenchSession) -> None:
     """S0-100, S0-42: the configured embedder was changed since."""
-    query = await steps.embed_saved_query((await expanded(table)).id, again(table))
+    query = await retrieval_steps.embed_saved_query((await expanded(table)).id, again(table))
     await table.kit.archive.update_query(replace(query, space="another model"), SCOPE)
     with pytest.raises(Conflict, match="embed the query first"):
-        await steps.retrieve_for_saved_query(query.id, again(table))
+        await retrieval_steps.retrieve_for_saved_query(query.id, again(table))
 
 
 async def test_a_question_is_its_workflows_and_its_users_own(table: WorkbenchSession) -> None:
@@ -255,17 +259,17 @@ async def test_a_question_is_its_workflows_and_its_users_own(table: WorkbenchSes
     for scope in (Scope("garage", "bob"), Scope("garage"), Scope("other", "ann")):
         stranger = replace(table, scope=scope)
         for step in (
-            steps.load_saved_query,
-            steps.embed_saved_query,
-            steps.retrieve_for_saved_query,
-            steps.consolidate_saved_query,
+            load_saved_query,
+            retrieval_steps.embed_saved_query,
+            retrieval_steps.retrieve_for_saved_query,
+            retrieval_steps.consolidate_saved_query,
         ):
             with pytest.raises(NotFound) as refused:
                 await step(query.id, again(stranger))
             assert refused.value.code == "query_not_found"
         for work in (
-            steps.answer_saved_query(query.id, 5, again(stranger)),
-            steps.edit_saved_query(query.id, {"intent": "x"}, again(stranger)),
+            augmentation_step.answer_saved_query(query.id, 5, again(stranger)),
+            expansion_step.edit_saved_query(query.id, {"intent": "x"}, again(stranger)),
         ):
             with pytest.raises(NotFound):
                 await work
@@ -287,17 +291,19 @@ async def test_an_edit_takes_back_what_depended_on_it(
 ) -> None:
     """S0-18, S0-87, S0-100: no stale embeddings; intent and entities only move what was retrieved."""
     query = await consolidated(table)
-    edited = await steps.edit_saved_query(query.id, changes, again(table))
+    edited = await expansion_step.edit_saved_query(query.id, changes, again(table))
     assert edited.vector_status == status
     assert (edited.embedding_original is None) is (status == "to_vec")
     assert (edited.retrieved_context is not None, edited.clean_retrieval_context is not None) == (keeps, keeps)
     assert ("retrieve" in edited.steps, "expand" in edited.steps) == (keeps, True)
-    assert await steps.load_saved_query(query.id, again(table)) == edited
+    assert await load_saved_query(query.id, again(table)) == edited
 
 
 async def test_a_question_that_was_never_embedded_stays_so_when_it_is_edited(table: WorkbenchSession) -> None:
     query = await expanded(table)
-    assert (await steps.edit_saved_query(query.id, {"original_query": "Why?"}, again(table))).vector_status == "no_vec"
+    assert (
+        await expansion_step.edit_saved_query(query.id, {"original_query": "Why?"}, again(table))
+    ).vector_status == "no_vec"
 
 
 @pytest.mark.parametrize(
@@ -314,18 +320,18 @@ async def test_an_edit_that_cannot_be_is_refused_by_name(
 ) -> None:
     query = await expanded(table)
     with pytest.raises(InvalidRequest) as refused:
-        await steps.edit_saved_query(query.id, changes, again(table))
+        await expansion_step.edit_saved_query(query.id, changes, again(table))
     assert refused.value.field == field
 
 
 async def test_retrieval_embeds_nothing_and_asks_no_model(table: WorkbenchSession) -> None:
     """S0-53: it searches by what is kept."""
-    query = await steps.embed_saved_query((await expanded(table)).id, again(table))
+    query = await retrieval_steps.embed_saved_query((await expanded(table)).id, again(table))
     asked_of(table).asked.clear()
     llm = table.kit.llm
     assert isinstance(llm, ScriptedLLM)
     llm.prompts.clear()
-    await steps.retrieve_for_saved_query(query.id, again(table))
+    await retrieval_steps.retrieve_for_saved_query(query.id, again(table))
     assert asked_of(table).asked == llm.prompts == []
 
 
@@ -369,7 +375,7 @@ async def test_a_step_says_what_went_in_what_came_out_who_did_it_and_what_it_too
 
 async def test_what_is_retrieved_again_is_consolidated_again(table: WorkbenchSession) -> None:
     query = await consolidated(table)
-    later = await steps.retrieve_for_saved_query(query.id, again(table))
+    later = await retrieval_steps.retrieve_for_saved_query(query.id, again(table))
     assert later.clean_retrieval_context is None
     assert "consolidate" not in later.steps
 
@@ -379,31 +385,33 @@ async def test_a_question_changed_meanwhile_is_not_overwritten(table: WorkbenchS
 
     class Late(OverlapReranker):
         async def score_passages(self, text: str, passages: Any) -> Any:
-            await steps.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
+            await expansion_step.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
             return await super().score_passages(text, passages)
 
     with pytest.raises(Conflict) as refused:
-        await steps.retrieve_for_saved_query(query.id, again(replace(table, kit=replace(table.kit, reranker=Late()))))
+        await retrieval_steps.retrieve_for_saved_query(
+            query.id, again(replace(table, kit=replace(table.kit, reranker=Late())))
+        )
     assert refused.value.code == "query_changed"
-    assert (await steps.load_saved_query(query.id, again(table))).original_query == "Another?"
+    assert (await load_saved_query(query.id, again(table))).original_query == "Another?"
 
 
 async def test_the_prompt_is_made_of_the_consolidated_contexts_else_of_the_retrieved(table: WorkbenchSession) -> None:
     """S0-62, S0-63: the best `top_n`."""
     query = await retrieved(table)
-    raw = await steps.build_augmented_prompt(query.id, 5, again(table))
+    raw = await augmentation_step.build_augmented_prompt(query.id, 5, again(table))
     assert raw.context_count == len(query.retrieved_context or ())
-    clean = await steps.consolidate_saved_query(query.id, again(table))
-    made = await steps.build_augmented_prompt(query.id, 5, again(table))
+    clean = await retrieval_steps.consolidate_saved_query(query.id, again(table))
+    made = await augmentation_step.build_augmented_prompt(query.id, 5, again(table))
     assert made.context_count == len(clean.clean_retrieval_context or ()) < raw.context_count
-    one = await steps.build_augmented_prompt(query.id, 1, again(table))
+    one = await augmentation_step.build_augmented_prompt(query.id, 1, again(table))
     assert one.context_count == 1
     assert one.text.count("## [") == 1
 
 
 async def test_the_prompt_has_the_query_and_each_context_under_its_title(table: WorkbenchSession) -> None:
     """S0-28, S0-65, S0-66, S0-67."""
-    made = await steps.build_augmented_prompt((await consolidated(table)).id, 5, again(table))
+    made = await augmentation_step.build_augmented_prompt((await consolidated(table)).id, 5, again(table))
     assert made.text.startswith("You are an expert")
     assert f"\n\nQuery: {QUESTION}\n\nContext:\n" in made.text
     assert f"## [The manual] > Codes\n\n{SAID}" in made.text
@@ -414,7 +422,7 @@ async def test_the_prompt_has_the_query_and_each_context_under_its_title(table: 
 async def test_an_edited_template_is_used(table: WorkbenchSession) -> None:
     """S0-64: of the database, by its function tag."""
     await table.kit.archive.save_edited_prompt("rag_augmentation", "Say {query} of {contexts}")
-    made = await steps.build_augmented_prompt((await consolidated(table)).id, 1, again(table))
+    made = await augmentation_step.build_augmented_prompt((await consolidated(table)).id, 1, again(table))
     assert made.text.startswith(f"Say {QUESTION} of <data ")
 
 
@@ -424,7 +432,7 @@ async def test_a_prompt_that_does_not_fit_is_cut_and_says_so(table: WorkbenchSes
     await at.kit.archive.save_edited_preset("workbench", {**SMALL, "context_tokens": 100})
     query = await retrieved(at)
     asked = again(at)
-    made = await steps.build_augmented_prompt(query.id, 5, asked)
+    made = await augmentation_step.build_augmented_prompt(query.id, 5, asked)
     assert [warning.code for warning in asked.run.warnings] == ["context_trimmed"]
     assert len(made.evidence[0].text) < len(" ".join(long))
     await at.kit.close()
@@ -435,7 +443,7 @@ async def test_a_response_is_kept_with_each_sentence_judged_and_placed(table: Wo
     llm = ScriptedLLM(rag_augmentation=f"{SAID} The brake has P0700.")
     at = replace(table, kit=replace(table.kit, llm=llm))
     query = await consolidated(table)
-    result = await steps.answer_saved_query(query.id, 5, again(at))
+    result = await augmentation_step.answer_saved_query(query.id, 5, again(at))
     kept = await table.kit.archive.load_result(query.id, result.id, SCOPE)
     assert kept == result
     assert (result.model, result.response_text) == ("scripted-1", f"{SAID} The brake has P0700.")
@@ -451,7 +459,7 @@ async def test_a_response_is_kept_with_each_sentence_judged_and_placed(table: Wo
 async def test_a_citation_of_a_group_names_the_chunk_on_whose_lines_it_stands(table: WorkbenchSession) -> None:
     said = "The lamp stays on until the gearbox is repaired."
     at = replace(table, kit=replace(table.kit, llm=ScriptedLLM(rag_augmentation=said)))
-    result = await steps.answer_saved_query((await consolidated(table)).id, 5, again(at))
+    result = await augmentation_step.answer_saved_query((await consolidated(table)).id, 5, again(at))
     [cited] = result.details["claims"][0]["citations"]
     assert (cited["chunk_id"], cited["lines"]) == ("b", [3, 3])
 
@@ -461,7 +469,7 @@ async def test_a_model_that_does_not_answer_is_stood_in_for_by_the_documents_own
 ) -> None:
     query = await consolidated(table)
     asked = again(replace(table, kit=replace(table.kit, llm=ScriptedLLM())))
-    result = await steps.answer_saved_query(query.id, 5, asked)
+    result = await augmentation_step.answer_saved_query(query.id, 5, asked)
     assert result.response_text.startswith(SAID)
     assert result.model.startswith("local: ")
     assert [told.step for told in asked.run.degraded] == ["answer"]
@@ -470,8 +478,8 @@ async def test_a_model_that_does_not_answer_is_stood_in_for_by_the_documents_own
 async def test_nothing_retrieved_is_answered_by_not_knowing() -> None:
     llm = ScriptedLLM(query_expansion=json.dumps(EXPANSION), rag_augmentation="Bananas are blue.")
     at = await bench(llm=llm, index=await filled(MANUAL[3], scope=Scope("elsewhere")))
-    query = await steps.consolidate_saved_query((await retrieved(at)).id, again(at))
-    result = await steps.answer_saved_query(query.id, 5, again(at))
+    query = await retrieval_steps.consolidate_saved_query((await retrieved(at)).id, again(at))
+    result = await augmentation_step.answer_saved_query(query.id, 5, again(at))
     assert (query.retrieved_context, query.clean_retrieval_context) == ((), ())
     assert (result.response_text, result.details["claims"]) == (REFUSAL_TEXT, [])
     assert [prompt.task for prompt in llm.prompts] == ["query_expansion"]
@@ -482,12 +490,12 @@ async def test_whose_text_went_in_is_kept_with_what_a_model_made_of_it(table: Wo
     """S0-72, S0-99, S3-16: a purge goes by it, and finds an expansion that nothing was retrieved for."""
     query = await consolidated(table)
     assert query.steps["expand"]["went_in"]["document_ids"] == ["brakes", "manual"]
-    result = await steps.save_pasted_answer(query.id, "Bananas are blue.", 5, again(table))
+    result = await augmentation_step.save_pasted_answer(query.id, "Bananas are blue.", 5, again(table))
     assert result.details["document_ids"] == ["brakes", "manual"]
     grounded = await expanded(table)
     await table.kit.archive.purge_document("manual", SCOPE.workflow_id)
-    left = await steps.load_saved_query(grounded.id, again(table))
-    assert (left.expanded_queries, left.hyde_answer, steps.find_next_step(left)) == ((), "", "embed")
+    left = await load_saved_query(grounded.id, again(table))
+    assert (left.expanded_queries, left.hyde_answer, find_next_step(left)) == ((), "", "embed")
 
 
 async def test_a_response_of_a_document_that_is_purged_meanwhile_is_not_kept(table: WorkbenchSession) -> None:
@@ -501,7 +509,7 @@ async def test_a_response_of_a_document_that_is_purged_meanwhile_is_not_kept(tab
 
     at = replace(table, kit=replace(table.kit, llm=Purged(rag_augmentation=SAID)))
     with pytest.raises(Conflict) as refused:
-        await steps.answer_saved_query(query.id, 5, again(at))
+        await augmentation_step.answer_saved_query(query.id, 5, again(at))
     assert refused.value.code == "query_changed"
     assert await table.kit.archive.list_results(query.id, SCOPE) == []
 
@@ -511,7 +519,7 @@ async def test_of_a_very_long_response_the_first_sentences_are_checked_and_that_
 ) -> None:
     """S0-68."""
     query, asked = await consolidated(table), again(table)
-    result = await steps.save_pasted_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
+    result = await augmentation_step.save_pasted_answer(query.id, "- Bananas are blue.\n" * 501, 5, asked)
     assert len(result.details["claims"]) == 500
     assert [(told.code, told.message) for told in asked.run.warnings] == [
         ("claims_cut", "only the first 500 of 501 sentences are verified")
@@ -524,19 +532,19 @@ async def test_why_there_are_no_vectors_is_told_also_when_the_status_cannot_be_k
 
     class Late(ConceptEmbedder):
         async def embed_query(self, text: str) -> Any:
-            await steps.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
+            await expansion_step.edit_saved_query(query.id, {"original_query": "Another?"}, again(table))
             raise Unavailable("it is down", code="embedding_unavailable")
 
     at = replace(table, kit=replace(table.kit, index=replace(table.kit.index, embedder=Late())))
     with pytest.raises(Unavailable) as refused:
-        await steps.embed_saved_query(query.id, again(at))
+        await retrieval_steps.embed_saved_query(query.id, again(at))
     assert refused.value.code == "embedding_unavailable"
-    assert (await steps.load_saved_query(query.id, again(table))).vector_status == "no_vec"
+    assert (await load_saved_query(query.id, again(table))).vector_status == "no_vec"
 
 
 async def test_no_link_of_a_response_is_kept_that_the_contexts_do_not_have(table: WorkbenchSession) -> None:
     query, asked = await consolidated(table), again(table)
-    result = await steps.save_pasted_answer(query.id, f"{SAID} See https://evil.example/?q=1", 5, asked)
+    result = await augmentation_step.save_pasted_answer(query.id, f"{SAID} See https://evil.example/?q=1", 5, asked)
     assert "evil" not in json.dumps([result.response_text, dict(result.details)])
     assert [told.code for told in asked.run.degraded] == ["link_removed"]
 
@@ -544,11 +552,11 @@ async def test_no_link_of_a_response_is_kept_that_the_contexts_do_not_have(table
 async def test_a_pasted_response_is_judged_as_a_models_is(table: WorkbenchSession) -> None:
     """S0-68: and a result without a model is one that was pasted."""
     query = await consolidated(table)
-    result = await steps.save_pasted_answer(query.id, f"{SAID} Bananas are blue.", 5, again(table))
+    result = await augmentation_step.save_pasted_answer(query.id, f"{SAID} Bananas are blue.", 5, again(table))
     assert result.model == ""
     assert [claim["verdict"] for claim in result.details["claims"]] == ["verified", "unsupported"]
     with pytest.raises(InvalidRequest) as refused:
-        await steps.save_pasted_answer(query.id, " ", 5, again(table))
+        await augmentation_step.save_pasted_answer(query.id, " ", 5, again(table))
     assert refused.value.field == "response_text"
 
 
@@ -556,7 +564,7 @@ async def test_a_pasted_expansion_makes_a_question_and_says_what_was_not_read(ta
     """S0-71, S0-72: nothing is dropped in silence."""
     asked = again(table)
     pasted = "Sure, here they are.\n\nMQE queries:\n1. What is P0700?\n\nIntent: DEFINITION\nEntities: P0700, TCM"
-    query = await steps.save_pasted_expansion(QUESTION, pasted, asked)
+    query = await expansion_step.save_pasted_expansion(QUESTION, pasted, asked)
     assert query.expanded_queries == ("What is P0700?",)
     assert (query.intent, query.entities, query.hyde_answer) == ("DEFINITION", ("P0700", "TCM"), "")
     assert [(w.code, w.message) for w in asked.run.warnings] == [
@@ -573,7 +581,7 @@ async def test_the_whole_flow_works_without_any_chat_model() -> None:
     await parts.index.add_document(*_document(), Scope("default"))
     await parts.archive.save_edited_preset("workbench", SMALL)
     query = await consolidated(at)
-    result = await steps.answer_saved_query(query.id, 5, again(at))
+    result = await augmentation_step.answer_saved_query(query.id, 5, again(at))
     assert query.intent == "FACT"
     assert "P0700" in query.entities
     assert query.steps["expand"]["techniques"]["query_expansion"].startswith("local: pseudo-relevance feedback")

@@ -35,7 +35,8 @@ from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.pipelines import answer_with_pipeline
 from rag_core.providers.local_techniques import LocalTechniques
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel
+from rag_core.providers.openai import OpenAIChatModel
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 
 SCOPE = Scope("classical")
 CACHE = Path(".cache/classical.sqlite3")

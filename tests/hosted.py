@@ -6,7 +6,7 @@ from dataclasses import replace
 from local_emulator.model_service import ModelService
 from local_emulator.serving import served
 from rag_core.providers.local_techniques import LocalTechniques
-from rag_core.providers.openai import ProviderProfile
+from rag_core.providers.provider_profiles import ProviderProfile
 from tests import local
 
 DIMENSIONS = 384

@@ -1,14 +1,11 @@
 """Construction of the models: chat models, embedders and rerankers, local or of a provider."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rag_core.composition.choices import choose_provider
 from rag_core.core.ports import LLM, Embedder, Reranker
 from rag_core.core.settings import Settings
-
-if TYPE_CHECKING:
-    from rag_core.providers.openai import ProviderProfile
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
 
 EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model, where it is not `embedding_model`
     "azure": "embedding_deployment",
@@ -68,10 +65,8 @@ def build_full_llm(settings: Settings) -> LLM | None:
     return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
 
 
-def build_provider_profile(settings: Settings) -> tuple["ProviderProfile", str | None]:
+def build_provider_profile(settings: Settings) -> tuple[ProviderProfile, str | None]:
     """Return the provider's profile with the operator's settings applied, and the key."""
-    from rag_core.providers.openai import PROVIDER_PROFILES
-
     name = choose_provider(settings)
     default = PROVIDER_PROFILES[name]
     base_url, chat_model, embedding_model, key = {

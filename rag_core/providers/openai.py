@@ -1,4 +1,4 @@
-"""Chat models and embedders over OpenAI's protocol, with profiles for OpenAI, Azure OpenAI, Gemini and Ollama."""
+"""Chat models and embedders over OpenAI's protocol, for every provider that has a profile."""
 
 import asyncio
 import math
@@ -7,7 +7,6 @@ import sys
 from array import array
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
 
@@ -23,6 +22,7 @@ from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFa
 from rag_core.core.run import book_model_usage
 from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.providers.prices import calculate_cost_usd
+from rag_core.providers.provider_profiles import ProviderProfile
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
 T = TypeVar("T")
@@ -46,89 +46,6 @@ TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encod
 REASONING_MODEL_PATTERN = re.compile(r"gpt-5|o\d")  # take no temperature, and spend output tokens on reasoning
 REASONING_TOKENS = 2048
 LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server says that a local technique answered
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderProfile:
-    """A provider as data: its address, its models and the limits of their use.
-
-    `base_url` is the resource's endpoint for `azure`. `send_dimensions` asks the model to shorten its vectors to
-    `dimensions`. An embedding model reads at most `max_text_tokens` of a text; a request holds at most
-    `max_batch_texts` with `max_batch_tokens` in all. `max_completion_tokens` caps `max_tokens` of a prompt. One attempt
-    takes at most `attempt_timeout_s` seconds.
-    """
-
-    name: str
-    provider: str  # the name in OpenTelemetry's GenAI conventions
-    base_url: str
-    chat_model: str
-    embedding_model: str
-    dimensions: int
-    send_dimensions: bool = False
-    query_prefix: str = ""
-    document_prefix: str = ""
-    embedding_encoding: Literal["base64", "float"] = "base64"
-    max_text_tokens: int = 8191
-    max_batch_texts: int = 2048
-    max_batch_tokens: int = 300_000
-    structured_outputs: bool = True  # replies follow a JSON schema
-    max_completion_tokens: int = 4096
-    top_p: float | None = None
-    attempt_timeout_s: float = 30.0  # S2-45
-    api_version: str = ""
-
-
-PROVIDER_PROFILES: Mapping[str, ProviderProfile] = {
-    profile.name: profile
-    for profile in (
-        ProviderProfile("openai", "openai", "https://api.openai.com/v1", "gpt-4o-mini", "text-embedding-3-small", 1536),
-        ProviderProfile(
-            "openai-large",
-            "openai",
-            "https://api.openai.com/v1",
-            "gpt-5-mini",
-            "text-embedding-3-large",
-            1536,  # shortened from 3072
-            send_dimensions=True,
-        ),
-        ProviderProfile(
-            "azure",
-            "azure.ai.openai",
-            "",
-            "gpt-4o-mini",
-            "text-embedding-3-small",
-            1536,
-            api_version="2024-10-21",  # the first general release with structured outputs
-        ),
-        ProviderProfile(
-            "gemini",
-            "gcp.gemini",
-            "https://generativelanguage.googleapis.com/v1beta/openai/",
-            "gemini-1.5-flash",
-            "text-embedding-004",
-            768,
-            embedding_encoding="float",
-            max_text_tokens=2048,
-            max_batch_texts=100,
-        ),
-        ProviderProfile(
-            "ollama",
-            "ollama",
-            "http://127.0.0.1:11434/v1",
-            "qwen2.5:1.5b",
-            "nomic-embed-text",
-            768,
-            query_prefix="search_query: ",
-            document_prefix="search_document: ",
-            embedding_encoding="float",
-            max_text_tokens=2048,  # its default context window
-            max_batch_texts=64,
-            max_completion_tokens=200,
-            top_p=0.9,
-            attempt_timeout_s=120.0,
-        ),
-    )
-}
 
 
 class OpenAIChatModel:

@@ -9,7 +9,8 @@ import pytest
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Embedder
 from rag_core.providers.null_models import NoEmbedder
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIEmbedder
+from rag_core.providers.openai import OpenAIEmbedder
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from tests import hosted, local
 
 TEXTS = ["Signing keys are rotated every 90 days.", "", "Bananas are yellow.", "P0700 " * 700, "naïve 東京 \ud800 🙂"]

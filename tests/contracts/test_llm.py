@@ -8,7 +8,8 @@ import pytest
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import LLM, Prompt
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel
+from rag_core.providers.openai import OpenAIChatModel
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from rag_core.retrieval.expansion import generate_expansion
 from tests import hosted
 

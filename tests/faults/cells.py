@@ -28,7 +28,8 @@ from rag_core.core.run import Run
 from rag_core.core.settings import Settings
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.jobs.sqlite_jobs import SqliteJobs
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder
+from rag_core.providers.openai import OpenAIChatModel, OpenAIEmbedder
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.workbench import expansion_step, retrieval_steps

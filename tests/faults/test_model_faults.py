@@ -12,7 +12,8 @@ from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.run import Run
 from rag_core.pipelines import search_with_pipeline as consult
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder
+from rag_core.providers.openai import OpenAIChatModel, OpenAIEmbedder
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from tests import fakes
 from tests.faults.replies import VECTORS, completion, embeddings, error, packed
 from tests.faults.server import Fault, black_hole, drip, failing, late, reply, reset, reset_within

@@ -15,7 +15,8 @@ from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.plan import BudgetSpent, DryRun, IndexingPlan, Tariff, meter_embedding
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.proposals.ingest import ingest_proposals
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIEmbedder
+from rag_core.providers.openai import OpenAIEmbedder
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from rag_core.stores.embedded import InMemoryVectorStore
 from tests import fakes, hosted
 from tests.proposal_records import RECORDS

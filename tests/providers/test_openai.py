@@ -17,8 +17,9 @@ from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
-from rag_core.providers.openai import PROVIDER_PROFILES, OpenAIChatModel, OpenAIEmbedder, ProviderProfile, batch_texts
+from rag_core.providers.openai import OpenAIChatModel, OpenAIEmbedder, batch_texts
 from rag_core.providers.prices import calculate_cost_usd
+from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
 from rag_core.text.tokens import count_tokens
 from tests import hosted
 from tests.faults.replies import completion, embeddings

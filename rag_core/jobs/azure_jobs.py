@@ -1,8 +1,8 @@
 """The job table in Azure Storage, which all instances of the app share.
 
 Each job has a row, whose key says whether the job is open or has ended. The upload and the vectors are too large for a
-row and are blobs under the job's id. An idempotency key has a row of its own, written in one transaction with the job's
-row. Every write is conditional on the row's ETag, so that only one of two workers can claim a job.
+row and are blobs (`azure_job_blobs.py`). An idempotency key has a row of its own, written in one transaction with the
+job's row. Every write is conditional on the row's ETag, so that only one of two workers can claim a job.
 """
 
 import asyncio
@@ -10,18 +10,24 @@ import hashlib
 import json
 import re
 import time
-from array import array
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from random import random
 from typing import Any
-from uuid import uuid4
 
 from rag_core.core.errors import RagError, Unavailable
 from rag_core.core.model import IndexingResult, Job, Scope, Vector
 from rag_core.jobs import job_rows
+from rag_core.jobs.azure_job_blobs import (
+    delete_job_blobs,
+    load_job_payload,
+    load_job_vectors,
+    parse_job_id,
+    save_job_payload,
+    save_job_vectors,
+)
 from rag_core.jobs.azure_storage import (
     AzureJobStorage,
     RowChanged,
@@ -70,11 +76,11 @@ class AzureJobs:
         _, earlier = await self._find_by_idempotency_key(new)
         if earlier:
             return job_rows.job_from_row(earlier), None
-        await self._tables.upload_blob(_build_payload_blob_name(new["id"]), payload)
+        await save_job_payload(new["id"], payload, self._tables)
         async with self._add_lock:
             row = await self._add_or_reuse(new)
         if row["id"] != new["id"]:
-            await self._delete_blobs(new["id"])
+            await delete_job_blobs(new["id"], self._tables)
         return job_rows.job_from_row(row), AzureLease(self, row, payload) if hold and row["id"] == new["id"] else None
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
@@ -90,9 +96,8 @@ class AzureJobs:
             if row is None:
                 await self._clean_up()
                 return None
-            if (
-                work := await self._tables.download_blob(_build_payload_blob_name(row["id"]))
-            ) is not None:  # None: the job ended meanwhile
+            work = await load_job_payload(row["id"], self._tables)
+            if work is not None:  # else the job ended meanwhile
                 return AzureLease(self, row, work)
         return None  # enough other workers are claiming jobs
 
@@ -141,17 +146,10 @@ class AzureJobs:
         )
 
     async def save_vectors(self, id: str, space: str, vectors: Mapping[str, Vector]) -> None:
-        content_hashes = json.dumps(list(vectors)).encode()
-        packed = array("f", [value for vector in vectors.values() for value in vector]).tobytes()
-        await self._tables.upload_blob(
-            f"{_build_vectors_blob_prefix(id, space)}{uuid4().hex}", content_hashes + b"\n" + packed
-        )
+        await save_job_vectors(id, space, vectors, self._tables)
 
     async def load_vectors(self, id: str, space: str) -> dict[str, Vector]:
-        vectors: dict[str, Vector] = {}
-        for name, _ in await self._tables.list_blobs(_build_vectors_blob_prefix(id, space)):
-            vectors |= _decode_vector_batch(await self._tables.download_blob(name) or b"[]\n")
-        return vectors
+        return await load_job_vectors(id, space, self._tables)
 
     @property
     def now(self) -> float:
@@ -261,12 +259,8 @@ class AzureJobs:
             build_delete_operation(stored), build_create_operation(ENDED_JOB_PREFIX + row["id"], row)
         )
         with suppress(Unavailable):  # the next cleanup deletes them
-            await self._delete_blobs(row["id"])
+            await delete_job_blobs(row["id"], self._tables)
         return row
-
-    async def _delete_blobs(self, id: str) -> None:
-        for name, _ in await self._tables.list_blobs(f"{id}/"):
-            await self._tables.delete_blob(name)
 
     async def _clean_up(self) -> None:
         """Delete rows of jobs that ended long ago, and blobs that a killed process left behind."""
@@ -276,7 +270,7 @@ class AzureJobs:
         self._last_cleanup = now
         for name, written in await self._tables.list_blobs():
             is_old = written.timestamp() < now - CLEANUP_INTERVAL_S
-            if is_old and await self._tables.load_row(OPEN_JOB_PREFIX + name.partition("/")[0]) is None:
+            if is_old and await self._tables.load_row(OPEN_JOB_PREFIX + parse_job_id(name)) is None:
                 await self._tables.delete_blob(name)
         for stored in await self._tables.load_rows(ENDED_JOB_PREFIX):
             if stored.values["updated"] < now - JOB_RETENTION_S:
@@ -382,22 +376,3 @@ def _build_idempotency_row_key(row: JobRow) -> str:
     """Return the row key of a job's idempotency key, hashed because row keys may not contain all characters."""
     owned_key = json.dumps([row["workflow"], row["user"], row["key"]])
     return IDEMPOTENCY_KEY_PREFIX + hashlib.sha256(owned_key.encode()).hexdigest()
-
-
-def _build_payload_blob_name(id: str) -> str:
-    return f"{id}/work"
-
-
-def _build_vectors_blob_prefix(id: str, space: str) -> str:
-    return f"{id}/{hashlib.sha256(space.encode()).hexdigest()}/"
-
-
-def _decode_vector_batch(data: bytes) -> dict[str, Vector]:
-    """Decode the blob of a batch: a line of JSON with the content hashes, then all vectors as float32."""
-    header, _, packed = data.partition(b"\n")
-    content_hashes, values = json.loads(header), array("f", packed)
-    dimensions = len(values) // max(1, len(content_hashes))
-    return {
-        content_hash: values[n * dimensions : (n + 1) * dimensions].tolist()
-        for n, content_hash in enumerate(content_hashes)
-    }

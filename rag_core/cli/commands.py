@@ -72,7 +72,7 @@ def run_setup_command(arguments: Namespace) -> int:
 @run_with_rag
 async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Index files, with a progress bar on a terminal, else a line per file. Return 1 when a file was refused."""
-    from rag_core.cli import input_files, terminal_output
+    from rag_core.cli import indexing_output, input_files, terminal_layout, terminal_output
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S
 
@@ -81,17 +81,17 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     counts: Counter[str] = Counter()
     files_by_path = input_files.find_input_files(arguments.paths)
     try:
-        with terminal_output.create_progress_bar(sys.stdout) as bar:
+        with terminal_layout.create_progress_bar(sys.stdout) as bar:
             for path, is_named in bar.track(files_by_path.items(), description="indexing"):
                 outcome = await input_files.index_file(
                     path, is_named, budgeted, Scope(arguments.workflow), indexing_run
                 )
                 counts[outcome.status] += 1
-                terminal_output.print_file_outcome(outcome, bar, is_plan=rehearsal is not None)
+                indexing_output.print_file_outcome(outcome, bar, is_plan=rehearsal is not None)
     except BudgetSpent as error:
-        stopped = f"{error.message}; {terminal_output.format_count(len(files_by_path) - counts.total(), 'file')} left"
+        stopped = f"{error.message}; {terminal_layout.format_count(len(files_by_path) - counts.total(), 'file')} left"
     if rehearsal:
-        terminal_output.print_indexing_plan(rehearsal.build_plan())
+        indexing_output.print_indexing_plan(rehearsal.build_plan())
     else:
         print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
     terminal_output.print_run(replace(indexing_run, warnings=[]))  # the warnings do not name their file
@@ -101,7 +101,7 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 @run_with_rag
 async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Index proposals, with a progress bar on a terminal. Return 1 when a record or chunk was not indexed."""
-    from rag_core.cli import terminal_output
+    from rag_core.cli import indexing_output, terminal_layout, terminal_output
     from rag_core.proposals import sources
     from rag_core.proposals.ingest import ingest_proposals
     from rag_core.rag import INDEXING_TIMEOUT_S
@@ -113,12 +113,12 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     records, indexing_run = list(sources.read_proposal_records(source)), Run(INDEXING_TIMEOUT_S)
     scope, bodies = Scope(arguments.workflow or loaded.collection), not arguments.no_bodies
     budgeted, rehearsal = _apply_budget(arguments, rag)
-    with terminal_output.create_progress_bar(sys.stdout) as bar:
+    with terminal_layout.create_progress_bar(sys.stdout) as bar:
         tracked = bar.track(records, description="ingesting")
         ingested_proposals = await ingest_proposals(
             tracked, scope, budgeted.kit, indexing_run, include_bodies=bodies, clear=arguments.clear
         )
-    terminal_output.print_ingestion(ingested_proposals, rehearsal.build_plan() if rehearsal else None)
+    indexing_output.print_ingestion(ingested_proposals, rehearsal.build_plan() if rehearsal else None)
     terminal_output.print_run(indexing_run)
     return _report_end(ingested_proposals.stopped, len(ingested_proposals.failed))
 
@@ -257,11 +257,11 @@ async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int
 @run_with_rag
 async def run_audit_isolation_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the number of leaks of each audited path, and the leaks. Return 1 when there is a leak."""
-    from rag_core.cli import terminal_output
+    from rag_core.cli import terminal_layout
     from rag_core.evaluation.isolation_audit import run_isolation_audit
 
     audited_paths = await run_isolation_audit(rag.kit)
-    terminal_output.print_table(
+    terminal_layout.print_table(
         ("path", "attempts", "leaks"), [(path.name, path.attempts, len(path.leaks)) for path in audited_paths]
     )
     leaks = [leak for path in audited_paths for leak in path.leaks]

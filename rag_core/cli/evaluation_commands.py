@@ -10,14 +10,14 @@ from rag_core.core import settings
 
 def run_eval_command(arguments: Namespace) -> int:
     """Score each leg and pipeline on a labelled collection and print a row for each."""
-    from rag_core.cli import terminal_output
+    from rag_core.cli import terminal_layout
     from rag_core.evaluation import pipeline_evaluation
 
-    with terminal_output.create_progress_bar(sys.stderr) as bar:
+    with terminal_layout.create_progress_bar(sys.stderr) as bar:
         report = pipeline_evaluation.evaluate_pipelines(
             arguments.folder,
             **_read_collection_options(arguments),
-            progress=terminal_output.create_progress_callback(bar),
+            progress=terminal_layout.create_progress_callback(bar),
         )
     print(json.dumps(report.to_json(), indent=2) if arguments.json else report.format_table())
     return 0
@@ -58,11 +58,11 @@ def run_eval_gate_command(arguments: Namespace) -> int:
 
 
 def _print_comparison(arguments: Namespace, presets: dict[str, str], baseline: str, **options: Any) -> int:
-    from rag_core.cli import terminal_output
+    from rag_core.cli import terminal_layout
     from rag_core.evaluation import ablation
 
-    with terminal_output.create_progress_bar(sys.stderr) as bar:
-        progress = terminal_output.create_progress_callback(bar)
+    with terminal_layout.create_progress_bar(sys.stderr) as bar:
+        progress = terminal_layout.create_progress_callback(bar)
         comparison = ablation.compare_presets(
             arguments.folder,
             presets,

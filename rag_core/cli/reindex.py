@@ -35,7 +35,7 @@ def run_reindex_command(arguments: Namespace) -> int:
 
 
 async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
-    from rag_core.cli import terminal_output
+    from rag_core.cli import indexing_output
     from rag_core.composition import index_assembly
 
     place = index_assembly.choose_rebuild_place(
@@ -56,7 +56,7 @@ async def _reindex_with_model(arguments: Namespace, settings: Settings) -> int:
         print(f"Stopped: {error.message}; run the command again to continue from here")
         return EXIT_BUDGET_SPENT
     finally:
-        terminal_output.print_embedding_price(meter.sent_tokens, tariff)
+        indexing_output.print_embedding_price(meter.sent_tokens, tariff)
         await rebuild.close()
 
 
@@ -74,22 +74,22 @@ async def _read_current_space(settings: Settings) -> str:
 
 
 async def _print_reindex_plan(rebuild: IndexRebuild, tariff: Tariff, space: str) -> None:
-    from rag_core.cli import terminal_output
+    from rag_core.cli import indexing_output, terminal_layout
 
     texts = (await rebuild.load_missing_texts()).values()
-    price = terminal_output.format_token_price(tariff.count_tokens(list(texts)), tariff)
-    print(f"{space}: {terminal_output.format_count(len(texts), 'text')} to embed, {price}")
+    price = indexing_output.format_token_price(tariff.count_tokens(list(texts)), tariff)
+    print(f"{space}: {terminal_layout.format_count(len(texts), 'text')} to embed, {price}")
 
 
 async def _build_and_switch(
     arguments: Namespace, settings: Settings, place: IndexLocation, rebuild: IndexRebuild, meter: EmbeddingMeter
 ) -> int:
-    from rag_core.cli import terminal_output
+    from rag_core.cli import terminal_layout
     from rag_core.composition import index_assembly
     from rag_core.ingestion import reindex as building
 
-    with terminal_output.create_progress_bar(sys.stdout) as bar:
-        await building.build_new_index(rebuild, meter, terminal_output.create_progress_callback(bar))
+    with terminal_layout.create_progress_bar(sys.stdout) as bar:
+        await building.build_new_index(rebuild, meter, terminal_layout.create_progress_callback(bar))
     print(f"Built: {place}")
     if arguments.evaluate:
         await _compare_indexes(arguments, settings, place)

@@ -1,0 +1,62 @@
+"""The output of commands that index: the outcome of each file, the plan, the price and the totals."""
+
+from rich.progress import Progress
+
+from rag_core.answering.citation_styles import to_printable_line
+from rag_core.cli.input_files import FileOutcome
+from rag_core.cli.terminal_layout import format_count, join_source_parts
+from rag_core.ingestion.plan import IndexingPlan, Tariff, format_usd
+from rag_core.proposals.ingest import IngestionReport
+
+MAX_LISTED_PROPOSALS = 20  # names of skipped proposals that are shown
+
+
+def print_file_outcome(outcome: FileOutcome, bar: Progress, *, is_plan: bool) -> None:
+    """Print the outcome of a file; on a terminal, or in a plan, only when it was skipped or refused."""
+    if (bar.disable and not is_plan) or outcome.status in ("skipped", "refused"):
+        bar.console.print(
+            f"{outcome.status:<9} {outcome.path}: {to_printable_line(outcome.note)}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def print_indexing_plan(plan: IndexingPlan) -> None:
+    """Print the plan of an indexing: a line per document that would change, the totals and the cost."""
+    for step in plan.documents:
+        if step.action != "skip":
+            size = f"{format_count(step.chunk_count, 'passage')}, {step.token_count:,} tokens"
+            print(f"{step.action:<9} {join_source_parts(step.document.title, size, step.document.source)}")
+    print(", ".join(f"{count} to {action}" for action, count in plan.action_counts.items()))
+    print(f"{format_count(plan.page_count, 'page')}, {format_count(plan.chunk_count, 'passage')}")
+    print(f"To embed: {format_token_price(plan.token_count, plan.tariff)}")
+
+
+def format_token_price(tokens: int, tariff: Tariff) -> str:
+    """Format a number of tokens with their model and price."""
+    usd = tariff.price_usd(tokens)
+    cost = "at an unknown price" if usd is None else f"for {format_usd(usd)} USD"
+    return f"{tokens:,} tokens by {tariff.model}, {cost}"
+
+
+def print_embedding_price(tokens: int, tariff: Tariff) -> None:
+    """Print the number and price of the embedded tokens, unless it is 0."""
+    if tokens:
+        print(f"Used: {format_token_price(tokens, tariff)}")
+
+
+def print_ingestion(result: IngestionReport, plan: IndexingPlan | None) -> None:
+    """Print the result or the plan of an ingestion, and the proposals that were refused or skipped."""
+    for failure in result.failed:
+        print(f"refused   {to_printable_line(failure)}")
+    documents, passages = format_count(result.documents, "document"), format_count(result.chunks, "passage")
+    print(f"{format_count(result.proposals, 'proposal')}: {documents}, {passages}")
+    counts = {name: getattr(result, name) for name in ("embedded", "unchanged", "removed", "cleared")}
+    if plan:
+        print_indexing_plan(plan)
+    else:
+        print(", ".join(f"{count} {name}" for name, count in counts.items()))
+    if result.skipped:
+        listed = ", ".join(result.skipped[:MAX_LISTED_PROPOSALS])
+        print(f"{len(result.skipped)} without a stage: {to_printable_line(listed)}")

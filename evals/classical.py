@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evals.answers import recall
 from local_emulator.model_service import ModelService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.answering.citation_styles import render_cited_answer
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.kit import Kit

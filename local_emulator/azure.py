@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from local_emulator.document_service import DocumentService
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import RankerUnavailable, SearchService, running
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Reranker

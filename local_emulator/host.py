@@ -31,7 +31,7 @@ from functions.http import PRINCIPAL_HEADER, is_loopback_address
 from functions.operations import load_operation
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.settings import Settings

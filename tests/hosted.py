@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from local_emulator.model_service import ModelService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.provider_profiles import ProviderProfile
 from tests import local

@@ -11,7 +11,7 @@ import pytest
 
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import SearchService, running
-from local_emulator.serving import Application, served
+from local_emulator.search_service.serving import Application, served
 from rag_core.cli import main
 from rag_core.composition import assembly
 from rag_core.core.errors import Misconfigured

@@ -18,7 +18,7 @@ from functions.http import make_handler
 from functions.routes import ROUTES, Route
 from local_emulator.document_service import analyzed
 from local_emulator.search_service import SearchService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.core.errors import StorageFull, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit

@@ -11,7 +11,7 @@ from typing import Any
 from werkzeug.test import run_wsgi_app
 from werkzeug.wrappers import Request, Response
 
-from local_emulator.serving import Application
+from local_emulator.search_service.serving import Application
 
 Environ = dict[str, Any]
 HANGS_S = 20.0  # far beyond any deadline of a test, which sets `release` when it is done

@@ -15,7 +15,7 @@ from tenacity import wait_none
 from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.core import retrying
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Scope

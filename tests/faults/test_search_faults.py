@@ -8,7 +8,7 @@ from tenacity import wait_none
 from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.core import retrying
 from rag_core.core.errors import DeadlineExceeded, Misconfigured, RagError, Unavailable
 from rag_core.core.retrying import Dependency

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local_emulator.document_service import DocumentService
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.kit import NoLayoutReader
 from rag_core.core.model import Extraction

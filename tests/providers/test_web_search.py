@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from werkzeug.wrappers import Request, Response
 
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import NoWebSearch

@@ -12,7 +12,7 @@ from azure.search.documents.models import IndexDocumentsBatch
 from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService, running
-from local_emulator.serving import served
+from local_emulator.search_service.serving import served
 from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.model import Scope

@@ -1,4 +1,4 @@
-"""Serves any WSGI application on the loopback interface: what every neighbour of this emulator stands on."""
+"""Serves any WSGI application on the loopback interface: the search service, and what the emulator has beside it."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -10,15 +10,15 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-class _Quiet(WSGIRequestHandler):
+class _UnloggedRequestHandler(WSGIRequestHandler):
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """Nothing: who is served logs for itself."""
+        """Log nothing: who is served logs for itself."""
 
 
 @contextmanager
 def served(app: Application, *, port: int = 0) -> Iterator[str]:
     """Serve an application while the block runs, a thread a request; gives its address. Port 0 takes a free one."""
-    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=_Quiet)
+    server = make_server("127.0.0.1", port, app, threaded=True, request_handler=_UnloggedRequestHandler)
     server.log_startup = lambda: None  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

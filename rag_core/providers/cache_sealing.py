@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 
+MAX_VALUE_BYTES = 1024**2  # a larger value is not cached
 SEAL_HEADER = struct.Struct(">32sdd")  # signature of key, times and value; time of writing; time to live in seconds
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rag_core.core import sqlite_files
 from rag_core.core.telemetry import trace_span
-from rag_core.providers.cache_sealing import make_steady_clock, seal_value, unseal_value
+from rag_core.providers.cache_sealing import MAX_VALUE_BYTES, make_steady_clock, seal_value, unseal_value
 
 T = TypeVar("T")
 
@@ -17,7 +17,6 @@ CACHE_SCHEMA = """
 create table if not exists cache(
     key text primary key, written real not null, size integer not null, value blob not null);
 """
-MAX_VALUE_BYTES = 1024**2
 CACHE_BUSY_TIMEOUT_S = 0.05  # while another process writes: recomputing is soon cheaper than waiting longer
 EVICT_OLDEST_SQL = """
     delete from cache where key in (

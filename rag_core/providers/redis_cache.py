@@ -16,12 +16,11 @@ from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from rag_core.core.retrying import CircuitBreaker
 from rag_core.core.telemetry import trace_span
-from rag_core.providers.cache_sealing import make_steady_clock, seal_value, unseal_value
+from rag_core.providers.cache_sealing import MAX_VALUE_BYTES, make_steady_clock, seal_value, unseal_value
 
 T = TypeVar("T")
 
 REDIS_KEY_PREFIX = "rag:1:"  # of every key; the number is raised when the format of the values changes
-MAX_VALUE_BYTES = 1024**2
 REDIS_CONNECT_TIMEOUT_S = 0.01  # within one network
 REDIS_TLS_CONNECT_TIMEOUT_S = 0.1  # TLS adds two round trips and a certificate check
 REDIS_READ_TIMEOUT_S = 0.05  # enough for a megabyte within one network

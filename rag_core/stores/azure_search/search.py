@@ -1,7 +1,6 @@
 """The search of Azure AI Search: one hybrid request per probe, parsed into hits."""
 
 import math
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -127,8 +126,3 @@ def _parse_finite_score(number: Any) -> float:
     if not math.isfinite(number):
         raise ValueError("not a score")
     return float(number)
-
-
-def parse_facet_counts(facets: Mapping[str, Any], field: str) -> list[tuple[Any, int]]:
-    """Parse the values of an index field and their counts."""
-    return parse_records(lambda bucket: (bucket["value"], int(bucket["count"])), facets.get(field, ()))

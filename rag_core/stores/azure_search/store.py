@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from azure.core.pipeline.transport import AsyncHttpTransport
 
 from rag_core.core.errors import Conflict, RagError, Unavailable, make_unknown_document_error
-from rag_core.core.model import Chunk, Document, Facet, FacetBucket, Filter, Ranking, Scalar, Scope, Vector
+from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
 from rag_core.core.retrying import Dependency
 from rag_core.stores.access import (
@@ -23,27 +23,38 @@ from rag_core.stores.access import (
 )
 from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.action_batches import ActionResults, build_index_action, send_actions
-from rag_core.stores.azure_search.delivery import MAX_SEARCH_RESULTS, OutboxDelivery
-from rag_core.stores.azure_search.field_value_codec import INDEX_FIELDS, decode_field_value
+from rag_core.stores.azure_search.delivery import OutboxDelivery
+from rag_core.stores.azure_search.facet_counts import (
+    buckets_from_azure_counts,
+    facet_from_azure_counts,
+    parse_azure_space,
+    parse_facet_counts,
+)
+from rag_core.stores.azure_search.field_value_codec import INDEX_FIELDS
 from rag_core.stores.azure_search.index_client import (
     AZURE_SEARCH_API_VERSION,
     AzureIndexClient,
     SearchRecord,
     parse_records,
 )
+from rag_core.stores.azure_search.index_queries import (
+    build_visible_filter,
+    count_field_values,
+    list_live_content_hashes,
+    load_chunk_vectors,
+    search_chunks,
+    search_documents,
+)
 from rag_core.stores.azure_search.outbox import Outbox, OutboxJob
 from rag_core.stores.azure_search.records import (
-    SELECTED_CHUNK_FIELDS,
     build_chunk_record,
     build_document_record,
-    chunk_from_azure_record,
     document_from_azure_record,
     encode_document_json,
     make_document_record_key,
     make_state_record_key,
 )
-from rag_core.stores.azure_search.schema import VECTOR_FIELD
-from rag_core.stores.azure_search.search import parse_facet_counts, search_azure_probe
+from rag_core.stores.azure_search.search import search_azure_probe
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
     count_replaced_chunks,
@@ -52,7 +63,6 @@ from rag_core.stores.document_rules import (
     require_same_embedding_space,
 )
 
-ORDER_BY_ORDINAL = ["document_id asc", "ordinal asc", "id asc"]
 MAX_IDS_PER_FILTER = 500  # ids in one filter
 BATCH_TIMEOUT_S = 30.0  # a batch of up to 15 MB
 OTHER_SPACE_REMEDY = "configure the first, or name an empty index in AZURE_SEARCH_INDEX"
@@ -114,7 +124,7 @@ class AzureSearchStore:
         """Search as the port specifies, but ignore `rrf_k`: the service always uses 60, and counts ranks from 0."""
         for probe in probes:
             self._require_same_dimensions([probe.vector])
-        filter = await self._build_filter(scope, filters)
+        filter = await build_visible_filter(scope, filters, self._client)
         searches = [
             search_azure_probe(
                 probe, self._client, filter=filter, limit=limit, exhaustive=self._exhaustive, semantic=self._semantic
@@ -124,14 +134,16 @@ class AzureSearchStore:
         return await asyncio.gather(*searches)
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
-        return await self._search_chunks(await self._build_filter(scope, filters), limit)
+        return await search_chunks(await build_visible_filter(scope, filters, self._client), limit, self._client)
 
     async def get(self, ids: Sequence[str], scope: Scope) -> Sequence[Chunk]:
         visible = odata.build_visible_chunks_filter(scope)
         id_parts = [ids[start : start + MAX_IDS_PER_FILTER] for start in range(0, len(ids), MAX_IDS_PER_FILTER)]
         chunk_parts = [
-            await self._search_chunks(
-                odata.join_odata_with_and(visible, odata.build_odata_membership_filter("id", part)), len(part)
+            await search_chunks(
+                odata.join_odata_with_and(visible, odata.build_odata_membership_filter("id", part)),
+                len(part),
+                self._client,
             )
             for part in id_parts
         ]
@@ -144,18 +156,17 @@ class AzureSearchStore:
             odata.build_odata_membership_filter("document_id", [chunk.document_id]),
             f"ordinal ge {chunk.ordinal - before:d} and ordinal le {chunk.ordinal + after:d}",
         )
-        return [near for near in await self._search_chunks(filter, before + after + 1) if near.id != chunk.id]
+        return [near for near in await search_chunks(filter, before + after + 1, self._client) if near.id != chunk.id]
 
     async def count_facets(
         self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
     ) -> Sequence[Facet]:
-        index_fields = sorted({odata.get_index_field(field) for field in fields})
-        counts = (
-            await self._client.count_facets(index_fields, filter=await self._build_filter(scope, filters))
-            if index_fields
-            else {}
+        if not fields:
+            return []
+        counts = await count_field_values(
+            fields, await build_visible_filter(scope, filters, self._client), self._client
         )
-        return [_facet_from_azure_counts(field, counts, limit) for field in fields]
+        return [facet_from_azure_counts(field, counts, limit) for field in fields]
 
     async def list_facet_fields(self, scope: Scope) -> Sequence[str]:
         """List the fields with values in this order: any entity, entity types, common fields, metadata."""
@@ -165,7 +176,7 @@ class AzureSearchStore:
         common_fields = [
             field
             for field, index_field in INDEX_FIELDS.items()
-            if _buckets_from_azure_counts(field, parse_facet_counts(counts, index_field))
+            if buckets_from_azure_counts(field, parse_facet_counts(counts, index_field))
         ]
         encoded_fields = sorted(str(field) for field, _ in parse_facet_counts(counts, "fact_names"))
         if "entity_codes" not in common_fields:
@@ -179,26 +190,13 @@ class AzureSearchStore:
         return next((document for document in live_documents if can_read_document(document, scope)), None)
 
     async def list_documents(self, scope: Scope) -> Sequence[Document]:
-        return await self._search_documents(odata.build_visible_documents_filter(scope))
+        return await search_documents(odata.build_visible_documents_filter(scope), self._client)
 
     async def list_deleted(self, scope: Scope) -> Sequence[Document]:
-        return await self._search_documents(odata.build_visible_documents_filter(scope, deleted=True))
+        return await search_documents(odata.build_visible_documents_filter(scope, deleted=True), self._client)
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
-        if not self._dimensions:
-            return {}
-        filter = odata.join_odata_with_and(
-            odata.build_visible_chunks_filter(scope),
-            odata.build_odata_membership_filter("document_id", [document_id]),
-            "space ne null",
-        )
-        select = ["content_hash", VECTOR_FIELD]
-        records = await self._client.search(
-            "*", filter=filter, order_by=ORDER_BY_ORDINAL, select=select, top=MAX_SEARCH_RESULTS
-        )
-        return dict(
-            parse_records(lambda record: (str(record["content_hash"]), list(map(float, record[VECTOR_FIELD]))), records)
-        )
+        return await load_chunk_vectors(document_id, scope, self._client) if self._dimensions else {}
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
@@ -217,7 +215,7 @@ class AzureSearchStore:
                 await self._require_same_space(space)
             records = await self._load_document_records(document.id, scope)
             require_replaceable_documents(parse_records(document_from_azure_record, records), scope)
-            old_hashes = await self._list_content_hashes(document.id, scope)
+            old_hashes = await list_live_content_hashes(document.id, scope, self._client)
             version = uuid.uuid4().hex
             bodies = (
                 (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space))
@@ -293,7 +291,7 @@ class AzureSearchStore:
         return tuple(unsearchable_ids)
 
     async def load_embedding_space(self) -> str:
-        return _parse_azure_space(await self._client.count_facets(["space"], filter="live"))
+        return parse_azure_space(await self._client.count_facets(["space"], filter="live"))
 
     async def load_corpus_version(self, scope: Scope) -> str:
         """Return the version as the port specifies; "" for `settled_s` after a change, until searches see it too."""
@@ -311,8 +309,8 @@ class AzureSearchStore:
         return StoreDescription(
             kind="azure_search",
             location=f"{self._client.endpoint}, index {self._client.index}",
-            space=_parse_azure_space(counts),
-            dimensions=self._dimensions if _parse_azure_space(counts) else 0,
+            space=parse_azure_space(counts),
+            dimensions=self._dimensions if parse_azure_space(counts) else 0,
             documents=counts_by_kind.get("document", 0),
             chunks=counts_by_kind.get("chunk", 0),
             details={
@@ -327,44 +325,6 @@ class AzureSearchStore:
 
     def _get_document_lock(self, workflow_id: str, document_id: str) -> asyncio.Lock:
         return self._locks.setdefault((workflow_id, document_id), asyncio.Lock())
-
-    async def _build_filter(self, scope: Scope, filters: Sequence[Filter]) -> str:
-        """Build the OData filter; comparisons that OData cannot evaluate cost a request for their fields' values."""
-        fields = {chunk_filter.field for chunk_filter in filters if odata.is_compared_locally(chunk_filter)}
-        index_fields = sorted({odata.get_index_field(field) for field in fields})
-        counts = (
-            await self._client.count_facets(index_fields, filter=odata.build_visible_chunks_filter(scope))
-            if index_fields
-            else {}
-        )
-        values = {
-            field: [bucket.value for bucket in _facet_from_azure_counts(field, counts, MAX_SEARCH_RESULTS).buckets]
-            for field in fields
-        }
-        expressions = [
-            odata.build_odata_filter(chunk_filter, values.get(chunk_filter.field, ())) for chunk_filter in filters
-        ]
-        return odata.join_odata_with_and(odata.build_visible_chunks_filter(scope), *expressions)
-
-    async def _search_chunks(self, filter: str, limit: int) -> list[Chunk]:
-        records = await self._client.search(
-            "*", filter=filter, order_by=ORDER_BY_ORDINAL, select=list(SELECTED_CHUNK_FIELDS), top=limit
-        )
-        return parse_records(chunk_from_azure_record, records)
-
-    async def _search_documents(self, filter: str) -> list[Document]:
-        records = await self._client.search(
-            "*", filter=filter, order_by=["document_id asc"], select=["record"], top=MAX_SEARCH_RESULTS
-        )
-        return parse_records(document_from_azure_record, records)
-
-    async def _list_content_hashes(self, document_id: str, scope: Scope) -> list[str]:
-        """Return the content hashes of a document's live chunks."""
-        filter = odata.join_odata_with_and(odata.build_document_chunks_filter(scope.workflow_id, document_id), "live")
-        chunk_records = await self._client.search(
-            "*", filter=filter, select=["content_hash"], order_by=ORDER_BY_ORDINAL, top=MAX_SEARCH_RESULTS
-        )
-        return parse_records(lambda record: str(record["content_hash"]), chunk_records)
 
     async def _load_document_records(self, document_id: str, scope: Scope) -> list[SearchRecord]:
         """Return the document's record in the index and its unsent record in the outbox, where they exist."""
@@ -390,7 +350,7 @@ class AzureSearchStore:
 
     async def _load_space_of_document(self, workflow_id: str, document_id: str) -> str:
         filter = odata.build_document_chunks_filter(workflow_id, document_id)
-        return _parse_azure_space(await self._client.count_facets(["space"], filter=filter))
+        return parse_azure_space(await self._client.count_facets(["space"], filter=filter))
 
     async def _deliver_or_list_unsearchable(self, job: OutboxJob) -> tuple[str, ...]:
         try:
@@ -422,29 +382,6 @@ def _can_write_records(records: Sequence[SearchRecord], scope: Scope) -> bool:
 def _document_from_job(job: OutboxJob) -> Document:
     (document,) = parse_records(document_from_azure_record, [job.record or {}])
     return document
-
-
-def _facet_from_azure_counts(field: str, counts: Mapping[str, Any], limit: int) -> Facet:
-    buckets = _buckets_from_azure_counts(field, parse_facet_counts(counts, odata.get_index_field(field)))
-    return Facet(field, len(buckets), tuple(buckets[:limit]))
-
-
-def _buckets_from_azure_counts(field: str, counts: Sequence[tuple[Any, int]]) -> list[FacetBucket]:
-    """Sort the values of a field: most frequent first, ties by value, numbers before texts before booleans."""
-    if odata.get_index_field(field) == "facts":
-        counts = [(decode_field_value(field, text), count) for text, count in counts]
-    buckets = [FacetBucket(value, count) for value, count in counts if value is not None and value != ""]
-    return sorted(buckets, key=lambda bucket: (-bucket.count, *_compute_azure_value_order(bucket.value)))
-
-
-def _compute_azure_value_order(value: Scalar) -> tuple[int, float, str]:
-    if isinstance(value, str):
-        return 1, 0.0, value
-    return (2 if isinstance(value, bool) else 0), float(value), ""
-
-
-def _parse_azure_space(counts: Mapping[str, Any]) -> str:
-    return next((str(value) for value, _ in parse_facet_counts(counts, "space")), "")
 
 
 def _require_unique_chunk_ids(chunks: Sequence[Chunk]) -> None:

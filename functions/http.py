@@ -18,7 +18,8 @@ from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_tex
 from rag_core.core import errors
 from rag_core.core.errors import Forbidden, InvalidRequest, RagError, UnsupportedDocument
 from rag_core.core.run import Run
-from rag_core.core.settings import LOOPBACK_HOSTS, Settings
+from rag_core.core.setting_readers import LOOPBACK_HOSTS
+from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit

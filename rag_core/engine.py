@@ -1,15 +1,16 @@
 """The documented RAG engine (S3): blocks whose place is known go in, answers with their contexts come out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_core.answering import citation_styles
+from rag_core.core.errors import make_unknown_document_error
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Block, Evidence, IndexingResult, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.upload import Upload
-from rag_core.rag import RAG, narrow_scope
+from rag_core.rag import RAG
 
 TextBlock = Block  # S3-21: TextBlock(text, "paragraph", line_start, line_end, page=1, bbox=(x0, y0, x1, y1))
 
@@ -56,8 +57,17 @@ class RAGEngine:
             NotFound: there is no such document, or it is not the scope's, or it was deleted.
             Unavailable: a part that the preset cannot do without did not answer.
         """
-        scope = await narrow_scope(self.scope, document_id, self.rag.kit)
+        scope = await _narrow_scope(self.scope, document_id, self.rag.kit)
         reply = await self.rag.answer(question, scope=scope, preset=self.preset)
         return EngineReply(
             reply.answer, reply.evidence, citation_styles.format_evidence_context(reply.evidence), reply.run
         )
+
+
+async def _narrow_scope(scope: Scope, document_id: str | None, kit: Kit) -> Scope:
+    """Return the scope, restricted to one document when one is named. Raises NotFound when the scope cannot see it."""
+    if document_id is None:
+        return scope
+    if await kit.index.store.load_document(document_id, scope) is None:
+        raise make_unknown_document_error()
+    return replace(scope, document_ids=(document_id,))

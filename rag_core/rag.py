@@ -16,7 +16,6 @@ from rag_core.answering import summaries
 from rag_core.answering.summaries import Summary
 from rag_core.answering.text_citation import cite_text
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
-from rag_core.core.errors import make_unknown_document_error
 from rag_core.core.kit import Kit
 from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope
 from rag_core.core.presets import Preset, choose_preset
@@ -26,7 +25,7 @@ from rag_core.ingestion import lifecycle, source_view
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.source_view import DocumentList
-from rag_core.ingestion.upload import Upload, UploadLimits
+from rag_core.ingestion.upload import Upload, UploadLimits, upload_from_file
 from rag_core.jobs.indexer import Indexer, IndexingPolicy
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.proposals import answering
@@ -290,17 +289,3 @@ async def open(settings: Settings | None = None) -> AsyncIterator[RAG]:
 def as_scope(scope: Scope | str) -> Scope:
     """Return a scope as it is, and the id of a workflow as the scope of all that the workflow shares."""
     return Scope(scope) if isinstance(scope, str) else scope
-
-
-async def narrow_scope(scope: Scope, document_id: str | None, kit: Kit) -> Scope:
-    """Return the scope, restricted to one document when one is named. Raises NotFound when the scope cannot see it."""
-    if document_id is None:
-        return scope
-    if await kit.index.store.load_document(document_id, scope) is None:
-        raise make_unknown_document_error()
-    return replace(scope, document_ids=(document_id,))
-
-
-def upload_from_file(path: Path) -> Upload:
-    """Return the upload of a file, whose path is its source. Raises OSError."""
-    return Upload(data=path.read_bytes(), filename=path.name, source=str(path.resolve()))

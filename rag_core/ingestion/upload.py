@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rag_core.core.errors import InvalidRequest, TooLarge
 from rag_core.core.model import Block, Scalar
@@ -35,6 +36,11 @@ class UploadLimits:
 
     max_upload_bytes: int
     parse_timeout_s: float
+
+
+def upload_from_file(path: Path) -> Upload:
+    """Return the upload of a file, whose path is its source. Raises OSError."""
+    return Upload(data=path.read_bytes(), filename=path.name, source=str(path.resolve()))
 
 
 def check_upload(upload: Upload, limits: UploadLimits) -> None:

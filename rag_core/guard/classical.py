@@ -25,6 +25,7 @@ from rag_core.retrieval.search import label_variants
 CLASSICAL_GENERATION = GenerationOptions(max_tokens=200, top_p=0.9, within_s=120.0)  # S4-24, S4-23
 MIN_RELEVANCE_RATIO = 0.9  # of the best passage's relevance, for a document to be quoted beside it
 WEB_SEARCH_TIMEOUT_S = 10.0
+LOG_TIMEOUT_S = 10.0  # the answer is ready and waits; what comes too late for it is written all the same
 # the pages are not read, so a quote from the web stays below the usual confidence threshold
 WEB_CONFIDENCE_FACTOR = 0.5
 WEB_LABEL = "web"  # in `found_by` of a passage that is not from the index
@@ -231,4 +232,10 @@ async def log_query(
         },
         "timings": dict(run.timings),
     }
-    await run.attempt("audit", kit.query_log.record(entry), otherwise=None, fallback="the log entry is written later")
+    await run.attempt(
+        "audit",
+        kit.query_log.record(entry),
+        otherwise=None,
+        fallback="the log entry is written later",
+        within_s=LOG_TIMEOUT_S,
+    )

@@ -66,7 +66,7 @@ async def ingest_proposals(
     """
     report = IngestionReport()
     if clear:
-        report.cleared = await _purge_proposals(kit.index, scope)
+        report.cleared = await run.step("clear", _purge_proposals(kit.index, scope))
     for number, record in enumerate(records, start=1):
         report.proposals += 1
         try:

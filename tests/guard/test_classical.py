@@ -480,6 +480,20 @@ async def test_every_answer_is_put_on_record() -> None:
     assert [d.code for d in late.degraded] == ["audit_deferred"]
 
 
+async def test_an_answer_does_not_wait_for_a_log_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S4-31: the request has an hour left when it is answered."""
+    monkeypatch.setattr(sys.modules["rag_core.guard.classical"], "LOG_TIMEOUT_S", 0.01)
+
+    class Hanging(SqlQueryLog):
+        async def record(self, entry: object) -> None:
+            await asyncio.Event().wait()
+
+    kit, run = replace(await parts(), query_log=Hanging(ArchiveDatabase(None))), Run(within_s=3600)
+    async with asyncio.timeout(60):
+        assert (await asked(kit, "gearbox temperature", run)).status == "answered"
+    assert [(d.step, d.code) for d in run.degraded] == [("audit", "deadline_exceeded")]
+
+
 # what can fail
 
 

@@ -1,5 +1,6 @@
 """What was asked is kept in a table, and no answer waits for a log that cannot be written."""
 
+import asyncio
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -64,6 +65,25 @@ async def test_a_log_that_cannot_be_written_spoils_no_answer_and_follows_with_th
     await log.record({"query": "fourth"})
     assert {degradation.code for degradation in run.degraded} == {"audit_deferred"}
     assert [entry["query"] for entry in await log.list_latest(9)] == ["fourth", "third", "second", "first"]
+    await log.close()
+
+
+async def test_an_entry_that_its_caller_no_longer_waits_for_is_not_lost(tmp_path: Path) -> None:
+    """S4-31: the request runs out of time, then the database turns out to be busy."""
+    path = tmp_path / "archive.sqlite3"
+    log = SqlQueryLog(ArchiveDatabase(path, busy_s=0.05))
+    await log.record({"query": "first"})
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    waiting = asyncio.create_task(log.record({"query": "second"}))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(Unavailable):  # after the second, because one thread at a time has the connection
+        await log.record({"query": "third"})
+    other.execute("rollback")
+    other.close()
+    await log.record({"query": "fourth"})
+    assert sorted(entry["query"] for entry in await log.list_latest(9)) == ["first", "fourth", "second", "third"]
     await log.close()
 
 

@@ -1,5 +1,6 @@
 """The query log in the table `queries_log`: the newest entries, each a query with its metrics (S4-31)."""
 
+import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,11 +29,7 @@ class SqlQueryLog:
         self._deferred_rows.append(_log_row_from_entry(entry))
         rows = list(self._deferred_rows)
         self._deferred_rows.clear()  # so that no concurrent call writes them again
-        try:
-            await self._database.write(lambda db: self._insert_entries(db, rows))
-        except RagError as failure:
-            self._deferred_rows = deque([*rows, *self._deferred_rows], maxlen=MAX_DEFERRED_ENTRIES)
-            raise _make_log_deferred_error(failure) from failure
+        await asyncio.shield(self._insert_or_defer(rows))  # a caller that stops waiting loses no entry
 
     async def list_latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
         newest = (
@@ -45,6 +42,14 @@ class SqlQueryLog:
 
     async def close(self) -> None:
         await self._database.close()
+
+    async def _insert_or_defer(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write the rows, or keep them for the next entry. Raises Unavailable (audit_deferred)."""
+        try:
+            await self._database.write(lambda db: self._insert_entries(db, rows))
+        except RagError as failure:
+            self._deferred_rows = deque([*rows, *self._deferred_rows], maxlen=MAX_DEFERRED_ENTRIES)
+            raise _make_log_deferred_error(failure) from failure
 
     def _insert_entries(self, db: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
         """Insert rows, in order, and delete the oldest ones beyond the maximum."""

@@ -14,7 +14,8 @@ from rag_core.answering import answer
 from rag_core.core import retrying
 from rag_core.ingestion import file_extraction
 from tests.faults import matrix
-from tests.faults.cells import Cell, Outcome, outcome, stock
+from tests.faults.cells import Cell, Outcome, outcome
+from tests.faults.neighbours import stock
 
 BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.retrieval.steps": ("EMBED_TIMEOUT_S", "SEARCH_TIMEOUT_S", "RERANK_TIMEOUT_S"),
@@ -22,6 +23,7 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.answering.answer": ("SCORING_TIMEOUT_S",),
     "rag_core.answering.summaries": ("SUMMARY_TIMEOUT_S",),
     "rag_core.answering.text_citation": ("CITE_TIMEOUT_S",),
+    "rag_core.guard.classical": ("WEB_SEARCH_TIMEOUT_S", "LOG_TIMEOUT_S"),
     "rag_core.ingestion.originals": ("STORE_ORIGINAL_TIMEOUT_S",),
     "rag_core.ingestion.source_view": ("LOAD_ORIGINAL_TIMEOUT_S",),
     "rag_core.workbench.responses": ("ANSWER_TIMEOUT_S",),

@@ -9,10 +9,9 @@ from functions.operations import Call, operation
 from functions.requests import DocumentIds, Identifier, NonBlankText, Request
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import ClaimReply, format_claims
-from rag_core.core.presets import PRESETS
+from rag_core.core.presets import RANKING_PRESETS
 from rag_core.replies import AskReply, Done, format_run
 
-ANSWER_PRESETS = [name for name, preset in PRESETS.items() if preset.pipeline != "facets"]
 PassageCount = Annotated[int, Field(ge=1, le=20)]
 
 
@@ -22,7 +21,7 @@ class AskRequest(QuestionRequest):
     pipeline: (
         Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced", "classical"]})] | None
     ) = Field(default=None, description="default: advanced, unless `preset` is given")
-    preset: Annotated[str, Field(json_schema_extra={"enum": ANSWER_PRESETS})] | None = None
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(RANKING_PRESETS)})] | None = None
     document_ids: DocumentIds = Field(default=[])
     top_n: PassageCount | None = Field(default=None, description="passages to answer from")
     max_results: PassageCount | None = Field(default=None, description="sets top_k and top_n where these are not given")

@@ -4,13 +4,13 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field
 
-from functions.answers import ANSWER_PRESETS
 from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
 from functions.requests import RecordId
 from functions.saved_queries import QueryRequest, format_utc_time, open_session
 from functions.strict_json import JsonObject
 from rag_core.core.errors import NotFound
 from rag_core.core.model import SavedResult
+from rag_core.core.presets import RANKING_PRESETS
 from rag_core.replies import Done, format_run
 from rag_core.workbench.saved_runs import RankingSnapshot
 from rag_core.workbench.session import load_saved_query
@@ -91,7 +91,7 @@ async def handle_get_result(request: ResultRequest, call: Call) -> ResultReply:
 class ReplayRequest(QueryRequest):
     """A saved query to be run again with another preset, one that ranks."""
 
-    preset: Annotated[str, Field(json_schema_extra={"enum": ANSWER_PRESETS})]
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(RANKING_PRESETS)})]
 
 
 class PlacedReply(TypedDict):

@@ -145,7 +145,7 @@ def _add_ask_command(verbs: "_Commands") -> None:
         metavar="DOC",
         help="limit the search to this document (id, path or title); repeatable",
     )
-    ask.add_argument("--preset", help=f"preset that answers: {', '.join(presets.PRESETS)} (default: advanced)")
+    ask.add_argument("--preset", help=f"preset that answers: {', '.join(presets.RANKING_PRESETS)} (default: advanced)")
     ask.add_argument(
         "--style",
         choices=get_args(CitationStyle),
@@ -172,7 +172,7 @@ def _add_replay_command(verbs: "_Commands") -> None:
     replay.add_argument(
         "--preset",
         default="advanced",
-        help=f"preset that ranks: {', '.join(presets.PRESETS)} (default: advanced)",
+        help=f"preset that ranks: {', '.join(presets.RANKING_PRESETS)} (default: advanced)",
     )
     replay.set_defaults(command=commands.run_replay_command)
 

@@ -56,7 +56,7 @@ def make_unknown_document_error() -> NotFound:
 
 def make_unknown_query_error() -> NotFound:
     """Return the error for a saved query that does not exist in the workflow or is hidden from the caller."""
-    return NotFound("there is no such question in this workflow", code="query_not_found", field="id")
+    return NotFound("there is no such saved query in this workflow", code="query_not_found", field="id")
 
 
 class TooLarge(RagError):

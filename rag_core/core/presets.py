@@ -225,6 +225,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         )
     }
 )
+RANKING_PRESETS = tuple(name for name, preset in PRESETS.items() if preset.pipeline != "facets")  # which only counts
 
 NUMBER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {

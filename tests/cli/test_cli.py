@@ -175,6 +175,16 @@ def test_ask_by_a_preset_that_counts_is_refused(here: list[str], capsys: pytest.
     assert "facets counts and does not answer" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("command", "listed"), [("ask", False), ("replay", False), ("query", True)])
+def test_the_help_lists_the_presets_that_are_taken(
+    command: str, listed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    presets = capsys.readouterr().out.partition("standard, rerank")[2]
+    assert ("facets" in presets, "classical" in presets) == (listed, True)
+
+
 @pytest.mark.parametrize("columns", [40, 200])
 def test_an_answer_fits_the_terminal_and_keeps_names_of_files_whole(
     columns: int, notes: Path, here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -46,7 +46,7 @@ def test_what_cannot_be_replayed_is_refused_in_a_line(here: list[str], capsys: p
     assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
     for wrong in (["7"], ["1", "--workflow", "other"]):
         assert main(["replay", *here, *wrong]) == 2
-        assert capsys.readouterr().err == "rag: there is no such question in this workflow\n"
+        assert capsys.readouterr().err == "rag: there is no such saved query in this workflow\n"
     assert main(["replay", *here, "1", "--preset", "facets"]) == 2
     assert "counts and does not rank" in capsys.readouterr().err
 

@@ -14,7 +14,7 @@ from functions.requests import build_request_schemas
 from functions.routes import ROUTES, Route
 from functions.strict_json import JsonObject
 from rag_core.cli import build_parser
-from rag_core.core.presets import PRESETS
+from rag_core.core.presets import PRESETS, RANKING_PRESETS
 from rag_core.evaluation.markdown_tables import format_table
 from tests.docs_blocks import Blocks
 
@@ -326,6 +326,7 @@ def _format_argument(action: argparse.Action) -> str:
     """Return an argument with its help, or alone where it has none."""
     name = " ".join([*action.option_strings[:1], *_name_value(action)])
     help_text = (action.help or "").replace(", ".join(PRESETS), "any preset")
+    help_text = help_text.replace(", ".join(RANKING_PRESETS), "any but facets")
     return f"`{name}`: {help_text}" if help_text else f"`{name}`"
 
 

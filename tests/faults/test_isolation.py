@@ -29,6 +29,7 @@ from rag_core.stores.embedded import EmbeddedStore
 from tests.evaluation.test_isolation_audit import Forgetful
 from tests.fakes import ConceptEmbedder, kit
 from tests.stores.sample import chunk
+from tests.varying_fields import drop_varying_fields
 
 T = TypeVar("T")
 
@@ -310,7 +311,7 @@ def replies(served: Served, caller: Scope) -> list[Any]:
         served.call(caller, "get_document_summary", document_id="mine1")[1],
         served.call(caller, "graph_query", operation="top")[1],
     ]
-    return [{**json.loads(one), "run_id": "", "timings": {}} for one in told]
+    return [drop_varying_fields(json.loads(one)) for one in told]
 
 
 def metamorphic(served: Served, trials: int) -> None:

@@ -23,6 +23,7 @@ from functions.strict_json import MAX_BODY_BYTES
 from local_emulator.host import Host, running
 from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
+from tests.varying_fields import drop_varying_fields
 
 TOOLS = {route.name: route for route in ROUTES if route.tool_hints is not None}
 NOTES = "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor."
@@ -93,11 +94,6 @@ def documents(client: Client, asked: Any, headers: dict[str, str]) -> list[dict[
     return found
 
 
-def lasting(body: Any) -> Any:
-    """What is the same when it is asked again."""
-    return {name: value for name, value in body.items() if name not in ("run_id", "timings")}
-
-
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any) -> None:
     """Over a socket, with a function key, in the version of today and by the handshake of those before."""
@@ -115,7 +111,7 @@ async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any)
                     told = await talk.call_tool(name, arguments)
                     over_http = (await http.post(f"{url}/api/{name}", json=arguments)).json()
                     assert told.is_error is False
-                    assert lasting(told.structured_content) == lasting(over_http)
+                    assert drop_varying_fields(told.structured_content) == drop_varying_fields(over_http)
                 refused = await talk.call_tool("graph_query", {"operation": "neighbors"})
                 assert refused.is_error is True
                 assert refused.structured_content["error"]["field"] == "entity"
@@ -135,7 +131,7 @@ def test_a_call_answers_with_the_body_of_http(client: Client, name: str) -> None
     told = called(client, name, CALLS[name])
     over_http = client.post(f"/api/{name}", json=CALLS[name])
     assert over_http.status_code == 200
-    assert lasting(told["structuredContent"]) == lasting(over_http.json)
+    assert drop_varying_fields(told["structuredContent"]) == drop_varying_fields(over_http.json)
     assert [json.loads(part["text"]) for part in told["content"]] == [told["structuredContent"]]
     assert told["isError"] is False
 
@@ -147,7 +143,7 @@ def test_a_refusal_is_a_result_with_the_error_contract(client: Client, name: str
     over_http = client.post(f"/api/{name}", json=REFUSED[name])
     assert over_http.status_code >= 400
     assert told["isError"] is True
-    assert lasting(told["structuredContent"]) == lasting(over_http.json)
+    assert drop_varying_fields(told["structuredContent"]) == drop_varying_fields(over_http.json)
 
 
 def test_a_fault_of_ours_is_a_result_that_tells_nothing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.upload import Upload
 from rag_core.jobs.upload_codec import encode_upload
 from tests.functions.contract import EXAMPLES
+from tests.varying_fields import drop_varying_fields
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".cache" / "worker-venv"
@@ -190,10 +191,5 @@ def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, dict[str
     text, headers = reply.read(), {name.lower(): value for name, value in reply.getheaders()}
     connection.close()
     told = {name: value for name, value in headers.items() if name not in HOSTS_OWN}
-    return reply.status, told, steady(json.loads(text)) if told.get("content-type") == "application/json" else text
-
-
-def steady(reply: dict[str, Any]) -> dict[str, Any]:
-    """A reply without what differs from run to run."""
-    timings = reply.get("timings", {})
-    return {**reply, "run_id": None, "timings": sorted(timings)}
+    is_json = told.get("content-type") == "application/json"
+    return reply.status, told, drop_varying_fields(json.loads(text)) if is_json else text

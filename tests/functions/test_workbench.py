@@ -24,7 +24,7 @@ from rag_core.core.settings import Settings
 from tests.fakes import ConceptEmbedder, Down, OverlapReranker, ScriptedLLM
 from tests.functions.contract import check_reply
 from tests.functions.test_jobs import signed_in
-from tests.functions.test_real_worker import steady
+from tests.varying_fields import drop_varying_fields
 
 EXAMPLES: Mapping[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "s0" / "examples.json").read_text("utf-8")
@@ -382,11 +382,6 @@ def test_the_address_is_not_said_twice(call: Caller) -> None:
         assert (status, error["field"], "address" in error["message"]) == (400, "id", True)
 
 
-@pytest.fixture(scope="module")
-def bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
-    yield from served(tmp_path_factory.mktemp("bound"))
-
-
 def everything(address: str, result: int, workflow: str = "default") -> list[tuple[str, str, Any]]:
     """Every way to a question."""
     named, query = {"workflow_id": workflow}, f"?workflow_id={workflow}"
@@ -427,7 +422,7 @@ def test_what_is_anothers_is_answered_as_what_is_not_there(tmp_path: Path) -> No
                 assert (status, error["code"]) == (404, "query_not_found"), (method, path)
             listed = stranger.ok("GET", f"/rag/queries?workflow_id={workflow}")
             assert (listed["queries"], listed["total"]) == ([], 0)
-        assert steady(ann.ok("GET", address)) == steady(before)
+        assert drop_varying_fields(ann.ok("GET", address)) == drop_varying_fields(before)
 
 
 def test_a_result_is_only_found_under_its_own_question(call: Caller) -> None:

@@ -10,10 +10,15 @@ from typing import Any, get_args
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Filter, Scope, SearchType
 
+NumberRange = tuple[int, int] | tuple[float, float]  # the least and the greatest value: of a count, or of a fraction
 
-def _number(default: Any, wire: str | None = None) -> Any:
-    """Declare a number whose name in requests, replies and settings is `wire`, where that differs from the field's."""
-    return field(default=default, metadata={"wire": wire} if wire else {})
+
+def _number(default: Any, range: NumberRange | None, meaning: str, *, wire: str | None = None) -> Any:
+    """Declare a number with its range and what it sets; `wire` is its name in requests where that is another one.
+
+    Whole numbers as the range admit whole numbers only. A name has no range.
+    """
+    return field(default=default, metadata={"range": range, "meaning": meaning, "wire": wire})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,39 +31,41 @@ class SearchNumbers:
     rank fusion, for several query variants and in stores that do not fuse the legs by score.
     """
 
-    search_type: SearchType = "hybrid"  # S1-45
-    top_k: int = 100  # S1-44
-    reranked_hits: int = _number(0, "semantic")
-    search_prior: int = _number(0, "prior")
-    captions: int = 3  # for each the cross-encoder scores three sentences
-    answers: int = 3  # the default of Azure AI Search
-    candidates: int = 20  # the rerankers get 20 (S1-14), however few hits are returned
-    rrf_k: int = 60  # Cormack, Clarke and Buettcher, SIGIR 2009; Azure AI Search uses it too
-    facet_limit: int = 100
+    search_type: SearchType = _number("hybrid", None, "legs")  # noqa: RUF009 - it makes a field; S1-45
+    top_k: int = _number(100, (1, 100), "hits returned")  # S1-44
+    reranked_hits: int = _number(0, (0, 50), "hits for the cross-encoder", wire="semantic")
+    search_prior: int = _number(0, (0, 20), "search prior, in log odds", wire="prior")
+    captions: int = _number(3, (0, 100), "hits with captions")  # for each the cross-encoder scores three sentences
+    answers: int = _number(3, (0, 10), "semantic answers")  # the default of Azure AI Search
+    # the rerankers get 20 (S1-14), however few hits are returned
+    candidates: int = _number(20, (1, 1000), "fewest hits searched for")
+    # Cormack, Clarke and Buettcher, SIGIR 2009; Azure AI Search uses it too
+    rrf_k: int = _number(60, (1, 1000), "constant of reciprocal rank fusion")
+    facet_limit: int = _number(100, (1, 1000), "values of a facet")
 
 
 @dataclass(frozen=True, slots=True)
 class ExpansionNumbers:
     """How many expanded queries and hypothetical answers (HyDE) are searched besides the query text."""
 
-    expanded_queries: int = _number(0, "rewordings")
-    hyde_answers: int = _number(0, "imaginings")
+    expanded_queries: int = _number(0, (0, 5), "expanded queries", wire="rewordings")
+    hyde_answers: int = _number(0, (0, 1), "HyDE answers", wire="imaginings")
 
 
 @dataclass(frozen=True, slots=True)
 class GradingNumbers:
     """How many hits a chat model grades; a search then asks for `overretrieve` times as many."""
 
-    graded_hits: int = _number(0, "rerank")
-    overretrieve: int = 1
+    graded_hits: int = _number(0, (0, 20), "hits for LLM grading", wire="rerank")
+    overretrieve: int = _number(1, (1, 5), "factor on `top_k` when grading")
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceNumbers:
     """An answer is made from the best `top_n` passages, of at most `context_tokens` together."""
 
-    top_n: int = 5  # S0-27
-    context_tokens: int = 4000
+    top_n: int = _number(5, (1, 20), "passages of evidence")  # S0-27
+    context_tokens: int = _number(4000, (100, 32_000), "tokens of all evidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +76,10 @@ class GuardNumbers:
     on each side; below `confidence_min` an answer is quoted.
     """
 
-    context_chars: int = 0
-    neighbours: int = 0
-    relevance_min: float = 0.0
-    confidence_min: float = 0.0
+    context_chars: int = _number(0, (0, 4000), "characters of an excerpt")
+    neighbours: int = _number(0, (0, 3), "chunks added on each side")
+    relevance_min: float = _number(0.0, (0.0, 1.0), "least relevance of evidence")
+    confidence_min: float = _number(0.0, (0.0, 1.0), "least confidence of a written answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,11 @@ class WorkbenchNumbers:
     into one, which needs at least `coverage_min` of its lines and `context_min_chars`.
     """
 
-    entity_boost: float = 0.0
-    intent_boost: float = 0.0
-    line_gap: int = 7  # S0-57
-    coverage_min: float = 0.5  # S0-58
-    context_min_chars: int = 350  # S0-60
+    entity_boost: float = _number(0.0, (0.0, 1.0), "most by which entities raise a score")
+    intent_boost: float = _number(0.0, (0.0, 1.0), "most by which the intent raises it")
+    line_gap: int = _number(7, (0, 100), "lines between passages that are joined")  # S0-57
+    coverage_min: float = _number(0.5, (0.0, 1.0), "least coverage of a joined passage")  # S0-58
+    context_min_chars: int = _number(350, (0, 4000), "its least length")  # S0-60
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +139,20 @@ class Preset:
         return replace(self, **{group: replace(getattr(self, group), **values) for group, values in changed.items()})
 
 
+_DECLARED_NUMBERS = {
+    number.metadata["wire"] or number.name: (group.name, number)
+    for group in fields(Preset)
+    if is_dataclass(group.default)
+    for number in fields(group.default)
+}
 NUMBER_FIELDS: Mapping[str, tuple[str, str]] = MappingProxyType(  # by name in requests: the group and its field
-    {
-        number.metadata.get("wire", number.name): (group.name, number.name)
-        for group in fields(Preset)
-        if is_dataclass(group.default)
-        for number in fields(group.default)
-    }
+    {wire: (group, number.name) for wire, (group, number) in _DECLARED_NUMBERS.items()}
+)
+NUMBER_RANGES: Mapping[str, NumberRange] = MappingProxyType(
+    {wire: number.metadata["range"] for wire, (_, number) in _DECLARED_NUMBERS.items() if number.metadata["range"]}
+)
+NUMBER_MEANINGS: Mapping[str, str] = MappingProxyType(
+    {wire: number.metadata["meaning"] for wire, (_, number) in _DECLARED_NUMBERS.items()}
 )
 
 
@@ -227,30 +241,6 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 )
 RANKING_PRESETS = tuple(name for name, preset in PRESETS.items() if preset.pipeline != "facets")  # which only counts
 
-NUMBER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "top_k": (1, 100),
-        "rewordings": (0, 5),
-        "imaginings": (0, 1),
-        "rerank": (0, 20),
-        "semantic": (0, 50),
-        "prior": (0, 20),
-        "captions": (0, 100),
-        "answers": (0, 10),
-        "candidates": (1, 1000),
-        "overretrieve": (1, 5),
-        "rrf_k": (1, 1000),
-        "facet_limit": (1, 1000),
-        "top_n": (1, 20),
-        "context_tokens": (100, 32_000),
-        "context_chars": (0, 4000),
-        "neighbours": (0, 3),
-        "line_gap": (0, 100),
-        "context_min_chars": (0, 4000),
-    }
-)
-UNIT_INTERVAL_NUMBERS = ("relevance_min", "confidence_min", "entity_boost", "intent_boost", "coverage_min")  # 0..1
-
 STAGE_FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
 )
@@ -315,13 +305,11 @@ def _validate_preset_number(number: str, value: object, preset: Preset) -> None:
     if number == "search_type":
         if value not in get_args(SearchType):
             raise InvalidRequest("search_type", f"must be one of {', '.join(get_args(SearchType))}")
-    elif number in UNIT_INTERVAL_NUMBERS:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise InvalidRequest(number, "must be a number from 0 to 1")
     else:
         low, high = NUMBER_RANGES[number]
-        if type(value) is not int or not low <= value <= high:
-            raise InvalidRequest(number, f"must be a whole number from {low} to {high}")
+        kinds, kind = (int | float, "number") if isinstance(low, float) else (int, "whole number")
+        if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+            raise InvalidRequest(number, f"must be a {kind} from {low:g} to {high:g}")
 
 
 def _adapt_to_search_type(preset: Preset) -> Preset:

@@ -101,9 +101,11 @@ def test_every_number_has_both_its_ends(field: str) -> None:
     name = next(preset.name for preset in PRESETS.values() if field in preset.list_numbers())
     assert resolve_preset(name, **{field: low}).list_numbers()[field] == low
     assert resolve_preset(name, **{field: high}).list_numbers()[field] == high
-    for outside in (low - 1, high + 1):
-        with pytest.raises(InvalidRequest, match=f"{field} must be a whole number from {low} to {high}"):
-            resolve_preset(name, **{field: outside})
+    kind = "number" if isinstance(low, float) else "whole number"
+    half = () if isinstance(low, float) else ((low + high) / 2,)
+    for wrong in (low - 1, high + 1, True, "1", None, *half):
+        with pytest.raises(InvalidRequest, match=f"{field} must be a {kind} from {low:g} to {high:g}$"):
+            resolve_preset(name, **{field: wrong})
 
 
 @pytest.mark.parametrize(

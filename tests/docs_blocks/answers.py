@@ -3,38 +3,12 @@
 from typing import get_args
 
 from rag_core.core.model import SearchType
-from rag_core.core.presets import NUMBER_FIELDS, NUMBER_RANGES, PRESETS, UNIT_INTERVAL_NUMBERS
+from rag_core.core.presets import NUMBER_FIELDS, NUMBER_MEANINGS, NUMBER_RANGES, PRESETS
 from rag_core.evaluation.markdown_tables import format_table
 from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES
 from tests.docs_blocks import Blocks
 
 ABSENT = "–"  # in the column of a preset whose pipeline does not have the number
-NUMBER_MEANINGS = {
-    "search_type": "legs",
-    "top_k": "hits returned",
-    "semantic": "hits for the cross-encoder",
-    "prior": "search prior, in log odds",
-    "captions": "hits with captions",
-    "answers": "semantic answers",
-    "candidates": "fewest hits searched for",
-    "rrf_k": "constant of reciprocal rank fusion",
-    "facet_limit": "values of a facet",
-    "rewordings": "expanded queries",
-    "imaginings": "HyDE answers",
-    "rerank": "hits for LLM grading",
-    "overretrieve": "factor on `top_k` when grading",
-    "top_n": "passages of evidence",
-    "context_tokens": "tokens of all evidence",
-    "context_chars": "characters of an excerpt",
-    "neighbours": "chunks added on each side",
-    "relevance_min": "least relevance of evidence",
-    "confidence_min": "least confidence of a written answer",
-    "entity_boost": "most by which entities raise a score",
-    "intent_boost": "most by which the intent raises it",
-    "line_gap": "lines between passages that are joined",
-    "coverage_min": "least coverage of a joined passage",
-    "context_min_chars": "its least length",
-}
 PII_RULES = {
     "ADDRESS": "house number, capitalised words and an English street word; PO box",
     "CREDIT_CARD": "check digit, length and issuer; with a payment word near, the check digit alone",
@@ -78,8 +52,8 @@ def _format_range(number: str) -> str:
     """Return the range of a number, or the values of one that is a name."""
     if number == "search_type":
         return ", ".join(get_args(SearchType))
-    low, high = (0, 1) if number in UNIT_INTERVAL_NUMBERS else NUMBER_RANGES[number]
-    return f"{low}–{high}"
+    low, high = NUMBER_RANGES[number]
+    return f"{low:g}–{high:g}"
 
 
 def _list_values(number: str) -> list[str]:

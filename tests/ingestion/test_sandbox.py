@@ -148,7 +148,7 @@ async def test_a_parser_reaches_no_file_no_network_and_no_other_process(deed: st
 async def test_the_event_loop_goes_on_while_a_document_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """C24: the server is unaffected."""
     monkeypatch.setattr(sandbox, "EXTRACTION_CHILD_MODULE", planted.__name__)
-    reading = asyncio.create_task(done("spin", timeout_s=1))
+    reading = asyncio.create_task(done("spin", timeout_s=3))
     turns = 0
     while not reading.done():
         await asyncio.sleep(0)

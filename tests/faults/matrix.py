@@ -108,12 +108,12 @@ def _rows(dependency: str, data: Mapping[str, Any], order: Sequence[str]) -> Ite
     ends: dict[tuple[str, ...], list[tuple[str, str, tuple[str, ...]]]] = defaultdict(list)
     for end, names in operations.items():
         ends[tuple(_grouped(sorted(names, key=order.index), GROUPS))].append(end)
-    for names, told in ends.items():
+    for named, told in ends.items():
         results = [
             ", ".join(([status] if place == 0 or told[place - 1][1] != status else []) + list(codes))
             for place, (_, status, codes) in enumerate(told)
         ]
-        yield "; ".join(faults for faults, *_ in told), ", ".join(names), "; ".join(results)
+        yield "; ".join(faults for faults, *_ in told), ", ".join(named), "; ".join(results)
 
 
 def _grouped(names: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:

@@ -5,16 +5,19 @@ from dataclasses import replace
 
 from rag_core.core.kit import Kit
 from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult
-from rag_core.core.ports import LLM
 from rag_core.core.presets import Query
 from rag_core.core.rankings import LEG_SIGNALS, drop_duplicate_hits, fuse_by_reciprocal_rank
 from rag_core.core.run import Run
-from rag_core.retrieval.expansion import QueryExpansion, generate_expansion
 from rag_core.retrieval.search import RankingsByLabel, label_variants
-from rag_core.retrieval.steps import build_search_result, grade_passages, rerank_with_cross_encoder, search_variants
+from rag_core.retrieval.steps import (
+    build_search_result,
+    expand_with_fallback,
+    grade_passages,
+    rerank_with_cross_encoder,
+    search_variants,
+)
 
 EXPANSION_CONTEXT_PASSAGES = 10  # passages of the first search that show the chat model the vocabulary of the index
-EXPANSION_TIMEOUT_S = 20.0
 
 
 async def run_advanced(query: Query, kit: Kit, run: Run) -> SearchResult:
@@ -65,35 +68,6 @@ async def generate_query_variants(query: Query, original_ranking: Ranking, kit: 
     return label_variants(
         [query.text, *expansion.expanded_queries], [expansion.hyde_answer] if expansion.hyde_answer else []
     )
-
-
-async def expand_with_fallback(
-    query: Query, passages: Sequence[str], llm: LLM, run: Run, *, template: str = ""
-) -> QueryExpansion:
-    """Generate the expanded queries and HyDE answer that `query` asks for, in one model call.
-
-    A failed call gives an empty expansion, and each missing part is noted in `run` as a degradation. `template` is an
-    edited prompt template; "" uses the packaged one.
-    """
-    if not query.preset.expansion.expanded_queries and not query.preset.expansion.hyde_answers:
-        return QueryExpansion()
-    expansion = await run.attempt(
-        "query_expansion",
-        generate_expansion(
-            query.text,
-            passages,
-            llm,
-            count=query.preset.expansion.expanded_queries,
-            with_hyde=query.preset.expansion.hyde_answers > 0,
-            template=template,
-        ),
-        otherwise=QueryExpansion(),
-        fallback="the original question only",
-        within_s=EXPANSION_TIMEOUT_S,
-    )
-    for part in expansion.missing_parts:
-        run.degrade("query_expansion", "llm_output_invalid", f"the model's reply has no {part}", f"no {part}")
-    return expansion
 
 
 async def search_other_variants(variants: Sequence[QueryVariant], query: Query, kit: Kit, run: Run) -> RankingsByLabel:

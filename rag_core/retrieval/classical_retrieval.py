@@ -11,11 +11,11 @@ from rag_core.core.ports import Probe
 from rag_core.core.presets import Query
 from rag_core.core.rankings import drop_duplicate_hits, fuse_by_weighted_sum, pool_rankings, rescale_scores
 from rag_core.core.run import Run
-from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES, expand_with_fallback
+from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES
 from rag_core.retrieval.boosts import boost_by_entities
 from rag_core.retrieval.excerpts import excerpt_hits, rank_evidence_by_relevance
 from rag_core.retrieval.neighbours import add_neighbouring_chunks
-from rag_core.retrieval.steps import EMBED_TIMEOUT_S, RERANK_TIMEOUT_S, SEARCH_TIMEOUT_S
+from rag_core.retrieval.steps import EMBED_TIMEOUT_S, RERANK_TIMEOUT_S, SEARCH_TIMEOUT_S, expand_with_fallback
 from rag_core.text.abbreviations import expand_abbreviations, fold_case_except_codes
 
 LEXICAL_WEIGHT, VECTOR_WEIGHT = 0.4, 0.6  # S4-14

@@ -12,13 +12,16 @@ from typing import TypeVar
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult, SearchType
+from rag_core.core.ports import LLM
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.retrieval.captions import add_lexical_captions, extract_captions_and_answers
 from rag_core.retrieval.cross_encoding import has_semantic_scores, rerank_hits
+from rag_core.retrieval.expansion import QueryExpansion, generate_expansion
 from rag_core.retrieval.grading import grade_hits
 from rag_core.retrieval.search import RankingsByLabel, embed_variants, search_index
 
+EXPANSION_TIMEOUT_S = 20.0
 EMBED_TIMEOUT_S = 10.0
 SEARCH_TIMEOUT_S = 20.0
 RERANK_TIMEOUT_S = 60.0
@@ -27,6 +30,35 @@ LEG_FALLBACKS: Mapping[SearchType, str] = MappingProxyType(
 )
 
 T = TypeVar("T")
+
+
+async def expand_with_fallback(
+    query: Query, passages: Sequence[str], llm: LLM, run: Run, *, template: str = ""
+) -> QueryExpansion:
+    """Generate the expanded queries and HyDE answer that `query` asks for, in one model call.
+
+    A failed call gives an empty expansion, and each missing part is noted in `run` as a degradation. `template` is an
+    edited prompt template; "" uses the packaged one.
+    """
+    if not query.preset.expansion.expanded_queries and not query.preset.expansion.hyde_answers:
+        return QueryExpansion()
+    expansion = await run.attempt(
+        "query_expansion",
+        generate_expansion(
+            query.text,
+            passages,
+            llm,
+            count=query.preset.expansion.expanded_queries,
+            with_hyde=query.preset.expansion.hyde_answers > 0,
+            template=template,
+        ),
+        otherwise=QueryExpansion(),
+        fallback="the original question only",
+        within_s=EXPANSION_TIMEOUT_S,
+    )
+    for part in expansion.missing_parts:
+        run.degrade("query_expansion", "llm_output_invalid", f"the model's reply has no {part}", f"no {part}")
+    return expansion
 
 
 async def search_variants(variants: Sequence[QueryVariant], query: Query, kit: Kit, run: Run) -> RankingsByLabel:

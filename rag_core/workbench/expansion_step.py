@@ -10,10 +10,9 @@ from rag_core.core.ports import Prompt
 from rag_core.core.presets import Query
 from rag_core.core.techniques import note_techniques
 from rag_core.prompts import build_query_expansion_prompt
-from rag_core.retrieval.steps import expand_with_fallback
 from rag_core.retrieval.expansion import QueryExpansion
 from rag_core.retrieval.search import label_variants
-from rag_core.retrieval.steps import search_variants
+from rag_core.retrieval.steps import expand_with_fallback, search_variants
 from rag_core.text.intent import normalize_intent
 from rag_core.workbench.pasted_expansion import parse_pasted_expansion
 from rag_core.workbench.session import (

@@ -1,11 +1,11 @@
-"""Indexing jobs: the handler that shows one to its owner, and the 202 reply of an upload that becomes one."""
+"""Indexing jobs: the handlers that show and cancel one, and the 202 reply of an upload that becomes one."""
 
 from typing import Literal, TypedDict, cast
 
 from functions.http import ErrorDetail
 from functions.operations import Call, operation
 from functions.requests import Identifier, Request
-from rag_core.core.errors import NotFound
+from rag_core.core.errors import Conflict, NotFound
 from rag_core.core.model import IndexingResult, Job
 from rag_core.replies import Done, format_run
 
@@ -72,10 +72,41 @@ class JobReply(Done):
 )
 async def handle_index_job(request: JobRequest, call: Call) -> JobReply:
     """Reply with a job to the caller who started it. Raises NotFound for everybody else."""
-    job = await call.kit.jobs.get(request.job_id, call.principal.user_id)
+    return _format_job(await _load_callers_job(request.job_id, call), call)
+
+
+@operation(
+    "Cancel an indexing job that has not ended, for the caller who started it.",
+    errors=(400, 404, 409, 503, 504),
+    example={"job_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9"},
+)
+async def handle_cancel_index_job(request: JobRequest, call: Call) -> JobReply:
+    """Cancel a job and reply with it; one that has failed is returned as it is. Raises Conflict when it is done."""
+    await _load_callers_job(request.job_id, call)
+    job = await call.kit.jobs.cancel(request.job_id, call.principal.user_id)
+    if job is None:
+        raise _make_unknown_job_error()
+    if job.state == "done":
+        message = "the document is indexed already: delete the document to take it back"
+        raise Conflict(message, code="job_done", field="job_id")
+    return _format_job(job, call)
+
+
+async def _load_callers_job(job_id: str, call: Call) -> Job:
+    """Return a job that the caller started in a workflow of theirs. Raises NotFound for everybody else."""
+    job = await call.kit.jobs.get(job_id, call.principal.user_id)
     workflows = call.principal.workflows
     if job is None or (workflows is not None and job.scope.workflow_id not in workflows):
-        raise NotFound("there is no such job", code="job_not_found", field="job_id")
+        raise _make_unknown_job_error()
+    return job
+
+
+def _make_unknown_job_error() -> NotFound:
+    return NotFound("there is no such job", code="job_not_found", field="job_id")
+
+
+def _format_job(job: Job, call: Call) -> JobReply:
+    """Return a job as plain data."""
     return {
         **format_run(call.run),
         "job_id": job.id,

@@ -41,6 +41,7 @@ ROUTES = (
     Route("rag_ingest", POST, "api/rag/ingest", "functions.proposals"),
     Route("index_document", POST, "api/index_document", "functions.documents"),
     Route("index_job", GET, "api/index_jobs/{job_id}", "functions.jobs"),
+    Route("cancel_index_job", DELETE, "api/index_jobs/{job_id}", "functions.jobs"),
     Route(
         "get_document_summary",
         GET_OR_POST,

@@ -183,9 +183,12 @@ class NoJobs:
     async def claim(self) -> Lease | None:
         return None
 
-    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
+    async def cancel(self, id: str, user_id: str | None) -> Job | None:
+        return None
+
+    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[bool]:
         """Do nothing: there are no jobs."""
-        return nullcontext()
+        return nullcontext(False)
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""

@@ -59,7 +59,7 @@ async def index_document(
     document, chunks = await prepare_document(upload, scope, kit, run, chunking=chunking, limits=limits)
     async with kit.jobs.supersede_document(document.id, scope):
         replaced, embedded = await run.step("index", kit.index.add_document(document, chunks, scope))
-    await originals.store_original(document, upload, kit, run)
+        await originals.store_original(document, upload, kit, run)
     return build_indexing_result(document, chunks, replaced, embedded, run)
 
 

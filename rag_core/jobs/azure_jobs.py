@@ -37,6 +37,7 @@ from rag_core.jobs.azure_storage import (
     build_replace_operation,
 )
 from rag_core.jobs.job_rows import (
+    CLAIMED_STATES,
     JOB_RETENTION_S,
     OPEN_STATES,
     SUPERSEDED_ERROR,
@@ -101,13 +102,20 @@ class AzureJobs:
                 return AzureLease(self, row, work)
         return None  # enough other workers are claiming jobs
 
-    @asynccontextmanager
-    async def supersede_document(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
-        suspended = await self.suspend_document_jobs(
-            job_rows.make_document_key(document_id, scope), self._now() + SUSPENSION_S
+    async def cancel(self, id: str, user_id: str | None) -> Job | None:
+        if await self.get(id, user_id) is None:
+            return None
+        await job_rows.wait_for_writer(
+            lambda: self.update_job(id, lambda row: job_rows.mark_cancelled(row, self._now()))
         )
-        async with job_rows.end_or_resume(suspended, self.end_jobs, self._resume_jobs):
-            yield
+        return await self.get(id, user_id)
+
+    @asynccontextmanager
+    async def supersede_document(self, document_id: str, scope: Scope) -> AsyncIterator[bool]:
+        document_key, until = job_rows.make_document_key(document_id, scope), self._now() + SUSPENSION_S
+        suspended = await job_rows.wait_for_writer(lambda: self.suspend_document_jobs(document_key, until))
+        async with job_rows.end_or_resume(suspended, self.end_jobs, self._resume_jobs) as had_jobs:
+            yield had_jobs
 
     async def close(self) -> None:
         await self._tables.close()
@@ -128,11 +136,20 @@ class AzureJobs:
     async def suspend_document_jobs(
         self, document_key: DocumentKey, until: float, before_place: int | None = None
     ) -> SuspendedJobs:
-        """Suspend a document's open jobs until a time; with `before_place` only those added before that place."""
-        rows = await self._load_document_jobs(document_key, before_place)
-        for row in rows:
-            await self.update_job(row["id"], partial(job_rows.mark_suspended, until=until))
-        return {row["id"]: row["due"] for row in rows}
+        """Suspend a document's open jobs until a time; with `before_place` only those added before that place.
+
+        Raises Unavailable, with no job suspended, when a worker is writing the document: what it writes would come
+        after the change.
+        """
+        suspended: dict[str, float] = {}
+        try:
+            for row in await self._load_document_jobs(document_key, before_place):
+                await self.update_job(row["id"], partial(job_rows.mark_suspended, until=until, now=self.now))
+                suspended[row["id"]] = row["due"]
+        except Unavailable:
+            await self._resume_jobs(suspended)
+            raise
+        return suspended
 
     async def end_jobs(self, suspended: SuspendedJobs) -> None:
         for id in suspended:
@@ -312,7 +329,7 @@ class AzureLease:
         )
 
     async def claim_document(self, document_id: str) -> None:
-        row = await self._update_row(lambda row: {"document": document_id})
+        row = await self._update_row(lambda row: {"document": document_id, "state": "writing"})
         await self.jobs.suspend_document_jobs((row["workflow"], row["user"], document_id), 0.0, row["place"])
 
     async def mark_lexical_only(self) -> None:
@@ -335,7 +352,7 @@ class AzureLease:
 
     async def _update_row(self, update: JobRowUpdate) -> JobRow:
         def update_if_held(row: JobRow) -> Mapping[str, Any]:
-            if row["state"] != "running" or row["lease"] != self.row["lease"]:
+            if row["state"] not in CLAIMED_STATES or row["lease"] != self.row["lease"]:
                 raise job_rows.make_lease_lost_error()
             return {**job_rows.extend_lease(self.jobs.now), **update(row)}
 
@@ -360,7 +377,7 @@ def _select_due_row(rows: Sequence[JobRow], now: float) -> JobRow | None:
     Jobs of a document that a worker is indexing are passed over.
     """
     busy_documents = {
-        _document_key_from_row(row) for row in rows if row["state"] == "running" and row["lease_until"] > now
+        _document_key_from_row(row) for row in rows if row["state"] in CLAIMED_STATES and row["lease_until"] > now
     }
     due_rows = [row for row in rows if row["due" if row["state"] == "queued" else "lease_until"] <= now]
     return next(

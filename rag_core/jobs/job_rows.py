@@ -1,13 +1,15 @@
 """Rows of the job table, independent of the database: their columns, and the columns that each event changes."""
 
+import asyncio
 import hashlib
 import json
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from rag_core.core.errors import Conflict, RagError, Unavailable
 from rag_core.core.model import IndexingResult, Job, Scope
@@ -24,13 +26,19 @@ RETRY_DELAYS_S = (
     3600.0,
 )  # before the second attempt, the third, …: about 3 hours in all
 JOB_RETENTION_S = 7 * 24 * 3600.0  # how long an ended job and its idempotency key are kept
-OPEN_STATES = ("queued", "running")
+WRITE_WAIT_S = 5.0  # how long a change of a document waits for the worker that is writing the document
+WRITE_POLL_INTERVAL_S = 0.05
+DOCUMENT_BUSY = "document_being_indexed"
+OPEN_STATES = ("queued", "running", "writing")
+CLAIMED_STATES = ("running", "writing")  # "writing" is shown as running: the worker changes the index, undisturbed
 
 WORKER_ENDED_ERROR = RagError("the worker was terminated during every attempt", code="worker_ended")
 SUPERSEDED_ERROR = RagError("a later change of the document superseded this job", code="superseded")
+CANCELLED_ERROR = RagError("the job was cancelled by its owner", code="cancelled")
 
 JobRow: TypeAlias = dict[str, Any]  # values by column
 DocumentKey: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
+T = TypeVar("T")
 SuspendedJobs: TypeAlias = Mapping[str, float]  # the time at which each suspended job was due, by job id
 
 
@@ -83,7 +91,12 @@ def extend_lease(now: float) -> JobRow:
 
 def has_used_all_attempts(row: JobRow, now: float) -> bool:
     """Return whether the lease of a job's last attempt has expired."""
-    return bool(row["state"] == "running" and row["lease_until"] <= now and row["attempts"] >= MAX_ATTEMPTS)
+    return bool(row["state"] in CLAIMED_STATES and row["lease_until"] <= now and row["attempts"] >= MAX_ATTEMPTS)
+
+
+def is_being_written(row: JobRow, now: float) -> bool:
+    """Return whether a worker with a lease is writing the job's document to the index."""
+    return bool(row["state"] == "writing" and row["lease_until"] > now)
 
 
 def mark_progress(row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int) -> JobRow:
@@ -91,8 +104,13 @@ def mark_progress(row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: 
     return {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
 
 
-def mark_suspended(row: JobRow, until: float) -> JobRow:
-    """Return the columns of a job that is suspended until a time; a worker that has it loses it."""
+def mark_suspended(row: JobRow, until: float, now: float) -> JobRow:
+    """Return the columns of a job that is suspended until a time; a worker that has it loses it.
+
+    Raises Unavailable (document_being_indexed) while the worker is writing the document.
+    """
+    if is_being_written(row, now):
+        raise make_document_busy_error()
     return {**mark_released(row), "due": max(row["due"], until)}
 
 
@@ -103,7 +121,7 @@ def mark_resumed(row: JobRow, due_at: float) -> JobRow:
 
 def mark_released(row: JobRow) -> JobRow:
     """Return the columns of a job that its worker releases; the attempt is not counted."""
-    return {"state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] == "running")}
+    return {"state": "queued", "lease": None, "attempts": row["attempts"] - (row["state"] in CLAIMED_STATES)}
 
 
 def mark_retry_scheduled(row: JobRow, error: RagError, run_notes: Mapping[str, Any], now: float) -> JobRow:
@@ -119,6 +137,16 @@ def compute_retry_delay_s(attempts: int) -> float:
     return RETRY_DELAYS_S[min(attempts, len(RETRY_DELAYS_S)) - 1]
 
 
+def mark_cancelled(row: JobRow, now: float) -> JobRow:
+    """Return the columns of an open job that its owner cancels; none when it has ended already.
+
+    Raises Unavailable when its worker is writing the document.
+    """
+    if is_being_written(row, now):
+        raise make_document_busy_error()
+    return mark_failed(CANCELLED_ERROR) if row["state"] in OPEN_STATES else {}
+
+
 def mark_failed(error: RagError, run_notes: Mapping[str, Any] | None = None) -> JobRow:
     return {"state": "failed", "error": _encode_error(error), "told": json.dumps(run_notes or {})}
 
@@ -129,8 +157,29 @@ def mark_finished(result: IndexingResult, run_notes: Mapping[str, Any]) -> JobRo
     return {**columns, "words": 0, "done": result.chunks, "chunks": result.chunks}
 
 
+def make_document_busy_error() -> Unavailable:
+    """Return the error for a change of a document that a worker has been writing for longer than we wait."""
+    message = "a job is writing the document to the index just now: repeat the request in some seconds"
+    return Unavailable(message, code=DOCUMENT_BUSY)
+
+
 def make_lease_lost_error() -> Conflict:
     return Conflict("another worker has taken over the job", code="job_taken_over")
+
+
+async def wait_for_writer(change: Callable[[], Awaitable[T]]) -> T:
+    """Make a change of the job table as soon as no worker is writing the document that it is about.
+
+    Raises Unavailable (document_being_indexed) when the worker takes longer than WRITE_WAIT_S.
+    """
+    end = time.monotonic() + WRITE_WAIT_S
+    while True:
+        try:
+            return await change()
+        except Unavailable as error:
+            if error.code != DOCUMENT_BUSY or time.monotonic() > end:
+                raise
+        await asyncio.sleep(WRITE_POLL_INTERVAL_S)
 
 
 @asynccontextmanager
@@ -138,11 +187,11 @@ async def end_or_resume(
     suspended: SuspendedJobs,
     end_jobs: Callable[[SuspendedJobs], Awaitable[None]],
     resume_jobs: Callable[[SuspendedJobs], Awaitable[None]],
-) -> AsyncIterator[None]:
-    """End the suspended jobs when the block succeeds; resume them when it raises."""
+) -> AsyncIterator[bool]:
+    """Give the block whether there are suspended jobs; end them when it succeeds and resume them when it raises."""
     succeeded = False
     try:
-        yield
+        yield bool(suspended)
         succeeded = True
     finally:
         if succeeded:
@@ -159,7 +208,7 @@ def job_from_row(row: JobRow) -> Job:
         id=row["id"],
         scope=Scope(row["workflow"], row["user"] or None, tuple(json.loads(row["groups"]))),
         document_id=row["document"],
-        state=row["state"],
+        state="running" if row["state"] == "writing" else row["state"],
         attempts=row["attempts"],
         embedded=row["done"],
         chunks=row["chunks"],

@@ -25,6 +25,7 @@ from rag_core.jobs.job_rows import (
     JobRow,
     SuspendedJobs,
 )
+from rag_core.jobs.worker_locks import WorkerLocks
 
 JOBS_SCHEMA = """
     create table if not exists index_jobs(
@@ -35,7 +36,9 @@ JOBS_SCHEMA = """
         lease text, lease_until real not null, due real not null, created real not null, updated real not null);
     create unique index if not exists index_jobs_by_key on index_jobs(workflow, user, key)
         where key is not null and state <> 'failed';
-    create index if not exists index_jobs_open on index_jobs(state) where state in ('queued', 'running');
+    drop index if exists index_jobs_open;
+    create index if not exists index_jobs_unfinished on index_jobs(state)
+        where state in ('queued', 'running', 'writing');
     create table if not exists job_vectors(
         job text not null, space text not null, hash text not null, vector blob not null,
         primary key (job, space, hash)) without rowid;
@@ -44,14 +47,14 @@ JOBS_SCHEMA = """
 # The first job that is due or whose lease has expired, except while a worker is indexing the same document.
 NEXT_DUE_JOB_SQL = """
     select * from index_jobs one
-    where (state = 'queued' and due <= :now or state = 'running' and lease_until <= :now)
+    where (state = 'queued' and due <= :now or state in ('running', 'writing') and lease_until <= :now)
     and not exists (
-        select 1 from index_jobs other where other.state = 'running' and other.lease_until > :now
+        select 1 from index_jobs other where other.state in ('running', 'writing') and other.lease_until > :now
         and (other.workflow, other.user, other.document) = (one.workflow, one.user, one.document))
     order by place limit 1
 """
 DOCUMENT_JOBS_SQL = """
-    select * from index_jobs where state in ('queued', 'running')
+    select * from index_jobs where state in ('queued', 'running', 'writing')
     and workflow = ? and user = ? and document = ? and place < ifnull(?, place + 1)
 """
 
@@ -64,6 +67,7 @@ class SqliteJobs:
 
     def __init__(self, path: Path | None, *, now: Callable[[], float] = time.time) -> None:
         self._now = now
+        self._workers = WorkerLocks(path and path.with_name(f"{path.name}.workers"))
         self._file = DurableSqliteFile(
             path,
             JOBS_SCHEMA,
@@ -77,7 +81,7 @@ class SqliteJobs:
         self, payload: bytes, scope: Scope, *, document_id: str | None, key: str | None = None, hold: bool = False
     ) -> tuple[Job, "SqliteLease | None"]:
         new = job_rows.create_job_row(payload, scope, document_id, key, self._now())
-        row = await self.run_transaction(_add_job_row, new, payload, hold, self._now())
+        row = await self.run_transaction(_add_job_row, new, payload, self._workers if hold else None, self._now())
         return job_rows.job_from_row(row), SqliteLease(self, row) if hold and row["id"] == new["id"] else None
 
     async def get(self, id: str, user_id: str | None) -> Job | None:
@@ -85,19 +89,27 @@ class SqliteJobs:
         return None if row is None else job_rows.job_from_row(row)
 
     async def claim(self) -> "SqliteLease | None":
-        row = await self.run_transaction(_claim_job_row, self._now())
+        row = await self.run_transaction(_claim_job_row, self._workers, self._now())
         return None if row is None else SqliteLease(self, row)
 
-    @asynccontextmanager
-    async def supersede_document(self, document_id: str, scope: Scope) -> AsyncIterator[None]:
-        suspended = await self.run_transaction(
-            _suspend_job_rows, job_rows.make_document_key(document_id, scope), self._now() + SUSPENSION_S
+    async def cancel(self, id: str, user_id: str | None) -> Job | None:
+        row = await job_rows.wait_for_writer(
+            lambda: self.run_transaction(_cancel_job_row, id, user_id or "", self._workers, self._now())
         )
-        async with job_rows.end_or_resume(suspended, self._end_jobs, self._resume_jobs):
-            yield
+        return None if row is None else job_rows.job_from_row(row)
+
+    @asynccontextmanager
+    async def supersede_document(self, document_id: str, scope: Scope) -> AsyncIterator[bool]:
+        document_key, until = job_rows.make_document_key(document_id, scope), self._now() + SUSPENSION_S
+        suspended = await job_rows.wait_for_writer(
+            lambda: self.run_transaction(_suspend_job_rows, document_key, until, self._workers, self._now())
+        )
+        async with job_rows.end_or_resume(suspended, self._end_jobs, self._resume_jobs) as had_jobs:
+            yield had_jobs
 
     async def close(self) -> None:
         self._file.close()
+        self._workers.close()
 
     async def run_transaction(
         self, function: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
@@ -113,6 +125,11 @@ class SqliteJobs:
     @property
     def now(self) -> float:
         return self._now()
+
+    @property
+    def workers(self) -> WorkerLocks:
+        """The lock files of the workers that share this table."""
+        return self._workers
 
     async def _end_jobs(self, suspended: SuspendedJobs) -> None:
         if suspended:
@@ -148,7 +165,7 @@ class SqliteLease:
         await self._run_with_lease(_insert_job_vectors, vectors, space, done, chunks)
 
     async def claim_document(self, document_id: str) -> None:
-        await self._run_with_lease(_claim_document_for_job, document_id)
+        await self._run_with_lease(_claim_document_for_job, document_id, self.jobs.workers, self.jobs.now)
 
     async def mark_lexical_only(self) -> None:
         await self._run_with_lease(_mark_job_row_lexical_only, self.jobs.now)
@@ -176,13 +193,13 @@ class SqliteLease:
         return await self.jobs.run_transaction(run_if_held)
 
 
-def _add_job_row(db: sqlite3.Connection, new: JobRow, payload: bytes, hold: bool, now: float) -> JobRow:
+def _add_job_row(db: sqlite3.Connection, new: JobRow, payload: bytes, holder: WorkerLocks | None, now: float) -> JobRow:
     """Insert a new job and return its row, or the row of the job for which its key was used."""
     _delete_ended_job_rows(db, now - JOB_RETENTION_S)
     by_key = "select * from index_jobs where workflow = ? and user = ? and key = ? and state <> 'failed'"
     if earlier := _select_first_job_row(db, by_key, new["workflow"], new["user"], new["key"]):
         return job_rows.check_same_upload(earlier, new)
-    values = {**new, "work": payload, **(job_rows.mark_claimed(new, now) if hold else {})}
+    values = {**new, "work": payload, **(_mark_claimed_by(holder, new, now) if holder else {})}
     placeholders = ", ".join(f":{name}" for name in values)
     sql = f"insert into index_jobs({', '.join(values)}) values ({placeholders}) returning *"  # noqa: S608 - our columns
     return dict(db.execute(sql, values).fetchone())
@@ -201,21 +218,51 @@ def _select_first_job_row(db: sqlite3.Connection, sql: str, *values: Any) -> Job
     return None if row is None else dict(row)
 
 
-def _claim_job_row(db: sqlite3.Connection, now: float) -> JobRow | None:
-    last_attempts = "select * from index_jobs where state = 'running' and lease_until <= ? and attempts >= ?"
-    for row in db.execute(last_attempts, (now, MAX_ATTEMPTS)).fetchall():
+def _mark_claimed_by(workers: WorkerLocks, row: JobRow, now: float) -> JobRow:
+    """Return the columns of a job that this worker claims: its lease begins with the worker's id."""
+    columns = job_rows.mark_claimed(row, now)
+    return {**columns, "lease": f"{workers.get_worker_id()}.{columns['lease']}"}
+
+
+def _expire_leases_of_dead_workers(db: sqlite3.Connection, workers: WorkerLocks, now: float) -> None:
+    claimed = "select * from index_jobs where state in ('running', 'writing') and lease_until > ?"
+    for row in db.execute(claimed, (now,)).fetchall():
+        worker_id, _, lease = row["lease"].partition(".")
+        if lease and workers.is_dead(worker_id):
+            _update_job_row(db, row, lease_until=0.0)
+
+
+def _claim_job_row(db: sqlite3.Connection, workers: WorkerLocks, now: float) -> JobRow | None:
+    _expire_leases_of_dead_workers(db, workers, now)
+    last_attempts = "select * from index_jobs where state in (?, ?) and lease_until <= ? and attempts >= ?"
+    for row in db.execute(last_attempts, (*job_rows.CLAIMED_STATES, now, MAX_ATTEMPTS)).fetchall():
         _update_job_row(db, row, updated=now, **job_rows.mark_failed(WORKER_ENDED_ERROR))
     due = db.execute(NEXT_DUE_JOB_SQL, {"now": now}).fetchone()
-    return _update_job_row(db, due, **job_rows.mark_claimed(due, now)) if due else None
+    return _update_job_row(db, due, **_mark_claimed_by(workers, due, now)) if due else None
+
+
+def _cancel_job_row(db: sqlite3.Connection, id: str, user: str, workers: WorkerLocks, now: float) -> JobRow | None:
+    _expire_leases_of_dead_workers(db, workers, now)
+    row = _select_user_job_row(db, id, user)
+    return row and _update_job_row(db, row, updated=now, **job_rows.mark_cancelled(row, now))
 
 
 def _suspend_job_rows(
-    db: sqlite3.Connection, document_key: DocumentKey, until: float, before_place: int | None = None
+    db: sqlite3.Connection,
+    document_key: DocumentKey,
+    until: float,
+    workers: WorkerLocks,
+    now: float,
+    before_place: int | None = None,
 ) -> SuspendedJobs:
-    """Suspend a document's open jobs until a time; with `before_place` only those added before that place."""
-    rows = db.execute(DOCUMENT_JOBS_SQL, (*document_key, before_place)).fetchall()
+    """Suspend a document's open jobs until a time; with `before_place` only those added before that place.
+
+    Raises Unavailable when a worker is writing the document: what it writes would come after the change.
+    """
+    _expire_leases_of_dead_workers(db, workers, now)
+    rows = [dict(row) for row in db.execute(DOCUMENT_JOBS_SQL, (*document_key, before_place))]
     for row in rows:
-        _update_job_row(db, row, **job_rows.mark_suspended(row, until))
+        _update_job_row(db, row, **job_rows.mark_suspended(row, until, now))
     return {row["id"]: row["due"] for row in rows}
 
 
@@ -233,7 +280,9 @@ def _end_job_rows(db: sqlite3.Connection, ids: Sequence[str], now: float) -> Non
 
 def _renew_lease(db: sqlite3.Connection, lease: str, now: float) -> JobRow:
     """Extend a lease and return the job's row. Raises Conflict when the lease no longer holds."""
-    row = _select_first_job_row(db, "select * from index_jobs where lease = ? and state = 'running'", lease)
+    row = _select_first_job_row(
+        db, "select * from index_jobs where lease = ? and state in ('running', 'writing')", lease
+    )
     if row is None:
         raise job_rows.make_lease_lost_error()
     return _update_job_row(db, row, **job_rows.extend_lease(now))
@@ -254,9 +303,12 @@ def _insert_job_vectors(
     )
 
 
-def _claim_document_for_job(db: sqlite3.Connection, row: JobRow, document_id: str) -> None:
-    _update_job_row(db, row, document=document_id)
-    _suspend_job_rows(db, (row["workflow"], row["user"], document_id), 0.0, row["place"])
+def _claim_document_for_job(
+    db: sqlite3.Connection, row: JobRow, document_id: str, workers: WorkerLocks, now: float
+) -> None:
+    document_key = (row["workflow"], row["user"], document_id)
+    _suspend_job_rows(db, document_key, 0.0, workers, now, before_place=row["place"])
+    _update_job_row(db, row, document=document_id, state="writing")
 
 
 def _mark_job_row_lexical_only(db: sqlite3.Connection, row: JobRow, now: float) -> None:

@@ -10,6 +10,7 @@ import pytest
 from rag_core.core.errors import Conflict, Unavailable
 from rag_core.core.model import IndexingResult, Job, Scope
 from rag_core.core.ports import Jobs, Lease
+from rag_core.jobs import job_rows
 from rag_core.jobs.azure_jobs import AzureJobs
 from rag_core.jobs.job_rows import JOB_RETENTION_S, LEASE_DURATION_S, MAX_ATTEMPTS, RETRY_DELAYS_S, SUSPENSION_S
 from rag_core.jobs.sqlite_jobs import SqliteJobs
@@ -352,3 +353,96 @@ async def test_a_process_that_is_killed_while_it_changes_a_document_does_not_end
     assert (await claimed(table)).job.id == job.id
     await changing.__aexit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     await killed.close()
+
+
+async def test_a_job_is_cancelled_by_its_owner_and_by_nobody_else(table: Jobs) -> None:
+    job = await put(table)
+    assert await table.cancel(job.id, "bob") is None
+    assert await table.cancel("0" * 32, "ann") is None
+    cancelled = await table.cancel(job.id, "ann")
+    assert cancelled
+    assert (cancelled.state, await ended_by(table, job)) == ("failed", "cancelled")
+    assert await table.claim() is None
+
+
+async def test_a_worker_whose_job_is_cancelled_loses_it_before_it_writes(table: Jobs) -> None:
+    job = await put(table)
+    at_work = await claimed(table)
+    await table.cancel(job.id, "ann")
+    with pytest.raises(Conflict):
+        await at_work.claim_document("notes")
+    assert await ended_by(table, job) == "cancelled"
+
+
+async def test_a_job_that_is_done_stays_done_when_it_is_cancelled(table: Jobs) -> None:
+    job = await put(table)
+    at_work = await claimed(table)
+    await at_work.claim_document("notes")
+    await at_work.finish(DONE, {})
+    cancelled = await table.cancel(job.id, "ann")
+    assert cancelled
+    assert (cancelled.state, cancelled.result) == ("done", DONE)
+
+
+async def test_a_change_of_a_document_is_told_whether_there_was_a_job_for_it(table: Jobs) -> None:
+    """S3-16: a deletion takes back what was accepted, also where nothing is in the index yet."""
+    async with table.supersede_document("notes", SCOPE) as had_jobs:
+        assert not had_jobs
+    await put(table)
+    async with table.supersede_document("notes", Scope("garage", "bob")) as had_jobs:
+        assert not had_jobs
+    async with table.supersede_document("notes", SCOPE) as had_jobs:
+        assert had_jobs
+
+
+async def test_a_change_of_a_document_waits_for_the_worker_that_writes_it(table: Jobs) -> None:
+    """S3-16: what the worker writes would else come after the deletion."""
+    job = await put(table)
+    at_work = await claimed(table)
+    await at_work.claim_document("notes")
+    events: list[str] = []
+
+    async def change() -> None:
+        async with table.supersede_document("notes", SCOPE):
+            events.append("changed")
+
+    changing = asyncio.create_task(change())
+    await asyncio.sleep(0.2)
+    events.append("written")
+    assert (await at_work.finish(DONE, {})).state == "done"
+    await changing
+    assert events == ["written", "changed"]
+    assert (await state(table, job)).state == "done"
+
+
+@pytest.mark.parametrize("cancels", [False, True])
+async def test_who_waits_too_long_for_a_writer_is_told_to_come_again(
+    table: Jobs, monkeypatch: pytest.MonkeyPatch, cancels: bool
+) -> None:
+    """Also nothing is suspended then: the worker finishes."""
+    monkeypatch.setattr(job_rows, "WRITE_WAIT_S", 0.1)
+    earlier, job = await put(table), await put(table)
+    first = await claimed(table)
+    await first.schedule_retry(DOWN, {})
+    at_work = await claimed(table)
+    await at_work.claim_document("notes")
+    with pytest.raises(Unavailable) as refused:
+        await (table.cancel(job.id, "ann") if cancels else table.supersede_document("notes", SCOPE).__aenter__())
+    assert refused.value.code == "document_being_indexed"
+    await at_work.finish(DONE, {})
+    assert (await ended_by(table, earlier), (await state(table, job)).state) == ("superseded", "done")
+
+
+async def test_a_later_job_does_not_write_while_an_earlier_one_does(table: Jobs) -> None:
+    """C21: else the older text could be written over the newer one."""
+    await put(table)
+    earlier = await claimed(table)
+    _, later = await table.add(b"newer work", SCOPE, document_id="notes", hold=True)
+    assert later
+    await earlier.claim_document("notes")
+    with pytest.raises(Unavailable) as refused:
+        await later.claim_document("notes")
+    assert refused.value.code == "document_being_indexed"
+    await earlier.finish(DONE, {})
+    await later.claim_document("notes")
+    assert (await later.finish(DONE, {})).state == "done"

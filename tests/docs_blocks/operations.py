@@ -48,6 +48,7 @@ FAILURE_CODES = {
     "archive_unavailable": "The archive did not answer.",
     "audit_deferred": "The query log did not answer; the entry is written later.",
     "deadline_exceeded": "The step or the request ran out of time.",
+    "document_being_indexed": "A job is writing the document; repeat the request.",
     "embedding_invalid": "The embedding service sent unusable vectors.",
     "embedding_unavailable": "The embedding service did not answer or refused the key, or there is no model.",
     "index_replaced": "`rag reindex` switched to another index; repeat the request.",

@@ -142,13 +142,42 @@ async def test_a_deleted_document_is_not_brought_back_by_a_job(served: Served) -
     assert (ended["status"], ended["error"]["code"]) == ("failed", "superseded")
 
 
-async def test_a_delete_that_is_refused_leaves_the_job_as_it_was(served: Served) -> None:
-    """S3-16: the document is not there yet, so there is nothing to delete; its upload was acknowledged."""
+@pytest.mark.parametrize("purge", [False, True])
+async def test_what_was_accepted_and_is_not_indexed_yet_can_be_deleted(served: Served, purge: bool) -> None:
+    """S3-16: the upload was acknowledged, so its deletion is too, and the document does not come later."""
     url = served.taken_on(LATER)["status_url"]
-    read(served.client.post("/api/delete_document", json={"document_id": "notes"}), "Refusal", 404)
-    assert read(served.client.get(url), "JobReply", 200)["status"] == "queued"
+    deletion = {"document_id": "notes", "purge": purge}
+    read(served.client.post("/api/delete_document", json=deletion), "DeleteReply", 200)
     await served.drain()
-    assert read(served.client.get(url), "JobReply", 200)["status"] == "done"
+    ended = read(served.client.get(url), "JobReply", 200)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "superseded")
+    assert await served.kit.index.store.load_document("notes", Scope("default")) is None
+    read(served.client.post("/api/delete_document", json=deletion), "Refusal", 404)
+
+
+def test_a_deletion_by_another_leaves_the_job_as_it_was(served: Served) -> None:
+    """S3-15, S3-16: to another user the document that is still to come is not there."""
+    url = served.taken_on(LATER, signed_in("ann"))["status_url"]
+    deletion = {"document_id": "notes"}
+    read(served.client.post("/api/delete_document", json=deletion, headers=signed_in("bob")), "Refusal", 404)
+    assert read(served.client.get(url, headers=signed_in("ann")), "JobReply", 200)["status"] == "queued"
+
+
+async def test_a_job_is_cancelled_by_its_owner(served: Served) -> None:
+    url = served.taken_on(LATER, signed_in("ann"))["status_url"]
+    read(served.client.delete(url, headers=signed_in("bob")), "Refusal", 404)
+    for _ in range(2):  # the second changes nothing
+        cancelled = read(served.client.delete(url, headers=signed_in("ann")), "JobReply", 200)
+        assert (cancelled["status"], cancelled["error"]["code"]) == ("failed", "cancelled")
+    await served.drain()
+    assert await served.kit.index.store.load_document("notes", Scope("default", "ann")) is None
+
+
+async def test_a_job_that_is_done_is_not_cancelled(served: Served) -> None:
+    url = served.taken_on(LATER)["status_url"]
+    await served.drain()
+    refused = read(served.client.delete(url), "Refusal", 409)
+    assert refused["error"]["code"] == "job_done"
 
 
 async def test_a_delete_that_fails_leaves_the_job_as_it_was(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,11 @@ class Lease(Protocol):
         ...
 
     async def claim_document(self, document_id: str) -> None:
-        """Take over the document right before it is written: earlier jobs for it lose their leases."""
+        """Take over the document right before it is written: earlier jobs for it lose their leases.
+
+        From here until this job's next event nobody changes the document by other means. Raises Unavailable
+        (document_being_indexed) while an earlier job's worker is writing it.
+        """
         ...
 
     async def mark_lexical_only(self) -> None:
@@ -79,15 +83,23 @@ class Jobs(Protocol):
         """Return a job that this user added (None: a caller without a name); None when there is no such job."""
         ...
 
+    async def cancel(self, id: str, user_id: str | None) -> Job | None:
+        """End a job that this user added, unless it has ended, and return it; None when there is no such job.
+
+        Raises Unavailable (document_being_indexed) when its worker is writing the document and does not finish soon.
+        """
+        ...
+
     async def claim(self) -> Lease | None:
         """Lease the next job that is due, or whose worker was killed; None when there is none."""
         ...
 
-    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[None]:
+    def supersede_document(self, document_id: str, scope: Scope) -> AbstractAsyncContextManager[bool]:
         """Suspend the jobs for a document while the block changes or removes it by other means.
 
         They end with the block, and their payloads are deleted; when the block raises, they continue. Jobs added
-        meanwhile are not affected.
+        meanwhile are not affected. The block is given whether there are any. It begins when no worker is writing the
+        document: raises Unavailable (document_being_indexed) when that takes too long.
         """
         ...
 

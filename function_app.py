@@ -27,8 +27,9 @@ def build_app(
     routes = allow_anonymous(ROUTES, RAG_QUERY) if public_query else ROUTES
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
     get_kit = get_kit or make_kit_getter(get_settings)
-    http.mount_operations(application, routes, get_settings, get_kit)
-    mcp.mount_mcp(application, routes, get_settings, get_kit)
+    service = http.Service(get_settings, get_kit)
+    http.mount_operations(application, routes, service)
+    mcp.mount_mcp(application, routes, service)
     pages.mount_pages(application)
     triggers.mount_triggers(application, get_settings, get_kit)
     return application

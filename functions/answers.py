@@ -34,6 +34,7 @@ class AskRequest(QuestionRequest):
     "Answer a question from the documents; each sentence has citations checked against their sources.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
+    heavy=True,
 )
 async def handle_ask(request: AskRequest, call: Call) -> AskReply:
     """Answer a question with citations. A reply that the documents do not say it (status `unknown`) is a 200 too."""
@@ -71,6 +72,7 @@ class CitationsReply(Done):
     "Check each sentence of a text against the indexed documents, with the passages that support it.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"text": "P0700 is stored by the TCM."},
+    heavy=True,
 )
 async def handle_extract_citations(request: CitationsRequest, call: Call) -> CitationsReply:
     """Check each sentence of a text against the documents."""

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, Identifier, NonBlankText, Request
 from rag_core.core.model import Filter
-from rag_core.core.presets import PRESETS
+from rag_core.core.presets import PRESETS, choose_preset
 from rag_core.rag import PresetChoice
 from rag_core.replies import ConsultReply
 
@@ -66,10 +66,17 @@ class ConsultRequest(QuestionRequest):
     facets: Annotated[list[FilterField], Field(max_length=20)] = Field(default=[])
 
 
+def _runs_models(request: ConsultRequest) -> bool:
+    """Return whether the request's search runs a model. Raises InvalidRequest for a preset that is none."""
+    preset, _ = choose_preset(**choice_from_request(request))  # type: ignore[arg-type]
+    return preset.runs_models
+
+
 @operation(
     "Find the passages that answer a question.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "What does P0700 mean?", "pipeline": "advanced", "top_k": 5},
+    heavy=_runs_models,
 )
 async def handle_consult_rag(request: ConsultRequest, call: Call) -> ConsultReply:
     """Search by the pipeline and preset of the request, and reply with the ranked passages."""

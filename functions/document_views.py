@@ -140,6 +140,7 @@ class PageReply(Done):
     "Render a page of an uploaded PDF as an image, to show where a citation is.",
     errors=(400, 404, 413, 415, 422, 503, 504),
     example={"document_id": "transmission-manual", "page": 1},
+    heavy=True,
 )
 async def handle_document_page(request: PageRequest, call: Call) -> PageReply:
     """Render a page of a PDF original as PNG."""

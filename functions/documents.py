@@ -89,6 +89,7 @@ class IndexReply(IndexedReply, Done):
     },
     takes_upload=True,
     can_be_partial=True,
+    heavy=True,
 )
 async def handle_index_document(request: IndexRequest, call: Call) -> IndexReply | AcceptedReply:
     """Index a document, or accept it as a job when it is long or the caller prefers an asynchronous reply."""
@@ -130,6 +131,7 @@ class SummaryReply(Done):
     "Get a document's summary; it is written and stored when there is none.",
     errors=(400, 404, 413, 415, 503, 504),
     example={"document_id": "transmission-notes"},
+    heavy=True,
 )
 async def handle_get_document_summary(request: SummaryRequest, call: Call) -> SummaryReply:
     """Return a document's stored summary, or write one when there is none or `refresh` is set."""

@@ -7,11 +7,15 @@ import json
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 import azure.functions as func
 
+from functions.admission import Admission
 from functions.operations import Call, Operation, Principal, load_operation
 from functions.routes import Route
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
@@ -38,6 +42,7 @@ STATUS_BY_ERROR: Mapping[type[RagError], int] = {
     errors.Unavailable: 503,
     errors.UnsupportedScript: 503,
     errors.DeadlineExceeded: 504,
+    errors.Overloaded: 429,
     errors.StorageFull: 507,
 }
 RETRY_AFTER_S = 5
@@ -71,33 +76,42 @@ class Refusal(TypedDict):
     run_id: str
 
 
-def mount_operations(
-    app: func.FunctionApp,
-    routes: Iterable[Route],
-    get_settings: Callable[[], Settings],
-    get_kit: Callable[[], "Kit"],
-) -> None:
-    """Add the operation of each route to the app as a function. Settings and kit are first built by a request."""
+@dataclass(frozen=True)
+class Service:
+    """What the handlers of an app share: settings and kit, first built by a request, and the places of heavy ones."""
+
+    get_settings: Callable[[], Settings]
+    get_kit: Callable[[], "Kit"]
+
+    @cached_property
+    def admission(self) -> Admission:
+        """The places for heavy requests, as many as the settings say."""
+        settings = self.get_settings()
+        return Admission(settings.max_heavy_requests, settings.max_waiting_requests)
+
+
+def mount_operations(app: func.FunctionApp, routes: Iterable[Route], service: Service) -> None:
+    """Add the operation of each route to the app as a function."""
     for route in routes:
         level = func.AuthLevel.ANONYMOUS if route.anonymous else func.AuthLevel.FUNCTION
         routed = app.route(route.path, methods=route.methods, auth_level=level)
-        app.function_name(route.name)(routed(make_handler(route, get_settings, get_kit)))
+        app.function_name(route.name)(routed(make_handler(route, service)))
 
 
-def make_handler(
-    route: Route, get_settings: Callable[[], Settings], get_kit: Callable[[], "Kit"]
-) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
+def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]:
     """Return the function that the worker calls for a route; it turns every exception into an error reply."""
 
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
         run_id = uuid.uuid4().hex
         try:
-            settings = get_settings()
+            settings = service.get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
             trusted_headers = req.headers if settings.trust_principal else {}
             caller = principal_from_headers(trusted_headers, settings.workflow_claim)
             operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
-            reply = await operation.handler(request, Call(settings, get_kit(), run, caller, req.headers))
+            call = Call(settings, service.get_kit(), run, caller, req.headers)
+            async with service.admission.admit(run) if operation.is_heavy(request) else nullcontext():
+                reply = await operation.handler(request, call)
             return make_json_response(_reply_status(reply, operation), reply)
         except RagError as error:
             return make_error_response(error, run_id)
@@ -230,5 +244,6 @@ def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
         "details": error.details,
     }
     refusal: Refusal = {"success": False, "error": details, "run_id": run_id}
-    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 and error.retryable else {}
+    retry_after_s = error.details.get("retry_after_s", RETRY_AFTER_S)
+    headers = {"Retry-After": str(retry_after_s)} if status in (429, 503) and error.retryable else {}
     return make_json_response(status, refusal, headers)

@@ -11,7 +11,7 @@ import binascii
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import azure.functions as func
 
@@ -20,10 +20,6 @@ from functions.operations import load_operation
 from functions.routes import HTTP_API_VERSION, Route
 from functions.strict_json import JsonObject, parse_strict_json
 from rag_core.core.errors import RagError, TooLarge
-from rag_core.core.settings import Settings
-
-if TYPE_CHECKING:
-    from rag_core.core.kit import Kit
 
 MCP_ROUTE = "api/mcp"
 CURRENT_MCP_VERSION = "2026-07-28"
@@ -67,18 +63,13 @@ class McpTool:
     handle: Callable[[func.HttpRequest], Awaitable[func.HttpResponse]]
 
 
-def mount_mcp(
-    app: func.FunctionApp,
-    routes: Iterable[Route],
-    get_settings: Callable[[], Settings],
-    get_kit: Callable[[], "Kit"],
-) -> None:
+def mount_mcp(app: func.FunctionApp, routes: Iterable[Route], service: http.Service) -> None:
     """Add the address at which the operations that are tools can be called.
 
     GET and DELETE are routed too, so that they are answered with 405; the host would answer 404.
     """
     tools = {
-        route.name: McpTool(route, http.make_handler(route, get_settings, get_kit))
+        route.name: McpTool(route, http.make_handler(route, service))
         for route in routes
         if route.tool_hints is not None
     }

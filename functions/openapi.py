@@ -20,6 +20,7 @@ ERROR_DESCRIPTIONS = {
     413: "A size is over its limit.",
     415: "The body is not JSON, or the document is of an unsupported type.",
     422: "The document cannot be read.",
+    429: "Too many requests are running; `Retry-After` says when to repeat it.",
     503: "A component is not configured or does not answer.",
     504: "The time limit of the request is over.",
     507: "The disk is full.",

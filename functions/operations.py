@@ -70,6 +70,7 @@ class Operation:
         takes_upload: the body carries a document and may be as large as one.
         can_be_partial: it answers 207 when `failed` of its reply is not empty.
         body_optional: a POST, PATCH or PUT may come without a body.
+        is_heavy: whether a request runs models or reads files, and needs a place among the heavy ones.
     """
 
     handler: Handler
@@ -83,6 +84,7 @@ class Operation:
     takes_upload: bool
     can_be_partial: bool
     body_optional: bool
+    is_heavy: Callable[[Any], bool]
 
 
 READ_ERRORS = (400, 404, 503, 504)  # the error statuses of workbench operations, by what they do
@@ -102,6 +104,7 @@ def operation(
     takes_upload: bool = False,
     can_be_partial: bool = False,
     body_optional: bool = False,
+    heavy: bool | Callable[[Any], bool] = False,
 ) -> Callable[[HandlerT], HandlerT]:
     """Declare a handler as an operation. Its models are those of its annotations.
 
@@ -118,12 +121,13 @@ def operation(
             request=None if hints["request"] is type(None) else hints["request"],
             reply=reply,
             accepted=next(iter(accepted), None),
-            errors=errors,
+            errors=tuple(sorted({*errors, 429})) if heavy else errors,
             example=example or {},
             required_role=required_role,
             takes_upload=takes_upload,
             can_be_partial=can_be_partial,
             body_optional=body_optional,
+            is_heavy=heavy if callable(heavy) else lambda _: heavy,
         )
         return handler
 

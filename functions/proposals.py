@@ -70,6 +70,7 @@ class ProposalReply(Done):
     "Answer a question from the proposals; each proposal and stage is cited once.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "Which proposals add FXS?", "filters": {"stage": ["forum"], "status": ["active"]}, "topK": 5},
+    heavy=True,
 )
 async def handle_rag_query(request: ProposalQuery, call: Call) -> ProposalReply:
     """Answer a question from the proposals, citing each proposal and stage once."""
@@ -133,6 +134,7 @@ class IngestReply(Done):
     example={"clear": False},
     required_role="admin",
     can_be_partial=True,
+    heavy=True,
 )
 async def handle_rag_ingest(request: IngestRequest, call: Call) -> IngestReply:
     """Index the configured source. The operator names it, because a caller who could would read any file."""

@@ -135,6 +135,7 @@ class ReplayReply(Done):
     "Run a saved query again with another preset, and compare the rankings.",
     errors=CHANGE_ERRORS,
     example={"id": 12, "preset": "standard"},
+    heavy=True,
 )
 async def handle_replay_query(request: ReplayRequest, call: Call) -> ReplayReply:
     """Run a saved query again with another preset, and compare the two rankings."""

@@ -27,6 +27,7 @@ class EmbedReply(Done):
     errors=CHANGE_ERRORS,
     example={"id": 12},
     body_optional=True,
+    heavy=True,
 )
 async def handle_embed_query(request: QueryRequest, call: Call) -> EmbedReply:
     """Embed a saved query, its expanded queries and its hypothetical answer."""
@@ -50,6 +51,7 @@ class RetrieveReply(Done):
     errors=CHANGE_ERRORS,
     example={"id": 12},
     body_optional=True,
+    heavy=True,
 )
 async def handle_retrieve_query(request: QueryRequest, call: Call) -> RetrieveReply:
     """Retrieve the passages for an embedded query."""
@@ -128,6 +130,7 @@ class AugmentReply(Done):
     errors=CHANGE_ERRORS,
     example={"id": 12, "top_n": 5, "use_full_model": False},
     body_optional=True,
+    heavy=True,
 )
 async def handle_run_augmented(request: AugmentRun, call: Call) -> AugmentReply:
     """Answer the prompt with a model, and save the response."""
@@ -214,6 +217,7 @@ class ExpansionReply(Done):
     "Expand a question with a model, and save it as a query.",
     errors=CHANGE_ERRORS,
     example={"original_query": "What does P0700 mean?", "use_full_model": True},
+    heavy=True,
 )
 async def handle_run_expansion(request: ExpansionRun, call: Call) -> ExpansionReply:
     """Expand a question with a model, and save it as a query."""

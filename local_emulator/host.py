@@ -13,6 +13,7 @@ import logging
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -22,7 +23,7 @@ from typing import Any
 
 import azure.functions as func
 from werkzeug.datastructures import Headers
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
@@ -39,6 +40,8 @@ from rag_core.core.settings import Settings
 logger = logging.getLogger(__name__)
 
 MAX_BODY = 100 * 1024 * 1024  # the host's own limit
+BODY_TIMEOUT_S = 120.0  # for the whole of a body, 100 MiB at most
+READ_BYTES = 1024 * 1024
 LOOK_S = 1.0  # between two looks for long work
 ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -80,11 +83,12 @@ class Host:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
-        request.max_content_length = self._max_body
         try:
             response = self._answer(request)
         except HTTPException as refusal:  # the body is over the limit (nothing of it is read), or was cut off
             response = _bare(refusal.code or 400)
+        except TimeoutError:
+            response = _bare(408)
         return response(environ, start_response)
 
     def close(self) -> None:
@@ -104,7 +108,8 @@ class Host:
         if not self._admits(function, request):
             return _bare(401)
         vouched = _administrator() if function.get_function_name() in self._administered else {}
-        invoked = self._invoke(function, _converted(request, route_params, vouched))
+        body = _read_body(request, self._max_body)
+        invoked = self._invoke(function, _converted(request, body, route_params, vouched))
         future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
         if failure := future.exception():
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
@@ -171,7 +176,29 @@ def _administrator() -> Mapping[str, str]:
     return {PRINCIPAL_HEADER: base64.b64encode(json.dumps(ADMINISTRATOR).encode()).decode()}
 
 
-def _converted(request: Request, route_params: Mapping[str, Any], vouched: Mapping[str, str]) -> func.HttpRequest:
+def _read_body(request: Request, max_body: int) -> bytes:
+    """The body that Content-Length announces.
+
+    Raises TimeoutError when it does not come in time, also when it comes byte by byte, RequestEntityTooLarge when it
+    is over the limit, and BadRequest when it is cut off.
+    """
+    length, end = request.content_length or 0, time.monotonic() + BODY_TIMEOUT_S
+    if length > max_body:
+        raise RequestEntityTooLarge
+    body = bytearray()
+    while len(body) < length:
+        part = request.environ["wsgi.input"].read1(min(READ_BYTES, length - len(body)))
+        if not part:
+            raise BadRequest
+        body += part
+        if time.monotonic() > end:
+            raise TimeoutError
+    return bytes(body)
+
+
+def _converted(
+    request: Request, body: bytes, route_params: Mapping[str, Any], vouched: Mapping[str, str]
+) -> func.HttpRequest:
     values = {name: [value for value in given if value] for name, given in request.args.lists()}
     return func.HttpRequest(
         method=request.method,
@@ -179,7 +206,7 @@ def _converted(request: Request, route_params: Mapping[str, Any], vouched: Mappi
         headers={**vouched, **{name.lower(): value for name, value in request.headers.items()}},
         params={name: ",".join(given) for name, given in values.items() if given},
         route_params={name: str(value) for name, value in route_params.items()},
-        body=request.get_data() if request.content_length else b"",
+        body=body,
     )
 
 

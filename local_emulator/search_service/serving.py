@@ -7,10 +7,17 @@ from typing import Any
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+IDLE_TIMEOUT_S = 30.0  # of a connection on which nothing comes
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class _UnloggedRequestHandler(WSGIRequestHandler):
+    timeout = IDLE_TIMEOUT_S
+
+    def version_string(self) -> str:
+        """Name no versions to whoever asks."""
+        return "rag"
+
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Log nothing: who is served logs for itself."""
 

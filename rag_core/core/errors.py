@@ -102,6 +102,15 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
+class Overloaded(Unavailable):
+    """A request that is refused because too many others are running; `details` has `retry_after_s`."""
+
+    code = "overloaded"
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__(message, details={"retry_after_s": retry_after_s})
+
+
 class UnsupportedScript(Unavailable):
     """A text in a script that the configured model does not read; another model may read it."""
 

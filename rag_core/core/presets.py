@@ -117,6 +117,13 @@ class Preset:
         """Return a query with this preset."""
         return Query(text, scope, self, tuple(filters), tuple(facets))
 
+    @property
+    def runs_models(self) -> bool:
+        """Whether a search with it runs a model: all do but a lexical one that nothing expands, grades or reranks."""
+        stages = self.expansion.expanded_queries or self.expansion.hyde_answers or self.grading.graded_hits
+        reranks = self.search.reranked_hits or self.search.captions or self.pipeline == "classical"
+        return self.search.search_type != "keyword" or bool(stages or reranks)
+
     def list_numbers(self) -> dict[str, Any]:
         """Return the numbers that the pipeline has, by their names in requests and replies."""
         return {

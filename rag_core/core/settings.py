@@ -72,6 +72,9 @@ class Settings:
     models_dir: Path | None = _declare(None, "RAG_MODELS_DIR", read_path)  # noqa: RUF009
     model_threads: int = _declare(2, "RAG_MODEL_THREADS", make_integer_reader(1, 64))
     request_timeout_s: float = _declare(200.0, "RAG_TIMEOUT_S", make_number_reader(1, 230))
+    # heavy requests run models or read files: two at once for each of the default model threads
+    max_heavy_requests: int = _declare(4, "RAG_MAX_HEAVY_REQUESTS", make_integer_reader(1, 1000))
+    max_waiting_requests: int = _declare(16, "RAG_MAX_WAITING_REQUESTS", make_integer_reader(0, 1000))
     max_upload_bytes: int = _declare(25 * 1024**2, "RAG_MAX_UPLOAD_BYTES", make_integer_reader(1, 100 * 1024**2))
     parse_timeout_s: float = _declare(30.0, "RAG_PARSE_TIMEOUT_S", make_number_reader(1, 200))
     trust_principal: bool = _declare(False, "WEBSITE_AUTH_ENABLED", lambda _, text: text.lower() == "true")

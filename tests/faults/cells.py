@@ -10,7 +10,7 @@ from typing import Any
 
 import azure.functions as func
 
-from functions.http import PRINCIPAL_HEADER, make_handler
+from functions.http import PRINCIPAL_HEADER, Service, make_handler
 from functions.routes import ROUTES, Route
 from local_emulator.search_service import SearchService
 from rag_core.core.settings import Settings
@@ -77,7 +77,7 @@ async def outcome(cell: Cell, services: SearchService) -> Outcome:
     async with broken(cell.dependency, cell.fault, services) as parts:
         with proposals_source(cell.dependency, cell.fault) as source:
             said = Settings(request_timeout_s=ends_s, trust_principal=True, collection=dao, proposals_source=source)
-            handle = make_handler(route, lambda: said, lambda: parts)
+            handle = make_handler(route, Service(lambda: said, lambda: parts))
             async with asyncio.timeout(1.1 * DEADLINE_S):
                 answer = await handle(request)
     return _read(answer.status_code, json.loads(answer.get_body()))

@@ -77,7 +77,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     kit = assembly.build_kit(chosen)
     kit = replace(kit, index=replace(kit.index, embedder=Letters()))
     app = FunctionApp()
-    http.mount_operations(app, ROUTES, lambda: chosen, lambda: kit)
+    http.mount_operations(app, ROUTES, http.Service(lambda: chosen, lambda: kit))
     served = Host(app)
     index, page = ROUTES_BY_NAME["index_document"], EXAMPLES["document_page"]
     drawn = b64encode(pdf(lines("A page"))).decode()

@@ -87,7 +87,7 @@ async def handle_named(request: None, call: Call) -> Reply:
 def function(route: Route = PLANTED, settings: Settings = SETTINGS) -> Callable[..., Awaitable[Any]]:
     """The operation as the worker gets it."""
     app = func.FunctionApp()
-    http.mount_operations(app, [route], lambda: settings, lambda: None)  # type: ignore[arg-type, return-value]
+    http.mount_operations(app, [route], http.Service(lambda: settings, lambda: None))  # type: ignore[arg-type, return-value]
     return app.get_functions()[0].get_user_function()  # type: ignore[no-any-return]
 
 
@@ -260,6 +260,7 @@ STATUSES = {
     errors.Unavailable("no reply"): 503,
     errors.UnsupportedScript("in another script"): 503,
     errors.DeadlineExceeded("late"): 504,
+    errors.Overloaded("busy", retry_after_s=7): 429,
     errors.StorageFull("full"): 507,
 }
 
@@ -284,7 +285,8 @@ async def test_an_error_becomes_its_status_and_the_contract(
     told = reply["error"]
     assert (got, told["code"], told["message"], told["field"]) == (status, error.code, error.message, error.field)
     assert told["retryable"] is error.retryable
-    assert headers.get("Retry-After") == ("5" if status == 503 and error.retryable else None)
+    seconds = {503: "5", 429: "7"}.get(status)
+    assert headers.get("Retry-After") == (seconds if error.retryable else None)
 
 
 async def test_a_fault_of_ours_is_logged_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
@@ -313,7 +315,7 @@ async def test_settings_that_cannot_be_used_are_the_operators_to_put_right() -> 
         raise errors.Misconfigured("RAG_TIMEOUT_S must be a number", field="RAG_TIMEOUT_S")
 
     app = func.FunctionApp()
-    http.mount_operations(app, [PLANTED], misconfigured, lambda: None)  # type: ignore[arg-type, return-value]
+    http.mount_operations(app, [PLANTED], http.Service(misconfigured, lambda: None))  # type: ignore[arg-type, return-value]
     reply = await app.get_functions()[0].get_user_function()(req=request())
     assert reply.status_code == 503
     assert json.loads(reply.get_body())["error"]["field"] == "RAG_TIMEOUT_S"

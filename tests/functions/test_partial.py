@@ -33,7 +33,7 @@ class Failing(EmbeddedStore):
 def client() -> Iterator[Client]:
     app = func.FunctionApp()
     parts = kit(Index(Failing(None), ConceptEmbedder()))
-    http.mount_operations(app, ROUTES, lambda: Settings(data_dir=None), lambda: parts)
+    http.mount_operations(app, ROUTES, http.Service(lambda: Settings(data_dir=None), lambda: parts))
     host = Host(app)
     yield Client(host)
     host.close()

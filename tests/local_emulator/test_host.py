@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,9 @@ from werkzeug.test import Client
 
 from functions.http import PRINCIPAL_HEADER, principal_from_headers
 from functions.operations import Principal
+from local_emulator import host as host_module
 from local_emulator.host import Host, running, running_with
+from local_emulator.search_service import serving
 from rag_core.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -274,3 +278,29 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     assert any("curl" in line and "x-functions-key: k" in line for line in said)
     assert any(re.fullmatch(r"Pages: http://127\.0\.0\.1:\d+/rag\n", line) for line in said)
     assert (child.returncode, rest) == (0, "Stopped.\n")
+
+
+@pytest.mark.parametrize("sends", ["nothing", "a byte now and then"])
+def test_a_body_that_does_not_come_does_not_hold_its_thread(monkeypatch: pytest.MonkeyPatch, sends: str) -> None:
+    monkeypatch.setattr(host_module, "BODY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(serving._UnloggedRequestHandler, "timeout", 0.5)
+    with running(planted()) as url:
+        address = url.removeprefix("http://")
+        name, port = address.split(":")
+        with socket.create_connection((name, int(port)), timeout=10) as connection:
+            head = f"POST /api/echo/x HTTP/1.1\r\nHost: {address}\r\nContent-Length: 1000\r\n\r\n"
+            connection.sendall(head.encode())
+            for _ in range(20 if sends != "nothing" else 0):
+                with suppress(OSError):  # it has been closed
+                    connection.sendall(b"x")
+                time.sleep(0.1)
+            with suppress(ConnectionResetError):
+                assert connection.recv(1000).split(b"\r\n")[0].endswith(b"408 REQUEST TIMEOUT")
+
+
+def test_the_server_names_no_versions() -> None:
+    with running(planted()) as url:
+        connection = HTTPConnection(url.removeprefix("http://"))
+        connection.request("GET", "/rag/1")
+        assert connection.getresponse().headers["Server"] == "rag"
+        connection.close()

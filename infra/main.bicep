@@ -199,6 +199,7 @@ module app 'app.bicep' = {
         AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingModel.name
         AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint
         AzureWebJobsStorage__accountName: storage.outputs.name // the host's; long work is there too
+        RAG_MAX_HEAVY_REQUESTS: '32' // models are elsewhere: an instance mostly waits for them
         RAG_DATA_DIR: '/tmp/rag' // the one place an instance may write
       },
       withPostgres ? { POSTGRES_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},

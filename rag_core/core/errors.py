@@ -102,10 +102,11 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
-class Overloaded(Unavailable):
+class Overloaded(RagError):
     """A request that is refused because too many others are running; `details` has `retry_after_s`."""
 
     code = "overloaded"
+    retryable = True
 
     def __init__(self, message: str, *, retry_after_s: int) -> None:
         super().__init__(message, details={"retry_after_s": retry_after_s})

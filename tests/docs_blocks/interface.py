@@ -108,6 +108,7 @@ ERROR_REMEDIES = {
     "script_unread": "The operator, by a model for more scripts, or the caller by `search_type` `keyword`.",
     "deadline_exceeded": "Time; a step that the reply needs had none left.",
     "storage_full": "The operator; what was acknowledged can be read.",
+    "overloaded": "Time; `Retry-After` has the seconds.",
 }
 
 

@@ -8,6 +8,7 @@ from functions.requests import CountFromOne, Identifier, Request
 from rag_core.answering.claim_replies import BoxReply
 from rag_core.core.model import Chunk, Document
 from rag_core.ingestion import source_view
+from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import Done, EntityReply, format_entity, format_run
 
 
@@ -165,7 +166,7 @@ def _format_document(document: Document, has_original: bool) -> DocumentFacts:
         "title": document.title,
         "source": document.source,
         "pages": document.pages,
-        "summary": document.summary,
+        "summary": screen_stored_text(document.summary),
         "extractor": document.extractor,
         "metadata": dict(document.metadata),
         "deleted_at": document.deleted_at,

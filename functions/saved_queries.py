@@ -12,6 +12,7 @@ from functions.strict_json import JsonObject
 from rag_core.answering.claim_replies import BoxReply, LinesReply
 from rag_core.core.errors import make_unknown_query_error
 from rag_core.core.model import SavedQuery, VectorStatus
+from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import Advice, DegradationReply, Done, EntityReply, format_run
 from rag_core.workbench import expansion_step
 from rag_core.workbench.session import WorkbenchSession, find_next_step, load_saved_query
@@ -244,7 +245,7 @@ def _format_query_item(query: SavedQuery) -> QueryItem:
     return {
         "id": query.id,
         "original_query": query.original_query,
-        "intent": query.intent,
+        "intent": screen_stored_text(query.intent),
         "vector_status": query.vector_status,
         "has_retrieved_context": query.retrieved_context is not None,
         "has_clean_context": query.clean_retrieval_context is not None,
@@ -259,9 +260,9 @@ def _format_query(query: SavedQuery) -> SavedQueryFields:
     """Return all fields of a saved query that a reply has (S0-16 and more)."""
     return {
         **_format_query_item(query),
-        "expanded_queries": list(query.expanded_queries),
-        "hyde_answer": query.hyde_answer,
-        "entities": list(query.entities),
+        "expanded_queries": [screen_stored_text(text) for text in query.expanded_queries],
+        "hyde_answer": screen_stored_text(query.hyde_answer),
+        "entities": [screen_stored_text(text) for text in query.entities],
         "retrieved_context": cast(list[FoundReply], _copy_items(query.retrieved_context)),
         "clean_retrieval_context": cast(list[GroupReply], _copy_items(query.clean_retrieval_context)),
         "available_context_count": len(query.clean_retrieval_context or query.retrieved_context or ()),

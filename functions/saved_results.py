@@ -11,6 +11,7 @@ from functions.strict_json import JsonObject
 from rag_core.core.errors import NotFound
 from rag_core.core.model import SavedResult
 from rag_core.core.presets import RANKING_PRESETS
+from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import Done, format_run
 from rag_core.workbench.saved_runs import RankingSnapshot
 from rag_core.workbench.session import load_saved_query
@@ -156,7 +157,7 @@ async def handle_replay_query(request: ReplayRequest, call: Call) -> ReplayReply
 def _format_result_item(result: SavedResult) -> ResultItem:
     return {
         "id": result.id,
-        "response_text": result.response_text,
+        "response_text": screen_stored_text(result.response_text),
         "model": result.model,
         "created_at": format_utc_time(result.created_at),
     }

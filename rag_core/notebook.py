@@ -17,6 +17,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import SavedQuery, Scope, Vector
 from rag_core.core.ports import LLM, Embedder, Prompt
 from rag_core.prompts import load_packaged_template
+from rag_core.prompts.completions import complete_text
 from rag_core.rag import RAG
 from rag_core.retrieval.expansion import QueryExpansion
 from rag_core.workbench import augmentation_step, expansion_step, preset_and_prompt_edits, retrieval_steps
@@ -99,7 +100,8 @@ class Chat:
 
     def invoke(self, prompt: str) -> Message:
         """Raises Unavailable when it does not answer, and where only local techniques are configured."""
-        return Message(_done(self._llm.complete(Prompt(CHAT, "", prompt, max_tokens=1024))).text)
+        asked = Prompt(CHAT, "", prompt, max_tokens=1024)
+        return Message(_done(complete_text(asked, self._llm, sources=[prompt])).text)
 
 
 class Embeddings:

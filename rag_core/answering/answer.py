@@ -120,7 +120,7 @@ async def _verify_draft(answer_draft: Draft, evidence: Sequence[Evidence], kit: 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
     unsupported sentences of a model's draft are left out; an extracted one keeps all of its own.
     """
-    sentences = _screen_links(_screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
+    sentences = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
     unverified = claims_from_sentences([sentence.text for sentence in sentences])
     verified = await verify_claims(
         unverified, [_select_cited_evidence(sentence, evidence) for sentence in sentences], kit, run
@@ -146,17 +146,20 @@ def _screen_instruction_echoes(answer_draft: Draft, evidence: Sequence[Evidence]
     return kept
 
 
-def _screen_links(sentences: Sequence[DraftSentence], evidence: Sequence[Evidence], run: Run) -> list[DraftSentence]:
-    """Remove links and images that the cited evidence does not contain, and note that in `run`."""
-    kept = []
+def _screen_links(
+    answer_draft: Draft, sentences: Sequence[DraftSentence], evidence: Sequence[Evidence], run: Run
+) -> list[DraftSentence]:
+    """Remove images, and links that the evidence a sentence cites does not contain; note that in `run`, once."""
+    kept, is_screened = [], answer_draft.screened
     for sentence in sentences:
         text, removed = screen_text(
             sentence.text, [passage.text for passage in _select_cited_evidence(sentence, evidence)]
         )
-        if removed:
-            run.degrade("screen", "link_removed", "a link or image is not in the cited passage", "left out")
+        is_screened = is_screened or bool(removed)
         if text.strip():
             kept.append(replace(sentence, text=text.strip()))
+    if is_screened:
+        run.degrade("screen", "link_removed", "a link or image is not in the cited passage", "left out")
     return kept
 
 

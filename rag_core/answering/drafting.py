@@ -8,7 +8,7 @@ from itertools import pairwise
 from rag_core import prompts
 from rag_core.core.model import Claim, Evidence, Hit, Ranking
 from rag_core.core.ports import LLM, Reranker
-from rag_core.prompts.completions import make_invalid_completion_error, parse_completion_list, parse_completion_object
+from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
 from rag_core.prompts.screening import repeats_instructions
 from rag_core.retrieval import extractive_answers
 from rag_core.retrieval.excerpts import fit_sentence_window
@@ -39,12 +39,14 @@ class DraftSentence:
 class Draft:
     """An answer before verification; without sentences it is a refusal.
 
-    `local` says that no chat model wrote it. `certainty`, 0..1, is read from its citations and wording.
+    `local` says that no chat model wrote it. `certainty`, 0..1, is read from its citations and wording. `screened` says
+    that a link, an image or HTML was taken out of it.
     """
 
     sentences: tuple[DraftSentence, ...]
     local: bool
     certainty: float
+    screened: bool = False
 
 
 def pack_evidence(query_text: str, hits: Ranking, *, max_passages: int, max_tokens: int) -> tuple[Evidence, ...]:
@@ -121,21 +123,23 @@ async def draft_answer(
     prompt = replace(
         prompts.build_answer_prompt(query_text, evidence), max_tokens=options.max_tokens, top_p=options.top_p
     )
-    reply = await llm.complete(prompt)
-    answerable = parse_completion_object(reply.text).get("answerable")
+    sources = [passage.text for passage in evidence]
+    reply = await complete_object(prompt, llm, sources=sources, max_chars=MAX_SENTENCE_CHARS)
+    answerable = reply.fields.get("answerable")
     if not isinstance(answerable, bool):
         raise make_invalid_completion_error("does not say whether the question can be answered")
     if not answerable:
         return Draft((), reply.local, 1.0)
     parsed = [
         s
-        for item in parse_completion_list(reply.text, "sentences")[:MAX_DRAFT_SENTENCES]
+        for item in get_completion_list(reply.fields, "sentences")[:MAX_DRAFT_SENTENCES]
         for s in _parse_draft_sentences(item)
     ]
     if not parsed:
         raise make_invalid_completion_error("has no sentence")
     evidence_ids = {passage.id for passage in evidence}
-    return Draft(tuple(parsed), reply.local, 1.0 if reply.local else _compute_certainty(parsed, evidence_ids))
+    certainty = 1.0 if reply.local else _compute_certainty(parsed, evidence_ids)
+    return Draft(tuple(parsed), reply.local, certainty, bool(reply.removed))
 
 
 def drop_instruction_echoes(
@@ -212,7 +216,7 @@ def _parse_draft_sentences(item: object) -> Iterator[DraftSentence]:
     """Split an item of a model's reply into single sentences, so that each is verified by itself."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return
-    text = " ".join(item["text"][:MAX_SENTENCE_CHARS].split())
+    text = " ".join(item["text"].split())
     ids = item.get("evidence")
     cited_ids = tuple(id for id in ids if isinstance(id, str)) if isinstance(ids, list) else ()
     yield from (DraftSentence(text[start:end], cited_ids) for start, end in find_sentences(text))

@@ -13,7 +13,7 @@ from rag_core.core.ports import LLM, ChunkStore
 from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.ingestion.enrichment import select_key_sentences
-from rag_core.prompts.completions import make_invalid_completion_error
+from rag_core.prompts.completions import complete_text, make_invalid_completion_error
 from rag_core.prompts.screening import screen_text
 
 MAX_SUMMARY_CHARS = 2000
@@ -24,6 +24,7 @@ ALL_CHUNKS = 100_000
 
 SummaryOrigin = Literal["stored", "model", "extractive"]
 _STORED: SummaryOrigin = "stored"
+_EXTRACTIVE: SummaryOrigin = "extractive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,13 @@ class Summary:
     chunks: int
 
 
-async def summarize_document(document_id: str, scope: Scope, kit: Kit, run: Run, *, refresh: bool = False) -> Summary:
-    """Return the stored summary of a document, or write a new one.
+async def summarize_document(
+    document_id: str, scope: Scope, kit: Kit, run: Run, *, refresh: bool = False, write: bool = True
+) -> Summary:
+    """Return the stored summary of a document, or write a new one where there is none or with `refresh`.
 
-    A new one is stored, unless it is extractive because no chat model answered.
+    A new one is stored, unless it is extractive because no chat model answered. Without `write` nothing is stored and
+    no model is asked: the document's key sentences stand in for a summary that it does not have.
 
     Raises:
         NotFound: there is no such document, or the scope may not see it.
@@ -50,10 +54,13 @@ async def summarize_document(document_id: str, scope: Scope, kit: Kit, run: Run,
     if document is None:
         raise make_unknown_document_error()
     chunks = await run.step("chunks", store.select(replace(scope, document_ids=(document_id,)), limit=ALL_CHUNKS))
+    contents = [chunk.content for chunk in chunks]
     if document.summary and not refresh:
-        text, origin = document.summary, _STORED
+        text, origin = screen_text(document.summary, contents)[0], _STORED
+    elif not write:
+        run.warn("summary_not_written", "this document has no summary yet, and GET writes none: POST does")
+        text, origin = extract_summary(list(_take_passages(contents, MAX_SUMMARIZED_CHARS))), _EXTRACTIVE
     else:
-        contents = [chunk.content for chunk in chunks]
         text, origin = await _write_summary(document, contents, scope, note_techniques(kit, run), run)
     entities = tuple(dict.fromkeys(entity for chunk in chunks for entity in chunk.entities))
     return Summary(text, origin, document, entities, len(chunks))
@@ -99,16 +106,16 @@ def _take_passages(passages: Sequence[str], max_chars: int) -> Iterator[str]:
 async def generate_summary(title: str, passages: Sequence[str], llm: LLM) -> tuple[str, bool]:
     """Summarize a document by chat model; return the summary and whether a local technique wrote it.
 
-    Links that the passages do not contain are removed.
+    Images are removed, and links that the passages do not contain.
 
     Raises:
         Unavailable: the model did not answer, or its reply is empty (llm_output_invalid).
     """
-    reply = await llm.complete(prompts.build_summary_prompt(title, passages))
-    summary, _ = screen_text(reply.text.strip()[:MAX_SUMMARY_CHARS], passages)
-    if not summary:
+    prompt = prompts.build_summary_prompt(title, passages)
+    reply = await complete_text(prompt, llm, sources=passages, max_chars=MAX_SUMMARY_CHARS)
+    if not reply.text:
         raise make_invalid_completion_error("is empty")
-    return summary, reply.local
+    return reply.text, reply.local
 
 
 def extract_summary(passages: Sequence[str]) -> str:

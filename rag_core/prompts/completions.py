@@ -1,13 +1,86 @@
-"""Parsing of completions; malformed JSON is repaired only where it is unambiguous."""
+"""The one place where a chat model is asked: its reply is screened as text or as JSON before anyone sees it.
+
+Malformed JSON is repaired only where it is unambiguous.
+"""
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rag_core.core.errors import Unavailable
+from rag_core.core.ports import LLM, Prompt
+from rag_core.prompts.screening import screen_text
 
 MAX_COMPLETION_CHARS = 100_000  # 20 grades need 200 characters; a completion of this length is none
+MAX_SCREENED_DEPTH = 4  # of the values in a completion; no schema of ours is deeper
 TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenedText:
+    """A completion as screened text; `removed` names what was taken out."""
+
+    text: str
+    removed: tuple[str, ...]
+    model: str
+    local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenedObject:
+    """A completion as the fields of its JSON object with every text screened; `removed` names what was taken out."""
+
+    fields: Mapping[str, Any]
+    removed: tuple[str, ...]
+    local: bool
+
+
+async def complete_text(
+    prompt: Prompt, llm: LLM, *, sources: Sequence[str], max_chars: int = MAX_COMPLETION_CHARS
+) -> ScreenedText:
+    """Return a model's completion, of at most `max_chars` before it is screened; it may link to what `sources` name.
+
+    Raises:
+        Unavailable: the model did not answer.
+    """
+    completion = await llm.complete(prompt)
+    text, removed = screen_text(completion.text.strip()[:max_chars], sources)
+    return ScreenedText(text.strip(), removed, completion.model, completion.local)
+
+
+async def complete_object(prompt: Prompt, llm: LLM, *, sources: Sequence[str], max_chars: int) -> ScreenedObject:
+    """Return the JSON object of a model's completion, each text in it of at most `max_chars` before it is screened.
+
+    Raises:
+        Unavailable: the model did not answer, or its reply holds no JSON object (llm_output_invalid).
+    """
+    completion = await llm.complete(prompt)
+    fields, removed = screen_fields(parse_completion_object(completion.text), sources, max_chars=max_chars)
+    return ScreenedObject(fields, removed, completion.local)
+
+
+def screen_fields(
+    fields: Mapping[str, Any], sources: Sequence[str], *, max_chars: int
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the fields with every text in them cut and screened, and what that removed."""
+    removed: list[str] = []
+
+    def screen_value(value: object, depth: int) -> object:
+        if isinstance(value, str):
+            text, parts = screen_text(value[:max_chars], sources)
+            removed.extend(parts)
+            return text
+        if isinstance(value, list | dict) and depth >= MAX_SCREENED_DEPTH:
+            return None
+        if isinstance(value, list):
+            return [screen_value(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return {name: screen_value(item, depth + 1) for name, item in value.items()}
+        return value
+
+    return {name: screen_value(value, 1) for name, value in fields.items()}, tuple(removed)
 
 
 def make_invalid_completion_error(what: str) -> Unavailable:
@@ -15,13 +88,13 @@ def make_invalid_completion_error(what: str) -> Unavailable:
     return Unavailable(f"the model's reply {what}", code="llm_output_invalid")
 
 
-def parse_completion_list(text: str, name: str) -> list[Any]:
-    """Return the list called `name` of the JSON object in a completion.
+def get_completion_list(fields: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the list called `name` of a completion's fields.
 
     Raises:
         Unavailable: there is no such list (llm_output_invalid).
     """
-    items = parse_completion_object(text).get(name)
+    items = fields.get(name)
     if not isinstance(items, list):
         raise make_invalid_completion_error(f"has no list {name}")
     return items

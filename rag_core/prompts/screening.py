@@ -1,58 +1,54 @@
-"""Removal of links, images and HTML from a model's text, except for links that occur in its sources.
+"""One policy for text that a model wrote: images never, links only to where its sources lead, HTML as text.
 
-The elements and schemes are those that a browser or a Markdown viewer acts on. This limits what displaying the text
-can do; it does not filter the content: plain words stay.
+It limits what displaying the text can do, in any viewer of Markdown or HTML; it does not filter the content: plain
+words stay. Why it parses *and* breaks up what only looks like a link: docs/decisions/0023-text-of-models.md.
 """
 
 import re
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+from rag_core.prompts.addresses import (
+    ADDRESS_PATTERN,
+    find_source_addresses,
+    fold_hidden_characters,
+    strip_trailing_signs,
+)
+from rag_core.prompts.markdown import MarkdownScreen
 
 LINK_REMOVED = "⟨link removed⟩"  # with a space and without Markdown, so that no link can form around it
 TAG_SUBSTITUTE = "‹"  # replaces the "<" of a tag, which is then text
+MAX_ROUNDS = 5  # of screening, each of what the last one left; a text that still changes is written without markup
 
 ACTIVE_ELEMENTS = (  # elements that fetch, run or swallow text, whatever their attributes
     "script|style|iframe|frame|frameset|svg|math|template|noscript|textarea|plaintext|xmp|html|head|body|base|meta|"
-    "embed|applet|img|image|video|audio|form|marquee|portal"
+    "embed|applet|img|image|video|audio|form|marquee|portal|object"
 )
 PASSIVE_ELEMENTS = (
     "a|abbr|b|big|blockquote|br|button|center|code|del|details|div|em|font|h[1-6]|hr|i|input|ins|label|li|link|mark|ol|"
     "p|picture|pre|q|s|select|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul"
 )
 ACTIVE_ATTRIBUTES = r"on\w+|style|href|xlink:href|src\w*|data|action|formaction|poster|background|ping|cite"
-LINKED_DOMAIN_ENDINGS = (  # of hosts that viewers turn into links also without a scheme
-    "com|net|org|io|co|dev|app|ai|me|info|biz|xyz|top|site|online|tech|cloud|link|click|live|shop|ru|cn|uk|de|fr|eu|us|"
-    "tk|ml|ga|cf|gq|cc|ly|gl|to|sh|example|test"
-)
-ADDRESS_EXPRESSION = rf"""(?:
-    (?:https?|ftps?|wss?):[\\/]{{2}}
-  | (?<!\w)(?:https?|ftps?|wss?|mailto|javascript|vbscript|blob):
-  | (?<!\w)data:(?=[\w.+-]*[/,;])
-  | (?<![a-z0-9+.-])[a-z][a-z0-9+.-]+:[\\/]{{2}}    # two letters at least: "C:\\" is a disk
-  | (?<![\w:.\\/])[\\/]{{2}}(?=[\w-]+\.[\w-])        # an address without a scheme
-  | (?<![\w.-])www\.(?=\w)
-  | (?<![\w.-])(?:[\w-]++\.)+?(?:{LINKED_DOMAIN_ENDINGS})(?::\d+)?[/?\#]
-)[^\s<>"`⟨]+"""
-LINK_PATTERN = re.compile(
-    rf"""
-    (?P<image>!?)\[(?P<label>[^\[\]]*+)\]\((?P<at>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)
-  | \]\((?P<tail>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)     # the address of a label that contains brackets
-  | (?P<image_of>(?<!!)!++)(?=\[(?!\d+\])[^\[\]]*+\]\[)   # of an image by reference; "Stop![1][2]" is none
-  | (?P<definition>\]:)(?=\s*+<?{ADDRESS_EXPRESSION})
-  | (?P<address>{ADDRESS_EXPRESSION})
-  | (?P<tag><)(?:(?=/?(?:{ACTIVE_ELEMENTS})(?:[\s/>]|$))
-               | (?=/?(?:{PASSIVE_ELEMENTS})\s*+/?>)
-               | (?=!--|!\[|!doctype|\?xml)
-               | (?=[a-z][\w:.-]*+[\s/]++[\w:@.-]++=)
-               | (?=[a-z][\w:.-]*+[\s/][^<>]*?(?<![\w:-])(?:{ACTIVE_ATTRIBUTES})\s*+=))
-    """,
+TAG_PATTERN = re.compile(
+    rf"""<(?:(?=/?(?:{ACTIVE_ELEMENTS})(?:[\s/>]|$))
+           | (?=/?(?:{PASSIVE_ELEMENTS})\s*+/?>)
+           | (?=!--|!\[|![a-z]|\?)
+           | (?=[a-z][\w:.-]*+[\s/]++[\w:@.-]++=)
+           | (?=[a-z][\w:.-]*+[\s/][^<>]*?(?<![\w:-])(?:{ACTIVE_ATTRIBUTES})\s*+=))""",
     re.VERBOSE | re.IGNORECASE,
 )
-ADDRESS_PATTERN = re.compile(ADDRESS_EXPRESSION, re.VERBOSE | re.IGNORECASE)
-PLAIN_WORDS_PATTERN = re.compile(r"[\w\s,⟨⟩]*")  # no address, such as the argument in `handlers[name](request)`
-TAG_NAME_PATTERN = re.compile(r"[/!?]?[\w-]*")
-TRAILING_SIGNS = frozenset(".,;:!?'*_~|")  # viewers do not count these at the end as part of an address
-CLOSING_BRACKETS = {")": "(", "]": "["}
+TAG_NAME_PATTERN = re.compile(r"<[/!?]?[\w-]*")
+MARKUP_PATTERN = re.compile(r"<(?=[a-z/!?])|&(?=#?\w)|\](?=[(:\[])|\\", re.IGNORECASE)  # nothing is parsed without any
+DEFINITION_PATTERN = re.compile(  # of what a reference leads to: "[label]:" at the beginning of a line or a list item
+    r"^([^\w\n\[\]]*+(?:\d+[.)][^\w\n\[\]]*+)*+\[(?:[^\[\]\\]|\\.)*+\]):", re.MULTILINE | re.DOTALL
+)
+REFERENCE_IMAGE_PATTERN = re.compile(r"!(?=\[(?!\d+\])[^\[\]]*+\]\[)")  # "Stop![1][2]" is none
+TARGET_PATTERN = re.compile(  # of what is or resembles a link: its label, where that has no brackets, and its address
+    r"(?P<label>!?\[[^\[\]]*+)?\]\((?:(?=(?P<at>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)))?"
+)
+ARGUMENTS_PATTERN = re.compile(r"\w+,?\s[\w\s,]*+")  # no address, such as those in `handlers[name](request, 3)`
+ADDRESS_END_PATTERN = re.compile(r"[.,;:!?'\")\]*_~]{0,3}(?:[\s<]|$)")  # what no viewer counts as part of an address
+DELIMITERS = ("]()", "<>")  # around the address of a link
+PLAIN_SIGNS = str.maketrans({"[": "⟦", "]": "⟧", "<": "‹", "&": " ", "\\": " "})
 MIN_REPEATED_WORDS = 6  # consecutive words: fewer may be the same by chance
 
 
@@ -60,18 +56,80 @@ def screen_text(text: str, sources: Sequence[str]) -> tuple[str, tuple[str, ...]
     """Return the text without images, HTML and links to addresses not in `sources`, and the parts removed.
 
     An address must occur there in full and letter for letter, so that neither a similar host nor one more word in a
-    query string passes. A link loses its address and keeps its label; a tag becomes text. Nothing else is changed.
-    Text that hides an address, for example by zero-width characters, is returned without them.
+    query string passes. A link becomes its label, an image its alternative text, a bare address LINK_REMOVED; a tag
+    becomes text. What only looks like a link gets a backslash. Nothing else is changed, and to screen twice is to
+    screen once. Text that hides an address, for example by zero-width characters, is returned without them. The time
+    is linear in the length.
     """
-    source_addresses = frozenset(
-        address
-        for source in sources
-        for shape in {source, _fold_hidden_characters(source)}
-        for address in find_addresses(shape)
-    )
-    screened, removed = _screen_addresses(text, source_addresses)
-    unhidden, hidden = _screen_addresses(_fold_hidden_characters(screened), source_addresses)
+    if not MARKUP_PATTERN.search(text) and text.isascii() and not ADDRESS_PATTERN.search(text):
+        return text, ()
+    allowed = find_source_addresses(sources)
+    screened, removed = _screen_until_settled(text, allowed)
+    unhidden, hidden = _screen_until_settled(fold_hidden_characters(screened), allowed)
     return (unhidden, removed + hidden) if hidden else (screened, removed)
+
+
+def screen_stored_text(text: str) -> str:
+    """Return a text that was screened when it was stored, perhaps by an earlier and weaker policy.
+
+    Its sources are not at hand, so the addresses that it shows stay; images and HTML never do.
+    """
+    return screen_text(text, [text])[0]
+
+
+def _screen_until_settled(text: str, allowed: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    """Screen a text until nothing is left to do: what is taken out may leave a link behind by closing a gap."""
+    removed: list[str] = []
+    markdown_screen = MarkdownScreen(allowed, lambda words: _screen_words(words, allowed), removed)
+    for _ in range(MAX_ROUNDS):
+        screened = _screen_once(text, allowed, markdown_screen)
+        if screened == text:
+            return text, tuple(removed)
+        text = screened
+    return _screen_words(text.translate(PLAIN_SIGNS), allowed)[0], (*removed, "markup")
+
+
+def _screen_once(text: str, allowed: frozenset[str], markdown_screen: MarkdownScreen) -> str:
+    """Screen a text for tags, definitions, links and addresses, in this order."""
+    removed = markdown_screen.removed
+    removed.extend(TAG_NAME_PATTERN.match(text, tag.start())[0] for tag in TAG_PATTERN.finditer(text))  # type: ignore[index]
+    text = DEFINITION_PATTERN.sub(r"\1\\:", TAG_PATTERN.sub(TAG_SUBSTITUTE, text))
+    text = REFERENCE_IMAGE_PATTERN.sub(r"!\\", text)
+    if MARKUP_PATTERN.search(text):
+        text = markdown_screen.screen(text)
+    text, addresses = _screen_words(TARGET_PATTERN.sub(lambda target: _break_target(target, allowed), text), allowed)
+    removed.extend(addresses)
+    return text
+
+
+def _break_target(target: re.Match[str], allowed: frozenset[str]) -> str:
+    """Return a target with a backslash that makes it text, unless it is an allowed link or the arguments of a call."""
+    label, at = target["label"] or "!", target["at"] or ""
+    is_escaped = label.endswith("\\") or target.string.endswith("\\", 0, target.start())
+    is_allowed_link = label[0] == "[" and not is_escaped and at.strip(" \n<>") in allowed
+    is_kept = is_allowed_link or ARGUMENTS_PATTERN.fullmatch(at)
+    return target[0] if is_kept else f"{target[0][:-1]}\\("
+
+
+def _screen_words(text: str, allowed: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+    """Replace the addresses of a text that are not allowed; return also these."""
+    removed: list[str] = []
+
+    def replace(match: re.Match[str]) -> str:
+        address = strip_trailing_signs(match[0])
+        if address in allowed:
+            return f"{address}{_choose_gap(match, len(address))}{match[0][len(address) :]}"
+        removed.append(address)
+        return LINK_REMOVED + match[0][len(address) :]
+
+    return ADDRESS_PATTERN.sub(replace, text), tuple(removed)
+
+
+def _choose_gap(match: re.Match[str], length: int) -> str:
+    """Return a space where a viewer may take what follows an allowed address for a part of it, else nothing."""
+    text, start = match.string, match.start()
+    is_delimited = (text[max(0, start - 2) : start] + text[start + length : start + length + 1]).endswith(DELIMITERS)
+    return "" if is_delimited or ADDRESS_END_PATTERN.match(text, start + length) else " "
 
 
 def repeats_instructions(text: str, instructions: str, sources: Sequence[str]) -> bool:
@@ -84,75 +142,3 @@ def _find_word_runs(text: str) -> set[tuple[str, ...]]:
     """Return all runs of `MIN_REPEATED_WORDS` consecutive words, case-folded."""
     words = re.findall(r"\w+", text.casefold())
     return set(zip(*(words[start:] for start in range(MIN_REPEATED_WORDS)), strict=False))
-
-
-def _screen_addresses(text: str, known_addresses: frozenset[str]) -> tuple[str, tuple[str, ...]]:
-    """Replace links, addresses and tags of a text; return also the parts removed."""
-    removed: list[str] = []
-
-    def replace(link_match: re.Match[str]) -> str:
-        replacement, removed_parts = _screen_match(link_match, known_addresses)
-        removed.extend(removed_parts)
-        return replacement
-
-    return LINK_PATTERN.sub(replace, text), tuple(removed)
-
-
-def _screen_match(link_match: re.Match[str], known_addresses: frozenset[str]) -> tuple[str, Sequence[str]]:
-    """Return the replacement of one link, address or tag, and the parts that it removes."""
-    match link_match.lastgroup:
-        case "at":
-            return _screen_link(link_match, known_addresses)
-        case "tail":
-            return (
-                (link_match[0], ())
-                if PLAIN_WORDS_PATTERN.fullmatch(link_match["tail"])
-                else (f"]{LINK_REMOVED}", (link_match["tail"],))
-            )
-        case "image_of":
-            return "", ("!",)
-        case "definition":
-            return "]", ()  # without its definition, a reference is neither a link nor an image
-        case "tag":
-            return TAG_SUBSTITUTE, (f"<{TAG_NAME_PATTERN.match(link_match.string, link_match.end())[0]}",)  # type: ignore[index]
-        case _:
-            address = _strip_trailing_signs(link_match[0])
-            return (
-                (link_match[0], ())
-                if address in known_addresses
-                else (LINK_REMOVED + link_match[0][len(address) :], (address,))
-            )
-
-
-def _screen_link(link_match: re.Match[str], known_addresses: frozenset[str]) -> tuple[str, Sequence[str]]:
-    """Return the replacement of a Markdown link or image, and the parts that it removes."""
-    label, removed = _screen_addresses(link_match["label"], known_addresses)
-    is_allowed = link_match["at"].strip(" \n<>") in known_addresses or PLAIN_WORDS_PATTERN.fullmatch(link_match["at"])
-    if is_allowed and not link_match["image"]:
-        return f"[{label}]({link_match['at']})", removed
-    return f"[{label}]{LINK_REMOVED}", (*removed, link_match["at"])
-
-
-def find_addresses(source: str) -> Iterator[str]:
-    """Yield the addresses in a source, each also cut at its first closing bracket, quote or bar."""
-    for address in ADDRESS_PATTERN.findall(source):
-        yield _strip_trailing_signs(address)
-        yield _strip_trailing_signs(re.split(r"[)\]|']", address, maxsplit=1)[0])
-
-
-def _strip_trailing_signs(address: str) -> str:
-    """Return an address without trailing punctuation and without closing brackets that it does not open."""
-    end = len(address)
-    unopened = {sign: address.count(sign) - address.count(opening) for sign, opening in CLOSING_BRACKETS.items()}
-    while end and (address[end - 1] in TRAILING_SIGNS or unopened.get(address[end - 1], 0) > 0):
-        if address[end - 1] in unopened:
-            unopened[address[end - 1]] -= 1
-        end -= 1
-    return address[:end]
-
-
-def _fold_hidden_characters(text: str) -> str:
-    """Return the text without zero-width characters, and with plain letters for their wide or styled forms."""
-    if text.isascii():
-        return text
-    return unicodedata.normalize("NFKC", "".join(sign for sign in text if unicodedata.category(sign) != "Cf"))

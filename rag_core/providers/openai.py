@@ -21,6 +21,7 @@ from rag_core.core.ports import Completion, Prompt
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
 from rag_core.core.run import book_model_usage
 from rag_core.core.telemetry import SpanAttributes, trace_span
+from rag_core.prompts.screening import screen_text
 from rag_core.providers.prices import calculate_cost_usd
 from rag_core.providers.provider_profiles import ProviderProfile
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
@@ -71,7 +72,7 @@ class OpenAIChatModel:
         )
 
     def _parse_completion(self, completion: ChatCompletion) -> Completion:
-        model = completion.model or self._profile.chat_model
+        model, _ = screen_text(completion.model or self._profile.chat_model, ())  # the service's own text, too
         return Completion(
             _extract_completion_text(completion, self.name), model, local=model.startswith(LOCAL_MODEL_PREFIX)
         )

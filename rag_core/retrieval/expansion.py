@@ -6,7 +6,7 @@ from typing import Any
 
 from rag_core import prompts
 from rag_core.core.ports import LLM
-from rag_core.prompts.completions import make_invalid_completion_error, parse_completion_object
+from rag_core.prompts.completions import complete_object, make_invalid_completion_error
 from rag_core.prompts.screening import screen_text
 from rag_core.text.intent import normalize_intent
 from rag_core.text.terms import normalize_query_text
@@ -43,10 +43,11 @@ async def generate_expansion(
     Raises:
         Unavailable: the model did not answer, or gave neither expanded query nor HyDE answer (llm_output_invalid).
     """
-    reply = await llm.complete(
-        prompts.build_query_expansion_prompt(query_text, passages, count=count, with_hyde=with_hyde, template=template)
+    prompt = prompts.build_query_expansion_prompt(
+        query_text, passages, count=count, with_hyde=with_hyde, template=template
     )
-    expansion = expansion_from_reply(parse_completion_object(reply.text), query_text, count=count, with_hyde=with_hyde)
+    reply = await complete_object(prompt, llm, sources=[query_text], max_chars=MAX_HYDE_ANSWER_CHARS)
+    expansion = expansion_from_fields(reply.fields, query_text, count=count, with_hyde=with_hyde)
     if reply.local:  # a local technique may have no passages to work from
         return replace(expansion, missing_parts=())
     if expansion.missing_parts and not (expansion.expanded_queries or expansion.hyde_answer):
@@ -54,15 +55,15 @@ async def generate_expansion(
     return expansion
 
 
-def expansion_from_reply(fields: Mapping[str, Any], query_text: str, *, count: int, with_hyde: bool) -> QueryExpansion:
-    """Parse the fields of a model's reply ("queries", "hyde", "intent", "entities") to an expansion of the query text.
+def expansion_from_fields(fields: Mapping[str, Any], query_text: str, *, count: int, with_hyde: bool) -> QueryExpansion:
+    """Return the fields "queries", "hyde", "intent" and "entities", which were screened, as an expansion of a query.
 
-    Links that the query text does not contain are removed, and unusable values are left out.
+    Unusable values are left out.
     """
     queries = tuple(_parse_expanded_queries(fields.get("queries"), query_text))[:count]
-    hyde = _parse_screened_text(fields.get("hyde"), query_text)[:MAX_HYDE_ANSWER_CHARS] if with_hyde else ""
-    intent = normalize_intent(_parse_screened_text(fields.get("intent"), query_text))
-    entities = tuple(dict.fromkeys(_parse_short_texts(fields.get("entities"), query_text, MAX_QUERY_ENTITY_CHARS)))[
+    hyde = _parse_text(fields.get("hyde")) if with_hyde else ""
+    intent, _ = screen_text(normalize_intent(_parse_text(fields.get("intent"))), ())  # it may have cut an address
+    entities = tuple(dict.fromkeys(_parse_short_texts(fields.get("entities"), MAX_QUERY_ENTITY_CHARS)))[
         :MAX_QUERY_ENTITIES
     ]
     is_complete = {"expanded query": bool(queries) or not count, "HyDE answer": bool(hyde) or not with_hyde}
@@ -72,16 +73,16 @@ def expansion_from_reply(fields: Mapping[str, Any], query_text: str, *, count: i
 def _parse_expanded_queries(value: object, query_text: str) -> list[str]:
     """Return the usable expanded queries, each once: neither the query text itself nor texts that are too long."""
     by_normal_form = {normalize_query_text(query_text): query_text}
-    for wording in _parse_short_texts(value, query_text, MAX_EXPANDED_QUERY_CHARS):
+    for wording in _parse_short_texts(value, MAX_EXPANDED_QUERY_CHARS):
         by_normal_form.setdefault(normalize_query_text(wording), wording)
     return list(by_normal_form.values())[1:]
 
 
-def _parse_short_texts(value: object, query_text: str, max_chars: int) -> Iterator[str]:
+def _parse_short_texts(value: object, max_chars: int) -> Iterator[str]:
     for item in value if isinstance(value, list) else ():
         if isinstance(item, str) and 0 < len(item.strip()) <= max_chars:
-            yield screen_text(item.strip(), [query_text])[0]
+            yield item.strip()
 
 
-def _parse_screened_text(value: object, query_text: str) -> str:
-    return screen_text(value.strip(), [query_text])[0] if isinstance(value, str) else ""
+def _parse_text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

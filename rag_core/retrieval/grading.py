@@ -6,10 +6,11 @@ from dataclasses import replace
 from rag_core import prompts
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.ports import LLM
-from rag_core.prompts.completions import make_invalid_completion_error, parse_completion_list
+from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
 from rag_core.retrieval.cross_encoding import blend_with_search_scores
 
 MAX_GRADE = 10.0
+MAX_GRADE_CHARS = 100  # of a grade that is written as a text
 
 
 async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, prior: float = 0.0) -> list[Hit]:
@@ -24,8 +25,9 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     head, tail = hits[:count], hits[count:]
     if not head:
         return list(hits)
-    reply = await llm.complete(prompts.build_grading_prompt(query_text, [hit.chunk.content for hit in head]))
-    grades = [_parse_grade(value) for value in parse_completion_list(reply.text, "scores")]
+    prompt = prompts.build_grading_prompt(query_text, [hit.chunk.content for hit in head])
+    reply = await complete_object(prompt, llm, sources=(), max_chars=MAX_GRADE_CHARS)
+    grades = [_parse_grade(value) for value in get_completion_list(reply.fields, "scores")]
     graded = [_attach_grade(hit, value) for hit, value in zip(head, grades, strict=False) if value is not None]
     if not graded:
         raise make_invalid_completion_error("has no grade from 0 to 10")

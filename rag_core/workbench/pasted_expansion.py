@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag_core.core.errors import InvalidRequest, Unavailable
-from rag_core.prompts.completions import parse_completion_object
-from rag_core.retrieval.expansion import QueryExpansion, expansion_from_reply
+from rag_core.prompts.completions import parse_completion_object, screen_fields
+from rag_core.retrieval.expansion import MAX_HYDE_ANSWER_CHARS, QueryExpansion, expansion_from_fields
 
 MAX_PASTED_QUERIES = 10  # kept of a pasted reply
 UNREADABLE_MESSAGE = (
@@ -45,7 +45,8 @@ def parse_pasted_expansion(llm_response: str, query_text: str) -> tuple[QueryExp
         InvalidRequest: the reply has neither an expanded query nor a HyDE answer; llm_response is named.
     """
     parts, unread_line_numbers = _parse_pasted_parts(llm_response)
-    expansion = expansion_from_reply(parts, query_text, count=MAX_PASTED_QUERIES, with_hyde=True)
+    fields, _ = screen_fields(parts, [query_text], max_chars=MAX_HYDE_ANSWER_CHARS)
+    expansion = expansion_from_fields(fields, query_text, count=MAX_PASTED_QUERIES, with_hyde=True)
     if not (expansion.expanded_queries or expansion.hyde_answer):
         raise InvalidRequest("llm_response", UNREADABLE_MESSAGE)
     return expansion, unread_line_numbers

@@ -10,6 +10,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence
 from rag_core.core.ports import LLM, Prompt
 from rag_core.core.run import Run
+from rag_core.prompts.completions import complete_text
 from rag_core.prompts.screening import screen_text
 from rag_core.workbench.contexts import StoredContext, find_cited_chunk_id
 
@@ -27,11 +28,14 @@ async def generate_response(
     When the model is unavailable or its response is empty, or without evidence, the response is an extractive answer.
     """
     if evidence:
-        completion = await run.attempt(
-            ANSWER_STEP, llm.complete(prompt), otherwise=None, fallback=EXTRACTIVE_ORIGIN, within_s=ANSWER_TIMEOUT_S
+        asking = complete_text(prompt, llm, sources=[passage.text for passage in evidence])
+        reply = await run.attempt(
+            ANSWER_STEP, asking, otherwise=None, fallback=EXTRACTIVE_ORIGIN, within_s=ANSWER_TIMEOUT_S
         )
-        if completion and (completion.text.strip() or completion.local):
-            return completion.text.strip() or REFUSAL_TEXT, completion.model
+        if reply and reply.removed:
+            _note_removed_links(run)
+        if reply and (reply.text or reply.local):
+            return reply.text or REFUSAL_TEXT, reply.model
     answer = await answer_by_extraction(query_text, evidence, kit, run)
     return answer.text, f"local: {EXTRACTIVE_ORIGIN}"
 
@@ -45,13 +49,17 @@ async def verify_response(
     """
     screened, removed = screen_text(response_text, [passage.text for passage in evidence])
     if removed:
-        reason = "a link or image does not occur in the contexts"
-        run.degrade("screen", "link_removed", reason, "removed from the response")
+        _note_removed_links(run)
     claims = [] if screened == REFUSAL_TEXT else await asyncio.to_thread(citations.split_into_claims, screened)
     if len(claims) > MAX_CHECKED_SENTENCES:
         run.warn("claims_cut", f"only the first {MAX_CHECKED_SENTENCES} of {len(claims):,} sentences are verified")
     claims = claims[:MAX_CHECKED_SENTENCES]
     return screened, await verify_claims(claims, [evidence] * len(claims), kit, run)
+
+
+def _note_removed_links(run: Run) -> None:
+    reason = "a link or image does not occur in the contexts"
+    run.degrade("screen", "link_removed", reason, "removed from the response")
 
 
 def format_response_claims(claims: Sequence[Claim], contexts: Sequence[StoredContext]) -> list[ClaimReply]:

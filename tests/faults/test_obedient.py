@@ -14,7 +14,7 @@ from rag_core.core.model import Answer, Claim, Document, Scope
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
-from rag_core.prompts.screening import find_addresses
+from rag_core.prompts.addresses import find_addresses
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
@@ -88,7 +88,8 @@ async def test_no_order_of_a_document_is_seen_in_the_answer(step: int) -> None:
 async def test_an_answer_that_is_not_screened_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted fault: what the model says is believed, and shown as it says it."""
     monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
-    monkeypatch.setattr("rag_core.answering.answer.screen_text", lambda text, _: (text, ()))
+    for module in ("prompts.completions", "answering.answer"):
+        monkeypatch.setattr(f"rag_core.{module}.screen_text", lambda text, _: (text, ()))
     found = [words async for words, _ in answers([(0, ORDERS[0]), (1, ORDERS[3])], ObedientLLM())]
     assert [words[0] for words in found] == ["address", "address"]
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import NoRedactor
-from rag_core.core.model import PiiSpan
+from rag_core.core.model import Answer, Claim, Confidence, PiiSpan
 from rag_core.core.run import Run
+from rag_core.guard.output_redaction import redact_answer
 from rag_core.guard.pii import patterns, person_names
 from rag_core.guard.redaction import (
     OPT_IN_PII_TYPES,
@@ -263,3 +264,13 @@ def test_a_hundred_kilobytes_of_anything_are_read(piece: str) -> None:
     """RELIABILITY C11. Quadratic time would not end here; a limit on seconds would say more of the machine."""
     text = piece * (100_000 // len(piece))
     assert len(replace_spans(text, merge_spans(EVERYTHING.find_pii_spans(text)))) > 0
+
+
+async def test_what_stands_in_for_personal_data_is_no_label_of_an_image() -> None:
+    """C41: a sentence is screened before it is redacted, and `[TYPE]` has brackets."""
+    text = "The plan is !max@firm.example(https://ok.example/a?b=1) as agreed."
+    claim = Claim(text, 0, len(text), "verified")
+    answer = Answer(text, "answered", "model", (claim,), Confidence(1.0, {}, ""), ())
+    redacted, spans = await redact_answer(answer, RuleBasedRedactor())
+    assert [span.type for span in spans] == ["EMAIL"]
+    assert redacted.text == redacted.claims[0].text == "The plan is EMAIL as agreed."

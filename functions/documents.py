@@ -128,15 +128,22 @@ class SummaryReply(Done):
 
 
 @operation(
-    "Get a document's summary; it is written and stored when there is none.",
+    "Get a document's summary; a POST writes and stores it when there is none.",
     errors=(400, 404, 413, 415, 503, 504),
     example={"document_id": "transmission-notes"},
     heavy=True,
 )
 async def handle_get_document_summary(request: SummaryRequest, call: Call) -> SummaryReply:
-    """Return a document's stored summary, or write one when there is none or `refresh` is set."""
-    scope = call.resolve_scope(request.workflow_id)
-    summary = await call.rag.summarize(request.document_id, scope=scope, refresh=request.refresh, run=call.run)
+    """Return a document's stored summary, or write one when there is none or `refresh` is set; by GET write none."""
+    if call.is_read and request.refresh:
+        raise InvalidRequest("refresh", "must be sent by POST, as JSON: a GET changes nothing")
+    summary = await call.rag.summarize(
+        request.document_id,
+        scope=call.resolve_scope(request.workflow_id),
+        refresh=request.refresh,
+        write=not call.is_read,
+        run=call.run,
+    )
     return {
         **format_run(call.run),
         "document_id": request.document_id,

@@ -49,6 +49,9 @@ RETRY_AFTER_S = 5
 # no-store: a shared cache knows nothing of keys and users; nosniff: a browser must take it for nothing but JSON
 JSON_REPLY_HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
+READ_METHODS = ("GET", "HEAD", "OPTIONS")  # they change nothing, whoever has them sent
+FOREIGN_SITES = ("cross-site", "same-site")
+
 PRINCIPAL_HEADER = "x-ms-client-principal"
 ROLE_CLAIM_TYPES = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
 USER_ID_CLAIM_TYPES = (  # in order of preference; the object id is the same in every application of a tenant
@@ -109,7 +112,7 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             trusted_headers = req.headers if settings.trust_principal else {}
             caller = principal_from_headers(trusted_headers, settings.workflow_claim)
             operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
-            call = Call(settings, service.get_kit(), run, caller, req.headers)
+            call = Call(settings, service.get_kit(), run, caller, req.headers, req.method in READ_METHODS)
             async with service.admission.admit(run) if operation.is_heavy(request) else nullcontext():
                 reply = await operation.handler(request, call)
             return make_json_response(_reply_status(reply, operation), reply)
@@ -182,6 +185,16 @@ def has_json_content_type(req: func.HttpRequest) -> bool:
     """Return whether the content type is JSON, which a page of another site cannot send without a CORS preflight."""
     content_type: str = req.headers.get("content-type", "")
     return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
+def is_sent_by_another_site(method: str, origin: str | None, fetch_site: str | None) -> bool:
+    """Return whether the page of another machine, or for a change the page of another site, has a browser send this.
+
+    `origin` and `fetch_site` are the headers Origin and Sec-Fetch-Site; a caller that is no browser sends neither. By
+    https://www.w3.org/TR/fetch-metadata/ "same-site" is another port or subdomain, which is another's page too.
+    """
+    is_foreign_change = fetch_site in FOREIGN_SITES and method not in READ_METHODS
+    return is_foreign_change or (origin is not None and not is_loopback_address(origin))
 
 
 def is_loopback_address(address: str) -> bool:

@@ -84,10 +84,11 @@ def mount_mcp(app: func.FunctionApp, routes: Iterable[Route], service: http.Serv
 def _refuse_by_headers(req: func.HttpRequest) -> func.HttpResponse | None:
     """Return the refusal of a request with wrong method or headers, None for one that may be read.
 
-    The origin is checked so that a page of another site cannot reach a server on its visitor's machine.
+    The origin is checked so that a page of another site cannot reach a server on its visitor's machine. Host proves
+    nothing: DNS can be rebound.
     """
     accepted = [media.partition(";")[0].strip().lower() for media in req.headers.get("accept", "*/*").split(",")]
-    if not _is_allowed_origin(req.headers.get("origin")):
+    if http.is_sent_by_another_site(req.method, req.headers.get("origin"), req.headers.get("sec-fetch-site")):
         return _make_mcp_refusal(403, "pages of other origins must not call this")
     if req.method != "POST":
         return _make_mcp_refusal(405, "there are no streams and no sessions: POST a message", {"Allow": "POST"})
@@ -96,11 +97,6 @@ def _refuse_by_headers(req: func.HttpRequest) -> func.HttpResponse | None:
     if not any(media in ACCEPTED_MEDIA_RANGES for media in accepted):
         return _make_mcp_refusal(406, "the reply is application/json: accept it")
     return None
-
-
-def _is_allowed_origin(origin: str | None) -> bool:
-    """Return whether the caller is no browser, or a page of this machine. Host proves nothing: DNS can be rebound."""
-    return origin is None or http.is_loopback_address(origin)
 
 
 async def _answer_post(req: func.HttpRequest, tools: Mapping[str, McpTool]) -> func.HttpResponse:

@@ -28,13 +28,17 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The context of one request: settings, kit, run record, caller and HTTP headers."""
+    """The context of one request: settings, kit, run record, caller and HTTP headers.
+
+    `is_read` says that the request is a GET, which any site can have a visitor's browser send: it changes nothing.
+    """
 
     settings: Settings
     kit: "Kit"
     run: Run
     principal: Principal = Principal()
     headers: Mapping[str, str] = field(default_factory=dict)
+    is_read: bool = False
 
     @property
     def rag(self) -> "RAG":

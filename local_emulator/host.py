@@ -28,7 +28,7 @@ from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
-from functions.http import PRINCIPAL_HEADER, is_loopback_address
+from functions.http import PRINCIPAL_HEADER, is_loopback_address, is_sent_by_another_site
 from functions.operations import load_operation
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
@@ -164,8 +164,8 @@ def _from_here(request: Request) -> bool:
 
     The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
     """
-    asking = request.headers.get("origin", request.host_url)
-    return all(is_loopback_address(address) for address in (asking, request.host_url))
+    origin, fetch_site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    return is_loopback_address(request.host_url) and not is_sent_by_another_site(request.method, origin, fetch_site)
 
 
 def _methods(function: Any) -> list[str]:

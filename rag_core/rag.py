@@ -185,11 +185,20 @@ class RAG:
         return await indexer.index(upload, as_scope(scope), chunking=chunking or Chunking(), key=key, as_job=as_job)
 
     async def summarize(
-        self, document_id: str, *, scope: Scope | str = "default", refresh: bool = False, run: Run | None = None
+        self,
+        document_id: str,
+        *,
+        scope: Scope | str = "default",
+        refresh: bool = False,
+        write: bool = True,
+        run: Run | None = None,
     ) -> Summary:
-        """Return the stored summary of a document, or a new one where there is none or with `refresh`."""
+        """Return the stored summary of a document, or a new one where there is none or with `refresh`.
+
+        Without `write`, which `refresh` needs, no model is asked and nothing is stored.
+        """
         kit, run = self.kit, run or self.start_run()
-        return await summaries.summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh)
+        return await summaries.summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh, write=write)
 
     async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
         """Return each sentence of any text with a verdict and the passages of the index that bear on it."""

@@ -228,6 +228,14 @@ ORIGINS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("site", "status"), {"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200}.items()
+)
+def test_a_page_of_another_site_is_refused_also_without_an_origin(client: Client, site: str, status: int) -> None:
+    """A browser says by Sec-Fetch-Site whose page asks; another port of this machine is another's."""
+    assert ask(client, "tools/list", **{"sec-fetch-site": site}).status_code == status
+
+
 @pytest.mark.parametrize(("origin", "status"), ORIGINS.items())
 def test_a_page_of_another_origin_is_refused(client: Client, origin: str, status: int) -> None:
     """DNS rebinding: the page's name leads here, so that Host says what the page likes; Origin does not."""

@@ -304,3 +304,12 @@ def test_the_server_names_no_versions() -> None:
         connection.request("GET", "/rag/1")
         assert connection.getresponse().headers["Server"] == "rag"
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), {"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200}.items()
+)
+def test_without_a_key_a_page_of_another_site_changes_nothing(client: Client, site: str, status: int) -> None:
+    """Also where no Origin is sent; to follow a link from another site to a page is no change."""
+    assert client.post("/api/echo/x", headers={"Sec-Fetch-Site": site}).status_code == status
+    assert client.get("/api/echo/x", headers={"Sec-Fetch-Site": site}).status_code == 200

@@ -3,6 +3,7 @@
 Malformed JSON is repaired only where it is unambiguous.
 """
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -46,7 +47,7 @@ async def complete_text(
         Unavailable: the model did not answer.
     """
     completion = await llm.complete(prompt)
-    text, removed = screen_text(completion.text.strip()[:max_chars], sources)
+    text, removed = await asyncio.to_thread(screen_text, completion.text.strip()[:max_chars], sources)
     return ScreenedText(text.strip(), removed, completion.model, completion.local)
 
 
@@ -57,8 +58,12 @@ async def complete_object(prompt: Prompt, llm: LLM, *, sources: Sequence[str], m
         Unavailable: the model did not answer, or its reply holds no JSON object (llm_output_invalid).
     """
     completion = await llm.complete(prompt)
-    fields, removed = screen_fields(parse_completion_object(completion.text), sources, max_chars=max_chars)
+    fields, removed = await asyncio.to_thread(_screen_completion, completion.text, sources, max_chars)
     return ScreenedObject(fields, removed, completion.local)
+
+
+def _screen_completion(text: str, sources: Sequence[str], max_chars: int) -> tuple[dict[str, Any], tuple[str, ...]]:
+    return screen_fields(parse_completion_object(text), sources, max_chars=max_chars)
 
 
 def screen_fields(

@@ -47,7 +47,7 @@ async def verify_response(
 
     Returns the response without these links, and its claims with verdicts and citations.
     """
-    screened, removed = screen_text(response_text, [passage.text for passage in evidence])
+    screened, removed = await asyncio.to_thread(screen_text, response_text, [passage.text for passage in evidence])
     if removed:
         _note_removed_links(run)
     claims = [] if screened == REFUSAL_TEXT else await asyncio.to_thread(citations.split_into_claims, screened)

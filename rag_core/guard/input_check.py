@@ -29,7 +29,7 @@ ATTACK_PATTERN_SOURCES = {
           | (?:alter|create|truncate)\s++
             (?:table|database|schema|view|index|user|role|login|function|procedure|trigger)\b
           | select\b[^;]{{0,200}}?(?:\bfrom\s++[^\s;]++\s*+(?:;|--|\#|where\b)|@@|\()
-          | (?:exec(?:ute)?|call)\s++(?:immediate\b|\w++\s*+[('"@]|(?:\w++\.)*+\w*_\w*)
+          | (?:exec(?:ute)?|call)\s++(?:immediate\b|\w++\s*+[('"@]|(?:\w++\.)*+[^\W_]*+_\w*+)
           | waitfor\s++delay | shutdown\b | grant\s++\w++\s++(?:on|to)\b | declare\s++@
           | copy\s++\S++\s++from\b | attach\s++database\b
         )
@@ -78,7 +78,7 @@ ATTACK_PATTERN_SOURCES = {
     "a command for a shell": r"""
         (?:[;|&]|(?<!`)`|\$\()\s*+(?:
             (?:cat|less|head|tail|ls|more)\s++(?:-\w++\s++)*+[/~.]
-          | (?:wget|curl)\s++(?:-\S++\s++)*+\S{0,20}(?:://|\.\w)
+          | (?:wget|curl)\s++(?:-\S++\s++){0,8}+\S{0,20}(?:://|\.\w)
           | rm\s++-\w | nc\s++-\w | (?:ba|z|da)?sh\s++-[ci]\b | chmod\s++[+\d] | powershell\s++-\w
           | (?:whoami|id|uname\s++-a|ping\s++-\w\s++\d\S*+\s++\S++)\s*+(?:[;|&`)]|$)
         )

@@ -18,10 +18,7 @@ MARKUP_START = re.compile(
 )  # start of a tag, of the end of the fence, or of a chat template's token
 CHAT_TOKEN_START = re.compile(r"\[(?=/?[A-Z_]+\])")  # start of a chat template's token: [INST]
 FAKE_HEADING = re.compile(r"^(?=## \[)", re.MULTILINE)  # would pass for the heading of another passage
-FILLED_TEMPLATE = re.compile(
-    r"^Query: (?P<query>.*?)\n\nContext:\n<data (?P<mark>\w+)>\n(?P<blocks>.*)\n</data (?P=mark)>",
-    re.DOTALL | re.MULTILINE,
-)
+CONTEXT_START = re.compile(r"\n\nContext:\n<data (\w++)>\n")  # of the packaged template, filled
 MARKDOWN_ESCAPE = r"\\"  # replacement pattern of one backslash, the escape of Markdown
 
 
@@ -68,16 +65,19 @@ def fence_passages(blocks: str) -> str:
 
 def parse_augmentation_prompt(prompt: str) -> Mapping[str, object] | None:
     """Return the inputs of a prompt of the packaged template; None for any other text. Page numbers are lost."""
-    match = FILLED_TEMPLATE.search(prompt)
-    if match is None or not prompt.startswith(_split_template(prompts.load_packaged_template(AUGMENTATION_TASK))[0]):
+    _, found, filled = prompt.partition("\nQuery: ")
+    start = CONTEXT_START.search(filled)
+    end = filled.rfind(f"\n</data {start[1]}>", start.end()) if start else -1
+    known = prompt.startswith(_split_template(prompts.load_packaged_template(AUGMENTATION_TASK))[0])
+    if not (found and start and end >= 0 and known):
         return None
-    blocks = [part.partition("\n\n") for part in re.split(r"^## \[", match["blocks"], flags=re.MULTILINE)[1:]]
+    blocks = [part.partition("\n\n") for part in f"\n{filled[start.end() : end]}".split("\n## [")[1:]]
     evidence = [
         {"id": f"e{n}", "title": title, "page": None, "section": section, "text": text.strip()}
         for n, (heading, _, text) in enumerate(blocks, start=1)
         for title, _, section in [heading.partition("] > ")]
     ]
-    return {"question": match["query"], "evidence": evidence}
+    return {"question": filled[: start.start()], "evidence": evidence}
 
 
 def list_missing_variables(template: str, needed: Sequence[str] = ("query", "contexts")) -> list[str]:

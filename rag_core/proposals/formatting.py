@@ -23,11 +23,12 @@ _BLOCK_TAG_PATTERN = re.compile(
 _HTML_TAG_PATTERN = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 _MARKDOWN_IMAGE_PATTERN = re.compile(r"!\[[^\]\n]{0,500}\]\([^()\n]{0,1000}\)")
 _MARKDOWN_LINK_PATTERN = re.compile(r"\[([^\[\]\n]{1,500})\]\([^()\n]{0,1000}\)")
-_HORIZONTAL_RULE_PATTERN = re.compile(r"^[ \t]*-{3,}[- \t]*$\n?", re.MULTILINE)
+_HORIZONTAL_RULE_PATTERN = re.compile(r"^[ \t]*+-{3}[- \t]*+$\n?", re.MULTILINE)
 _MARKDOWN_TABLE_PATTERN = re.compile(
-    r"^([^\n|]*\|[^\n]*)\n[ \t]*\|?[ \t]*:?-{1,}:?[ \t]*\|[-:| \t]*((?:\n[^\n]*\|[^\n]*)*)", re.MULTILINE
+    r"^([^\n|]*+\|[^\n]*+)\n[ \t]*+\|?+[ \t]*+:?+-++:?+[ \t]*+\|[-:| \t]*+((?:\n[^\n|]*+\|[^\n]*+)*+)",
+    re.MULTILINE,
 )
-_LINE_PREFIX_PATTERN = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>[ \t]?|`{3,}.*$|~{3,}.*$)", re.MULTILINE)
+_LINE_PREFIX_PATTERN = re.compile(r"^ {0,3}(?:#{1,6}[ \t]+|>[ \t]?|`{3,}+.*+$|~{3,}+.*+$)", re.MULTILINE)
 _MARKDOWN_EMPHASIS_PATTERN = re.compile(r"(\*{1,3}|_{2,3}|`)(?=\S)([^\n]{1,200}?)(?<=\S)\1")
 _BLANK_LINES_PATTERN = re.compile(r"\n{3,}")
 

@@ -10,9 +10,9 @@ from rag_core.core.ports import Reranker
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
-LIST_ITEM_OR_TABLE_ROW = re.compile(r"(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
+LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
 SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
-STATED_VALUE = re.compile(r"(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
+STATED_VALUE = re.compile(r"^(?:[^\W\d_]\S*+\s++){2}.*\d", re.DOTALL)  # a title starts with its number, or is shorter
 ANAPHORIC_START = re.compile(  # words that refer to the sentence before
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"

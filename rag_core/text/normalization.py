@@ -159,7 +159,7 @@ _CANONICAL_FORMS |= {stem_word(month[:3]): month for month in MONTH_NAMES if mon
 _CANONICAL_FORMS["sept"] = "september"
 
 _TOKEN_PATTERN = re.compile(
-    r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3})++(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<number>(?<![\w.])(?P<sign>[$£€¥]|(?<=\s)[-−](?=\d))?\s?(?P<digits>\d+(?:,\d{3}){1,30}+(?:\.\d+)?|\d+(?:\.\d+)?)"
     r"(?![\w]|[.,:/]\d|-[^\W\d])(?:\s(?P<magnitude>hundred|thousand|million|billion|trillion)\b)?)"
     r"|(?P<measure>(?<![\w.])(?P<amount>\d+(?:\.\d+)?)(?P<unit>(?!st\b|nd\b|rd\b|th\b)[^\W\d_]{1,3})(?![\w-]))"
     r"|(?P<run>[^\W_]+(?:[._:/@+#-]+[^\W_]+)*)",  # a code when it has a digit, otherwise words

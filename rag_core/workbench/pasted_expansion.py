@@ -23,10 +23,10 @@ PART_TITLE_PATTERNS: Mapping[str, str] = {  # regular expressions for the title 
 }
 _PART_TITLE_PATTERN = "|".join(f"(?P<{part}>{names})" for part, names in PART_TITLE_PATTERNS.items())
 HEADING_PATTERN = re.compile(  # possessive *+ before the title: with backtracking a line of dashes takes hours
-    rf"[\s#>*_\d.)-]*+(?:{_PART_TITLE_PATTERN})(?:\s*\([^()\n]*\))?[*_]*(?:\s*:[*_]*\s*(?P<rest>\S.*)?|\s*)$",
+    rf"^[\s#>*_\d.)-]*+(?:{_PART_TITLE_PATTERN})(?:\s*+\([^()\n]*+\))?+[*_]*+(?:\s*+:[*_]*+\s*+(?P<rest>\S.*+)?+|\s*+)$",
     re.IGNORECASE,
 )
-LIST_ITEM_PATTERN = re.compile(r"\s*(?:[-*•+]|\(?\d{1,2}[.):])\s+(?P<text>\S.*)")
+LIST_ITEM_PATTERN = re.compile(r"^\s*+(?:[-*•+]|\(?\d{1,2}[.):])\s++(?P<text>\S.*+)")
 QUOTE_CHARS = " \t\"'“”‘’`*_"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 _HTML_MARK = re.compile(
-    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*$"
+    r"^ {0,3}(?P<fence>`{3,}+|~{3,}+)[^\n]*+$"
     r"|(?P<code>`[^`\n]+`)"
     r"|(?P<comment>(?P<block>^ {0,3})?<!--)"
     r"|<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9-]{0,30})(?P<attributes>(?:\s[^<>]{0,2000})?)>",

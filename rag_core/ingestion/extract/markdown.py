@@ -10,9 +10,9 @@ from rag_core.ingestion.extract.text import decode_text
 from rag_core.ingestion.tables import is_table_rule
 
 _ATX_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
-_SETEXT_UNDERLINE = re.compile(r" {0,3}(?:(=+)|-+)[ \t]*$")
+_SETEXT_UNDERLINE = re.compile(r"^ {0,3}(?:(=++)|-++)[ \t]*+$")
 _CODE_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_FRONT_MATTER_PROPERTY = re.compile(r"([A-Za-z_][\w-]{0,40}):(?:[ \t]+(.*))?")
+_FRONT_MATTER_PROPERTY = re.compile(r"([A-Za-z_][\w-]{0,40}):(?:[ \t]++(.*+))?+")
 MAX_FRONT_MATTER_LINES = 100  # lines
 
 MarkdownHeading = tuple[int, str]

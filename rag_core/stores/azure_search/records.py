@@ -19,7 +19,7 @@ from rag_core.text.index_terms import extract_code_terms, list_unaccented_words,
 IndexRecord = dict[str, Any]
 
 SNAKE_CASE_PART_PATTERN = re.compile(
-    r"[^\W_]+(?=_)|(?<=_)[^\W_]+"
+    r"(?<![^\W_])[^\W_]++(?=_)|(?<=_)[^\W_]++"
 )  # the parts of snake_case names, which the tokenizer keeps whole
 SELECTED_CHUNK_FIELDS = (
     "id", "document_id", "ordinal", "content", "title", "source", "content_hash", "spans", "parent_id", "heading_path",

@@ -21,8 +21,12 @@ from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fit
 CHUNKING_STRATEGIES = ("tokens", "semantic", "headings", "rows", "blocks")
 _BLOCK_SEPARATOR = "\n\n"  # between two blocks of a chunk
 _MAX_CHARS_PER_TOKEN = 8  # on average: how far ahead to look for a chunk's end
+_SAMPLE_CHARS = 256  # whose tokens are counted to guess how far a chunk will reach
+_SPARE_TOKENS = 32  # beyond a chunk's: where a text is cut, its last word has other tokens
+_LINE_BREAK = re.compile("\n")
 _LONG_WORD = re.compile(r"\w{4,}")  # shorter ones are mostly function words
 _HEADING_MARKS = re.compile(r"^#{1,6}\s|\s#+$|\n {0,3}(?:=+|-+)$")
+_MAX_PATH_TITLE_CHARS = 1024  # as many as a document's title may have
 _WINDOW_SENTENCES = 3  # compared on each side of a gap
 
 # of two texts, each given as its sentences; higher is more similar, on any scale
@@ -163,6 +167,11 @@ def _build_section_path(block: Block) -> tuple[str, ...]:
     return (*block.headings, strip_heading_marks(block)) if block.kind == "heading" else block.headings
 
 
+def _shorten_titles(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a section path as a chunk keeps it: a long paragraph that is a heading would stand in all chunks below."""
+    return tuple(title[:_MAX_PATH_TITLE_CHARS] for title in path)
+
+
 def _update_open_sections(opened: Sequence[OpenSection], group: Sequence[Block], ordinal: int) -> list[OpenSection]:
     """Return the sections open at the end of a group that begins with chunk `ordinal`, outermost first."""
     for block in group:
@@ -176,18 +185,20 @@ def _update_open_sections(opened: Sequence[OpenSection], group: Sequence[Block],
 
 @dataclass(frozen=True, slots=True)
 class _BlockGroup:
-    """Adjacent blocks as one text, with the offset at which each begins."""
+    """Adjacent blocks as one text, with the offset at which each begins, and those of all line breaks."""
 
     blocks: Sequence[Block]
     text: str
     block_offsets: Sequence[int]
+    line_breaks: Sequence[int]
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[Block]) -> "_BlockGroup":
         starts = [0]
         for block in blocks:
             starts.append(starts[-1] + len(block.text) + len(_BLOCK_SEPARATOR))
-        return cls(blocks, _BLOCK_SEPARATOR.join(block.text for block in blocks), starts[:-1])
+        text = _BLOCK_SEPARATOR.join(block.text for block in blocks)
+        return cls(blocks, text, starts[:-1], [line_end.start() for line_end in _LINE_BREAK.finditer(text)])
 
     def find_sentence_ranges(self) -> list[tuple[int, int]]:
         placed = zip(self.block_offsets, self.blocks, strict=True)
@@ -208,37 +219,42 @@ class _BlockGroup:
         headings = next((b.headings for b in blocks if b.kind != "heading"), blocks[0].headings)
         spans = tuple(span for number in range(first, last) for span in self._build_spans(number, start, end, headings))
         fields = blocks[0].fields if len(blocks) == 1 else {}
-        return ChunkDraft(self.text[start:end], spans, headings, fields, blocks[0].page_label, parent_ordinal)
+        path = _shorten_titles(headings)
+        return ChunkDraft(self.text[start:end], spans, path, fields, blocks[0].page_label, parent_ordinal)
 
     def _build_spans(self, number: int, start: int, end: int, headings: tuple[str, ...]) -> Iterator[Span]:
         """Yield a block's spans in characters `start` to `end` of the group: a span a line where lines have boxes."""
         block, offset = self.blocks[number], self.block_offsets[number]
         section = () if _build_section_path(block) == headings else _build_section_path(block)
-        for first, last, box in _iterate_boxed_ranges(block):
-            inner_start, inner_end = max(start - offset, first), min(end - offset, last)
-            if inner_start < inner_end:
-                lines = _locate_lines(block, inner_start, inner_end)
-                yield Span(offset + inner_start - start, offset + inner_end - start, block.page, *lines, box, section)
+        inner_start, inner_end = max(start, offset), min(end, offset + len(block.text))
+        for first, last, box in self._iterate_boxed_ranges(number, inner_start, inner_end):
+            if first < last:
+                lines = self._locate_lines(number, first, last)
+                yield Span(first - start, last - start, block.page, *lines, box, _shorten_titles(section))
 
+    def _iterate_boxed_ranges(self, number: int, start: int, end: int) -> Iterator[tuple[int, int, Box | None]]:
+        """Yield the parts of a range of a block that have a box each: its lines, or all of it."""
+        block = self.blocks[number]
+        if not block.boxes:
+            yield start, end, block.bbox
+            return
+        first = bisect_left(self.line_breaks, self.block_offsets[number])
+        last = bisect_left(self.line_breaks, end)
+        for line in range(bisect_left(self.line_breaks, start), last + 1):
+            line_start = self.line_breaks[line - 1] + 1 if line > first else start
+            line_end = self.line_breaks[line] if line < last else end
+            yield max(start, line_start), line_end, block.boxes[line - first]
 
-def _iterate_boxed_ranges(block: Block) -> Iterator[tuple[int, int, Box | None]]:
-    """Yield the character ranges of a block that have a box each: its lines, or all of its text."""
-    if not block.boxes:
-        yield 0, len(block.text), block.bbox
-        return
-    offset = 0
-    for line, box in zip(block.text.split("\n"), block.boxes, strict=True):
-        yield offset, offset + len(line), box
-        offset += len(line) + 1
-
-
-def _locate_lines(block: Block, start: int, end: int) -> tuple[int, int]:
-    """Return the first and last document line of characters `start` to `end` of a block's text."""
-    rewrapped = block.line_start + block.text.count("\n") != block.line_end  # other line breaks than the document's
-    if block.kind == "row" or rewrapped:
-        return block.line_start, block.line_end
-    first = block.line_start + block.text.count("\n", 0, start)
-    return first, first + block.text.count("\n", start, end)
+    def _locate_lines(self, number: int, start: int, end: int) -> tuple[int, int]:
+        """Return the first and last document line of characters `start` to `end` of the group, all in one block."""
+        block, offset = self.blocks[number], self.block_offsets[number]
+        places = (offset, start, end, offset + len(block.text))
+        before_block, before, up_to_end, in_all = (bisect_left(self.line_breaks, place) for place in places)
+        # other line breaks than the document's
+        rewrapped = block.line_start + in_all - before_block != block.line_end
+        if block.kind == "row" or rewrapped:
+            return block.line_start, block.line_end
+        return block.line_start + before - before_block, block.line_start + up_to_end - before_block
 
 
 def _cut_group(group: _BlockGroup, chunking: Chunking, similarity: SentenceSimilarity) -> Iterator[tuple[int, int]]:
@@ -276,10 +292,14 @@ def _find_chunk_end(text: str, start: int, after: int, size: int, cut_offsets: C
 
 def _find_furthest_end(text: str, start: int, size: int) -> int:
     """Return the furthest end, to the token, of a chunk that begins at `start`."""
-    ahead = text[start : start + size * _MAX_CHARS_PER_TOKEN]
-    tokens = encode_tokens(ahead)
+    reach = size * _MAX_CHARS_PER_TOKEN
+    sample = text[start : start + _SAMPLE_CHARS]
+    likely_reach = min(reach, len(sample) * (size + 2 * _SPARE_TOKENS) * 5 // (4 * count_tokens(sample)))
+    tokens = encode_tokens(text[start : start + likely_reach])
+    if len(tokens) <= size + _SPARE_TOKENS and likely_reach < reach:
+        tokens = encode_tokens(text[start : start + reach])
     if len(tokens) <= size:
-        return start + len(ahead)
+        return min(start + reach, len(text))
     end = start + max(1, len(decode_tokens(tokens[:size])))
     while not _fits_token_limit(text, start, end, size):  # encoding a part of a text can give more tokens
         end -= 1

@@ -387,3 +387,10 @@ def test_text_without_a_single_space_is_cut_by_tokens() -> None:
     pieces = list(split_into_chunks([Block("x" * 5000, "paragraph", 1, 1)], Chunking(chunk_size=100, overlap=20)))
     assert sum(len(piece.content) for piece in pieces) == 5000
     assert all(count_tokens(piece.content) <= 100 for piece in pieces)
+
+
+def test_a_paragraph_that_is_a_heading_does_not_stand_in_every_chunk_below() -> None:
+    title = "word " * 10_000
+    blocks = [Block(title, "heading", 1, 1), *(Block("Text.", "paragraph", n, n, headings=(title,)) for n in (3, 5))]
+    pieces = list(split_into_chunks(blocks, Chunking("blocks")))
+    assert {len(part) for piece in pieces for part in piece.heading_path} == {1024}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import islice
@@ -37,6 +38,7 @@ from rag_core.ingestion.upload import (
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
 _SUMMARY_SENTENCES = 3
+_MAX_ROW_SUMMARY_CHARS = 300
 
 
 async def index_document(
@@ -188,8 +190,10 @@ def _summarize_blocks(blocks: Sequence[Block]) -> str:
 
 
 def _build_chunks(document: Document, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
+    pieces_by_row = Counter(id(draft.fields) for draft in drafts)
     for ordinal, draft in enumerate(drafts):
         cells = list(map(str, draft.fields.values()))
+        is_whole_row = bool(cells) and pieces_by_row[id(draft.fields)] == 1
         filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_FILTERABLE_CHARS}
         label = {"page_label": draft.page_label} if draft.page_label else {}
         yield Chunk(
@@ -205,10 +209,15 @@ def _build_chunks(document: Document, drafts: Sequence[ChunkDraft]) -> Iterator[
             if draft.parent_ordinal is None
             else _derive_uuid(document.workflow_id, document.id, draft.parent_ordinal),
             heading_path=draft.heading_path,
-            summary="; ".join(cells)[:300] if cells else " ".join(select_key_sentences(draft.content, 1)),
-            entities=extract_entities("\n\n".join(cells) or draft.content),
+            summary=_join_cells(cells) if cells else " ".join(select_key_sentences(draft.content, 1)),
+            entities=extract_entities("\n\n".join(cells) if is_whole_row else draft.content),
             metadata={**document.metadata, **label, **dict(islice(filterable.items(), MAX_METADATA_ENTRIES))},
         )
+
+
+def _join_cells(cells: Sequence[str]) -> str:
+    """Return the beginning of a row's cells, none of which is empty, as its summary."""
+    return "; ".join(cell[:_MAX_ROW_SUMMARY_CHARS] for cell in cells[:_MAX_ROW_SUMMARY_CHARS])[:_MAX_ROW_SUMMARY_CHARS]
 
 
 def build_chunk_id(workflow_id: str, document_id: str, ordinal: int) -> str:

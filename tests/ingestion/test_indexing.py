@@ -363,3 +363,18 @@ async def test_what_a_user_indexes_is_that_users_alone(kit: Kit) -> None:
     await put(kit, Upload(content="Ada's notes."), ada)
     assert len(await kit.index.store.list_documents(ada)) == 1
     assert not await kit.index.store.list_documents(bob)
+
+
+async def test_each_piece_of_a_long_row_has_the_entities_of_its_own_text(kit: Kit) -> None:
+    """All pieces once had those of the whole row: a cell of a megabyte took hours."""
+    cell = "P0700 is stored. " + "Nothing else is said here. " * 60 + "P0715 is stored."
+    await put(
+        kit,
+        Upload(content=f'id,text\n1,"{cell}"\n', source="codes.csv", document_id="codes"),
+        chunk_size=100,
+        overlap=0,
+    )
+    pieces = await chunks_of(kit, "codes")
+    codes = [[entity.value for entity in piece.entities if entity.type == "dtc"] for piece in pieces]
+    assert len(pieces) > 2
+    assert codes == [["P0700"], *[[]] * (len(pieces) - 2), ["P0715"]]

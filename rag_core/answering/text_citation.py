@@ -23,7 +23,7 @@ async def cite_text(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim,
         InvalidRequest: there are more sentences than `MAX_CITED_SENTENCES`.
         Unavailable: the store did not answer.
     """
-    claims = citations.split_into_claims(text)
+    claims = await asyncio.to_thread(citations.split_into_claims, text)
     if len(claims) > MAX_CITED_SENTENCES:
         message = f"must have at most {MAX_CITED_SENTENCES} sentences, this has {len(claims)}: send it in parts"
         raise InvalidRequest("text", message)

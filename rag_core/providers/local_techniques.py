@@ -98,8 +98,9 @@ def select_feedback_terms(query_text: str, passages: Sequence[str], *, limit: in
     for rank, term_counts in enumerate(
         (Counter(_split_content_words(passage)) for passage in passages[:FEEDBACK_PASSAGES]), start=1
     ):
+        length = term_counts.total()
         for term, count in term_counts.items():
-            weights[term] += count / term_counts.total() / rank
+            weights[term] += count / length / rank
     query_terms = set(_split_content_words(query_text))
     weighted_terms = sorted((-weight, term) for term, weight in weights.items() if term not in query_terms)
     return [term for _, term in weighted_terms[:limit]]

@@ -39,9 +39,13 @@ def expand_abbreviations(text: str, glossary: Glossary) -> str:
     An abbreviation whose meaning is already in the text is left alone.
     """
 
+    @cache  # of few meanings, where a text can have many abbreviations
+    def is_stated(meaning: str) -> bool:
+        return meaning.casefold() in folded_text
+
     def add_meaning(word: re.Match[str]) -> str:
         meaning = glossary.get(word[0].casefold())
-        return word[0] if meaning is None or meaning.casefold() in folded_text else f"{word[0]} ({meaning})"
+        return word[0] if meaning is None or is_stated(meaning) else f"{word[0]} ({meaning})"
 
     folded_text = text.casefold()
     return ABBREVIATION_PATTERN.sub(add_meaning, text)

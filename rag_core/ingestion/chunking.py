@@ -185,10 +185,11 @@ def _update_open_sections(opened: Sequence[OpenSection], group: Sequence[Block],
 
 @dataclass(frozen=True, slots=True)
 class _BlockGroup:
-    """Adjacent blocks as one text, with the offset at which each begins, and those of all line breaks."""
+    """Adjacent blocks as one text, with the section and the offset of each, and the offsets of all line breaks."""
 
     blocks: Sequence[Block]
     text: str
+    section_paths: Sequence[tuple[str, ...]]
     block_offsets: Sequence[int]
     line_breaks: Sequence[int]
 
@@ -198,7 +199,8 @@ class _BlockGroup:
         for block in blocks:
             starts.append(starts[-1] + len(block.text) + len(_BLOCK_SEPARATOR))
         text = _BLOCK_SEPARATOR.join(block.text for block in blocks)
-        return cls(blocks, text, starts[:-1], [line_end.start() for line_end in _LINE_BREAK.finditer(text)])
+        line_breaks = [line_end.start() for line_end in _LINE_BREAK.finditer(text)]
+        return cls(blocks, text, list(map(_build_section_path, blocks)), starts[:-1], line_breaks)
 
     def find_sentence_ranges(self) -> list[tuple[int, int]]:
         placed = zip(self.block_offsets, self.blocks, strict=True)
@@ -225,7 +227,7 @@ class _BlockGroup:
     def _build_spans(self, number: int, start: int, end: int, headings: tuple[str, ...]) -> Iterator[Span]:
         """Yield a block's spans in characters `start` to `end` of the group: a span a line where lines have boxes."""
         block, offset = self.blocks[number], self.block_offsets[number]
-        section = () if _build_section_path(block) == headings else _build_section_path(block)
+        section = () if self.section_paths[number] == headings else self.section_paths[number]
         inner_start, inner_end = max(start, offset), min(end, offset + len(block.text))
         for first, last, box in self._iterate_boxed_ranges(number, inner_start, inner_end):
             if first < last:

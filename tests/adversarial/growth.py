@@ -1,0 +1,92 @@
+"""The CPU time that a function takes for a text and for one twice as long."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from tests.adversarial.shapes import Shape
+
+MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
+LIMIT_S = 2.0  # of CPU for one call; more is reported as that, without waiting for the end
+
+
+class OverBudget(Exception):
+    """A call took more CPU than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """CPU seconds for texts of `chars` characters and of twice as many; infinite where the limit ended the call."""
+
+    chars: int
+    once_s: float
+    twice_s: float
+
+    @property
+    def ratio(self) -> float:
+        return self.twice_s / self.once_s
+
+    def __str__(self) -> str:
+        return f"{self.once_s:.3f} s for {self.chars:,} characters, {self.twice_s:.3f} s for {2 * self.chars:,}"
+
+
+def find_excess(
+    function: Callable[[str], object], shape: Shape, *, chars: int, floor_s: float, max_s: float
+) -> Growth | None:
+    """Return the growth of a function's CPU time from `chars` to twice as many where it is too much, else None.
+
+    What takes less than `floor_s` for the longer text is fast enough, whatever its growth; what takes more than `max_s`
+    is too slow, whatever its growth. Between them the ratio decides, and a ratio that is too high has to be so for four
+    times the text as well: on a busy machine the small one is chance.
+    """
+    return _suspect_growth(function, shape, chars, floor_s, max_s) and _suspect_growth(
+        function, shape, 4 * chars, 4 * floor_s, 4 * max_s
+    )
+
+
+def _suspect_growth(
+    function: Callable[[str], object], shape: Shape, chars: int, floor_s: float, max_s: float
+) -> Growth | None:
+    """Return the growth unless one of three measurements is good enough."""
+    text, longer = shape(chars), shape(2 * chars)
+    once_s = twice_s = float("inf")
+    for _ in range(3):
+        twice_s = min(twice_s, measure_cpu_s(function, longer))
+        if twice_s < floor_s:
+            return None
+        once_s = min(once_s, measure_cpu_s(function, text))
+        if twice_s <= max_s and twice_s / once_s < MAX_RATIO:
+            return None
+        if twice_s > 4 * max_s:
+            break
+    return Growth(chars, once_s, twice_s)
+
+
+def measure_cpu_s(function: Callable[[str], object], text: str) -> float:
+    """Return the CPU seconds of a call in this thread, infinity for more than `LIMIT_S` of them."""
+    began = time.thread_time()
+    try:
+        with _limit_cpu():
+            function(text)
+    except OverBudget:
+        return float("inf")
+    return max(1e-6, time.thread_time() - began)
+
+
+@contextmanager
+def _limit_cpu() -> Iterator[None]:
+    """End the block by OverBudget after `LIMIT_S` of CPU; `re` looks for signals while it matches, native code not."""
+    before = signal.signal(signal.SIGVTALRM, _end_call)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def _end_call(_: int, __: FrameType | None) -> None:
+    raise OverBudget

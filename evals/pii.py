@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--others", type=Path, nargs="*", default=(), metavar="DIR")
     parser.add_argument("--misses", action="store_true", help="show those of the half that was tuned on")
     chosen = parser.parse_args()
-    texts, redactor = load(chosen.folder), _redactor(chosen.redactor)
+    texts, redactor = load(chosen.folder), build_redactor(chosen.redactor, PII_TYPES)
     if chosen.misses:
         print("\n".join(misses([text for text in texts if tuned_on(text.template)], redactor)))
         return 0
@@ -86,12 +86,12 @@ def main() -> int:
     return 0
 
 
-def _redactor(name: str) -> Redactor:
+def build_redactor(name: str, types: frozenset[str]) -> Redactor:
     if name == "rules":
-        return RuleBasedRedactor(PII_TYPES)
+        return RuleBasedRedactor(types)
     from rag_core.providers.presidio import PresidioRedactor
 
-    return PresidioRedactor(PII_TYPES)
+    return PresidioRedactor(types)
 
 
 def load(folder: Path) -> list[Text]:

@@ -1,16 +1,33 @@
 """Redaction of personal data in a text, and the rule-based redactor that needs no service."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import PiiSpan, Redaction
 from rag_core.core.ports import Redactor
-from rag_core.guard.pii import patterns, person_names
+from rag_core.guard.pii import (
+    announcements,
+    locale_hints,
+    obfuscated_emails,
+    patterns,
+    person_names,
+    postal_addresses,
+    tables,
+    validators,
+)
 
 OPT_IN_PII_TYPES = frozenset({"DATE", "URL"})  # alone they seldom identify a person, and answers need them
-PII_TYPES = frozenset({"PERSON", *(shape.type for shape in patterns.PII_PATTERNS)})
+PII_TYPES = frozenset(
+    {
+        "ADDRESS",
+        "PERSON",
+        *(pattern.type for pattern in patterns.PII_PATTERNS),
+        *(announcement.type for announcement in announcements.ANNOUNCEMENTS),
+    }
+)
+SURE_SCORE = 0.7  # below it, digits that fill a cell of a table are believed to be what the header says
 TYPOGRAPHY_TO_ASCII = str.maketrans(
     "‐‑‒–—―−\u00a0\u2007\u2009\u202f’＠．０１２３４５６７８９",  # typographic forms of - space ' @ . and digits
     "-------" + "    " + "'@.0123456789",
@@ -32,9 +49,37 @@ class RuleBasedRedactor:
 
     def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
         folded = text.translate(TYPOGRAPHY_TO_ASCII)
-        known = (*patterns.PII_PATTERNS, patterns.build_national_phone_pattern(self.regions))
-        spans = [span for pattern in known if pattern.type in self.types for span in pattern.find_spans(folded)]
-        return [*spans, *person_names.find_person_names(folded)] if "PERSON" in self.types else spans
+        cells = tuple(tables.find_cells(folded)) if "\n" in folded else ()
+        # Japanese has no spaces: for the patterns its signs are no letters
+        spaced = announcements.CJK_SIGN.sub("。", folded)
+        spans = [span for span in self._find_all(folded, spaced, cells) if span.type in self.types]
+        if "PHONE" in self.types:
+            spans += self._find_national_phones(folded, spaced, merge_spans(spans))
+        figures = {(cell.start, cell.end) for cell in cells}
+        return [span for span in spans if span.score >= SURE_SCORE or (span.start, span.end) not in figures]
+
+    def _find_all(self, text: str, spaced: str, cells: Sequence[tables.Cell]) -> Iterator[PiiSpan]:
+        for pattern in patterns.PII_PATTERNS:
+            if pattern.type in self.types:
+                yield from pattern.find_spans(spaced)
+        yield from announcements.find_announced_values(text)
+        yield from tables.find_table_values(text, cells)
+        if "EMAIL" in self.types:
+            yield from obfuscated_emails.find_obfuscated_emails(text)
+        if "ADDRESS" in self.types:
+            yield from postal_addresses.find_postal_addresses(text)
+        if "PERSON" in self.types:
+            yield from person_names.find_person_names(text)
+
+    def _find_national_phones(self, text: str, spaced: str, found: Sequence[PiiSpan]) -> Iterator[PiiSpan]:
+        """Yield the numbers that a country gives out; its tables are asked only about digits that are not found yet."""
+        hidden = [(span.start, span.end) for span in found]
+        yield from patterns.build_national_phone_pattern(self.regions).find_spans(spaced, hidden)
+        if candidates := list(patterns.TRUNK_PHONE.find_spans(spaced, hidden)):
+            regions = locale_hints.guess_regions(text)
+            for span in candidates:
+                if validators.is_phone_number_of(text[span.start : span.end], regions):
+                    yield span
 
 
 async def redact_text(text: str, redactor: Redactor) -> Redaction:

@@ -4,13 +4,16 @@ No part of a pattern is unbounded, and none can match in two ways, so matching t
 text of the same length with typographic signs replaced (`TYPOGRAPHY_TO_ASCII`), so that a dash or space hides nothing.
 """
 
+import bisect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 
 from rag_core.core.model import PiiSpan
-from rag_core.guard.pii import validators
+from rag_core.guard.pii import national_ids, validators
+from rag_core.guard.pii.dates import DATE, is_date
 
 CUE_CHARS_BEFORE, CUE_CHARS_AFTER = 48, 24  # characters around a value that are searched for its cue
 
@@ -32,8 +35,12 @@ class PiiPattern:
     required_after: re.Pattern[str] | None = None
     required_near: re.Pattern[str] | None = None
 
-    def find_spans(self, text: str) -> Iterator[PiiSpan]:
+    def find_spans(self, text: str, hidden: Sequence[tuple[int, int]] = ()) -> Iterator[PiiSpan]:
+        """Yield the matches that are not altogether in one of the `hidden` ranges, which are in order."""
         for match in self.pattern.finditer(text):
+            at = bisect.bisect_right(hidden, match.start(), key=itemgetter(0)) - 1
+            if at >= 0 and match.end() <= hidden[at][1]:
+                continue
             if self._has_context(text, *match.span()) and self.is_valid(match[0]):
                 yield PiiSpan(*match.span(), self.type, self.score)
 
@@ -53,13 +60,6 @@ def _compile_cue(words: str) -> re.Pattern[str]:
     return re.compile(rf"(?i)\b(?:{words}){lead}\W{{0,4}}\Z")
 
 
-MONTH_NAME = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th)?"
-DATE = re.compile(
-    r"(?i)(?<![\w./-])(?:\d{4}([-/.])\d{1,2}\1\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
-    r"|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})"
-    rf"|{DAY_NUMBER} (?:of )?{MONTH_NAME}\.?,? \d{{4}}|{MONTH_NAME}\.? {DAY_NUMBER},? \d{{4}})(?![\w/-])"
-)
 BBAN_LENGTHS = {  # letters and digits after the first four, by country (SWIFT IBAN registry, release 99)
     11: "NO",
     12: "BE",
@@ -86,9 +86,14 @@ IBAN = "|".join(
 PHONE_EXTENSION = r"(?: ?(?:x|ext\.?) ?\d{1,6})?(?!\w)"
 HOST_NAME = r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"
 CARD_NUMBER = re.compile(
-    r"(?<![\w.])(?<![0-9a-f]{4}-)(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d)"
+    r"(?<![\w.])(?<![0-9a-f]{4}-)"
+    r"(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d| \d{3})"
 )
-ARTICLE_WORDS = "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version"
+ARTICLE_WORDS = (
+    "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version|artikel(?:nummer)?"
+    "|teile?(?:nummer)?|bestellnummer|rechnung|réf(?:érence)?|commande|facture|pièce|lot|pedido|ref(?:erencia)?|pieza|factura"
+    "|ordine|articolo|fattura|ordernummer|onderdeel|zamówienie|część|faktura|peça|fatura|nota fiscal|ärende|diarienummer|batch"
+)
 ARTICLE_CUE = _compile_cue(ARTICLE_WORDS)
 COUNT_CUE = _compile_cue(rf"{ARTICLE_WORDS}|suite|apt|apartment|unit|flat|room|eur|usd|gbp")
 NO_STREET_OR_SUM = re.compile(  # not followed by a street, a unit or a currency
@@ -99,10 +104,11 @@ PHONE_WORDS = (
     r"(?:tele)?phones?|tel|mobile|fax|whats ?app|sms|cell(?: ?phone|:| no| number)|desk:|office:|home:|work:"
     r"|contact (?:number|no)|(?:call|text|reach|ring|phone|dial)(?: me| us| him| her| them)?(?: back)?(?: at| on)"
 )
-UNGROUPED_CARD_NUMBER = re.compile(r"(?<![\w.-])\d{12,19}(?![\w-]|\.\d)")  # needs a cue: an article may have as many
+UNGROUPED_CARD_NUMBER = re.compile(r"(?<![\w.-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){3})(?![\w-]|\.\d)")  # needs a cue: an article may have as many
 CARD_CUE = re.compile(
     r"(?i)\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed|bank"
-    r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed))\b"
+    r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed)|karten?|kreditkarten?|kartennummer|cartes?"
+    r"|bancaire|tarjetas?|carta|kaart|creditcard|kart[ay]|cartão|elo|rupay|kort|kreditkort)\b|カード|कार्ड"
 )
 LOOSE_PHONE = r"(?<![\w+.-])\+?\(?\d(?:[ .()/-]{0,2}\d){6,14}"
 STANDALONE_START = r"(?<![\w+./:,$€£-])(?<![\d,$€£] )"  # not within a longer number, nor a sum of money
@@ -117,18 +123,11 @@ PHONE_CUE = re.compile(
     r"(?i)\b(?:(?:tele)?phones?|call(?:s|ed|ing)?|contact|reach|dial(?:ed)?|text(?:ed)?|mobile|cell|tel|fax|hotline|sms"
     r"|helpline|whats ?app|voicemail|(?:my|your|his|her|their|our|new) (?:\w{1,12} )?number)\b"
 )
-STREET_SUFFIXES = (
-    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Way|Terrace|Highway|Hwy|Parkway"
-    "|Pkwy|Crescent|Mews"
-)
-US_STATES = (
-    "A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]"
-)
 
 PII_PATTERNS = (
     PiiPattern("LOGIN_URL", 1.0, re.compile(r"\b[A-Za-z][a-z0-9+.-]{1,15}://[^\s/@?#]{1,128}@[^\s<>\"')\]]{1,256}")),
     PiiPattern("EMAIL", 1.0, re.compile(rf"(?<!\w)\w[\w.+%'-]{{0,63}}+@{HOST_NAME}(?![\w-])")),
-    PiiPattern("IBAN", 1.0, re.compile(rf"(?i)(?<![^\W_])(?:{IBAN})(?![^\W_])"), validators.is_iban),
+    PiiPattern("IBAN", 1.0, re.compile(rf"(?i)(?<![^\W_])(?=[A-Z]{{2}}\d\d)(?:{IBAN})(?![^\W_])"), validators.is_iban),
     PiiPattern("CREDIT_CARD", 0.95, CARD_NUMBER, validators.is_card_number, excluded_before=ARTICLE_CUE),
     PiiPattern(
         "CREDIT_CARD",
@@ -250,33 +249,62 @@ PII_PATTERNS = (
             r"mrn|medical record|(?:patient|hospital|chart)(?= (?:id|number|no)\b)|nhs|health card"
         ),
     ),
+    PiiPattern("DRIVER_LICENSE", 0.85, re.compile(r"(?<![\w-])[A-Z9]{5}\d[0156]\d[0-3]\d\d[A-Z9]{2}[A-Z\d]{3}(?![\w-])")),
+    PiiPattern("VIN", 0.95, re.compile(r"(?<![\w-])[A-HJ-NPR-Z0-9]{17}(?![\w-])"), national_ids.is_vin),
+    PiiPattern("MAC", 1.0, re.compile(r"(?i)(?<![\w:-])[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![\w:-])")),
+    PiiPattern("MAC", 0.9, re.compile(r"(?i)(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")),
     PiiPattern(
-        "DRIVER_LICENSE",
-        0.85,
-        re.compile(r"(?<![\w-])[A-Za-z]{0,2}\d[\d-]{4,15}\d(?![\w-])"),
-        required_before=_compile_cue(r"driv(?:er'?s?'?|ing) licen[cs]e|dl(?= ?(?:number|no\b|#))"),
-    ),
-    PiiPattern(
-        "DOB",
+        "NATIONAL_ID",
         0.95,
-        DATE,
-        validators.is_date,
-        required_before=_compile_cue(r"d\.?o\.?b\.?|date of birth|birth ?date|birthday|born"),
+        re.compile(r"(?<![\w-])[A-Z]{6}\d\d[A-EHLMPR-T]\d\d[A-Z]\d{3}[A-Z](?![\w-])"),
+        national_ids.is_codice_fiscale,
     ),
-    PiiPattern("DATE", 0.6, DATE, validators.is_date),
+    PiiPattern(
+        "NATIONAL_ID",
+        0.95,
+        re.compile(r"(?<![\w-])[12] ?\d\d ?\d\d ?(?:\d\d|2[AB]) ?\d{3} ?\d{3} ?\d\d(?![\w-]| ?\d)"),
+        national_ids.is_nir,
+    ),
+    PiiPattern(
+        "NATIONAL_ID",
+        0.95,
+        re.compile(r"(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d\d(?![\w-])"),
+        national_ids.is_cpf,
+    ),
+    PiiPattern(
+        "NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie
+    ),
+    PiiPattern(
+        "NATIONAL_ID",
+        0.8,
+        re.compile(r"(?<![\w/-])(?:19|20)?\d{6}[-+]\d{4}(?![\w-])"),
+        national_ids.is_personnummer,
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern(
+        "NATIONAL_ID",
+        0.8,
+        re.compile(r"(?<![\w-])(?![DFIQUV])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] \d\d \d\d \d\d [A-D](?![\w-])"),
+    ),
+    PiiPattern(
+        "NATIONAL_ID",
+        0.85,
+        re.compile(r"(?<![\w-])[A-Z]{3}P[A-Z]\d{4}[A-Z](?![\w-])"),
+        excluded_before=ARTICLE_CUE,
+    ),
+    PiiPattern("DATE", 0.6, DATE, is_date),
     PiiPattern(
         "URL", 0.6, re.compile(rf"(?i)\b(?:https?://|www\.){HOST_NAME}(?::\d{{1,5}})?(?:[/?#][^\s<>\"')\]]{{0,512}})?")
     ),
-    PiiPattern(
-        "ADDRESS",
-        0.7,
-        re.compile(
-            rf"(?<![\w.])\d{{2,6}}[A-Za-z]? (?:[NSEW]\.? )?(?:[A-Z][a-z'-]{{1,24}} ){{1,3}}(?:{STREET_SUFFIXES})\b\.?"
-            rf"(?:,? (?:Apt|Suite|Unit|Apartment)\.? ?#?\w{{1,6}})?"
-            rf"(?:,? [A-Z][a-z'-]{{1,24}}(?: [A-Z][a-z'-]{{1,24}})?,? (?:{US_STATES}) \d{{5}}(?:-\d{{4}})?)?"
-        ),
-    ),
-    PiiPattern("ADDRESS", 0.7, re.compile(r"(?i)\bP\.? ?O\.? ?Box \d{1,6}\b")),
+)
+
+
+TRUNK_PHONE = PiiPattern(  # a national number with its trunk prefix or area code, for the countries that a text points to
+    "PHONE",
+    0.65,
+    re.compile(rf"{STANDALONE_START}(?:\(?0\d|\d{{2}} ?9?\d{{4}}-)(?:[ ()/.-]{{0,2}}\d){{7,10}}{STANDALONE_END}"),
+    validators.is_phone_number,
+    excluded_before=COUNT_CUE,
 )
 
 

@@ -27,13 +27,30 @@ def _build_name_pattern(min_words: int, separator: str = " ") -> str:
     return "|".join(rf"{word}(?:{separator}{word}){{{min_words - 1},{min_words + 2}}}" for word in words)
 
 
-PERSON_NAME, FULL_PERSON_NAME = rf"({_build_name_pattern(1, ',? ')})", rf"({_build_name_pattern(2, ',? ')})"
+PARTICLES = "van|von|de|da|do|dos|del|della|di|der|den|la|le|ter|ten|zu|af|av|el|bin"
+JOINT = rf",? (?:(?:{PARTICLES}) ){{0,2}}"
+PERSON_NAME, FULL_PERSON_NAME = rf"({_build_name_pattern(1, JOINT)})", rf"({_build_name_pattern(2, JOINT)})"
+NAME = re.compile(PERSON_NAME)
 CAPITALIZED_RUN = re.compile(rf"(?<![\w'-])(?:{_build_name_pattern(2)})")
-FAREWELLS = "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?"
+FAREWELLS = (
+    "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?|grüßen|grüße|cordialement|salutations|atentamente|saludos"
+    "|saluti|groet|groeten|poważaniem|pozdrawiam|atenciosamente|abraços|hälsningar"
+)
+TITLES = (
+    "mr|mrs|ms|miss|mx|dr|prof|professor|herrn?|frau|monsieur|madame|mme|mlle|docteure?|sr|sra|srta|señora?|doctora?|sig|sig\\.?ra"
+    "|signora?|dott|dott\\.ssa|avv|mevrouw|mevr|dhr|pani|doutora?|dra|fru|doktor|shri|smt|kumari|senhora?"
+)
+BIRTH_WORDS = "born|née?|geb|geboren|nacid[oa]|nat[oa]|urodzon[ya]|ur|nascid[oa]|född"
+JAPANESE_NAME = re.compile(  # surname and given name before さん and the like; not 患者さん
+    r"(?<![一-龯々])([一-龯々]{1,3}[ \u3000][一-龯々ぁ-んァ-ヶ]{1,4}|[一-龯々]{3,6}|(?:佐藤|鈴木|高橋|田中|伊藤|渡辺|山本|中村|小林|加藤|吉田"
+    r"|山田|佐々木|山口|松本|井上|木村|林|斎藤|清水))(?= ?(?:様|さん|氏(?![名族])|先生|殿|くん|ちゃん))"
+)
+HINDI_NAME = re.compile(r"(?:श्रीमती|श्री|डॉ\.?|कुमारी) ([\u0900-\u0963]{2,20}(?: [\u0900-\u0963]{2,20})?)")
 ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name
     re.compile(pattern)
     for pattern in (
-        rf"\b(?i:mr|mrs|ms|miss|mx|dr|prof|professor)\.? {PERSON_NAME}",
+        rf"\b(?i:{TITLES})\.? (?:(?:[Dd]r|[Pp]rof|[Ii]ng)\. ){{0,2}}{PERSON_NAME}",
+        rf"(?<![\w'-]){FULL_PERSON_NAME}(?=,? \(?(?:{BIRTH_WORDS})\b)",
         rf"\b(?i:(?:my|his|her|their|the) (?:full |first |last )?name(?:'s| is)) {PERSON_NAME}",
         rf"\b(?i:patient(?:'s)? name(?:'s| is)?:?|patient:|attn:?|signed by:?|call me) {PERSON_NAME}",
         rf"\b[Nn]ame: ?{FULL_PERSON_NAME}",
@@ -41,7 +58,8 @@ ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name
     )
 )
 HINTED_NAMES = tuple(  # words after which capitalized words are a name if the lists have it
-    re.compile(pattern) for pattern in (rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called) {PERSON_NAME}",)
+    re.compile(pattern) for pattern in (rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called|don|doña|pan|de heer|herr|bästa|hej|liebe[rs]?|ch[eè]re?"
+    rf"|querid[oa]|estimad[oa]|car[oa]|beste|drog[ia]|olá) {PERSON_NAME}",)
 )
 
 
@@ -51,13 +69,22 @@ def find_person_names(text: str) -> Iterator[PiiSpan]:
         yield from (PiiSpan(*match.span(1), "PERSON", 0.85) for match in pattern.finditer(text))
     for pattern in HINTED_NAMES:
         yield from (
-            PiiSpan(*match.span(1), "PERSON", 0.75) for match in pattern.finditer(text) if _is_listed_name(match[1])
+            PiiSpan(*match.span(1), "PERSON", 0.75) for match in pattern.finditer(text) if is_listed_name(match[1])
         )
     for match in CAPITALIZED_RUN.finditer(text):
         yield from _find_name_in_run(match)
+    for pattern, sign in ((JAPANESE_NAME, "[様さ氏先殿くち]"), (HINDI_NAME, "[शडक]")):
+        if re.search(sign, text):
+            yield from (PiiSpan(*match.span(1), "PERSON", 0.8) for match in pattern.finditer(text))
 
 
-def _is_listed_name(name: str) -> bool:
+def is_name(text: str) -> bool:
+    """Return whether a text is altogether capitalised words such as a name has."""
+    return bool(NAME.fullmatch(text))
+
+
+def is_listed_name(name: str) -> bool:
+    """Return whether the first or last word of a name is in the lists, and none is a word that is no surname."""
     words = re.split(r",? ", name.lower())
     in_lists = any(
         word in _load_name_list(names) for word in (words[0], words[-1]) for names in ("first_names", "surnames")

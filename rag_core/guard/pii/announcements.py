@@ -1,0 +1,248 @@
+"""Values that have no format of their own and are known by the word before them, in the languages of twelve locales.
+
+The same words name the column of a table (`rag_core/guard/pii/tables.py`).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from rag_core.core.model import PiiSpan
+from rag_core.guard.pii import dates, validators
+
+CJK = "\u3041-\u30fe\u3400-\u9fff"  # signs of Japanese words, between which there is no space
+CJK_SIGN = re.compile(f"[{CJK}]")
+NOT_AFTER_LETTER, NOT_BEFORE_LETTER = rf"(?<![^\W{CJK}])", rf"(?![^\W{CJK}])"
+FILLERS = (
+    "number|num|nr|no|n|nº|n°|id|code|card|is|was|are|of|on|at|it'?s|the|me|us|him|her|them|reads|photocard|per"
+    "|ist|war|lautet|unter|am|der|die|den|dem|des|sie|mich|uns|bitte|est|le|la|les|de|du|des|moi|nous|numéro|es|el|en|del"
+    "|número|è|il|al|lo|numero|op|het|nummer|mij|ons|jest|to|pod|na|numer|o|os|sob|pelo|um|den|på|är|mig|till|oss|a|à|i"
+)
+LEAD = (
+    rf"(?:(?:[^\w\n]{{0,3}}(?<!\w)(?:{FILLERS})(?!\w)){{0,4}}|(?:の?(?:番号)?(?:は|が|を)?))"
+    r"(?:[^\w\n+(@*]{0,4}|: ?\n ?)"
+)
+PLACE = r"(?:[^\w\n]{1,3}(?:(?:in|at|a|à|en|em|te|zu|w|i)[ ])?[A-ZÀ-ÝŁŚŻ]\w{1,20}(?:[ -][A-ZÀ-ÝŁŚŻ]\w{1,20})?,?)?"
+WHOLE_WORD = re.compile(r"[a-zß-ÿā-ž]+")  # of the Latin alphabet, in lower case
+
+# groups of letters and digits; each but the first has a digit near its beginning, the last may be one letter
+DOCUMENT_NUMBER = (
+    r"(?:[A-Z]{1,2}[ ./-]|[A-Z]{1,6}[./-]?)?(?=[A-Z]{0,6}\d)[A-Z0-9]{1,18}"
+    r"(?:[ ./-](?=[A-Z]{0,4}\d)[A-Z0-9]{1,12}){0,7}(?:[ -][A-Z](?![A-Z]))?"
+)
+PLATE_NUMBER = r"(?-i:[A-ZÄÖÜ0-9]{1,8}(?:[ ·-][A-ZÄÖÜ0-9]{1,5}){0,3})"
+LOOSE_PHONE = r"\+?\(?\d(?:[ .()/-]{0,3}\d){5,14}(?: ?(?:x|ext\.?) ?\d{1,6})?"
+USER_NAME = r"@?[A-Za-zÀ-ž][A-Za-zÀ-ž0-9_.-]{1,30}[A-Za-zÀ-ž0-9]"
+PLATE_FORMS = "|".join(
+    (
+        r"[A-ZÄÖÜ]{1,3}[ -][A-ZÄÖÜ]{1,2}[ -]?\d{1,4}(?: ?[EH])?",  # Germany
+        r"[A-Z]{2}[ -]?\d{3}[ -]?[A-Z]{2}|\d{1,4} ?[A-Z]{2,3} ?\d{2}",  # France and Italy; France until 2009
+        r"\d{4}[ -]?[BCDFGHJ-NPR-TV-Z]{3}|[A-Z]{1,2}-\d{4}-[A-Z]{1,2}",  # Spain
+        r"[A-Z]{2}\d{2} ?[A-Z]{3}|[A-Z]\d{1,3} ?[A-Z]{3}",  # United Kingdom
+        r"(?=[A-Z0-9-]{8}(?![A-Z0-9-]))(?:(?:[A-Z]{1,3}|\d{1,3})-){2}(?:[A-Z]{1,3}|\d{1,3})",  # Netherlands
+        r"[A-Z]{3}[ -]?\d[A-Z0-9]\d{2}|[A-Z]{3}[ -]?\d{2}[A-Z0-9]|\d[A-Z]{3}\d{3}",  # Brazil; Sweden; United States
+        r"[A-Z]{2}[ -]?\d{1,2}[ -]?[A-Z]{1,3}[ -]?\d{4}",  # India
+    )
+)
+
+
+def is_document_number(value: str) -> bool:
+    """Return whether a value has 6 to 20 letters and digits, at least three of them digits, and is no date."""
+    signs = [sign for sign in value if sign.isalnum()]
+    return 6 <= len(signs) <= 20 and sum(map(str.isdigit, signs)) >= 3 and not dates.is_date(value)
+
+
+def is_plate_number(value: str) -> bool:
+    """Return whether a value has 4 to 9 signs, both letters and digits."""
+    signs = [sign for sign in value if sign.isalnum()]
+    return 4 <= len(signs) <= 9 and any(map(str.isdigit, signs)) and any(map(str.isalpha, signs))
+
+
+def is_announced_phone_number(value: str) -> bool:
+    """Return whether a value is a telephone number, and no version or address such as 2.14.0.1187."""
+    return validators.is_phone_number(value) and not re.fullmatch(r"\d{1,4}(?:\.\d{1,4}){3}", value)
+
+
+def is_user_name(value: str) -> bool:
+    """Return whether a value has three letters and what a word does not have: a digit, an underscore or an at sign."""
+    return bool(re.search(r"[\d_@]", value)) and sum(map(str.isalpha, value)) >= 3
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A type of personal data with the words that announce it; `*` stands for the rest of a word.
+
+    `lead` is a pattern of what may stand between word and value. In a column named by one of the words, a cell that is
+    a `value` altogether is one.
+    """
+
+    type: str
+    score: float
+    words: str
+    value: str
+    is_valid: Callable[[str], bool] = bool
+    lead: str = LEAD
+    excluded_before: re.Pattern[str] | None = None
+    whole_words: frozenset[str] = field(init=False)
+    stems: tuple[str, ...] = field(init=False)
+    pattern: re.Pattern[str] = field(init=False)
+    header: re.Pattern[str] = field(init=False)
+    cell: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        words = self.words.split("|")
+        whole_words = frozenset(word for word in words if WHOLE_WORD.fullmatch(word))
+        longest = (max(word.partition("*")[0].split(" "), key=len) for word in words if word not in whole_words)
+        cue = "|".join(re.escape(word).replace(r"\*", r"\w{0,10}").replace(r"\ ", "[ -]?") for word in sorted(words, key=len, reverse=True))
+        cue = rf"{NOT_AFTER_LETTER}(?:{cue})"
+        set_field = object.__setattr__  # the dataclass is frozen
+        set_field(self, "whole_words", whole_words)
+        set_field(self, "stems", tuple(dict.fromkeys(longest)))
+        set_field(self, "pattern", re.compile(rf"(?i){cue}{self.lead}({self.value}){NOT_BEFORE_LETTER}"))
+        set_field(self, "header", re.compile(rf"(?i){cue}(?:{NOT_BEFORE_LETTER}|番号)"))
+        set_field(self, "cell", re.compile(rf"(?i)(?:{self.value})"))
+
+    def find_spans(self, text: str, lowered: str, words: frozenset[str]) -> Iterator[PiiSpan]:
+        """Yield the values after one of the words; `lowered` and `words` are the text and its words in lower case."""
+        if self.whole_words.isdisjoint(words) and not any(stem in lowered for stem in self.stems):
+            return
+        for match in self.pattern.finditer(text):
+            excluded = self.excluded_before and self.excluded_before.search(text, max(0, match.start() - 40), match.start())
+            if not excluded and self.is_valid(match[1]):
+                yield PiiSpan(*match.span(1), self.type, self.score)
+
+
+NO_COMPANY = re.compile(  # what is founded is "born" in several languages
+    r"(?i)\b(?:company|firm|business|start-?up|société|entreprise|empresa|compañía|companhia|sociedade|società|azienda"
+    r"|verein|unternehmen|firma|bedrijf|vereniging|spółka|bolaget|företaget|team|club|project|idea)\b[^.\n]{0,25}\Z"
+)
+ANNOUNCEMENTS = (
+    Announcement(
+        "PHONE",
+        0.85,
+        "tel|tél|tfn|telefon*|telephone|téléphone|teléfono|telefono|telefoon*|phone|cellphone|landline|mobile|mobil*|mobiel"
+        "|mobiele|handy*|portable|cellulare|celular|móvil|movil|komórka|komórkowy|kom|rufnummer|festnetz|durchwahl"
+        "|anrufen|rufen|erreichbar|erreichen|appelez|appeler|joindre|llame|llamar|llámeme|llámame|chiamare|chiami|chiamate"
+        "|bel|bellen|bereiken|bereikbaar|ligue|ligar|ring|ringa|nås|dzwonić|zadzwoń|zap|whatsapp|fax|call|dial|sms"
+        "|mon numéro|mio numero|mi número|meu número|meine nummer|mijn nummer|mój numer|mitt nummer|numer telefonu"
+        "|電話|電話番号|携帯|携帯電話|連絡先|ファックス|फ़ोन|फ़ोन|फोन|मोबाइल|मोबाइल नंबर|दूरभाष",
+        LOOSE_PHONE,
+        is_announced_phone_number,
+    ),
+    Announcement(
+        "PASSPORT",
+        0.85,
+        "passport|reisepass*|pass|passeport|pasaporte|passaporto|paspoort*|paszport*|passaporte|passnummer|passnr|旅券"
+        "|パスポート|पासपोर्ट|पासपोर्ट नंबर",
+        DOCUMENT_NUMBER,
+        is_document_number,
+    ),
+    Announcement(
+        "DRIVER_LICENSE",
+        0.9,
+        "driver license|driver's license|drivers license|drivers' license|driver licence|driver's licence|driving licence"
+        "|driving license|dl no|dl number|dl#|führerschein*|permis de conduire|de permis|permiso de conducir"
+        "|permiso de conducción|carné de conducir|carnet de conducir|licencia de conducir|patente n|patente di guida"
+        "|rijbewijs*|prawo jazdy|prawa jazdy|cnh|carteira de habilitação|carteira de motorista|carta de condução|körkort*"
+        "|運転免許証|免許証|運転免許|ड्राइविंग लाइसेंस",
+        DOCUMENT_NUMBER,
+        is_document_number,
+    ),
+    Announcement(
+        "NATIONAL_ID",
+        0.9,
+        "national insurance|nino|ni number|national id|identity card|steuer id|steuer idnr|steueridentifikationsnummer"
+        "|identifikationsnummer|sozialversicherungsnummer|rentenversicherungsnummer|personalausweis*|ausweisnummer"
+        "|sécurité sociale|numéro de sécu|carte d'identité|dni|d.n.i.|nif|seguridad social|codice fiscale"
+        "|carta d'identità|bsn|burgerservicenummer|sofinummer|identiteitskaart|pesel|nip|dowód osobisty|dowodu osobistego"
+        "|cpf|rg|identidade|personnummer|personnr|pnr|samordningsnummer|マイナンバー|個人番号|pan card",
+        DOCUMENT_NUMBER,
+        is_document_number,
+    ),
+    Announcement("NATIONAL_ID", 0.9, "aadhaar|aadhar|uid|आधार|आधार संख्या|आधार नंबर", r"\d{4}[ -]?\d{4}[ -]?\d{4}"),
+    Announcement("MRN", 0.9, "nhs|patient no|patientennummer", r"\d{3}[ -]?\d{3}[ -]?\d{4}"),
+    Announcement(
+        "PLATE",
+        0.85,
+        "license plate|licence plate|number plate|plate number|plate no|plaque d'immatriculation|numerze rejestracyjnym"
+        "|numer rejestracyjny|rejestracja|rejestracyjny|nr rej|tablica rejestracyjna|tablice rejestracyjne",
+        PLATE_NUMBER,
+        is_plate_number,
+    ),
+    Announcement(
+        "PLATE",
+        0.85,
+        "plate|registration|reg|vehicle|vehicle number|car|kennzeichen|pkw|kfz|fahrzeug|auto|immatriculé*|immatriculation"
+        "|plaque|véhicule|voiture|matrícula|matricula|vehículo|coche|targa|targato|targata|kenteken*|voertuig|placa|placas"
+        "|veículo|carro|registreringsnummer|regnummer|regnr|reg.nr|bil|bilen|ナンバー|車両番号|गाड़ी नंबर|गाड़ी नंबर|वाहन संख्या",
+        f"(?-i:{PLATE_FORMS})",
+    ),
+    Announcement(
+        "VIN",
+        0.95,
+        "vin|chassi*|fahrgestell*|fahrzeug ident*|fin|châssis|bastidor|telaio|nadwozia|vehicle id*|車台番号|車体番号|चेसिस",
+        "[A-HJ-NPR-Z0-9]{17}",
+        lambda value: sum(map(str.isdigit, value)) >= 3,
+    ),
+    Announcement(
+        "USERNAME",
+        0.85,
+        "username|user name|user id|userid|login|login name|handle|screen name|nickname|benutzername|benutzerkennung"
+        "|nutzername|anmeldename|identifiant|nom d'utilisateur|pseudo|usuario|nombre de usuario|nome utente|utente"
+        "|gebruikersnaam|nazwa użytkownika|użytkownik|usuário|nome de usuário|utilizador|användarnamn|användare"
+        "|ユーザー名|ユーザーid|ログインid|ログイン名|アカウント|उपयोगकर्ता नाम",
+        rf"(?=[A-Za-zÀ-ž0-9.-]{{0,30}}[\d_@]){USER_NAME}",
+        is_user_name,
+    ),
+    Announcement(
+        "USERNAME",
+        0.8,
+        "username|user name|benutzername|nom d'utilisateur|identifiant|pseudo|nombre de usuario|nome utente|gebruikersnaam"
+        "|nazwa użytkownika|nome de usuário|usuario|usuário|användarnamn|ユーザー名",
+        rf"{USER_NAME}(?=\s{{0,2}}(?:[,;|.]|\n|\Z))",
+        lead=" ?[:：] ?",
+    ),
+    Announcement(
+        "DOB",
+        0.95,
+        "born|d.o.b|dob|date of birth|birth date|birthday|birth|geboren*|geb|geburtsdatum|geburtstag|né|née"
+        "|date de naissance|naissance|nacido|nacida|fecha de nacimiento|f. nac|nacimiento|nac|nato|nata|data di nascita"
+        "|nascita|geboortedatum|urodzon*|ur|data urodzenia|nascido|nascida|nascimento|nasc|född|födelsedatum|födelsedag"
+        "|生年月日|誕生日|生まれ|जन्म तिथि|जन्मतिथि|जन्म|जन्म दिनांक",
+        dates.DATE_FORMS,
+        dates.is_date,
+        lead=PLACE + LEAD,
+        excluded_before=NO_COMPANY,
+    ),
+)
+BIRTH_MARK = re.compile(  # "*12.10.1971", "b. 3 Feb 1955"
+    rf"(?:(?<![\w*])\*(?=\d)|(?<!\w)[fb]\. (?=\d{{1,2}} \w))({dates.DATE_FORMS}){NOT_BEFORE_LETTER}"
+)
+JAPANESE_PLATE = re.compile(r"[一-龯]{1,4} ?\d{2,3} ?[ぁ-ん] ?[\d・]{1,2}-?\d{2}(?!\d)")
+JAPANESE_BIRTH = re.compile(rf"(?:{dates.DATE_FORMS})(?= ?(?:生まれ|生(?![一-龯])))")
+SOCIAL_HANDLE = re.compile(r"(?a)(?<![\w@/.])@[A-Za-z][\w.]{1,28}\w")
+SOCIAL_WORDS = re.compile(
+    r"(?i)instagram|twitter|tiktok|mastodon|threads|facebook|snapchat|youtube|bluesky|telegram|ツイッター|インスタ"
+    r"|\b(?:posts?|posted|posting|handle|follow(?:s|ed)?|tweet\w*|forum\w*|profil\w*|suivez|siga|sígueme|sigue|seguimi|volg|följ"
+    r"|folge|schreibt|wpis|hashtag|social|account|konto|compte|cuenta|conta)\b"
+)
+
+
+def find_announced_values(text: str) -> Iterator[PiiSpan]:
+    """Yield the values that a word announces, in a text whose typographic signs are replaced."""
+    lowered = text.lower()
+    words = frozenset(WHOLE_WORD.findall(lowered))
+    for announcement in ANNOUNCEMENTS:
+        yield from announcement.find_spans(text, lowered, words)
+    yield from (PiiSpan(*match.span(1), "DOB", 0.9) for match in BIRTH_MARK.finditer(text))
+    if CJK_SIGN.search(text):
+        yield from (PiiSpan(*match.span(), "PLATE", 0.9) for match in JAPANESE_PLATE.finditer(text))
+        yield from (PiiSpan(*match.span(), "DOB", 0.95) for match in JAPANESE_BIRTH.finditer(text))
+    if "@" in text:
+        yield from _find_social_handles(text)
+
+
+def _find_social_handles(text: str) -> Iterator[PiiSpan]:
+    for match in SOCIAL_HANDLE.finditer(text):
+        if SOCIAL_WORDS.search(text, max(0, match.start() - 48), match.end() + 32):
+            yield PiiSpan(*match.span(), "USERNAME", 0.7)

@@ -1,0 +1,40 @@
+"""E-mail addresses written so that programs do not find them: "x (at) example dot com", "x arroba ejemplo punto es"."""
+
+import re
+from collections.abc import Iterator
+
+from rag_core.core.model import PiiSpan
+
+AT_WORDS = "at|ät|arobase|arroba|chiocciola|apenstaartje|małpa|snabel-?a|アット|アットマーク"
+DOT_WORDS = "dot|punkt|point|punto|ponto|punt|kropka|ドット"
+# top-level domains after which bare words, without brackets, are an address
+TOP_LEVEL = (
+    "com|org|net|edu|gov|info|biz|io|eu|de|at|ch|fr|be|es|it|nl|pl|pt|br|se|no|dk|fi|jp|in|uk|ie|us|ca|au|nz|mx|ar|cz"
+)
+NOT_LABELS = "the|a|an|this|that|our|my|your|his|her|its|each|every|any|some|one|no|which|what|der|die|das|el|la|le|il|lo|het|de|o|um|en|ett"
+OPEN, CLOSE = r"[ ]{0,2}[(\[{<（][ ]?", r"[ ]?[)\]}>）][ ]{0,2}"
+BRACKETED_AT = rf"{OPEN}(?:@|{AT_WORDS}){CLOSE}"
+BRACKETED_DOT = rf"(?:{OPEN}(?:\.|{DOT_WORDS}){CLOSE}|\.| (?:{DOT_WORDS}) )"
+LABEL = r"[A-Za-z0-9](?:[\w-]{0,40}[A-Za-z0-9])?"
+LOCAL = r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,40}"
+BRACKETED = re.compile(
+    rf"(?i){LOCAL}(?:{BRACKETED_DOT}[\w-]{{1,30}}){{0,2}}{BRACKETED_AT}{LABEL}(?:{BRACKETED_DOT}{LABEL}){{1,4}}"
+)
+SPELT_OUT = re.compile(  # "at any point in" and "at no point is" are English
+    rf"(?i){LOCAL}(?: (?:{DOT_WORDS}) [\w-]{{1,30}}){{0,2}} (?:{AT_WORDS}) (?!(?:{NOT_LABELS}) ){LABEL}"
+    rf"(?:(?: (?:{DOT_WORDS}) |\.){LABEL}){{0,2}} (?:{DOT_WORDS}) (?<!point )(?:{TOP_LEVEL})(?![\w-])"
+    rf"|(?i:{LOCAL} (?:{AT_WORDS}) {LABEL} point (?:fr|com|org|net|be|ch|ca|eu)(?![\w-]))"
+)
+WITH_PLAIN_DOT = re.compile(  # "mail: elena.conti at example.it"; without the word it could be a file at a host
+    rf"(?i)(?:mail|correo|courriel|e-?post|contact\w?|kontakt)[:,]? {{0,2}}"
+    rf"({LOCAL} (?:{AT_WORDS}) (?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL}))(?![\w-])"
+)
+OTHER_SIGN = re.compile(rf"(?i){LOCAL}[★☆◎●■](?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL})(?![\w-])")
+FORMS = ((BRACKETED, 0.9), (SPELT_OUT, 0.9), (WITH_PLAIN_DOT, 0.8), (OTHER_SIGN, 0.9))
+HINTS = re.compile(rf"(?i)[ (\[{{<（](?:@|{AT_WORDS})[ )\]}}>）]|[★☆◎●■]")
+
+
+def find_obfuscated_emails(text: str) -> Iterator[PiiSpan]:
+    if HINTS.search(text):
+        for pattern, score in FORMS:
+            yield from (PiiSpan(*match.span(match.lastindex or 0), "EMAIL", score) for match in pattern.finditer(text))

@@ -23,7 +23,7 @@ from pathlib import Path
 from rag_core.core.model import PiiSpan
 from rag_core.core.ports import Redactor
 from rag_core.evaluation import markdown_tables
-from rag_core.guard.redaction import PII_TYPES, RuleBasedRedactor, merge_spans
+from rag_core.guard.redaction import PII_TYPES, JoinedRedactor, RuleBasedRedactor, merge_spans
 
 OURS = {  # what we call what the texts are labelled with
     "CREDIT_CARD": "CREDIT_CARD",
@@ -70,7 +70,7 @@ class Row:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--redactor", choices=("rules", "presidio"), default="rules")
+    parser.add_argument("--redactor", choices=("rules", "presidio", "both"), default="rules")
     parser.add_argument("--others", type=Path, nargs="*", default=(), metavar="DIR")
     parser.add_argument("--misses", action="store_true", help="show those of the half that was tuned on")
     chosen = parser.parse_args()
@@ -89,8 +89,10 @@ def main() -> int:
 def build_redactor(name: str, types: frozenset[str]) -> Redactor:
     if name == "rules":
         return RuleBasedRedactor(types)
-    from rag_core.providers.presidio import PresidioRedactor
+    from rag_core.providers.presidio import TYPES_ADDED_TO_RULES, PresidioRedactor
 
+    if name == "both":
+        return JoinedRedactor(RuleBasedRedactor(types), PresidioRedactor(types & TYPES_ADDED_TO_RULES))
     return PresidioRedactor(types)
 
 

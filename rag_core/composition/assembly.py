@@ -166,8 +166,8 @@ def _build_layout_reader(settings: Settings) -> LayoutReader:
 
 
 def _build_redactor(settings: Settings) -> Redactor:
-    """Build the redactor: by rules, or Presidio."""
-    from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES, RuleBasedRedactor
+    """Build the redactor: by rules, with Presidio beside them for the types to which it adds, where that is set."""
+    from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES, JoinedRedactor, RuleBasedRedactor
 
     types = frozenset(settings.pii_types) or PII_TYPES - OPT_IN_PII_TYPES
     if unknown := types - PII_TYPES:
@@ -175,16 +175,15 @@ def _build_redactor(settings: Settings) -> Redactor:
             f"RAG_PII_TYPES: no {', '.join(sorted(unknown))} among {', '.join(sorted(PII_TYPES))}",
             field="RAG_PII_TYPES",
         )
+    rules = RuleBasedRedactor(types, _check_pii_regions(settings)) if settings.pii_regions else RuleBasedRedactor(types)
     if settings.pii_redactor == "rules":
-        return (
-            RuleBasedRedactor(types, _check_pii_regions(settings)) if settings.pii_regions else RuleBasedRedactor(types)
-        )
+        return rules
     try:
-        from rag_core.providers.presidio import PresidioRedactor
+        from rag_core.providers.presidio import TYPES_ADDED_TO_RULES, PresidioRedactor
     except ModuleNotFoundError as error:
         message = "RAG_PII_REDACTOR is presidio, which requires: pip install 'azure-rag[presidio]'"
         raise Misconfigured(message, field="RAG_PII_REDACTOR") from error
-    return PresidioRedactor(types)
+    return JoinedRedactor(rules, PresidioRedactor(types & TYPES_ADDED_TO_RULES))
 
 
 def _check_pii_regions(settings: Settings) -> tuple[str, ...]:

@@ -82,6 +82,21 @@ class RuleBasedRedactor:
                     yield span
 
 
+@dataclass(frozen=True, slots=True)
+class JoinedRedactor:
+    """A `Redactor` that finds what either of two finds."""
+
+    first: Redactor
+    second: Redactor
+
+    @property
+    def name(self) -> str:
+        return f"{self.first.name}, and {self.second.name}"
+
+    def find_pii_spans(self, text: str) -> Sequence[PiiSpan]:
+        return [*self.first.find_pii_spans(text), *self.second.find_pii_spans(text)]
+
+
 async def redact_text(text: str, redactor: Redactor) -> Redaction:
     """Replace personal data in a text by `[TYPE]`.
 

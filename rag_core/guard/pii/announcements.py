@@ -14,15 +14,15 @@ CJK = "\u3041-\u30fe\u3400-\u9fff"  # signs of Japanese words, between which the
 CJK_SIGN = re.compile(f"[{CJK}]")
 NOT_AFTER_LETTER, NOT_BEFORE_LETTER = rf"(?<![^\W{CJK}])", rf"(?![^\W{CJK}])"
 FILLERS = (
-    "number|num|nr|no|n|nº|n°|id|code|card|is|was|are|of|on|at|it'?s|the|me|us|him|her|them|reads|photocard|per"
-    "|ist|war|lautet|unter|am|der|die|den|dem|des|sie|mich|uns|bitte|est|le|la|les|de|du|des|moi|nous|numéro|es|el|en|del"
+    "number|num|nr|no|n|n\\.º|nº|n°|id|code|card|is|was|are|of|on|at|it'?s|the|me|us|him|her|them|reads|photocard|per"
+    "|ist|war|lautet|unter|am|der|die|den|dem|des|sie|mich|uns|bitte|est|le|la|les|de|du|des|moi|nous|au|numéro|es|el|en|del"
     "|número|è|il|al|lo|numero|op|het|nummer|mij|ons|jest|to|pod|na|numer|o|os|sob|pelo|um|den|på|är|mig|till|oss|a|à|i"
 )
 LEAD = (
     rf"(?:(?:[^\w\n]{{0,3}}(?<!\w)(?:{FILLERS})(?!\w)){{0,4}}|(?:の?(?:番号)?(?:は|が|を)?))"
-    r"(?:[^\w\n+(@*]{0,4}|: ?\n ?)"
+    r"(?:[^\w\n+@*]{0,4}|: ?\n ?)"
 )
-PLACE = r"(?:[^\w\n]{1,3}(?:(?:in|at|a|à|en|em|te|zu|w|i)[ ])?[A-ZÀ-ÝŁŚŻ]\w{1,20}(?:[ -][A-ZÀ-ÝŁŚŻ]\w{1,20})?,?)?"
+BIRTH_PLACE = r"(?:[^\w\n]{1,3}(?:(?:in|at|a|à|en|em|te|zu|w|i)[ ])?[A-ZÀ-ÝŁŚŻ]\w{1,20}(?:[ -][A-ZÀ-ÝŁŚŻ]\w{1,20})?,?)?"
 WHOLE_WORD = re.compile(r"[a-zß-ÿā-ž]+")  # of the Latin alphabet, in lower case
 
 # groups of letters and digits; each but the first has a digit near its beginning, the last may be one letter
@@ -31,7 +31,7 @@ DOCUMENT_NUMBER = (
     r"(?:[ ./-](?=[A-Z]{0,4}\d)[A-Z0-9]{1,12}){0,7}(?:[ -][A-Z](?![A-Z]))?"
 )
 PLATE_NUMBER = r"(?-i:[A-ZÄÖÜ0-9]{1,8}(?:[ ·-][A-ZÄÖÜ0-9]{1,5}){0,3})"
-LOOSE_PHONE = r"\+?\(?\d(?:[ .()/-]{0,3}\d){5,14}(?: ?(?:x|ext\.?) ?\d{1,6})?"
+ANNOUNCED_PHONE = r"\+?\(?\d(?:[ .()/-]{0,3}\d){5,14}(?: ?(?:x|ext\.?) ?\d{1,6})?"
 USER_NAME = r"@?[A-Za-zÀ-ž][A-Za-zÀ-ž0-9_.-]{1,30}[A-Za-zÀ-ž0-9]"
 PLATE_FORMS = "|".join(
     (
@@ -93,7 +93,10 @@ class Announcement:
         words = self.words.split("|")
         whole_words = frozenset(word for word in words if WHOLE_WORD.fullmatch(word))
         longest = (max(word.partition("*")[0].split(" "), key=len) for word in words if word not in whole_words)
-        cue = "|".join(re.escape(word).replace(r"\*", r"\w{0,10}").replace(r"\ ", "[ -]?") for word in sorted(words, key=len, reverse=True))
+        cue = "|".join(
+            re.escape(word).replace(r"\*", r"\w{0,10}").replace(r"\ ", "[ -]?")
+            for word in sorted(words, key=len, reverse=True)
+        )
         cue = rf"{NOT_AFTER_LETTER}(?:{cue})"
         set_field = object.__setattr__  # the dataclass is frozen
         set_field(self, "whole_words", whole_words)
@@ -107,7 +110,9 @@ class Announcement:
         if self.whole_words.isdisjoint(words) and not any(stem in lowered for stem in self.stems):
             return
         for match in self.pattern.finditer(text):
-            excluded = self.excluded_before and self.excluded_before.search(text, max(0, match.start() - 40), match.start())
+            excluded = self.excluded_before and self.excluded_before.search(
+                text, max(0, match.start() - 40), match.start()
+            )
             if not excluded and self.is_valid(match[1]):
                 yield PiiSpan(*match.span(1), self.type, self.score)
 
@@ -123,10 +128,10 @@ ANNOUNCEMENTS = (
         "tel|tél|tfn|telefon*|telephone|téléphone|teléfono|telefono|telefoon*|phone|cellphone|landline|mobile|mobil*|mobiel"
         "|mobiele|handy*|portable|cellulare|celular|móvil|movil|komórka|komórkowy|kom|rufnummer|festnetz|durchwahl"
         "|anrufen|rufen|erreichbar|erreichen|appelez|appeler|joindre|llame|llamar|llámeme|llámame|chiamare|chiami|chiamate"
-        "|bel|bellen|bereiken|bereikbaar|ligue|ligar|ring|ringa|nås|dzwonić|zadzwoń|zap|whatsapp|fax|call|dial|sms"
+        "|joignable|contatt*|kontakt*|bel|bellen|bereiken|bereikbaar|ligue|ligar|ring|ringa|nås|dzwonić|zadzwoń|zap|whatsapp|fax|call|dial|sms"
         "|mon numéro|mio numero|mi número|meu número|meine nummer|mijn nummer|mój numer|mitt nummer|numer telefonu"
         "|電話|電話番号|携帯|携帯電話|連絡先|ファックス|फ़ोन|फ़ोन|फोन|मोबाइल|मोबाइल नंबर|दूरभाष",
-        LOOSE_PHONE,
+        ANNOUNCED_PHONE,
         is_announced_phone_number,
     ),
     Announcement(
@@ -140,10 +145,12 @@ ANNOUNCEMENTS = (
     Announcement(
         "DRIVER_LICENSE",
         0.9,
-        "driver license|driver's license|drivers license|drivers' license|driver licence|driver's licence|driving licence"
+        "driver license|driver's license|drivers license|drivers' license|driver licence|driver's licence"
+        "|driving licence"
         "|driving license|dl no|dl number|dl#|führerschein*|permis de conduire|de permis|permiso de conducir"
         "|permiso de conducción|carné de conducir|carnet de conducir|licencia de conducir|patente n|patente di guida"
-        "|rijbewijs*|prawo jazdy|prawa jazdy|cnh|carteira de habilitação|carteira de motorista|carta de condução|körkort*"
+        "|rijbewijs*|prawo jazdy|prawa jazdy|cnh|carteira de habilitação|carteira de motorista"
+        "|carta de condução|körkort*"
         "|運転免許証|免許証|運転免許|ड्राइविंग लाइसेंस",
         DOCUMENT_NUMBER,
         is_document_number,
@@ -151,10 +158,12 @@ ANNOUNCEMENTS = (
     Announcement(
         "NATIONAL_ID",
         0.9,
-        "national insurance|nino|ni number|national id|identity card|steuer id|steuer idnr|steueridentifikationsnummer"
+        "national insurance|nino|ni number|national id|identity card|steuer id|steuer idnr"
+        "|steueridentifikationsnummer|idnr"
         "|identifikationsnummer|sozialversicherungsnummer|rentenversicherungsnummer|personalausweis*|ausweisnummer"
-        "|sécurité sociale|numéro de sécu|carte d'identité|dni|d.n.i.|nif|seguridad social|codice fiscale"
-        "|carta d'identità|bsn|burgerservicenummer|sofinummer|identiteitskaart|pesel|nip|dowód osobisty|dowodu osobistego"
+        "|sécurité sociale|numéro de sécu|carte d'identité|dni|d.n.i.|nif|seguridad social|codice fiscale|cod. fisc"
+        "|carta d'identità|bsn|burgerservicenummer|sofinummer|identiteitskaart|pesel|nip|dowód osobisty"
+        "|dowodu osobistego"
         "|cpf|rg|identidade|personnummer|personnr|pnr|samordningsnummer|マイナンバー|個人番号|pan card",
         DOCUMENT_NUMBER,
         is_document_number,
@@ -172,17 +181,21 @@ ANNOUNCEMENTS = (
     Announcement(
         "PLATE",
         0.85,
-        "plate|registration|reg|vehicle|vehicle number|car|kennzeichen|pkw|kfz|fahrzeug|auto|immatriculé*|immatriculation"
+        "plate|registration|reg|vehicle|vehicle number|car|kennzeichen|pkw|kfz|fahrzeug|auto|immatriculé*"
+        "|immatriculation"
         "|plaque|véhicule|voiture|matrícula|matricula|vehículo|coche|targa|targato|targata|kenteken*|voertuig|placa|placas"
-        "|veículo|carro|registreringsnummer|regnummer|regnr|reg.nr|bil|bilen|ナンバー|車両番号|गाड़ी नंबर|गाड़ी नंबर|वाहन संख्या",
+        "|veículo|carro|registreringsnummer|regnummer|regnr|reg.nr|bil|bilen|ナンバー|車両番号|गाड़ी नंबर"
+        "|गाड़ी नंबर|वाहन संख्या",
         f"(?-i:{PLATE_FORMS})",
     ),
     Announcement(
         "VIN",
         0.95,
-        "vin|chassi*|fahrgestell*|fahrzeug ident*|fin|châssis|bastidor|telaio|nadwozia|vehicle id*|車台番号|車体番号|चेसिस",
+        "vin|chassi*|fahrgestell*|fahrzeug ident*|fin|châssis|bastidor|telaio|nadwozia|vehicle id*|車台番号"
+        "|車体番号|चेसिस",
         "[A-HJ-NPR-Z0-9]{17}",
         lambda value: sum(map(str.isdigit, value)) >= 3,
+        lead=rf"[^\n]{{0,40}}?{NOT_AFTER_LETTER}",
     ),
     Announcement(
         "USERNAME",
@@ -197,7 +210,16 @@ ANNOUNCEMENTS = (
     Announcement(
         "USERNAME",
         0.8,
-        "username|user name|benutzername|nom d'utilisateur|identifiant|pseudo|nombre de usuario|nome utente|gebruikersnaam"
+        "user|account name|account|skype|telegram|discord|github|github user|alias|nick|kontoname|compte|cuenta",
+        rf"(?=[A-Za-zÀ-ž0-9.-]{{0,30}}[\d_@]){USER_NAME}",
+        is_user_name,
+        lead=" ?[:=] ?",
+    ),
+    Announcement(
+        "USERNAME",
+        0.8,
+        "username|user name|benutzername|nom d'utilisateur|identifiant|pseudo|nombre de usuario|nome utente"
+        "|gebruikersnaam"
         "|nazwa użytkownika|nome de usuário|usuario|usuário|användarnamn|ユーザー名",
         rf"{USER_NAME}(?=\s{{0,2}}(?:[,;|.]|\n|\Z))",
         lead=" ?[:：] ?",
@@ -208,10 +230,10 @@ ANNOUNCEMENTS = (
         "born|d.o.b|dob|date of birth|birth date|birthday|birth|geboren*|geb|geburtsdatum|geburtstag|né|née"
         "|date de naissance|naissance|nacido|nacida|fecha de nacimiento|f. nac|nacimiento|nac|nato|nata|data di nascita"
         "|nascita|geboortedatum|urodzon*|ur|data urodzenia|nascido|nascida|nascimento|nasc|född|födelsedatum|födelsedag"
-        "|生年月日|誕生日|生まれ|जन्म तिथि|जन्मतिथि|जन्म|जन्म दिनांक",
+        "|生年月日|誕生日|生まれ|जन्म तिथि|जन्मतिथि|जन्म|जन्म दिनांक|जन्म तारीख",
         dates.DATE_FORMS,
         dates.is_date,
-        lead=PLACE + LEAD,
+        lead=r"(?: \([^()\n]{1,20}\))?" + BIRTH_PLACE + LEAD,
         excluded_before=NO_COMPANY,
     ),
 )
@@ -223,7 +245,7 @@ JAPANESE_BIRTH = re.compile(rf"(?:{dates.DATE_FORMS})(?= ?(?:生まれ|生(?![�
 SOCIAL_HANDLE = re.compile(r"(?a)(?<![\w@/.])@[A-Za-z][\w.]{1,28}\w")
 SOCIAL_WORDS = re.compile(
     r"(?i)instagram|twitter|tiktok|mastodon|threads|facebook|snapchat|youtube|bluesky|telegram|ツイッター|インスタ"
-    r"|\b(?:posts?|posted|posting|handle|follow(?:s|ed)?|tweet\w*|forum\w*|profil\w*|suivez|siga|sígueme|sigue|seguimi|volg|följ"
+    r"|\b(?:posts?|posted|posting|handle|follow(?:s|ed)?|tweet\w{0,3}|forum\w{0,2}|profil\w{0,4}|suivez|siga|sígueme|sigue|seguimi|volg|följ"
     r"|folge|schreibt|wpis|hashtag|social|account|konto|compte|cuenta|conta)\b"
 )
 

@@ -3,18 +3,20 @@
 import re
 
 # the first letters of the months in English, German, French, Spanish, Italian, Dutch, Polish, Portuguese and Swedish
-MONTH_PREFIXES = tuple(
-    (
-        "jan feb mar apr may jun jul aug sep oct nov dec mär mai okt dez fév fev avr jui aoû aou déc ene abr ago dic "
-        "gen mag giu lug set ott mrt maa mei sty lut kwi maj cze lip sie wrz paź lis gru out जन फर मार्च अप्र मई जून जुल अग सित अक्ट नव दिस"
-    ).split()
+MONTHS = (
+    "jan feb mar apr may jun jul aug sep oct nov dec mär mai okt dez fév fev avr jui aoû aou déc ene abr ago dic "
+    "gen mag giu lug set ott mrt maa mei sty lut kwi maj cze lip sie wrz paź lis gru out "
+    "जन फर मार्च अप्र मई जून जुल अग सित अक्ट नव दिस"
 )
+MONTH_PREFIXES = tuple(MONTHS.split())
 MONTH_NAME = rf"(?:{'|'.join(sorted(MONTH_PREFIXES, key=len, reverse=True))})[^\W\d_]{{0,9}}"
 DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th|er|\.|º|°|ª)?"
 DATE_FORMS = (
     r"(?:\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
-    r"|\d{1,2}(?P<dmy>[-/.])\d{1,2}(?P=dmy)(?:\d{4}|\d{2})"
-    rf"|{DAY_NUMBER}[ -](?:of |de |d')?{MONTH_NAME}\.?,?(?: del?)?[ -]\d{{4}}|{MONTH_NAME}\.? {DAY_NUMBER},? \d{{4}}"
+    r"|\d{1,2}(?P<dmy>[-/.]) ?\d{1,2}(?P=dmy) ?(?:\d{4}|\d{2})"
+    rf"|{DAY_NUMBER}[ -](?:of |de |d')?{MONTH_NAME}\.?,?(?: del?)?(?:[ -]\d{{4}}|-\d{{2}})"
+    rf"|{MONTH_NAME}\.? {DAY_NUMBER},? \d{{4}}"
+    r"|\d{1,2} (?-i:I{1,3}|I?V|VI{1,3}|IX|XI{0,2}) \d{4}"  # the month in Roman numerals, as in Poland
     r"|(?:\d{4}|(?:明治|大正|昭和|平成|令和)(?:\d{1,2}|元))年\d{1,2}月\d{1,2}日)"
 )
 DATE = re.compile(rf"(?i)(?<![\w./-]){DATE_FORMS}(?![\w/-])")
@@ -23,9 +25,10 @@ DATE = re.compile(rf"(?i)(?<![\w./-]){DATE_FORMS}(?![\w/-])")
 def is_date(value: str) -> bool:
     """Return whether a value is a day of a month, in any of the usual orders."""
     numbers = [int(part) for part in re.findall(r"\d+", value)]
-    if "年" in value or any(month in value.lower() for month in MONTH_PREFIXES):
+    value = value.replace(" ", "") if value[-1:].isdigit() and re.fullmatch(r"[\d ./-]+", value) else value
+    if "年" in value or re.search(" [IVX]+ ", value) or any(month in value.lower() for month in MONTH_PREFIXES):
         return bool(numbers) and min(numbers) <= 31
-    if not re.match(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)", value):
+    if not re.match(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![-/.]?\d)", value):
         return False
     first, second, third = numbers[:3]
     day, month = (third, second) if first > 31 else (first, second)

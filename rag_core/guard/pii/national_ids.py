@@ -9,8 +9,42 @@ from rag_core.guard.pii.validators import has_luhn_check_digit
 ODD_PLACE_VALUES = dict(
     zip(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-        (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16)
-        + (10, 22, 25, 24, 23),
+        (
+            *(
+                1,
+                0,
+                5,
+                7,
+                9,
+                13,
+                15,
+                17,
+                19,
+                21,
+                1,
+                0,
+                5,
+                7,
+                9,
+                13,
+                15,
+                17,
+                19,
+                21,
+                2,
+                4,
+                18,
+                20,
+                11,
+                3,
+                6,
+                8,
+                12,
+                14,
+                16,
+            ),
+            *(10, 22, 25, 24, 23),
+        ),
         strict=True,
     )
 )
@@ -24,7 +58,9 @@ def is_vin(value: str) -> bool:
     """Return whether a vehicle's number has the check digit that North America requires."""
     if value.isdigit() or value.isalpha() or not value[-4:].isdigit():
         return False
-    total = sum((int(sign) if sign.isdigit() else VIN_VALUES[sign]) * w for sign, w in zip(value, VIN_WEIGHTS, strict=True))
+    total = sum(
+        (int(sign) if sign.isdigit() else VIN_VALUES[sign]) * w for sign, w in zip(value, VIN_WEIGHTS, strict=True)
+    )
     return value[8] == "0123456789X"[total % 11]
 
 

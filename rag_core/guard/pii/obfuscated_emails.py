@@ -11,7 +11,10 @@ DOT_WORDS = "dot|punkt|point|punto|ponto|punt|kropka|ドット"
 TOP_LEVEL = (
     "com|org|net|edu|gov|info|biz|io|eu|de|at|ch|fr|be|es|it|nl|pl|pt|br|se|no|dk|fi|jp|in|uk|ie|us|ca|au|nz|mx|ar|cz"
 )
-NOT_LABELS = "the|a|an|this|that|our|my|your|his|her|its|each|every|any|some|one|no|which|what|der|die|das|el|la|le|il|lo|het|de|o|um|en|ett"
+NOT_LABELS = (
+    "the|a|an|this|that|our|my|your|his|her|its|each|every|any|some|one|no|which|what|der|die|das|el|la|le|il"
+    "|lo|het|de|o|um|en|ett"
+)
 OPEN, CLOSE = r"[ ]{0,2}[(\[{<（][ ]?", r"[ ]?[)\]}>）][ ]{0,2}"
 BRACKETED_AT = rf"{OPEN}(?:@|{AT_WORDS}){CLOSE}"
 BRACKETED_DOT = rf"(?:{OPEN}(?:\.|{DOT_WORDS}){CLOSE}|\.| (?:{DOT_WORDS}) )"
@@ -29,9 +32,15 @@ WITH_PLAIN_DOT = re.compile(  # "mail: elena.conti at example.it"; without the w
     rf"(?i)(?:mail|correo|courriel|e-?post|contact\w?|kontakt)[:,]? {{0,2}}"
     rf"({LOCAL} (?:{AT_WORDS}) (?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL}))(?![\w-])"
 )
-OTHER_SIGN = re.compile(rf"(?i){LOCAL}[★☆◎●■](?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL})(?![\w-])")
-FORMS = ((BRACKETED, 0.9), (SPELT_OUT, 0.9), (WITH_PLAIN_DOT, 0.8), (OTHER_SIGN, 0.9))
-HINTS = re.compile(rf"(?i)[ (\[{{<（](?:@|{AT_WORDS})[ )\]}}>）]|[★☆◎●■]")
+OTHER_SIGN = re.compile(  # "anna★example.jp", "anna(a)example.org", "anna_at_example.com", "anna AT example.org"
+    rf"{LOCAL}(?:[★☆◎●■ⓐ]|\(a\)| @ | AT )(?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL})(?![\w-])"
+    rf"|(?<![\w.+-])[A-Za-z][A-Za-z0-9.-]{{0,30}}_at_(?:{LABEL}\.){{1,3}}(?:{TOP_LEVEL})(?![\w-])"
+)
+BROKEN_DOMAIN = re.compile(  # "anna@example(dot)org", "anna @ example . com"
+    rf"(?i){LOCAL} ?@ ?{LABEL}(?:{OPEN}(?:\.|{DOT_WORDS}){CLOSE}{LABEL}| \. (?:{TOP_LEVEL})(?![\w-])){{1,3}}"
+)
+FORMS = ((BRACKETED, 0.9), (SPELT_OUT, 0.9), (WITH_PLAIN_DOT, 0.8), (OTHER_SIGN, 0.9), (BROKEN_DOMAIN, 0.9))
+HINTS = re.compile(rf"(?i)[ (\[{{<（](?:@|{AT_WORDS})[ )\]}}>）]|[★☆◎●■ⓐ]|\(a\)|_at_|@[\w-]{{1,40}} ?[ (\[{{<]")
 
 
 def find_obfuscated_emails(text: str) -> Iterator[PiiSpan]:

@@ -87,12 +87,13 @@ PHONE_EXTENSION = r"(?: ?(?:x|ext\.?) ?\d{1,6})?(?!\w)"
 HOST_NAME = r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}"
 CARD_NUMBER = re.compile(
     r"(?<![\w.])(?<![0-9a-f]{4}-)"
-    r"(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d| \d{3})"
+    r"(?:\d{14,19}|\d{4}([ .-])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?!\w|\.\d| \d{3})"
 )
 ARTICLE_WORDS = (
     "part|serial|order|sku|model|invoice|tracking|imei|isbn|ean|upc|item|ticket|case|build|version|artikel(?:nummer)?"
     "|teile?(?:nummer)?|bestellnummer|rechnung|réf(?:érence)?|commande|facture|pièce|lot|pedido|ref(?:erencia)?|pieza|factura"
-    "|ordine|articolo|fattura|ordernummer|onderdeel|zamówienie|część|faktura|peça|fatura|nota fiscal|ärende|diarienummer|batch"
+    "|ordine|articolo|fattura|ordernummer|onderdeel|zamówienie|część|faktura|peça|fatura|nota fiscal|ärende"
+    "|diarienummer|batch"
 )
 ARTICLE_CUE = _compile_cue(ARTICLE_WORDS)
 COUNT_CUE = _compile_cue(rf"{ARTICLE_WORDS}|suite|apt|apartment|unit|flat|room|eur|usd|gbp")
@@ -104,7 +105,9 @@ PHONE_WORDS = (
     r"(?:tele)?phones?|tel|mobile|fax|whats ?app|sms|cell(?: ?phone|:| no| number)|desk:|office:|home:|work:"
     r"|contact (?:number|no)|(?:call|text|reach|ring|phone|dial)(?: me| us| him| her| them)?(?: back)?(?: at| on)"
 )
-UNGROUPED_CARD_NUMBER = re.compile(r"(?<![\w.-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){3})(?![\w-]|\.\d)")  # needs a cue: an article may have as many
+UNGROUPED_CARD_NUMBER = re.compile(
+    r"(?<![\w.-])(?:\d{12,19}|\d{4}(?:[ -]\d{4}){3})(?![\w-]|\.\d)"
+)  # needs a cue: an article may have as many
 CARD_CUE = re.compile(
     r"(?i)\b(?:cards?|visa|maestro|master ?card|amex|jcb|credit|debit|pay|paid|payments?|charged?|billing|billed|bank"
     r"|withdraw|accounts?|purchases?|transactions?|cvv|cvc|expir(?:y|es|ed)|karten?|kreditkarten?|kartennummer|cartes?"
@@ -226,7 +229,7 @@ PII_PATTERNS = (
     PiiPattern(
         "PHONE",
         0.5,
-        re.compile(rf"(?<![\w+./-])(?<!\d )\d{{2,3}}(?: \d{{2,4}}){{1,3}}(?! \d){PHONE_EXTENSION}"),
+        re.compile(rf"(?<![\w+./-])(?<!\d[ ,])\d{{2,3}}(?: \d{{2,4}}){{1,3}}(?! \d){PHONE_EXTENSION}"),
         validators.is_unevenly_grouped_phone_number,
         excluded_before=COUNT_CUE,
         required_after=NO_STREET_OR_SUM,
@@ -249,7 +252,9 @@ PII_PATTERNS = (
             r"mrn|medical record|(?:patient|hospital|chart)(?= (?:id|number|no)\b)|nhs|health card"
         ),
     ),
-    PiiPattern("DRIVER_LICENSE", 0.85, re.compile(r"(?<![\w-])[A-Z9]{5}\d[0156]\d[0-3]\d\d[A-Z9]{2}[A-Z\d]{3}(?![\w-])")),
+    PiiPattern(
+        "DRIVER_LICENSE", 0.85, re.compile(r"(?<![\w-])[A-Z9]{5}\d[0156]\d[0-3]\d\d[A-Z9]{2}[A-Z\d]{3}(?![\w-])")
+    ),
     PiiPattern("VIN", 0.95, re.compile(r"(?<![\w-])[A-HJ-NPR-Z0-9]{17}(?![\w-])"), national_ids.is_vin),
     PiiPattern("MAC", 1.0, re.compile(r"(?i)(?<![\w:-])[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}(?![\w:-])")),
     PiiPattern("MAC", 0.9, re.compile(r"(?i)(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")),
@@ -271,9 +276,7 @@ PII_PATTERNS = (
         re.compile(r"(?<![\w.-])\d{3}\.\d{3}\.\d{3}-\d\d(?![\w-])"),
         national_ids.is_cpf,
     ),
-    PiiPattern(
-        "NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie
-    ),
+    PiiPattern("NATIONAL_ID", 0.9, re.compile(r"(?<![\w-])[XYZ][ -]?\d{7}[ -]?[A-Z](?![\w-])"), national_ids.is_nie),
     PiiPattern(
         "NATIONAL_ID",
         0.8,
@@ -299,12 +302,14 @@ PII_PATTERNS = (
 )
 
 
-TRUNK_PHONE = PiiPattern(  # a national number with its trunk prefix or area code, for the countries that a text points to
-    "PHONE",
-    0.65,
-    re.compile(rf"{STANDALONE_START}(?:\(?0\d|\d{{2}} ?9?\d{{4}}-)(?:[ ()/.-]{{0,2}}\d){{7,10}}{STANDALONE_END}"),
-    validators.is_phone_number,
-    excluded_before=COUNT_CUE,
+TRUNK_PHONE = (
+    PiiPattern(  # a national number with its trunk prefix or area code, for the countries that a text points to
+        "PHONE",
+        0.65,
+        re.compile(rf"{STANDALONE_START}(?:\(?0\d|\d{{2}} ?9?\d{{4}}-)(?:[ ()/.-]{{0,2}}\d){{7,10}}{STANDALONE_END}"),
+        validators.is_phone_number,
+        excluded_before=COUNT_CUE,
+    )
 )
 
 

@@ -33,7 +33,8 @@ PERSON_NAME, FULL_PERSON_NAME = rf"({_build_name_pattern(1, JOINT)})", rf"({_bui
 NAME = re.compile(PERSON_NAME)
 CAPITALIZED_RUN = re.compile(rf"(?<![\w'-])(?:{_build_name_pattern(2)})")
 FAREWELLS = (
-    "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?|grüßen|grüße|cordialement|salutations|atentamente|saludos"
+    "sincerely|regards|thanks|thank you|cheers|yours(?: truly)?|grüßen|grüße|cordialement|salutations"
+    "|atentamente|saludos"
     "|saluti|groet|groeten|poważaniem|pozdrawiam|atenciosamente|abraços|hälsningar"
 )
 TITLES = (
@@ -42,7 +43,8 @@ TITLES = (
 )
 BIRTH_WORDS = "born|née?|geb|geboren|nacid[oa]|nat[oa]|urodzon[ya]|ur|nascid[oa]|född"
 JAPANESE_NAME = re.compile(  # surname and given name before さん and the like; not 患者さん
-    r"(?<![一-龯々])([一-龯々]{1,3}[ \u3000][一-龯々ぁ-んァ-ヶ]{1,4}|[一-龯々]{3,6}|(?:佐藤|鈴木|高橋|田中|伊藤|渡辺|山本|中村|小林|加藤|吉田"
+    r"(?<![一-龯々])([一-龯々]{1,3}[ \u3000][一-龯々ぁ-んァ-ヶ]{1,4}|[一-龯々]{3,6}|(?:佐藤|鈴木|高橋|田中|伊藤"
+    r"|渡辺|山本|中村|小林|加藤|吉田"
     r"|山田|佐々木|山口|松本|井上|木村|林|斎藤|清水))(?= ?(?:様|さん|氏(?![名族])|先生|殿|くん|ちゃん))"
 )
 HINDI_NAME = re.compile(r"(?:श्रीमती|श्री|डॉ\.?|कुमारी) ([\u0900-\u0963]{2,20}(?: [\u0900-\u0963]{2,20})?)")
@@ -58,8 +60,12 @@ ANNOUNCED_NAMES = tuple(  # words after which any capitalized words are a name
     )
 )
 HINTED_NAMES = tuple(  # words after which capitalized words are a name if the lists have it
-    re.compile(pattern) for pattern in (rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called|don|doña|pan|de heer|herr|bästa|hej|liebe[rs]?|ch[eè]re?"
-    rf"|querid[oa]|estimad[oa]|car[oa]|beste|drog[ia]|olá) {PERSON_NAME}",)
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?i:patient|pt\.?|i am|i'm|this is|dear|named|called|don|doña|pan|de heer|herr|bästa|hej"
+        rf"|liebe[rs]?|ch[eè]re?"
+        rf"|querid[oa]|estimad[oa]|car[oa]|beste|drog[ia]|olá) {PERSON_NAME}",
+    )
 )
 
 

@@ -8,8 +8,14 @@ from rag_core.core.model import PiiSpan
 UPPER = "A-ZÀ-ÖØ-ÞĄĆĘŁŃŚŹŻ"
 LOWER = r"[^\W\d_]"
 WORD = rf"[{UPPER}]{LOWER}{{0,24}}(?:['’-]{LOWER}{{1,24}}){{0,2}}\.?"
-PARTICLES = "de|de la|de las|de los|del|du|des|la|le|les|l'|d'|di|dei|della|delle|degli|da|do|das|dos|of|the|van|von|der|den|dem|y|e|i|am|an|bei|im|in|sur|sous|en|lès|a|II|III"
-NAME = rf"(?:(?:{PARTICLES}) |[ld]'){{0,2}}{WORD}(?:[ -](?:(?:{PARTICLES})[ -]|[ld]'){{0,2}}(?:{WORD}|[IVX]{{1,4}}\b)){{0,4}}"
+PARTICLES = (
+    "de|de la|de las|de los|del|du|des|la|le|les|l'|d'|di|dei|della|delle|degli|da|do|das|dos|of|the|van|von"
+    "|der|den|dem|y|e|i|am|an|bei|im|in|sur|sous|en|lès|a|II|III"
+)
+NAME = (
+    rf"(?:(?:{PARTICLES}) |[ld]'){{0,2}}{WORD}(?:[ -](?:(?:{PARTICLES})[ -]|[ld]'){{0,2}}(?:{WORD}"
+    rf"|[IVX]{{1,4}}\b)){{0,4}}"
+)
 PLACE = rf"[{UPPER}]{LOWER}{{1,24}}\.?(?:[ -](?:(?:{PARTICLES})[ -])?[{UPPER}]{LOWER}{{0,24}}){{0,3}}"
 NUMBER = (  # of a house: no length
     r"\d{1,5}(?: ?(?:bis|ter|quater|[A-Za-z])(?!\w|\. ?\d))?(?:[/-](?:\d{1,4}|[A-Za-z]{1,3}))?(?![\w%°]|[.,]\d)"
@@ -57,7 +63,9 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){pattern}")
 
 
-CONTINENTAL_PLACE = rf"(?:{SEPARATOR}(?:[A-Z]{{1,2}}-)?\d{{4,5}} {PLACE}(?: (?:Cedex(?: \d{{1,2}})?|[A-Z]{{2}}))?(?!\w))"
+CONTINENTAL_PLACE = (
+    rf"(?:{SEPARATOR}(?:[A-Z]{{1,2}}-)?\d{{4,5}} {PLACE}(?: (?:Cedex(?: \d{{1,2}})?|[A-Z]{{2}}))?(?!\w))"
+)
 # stems, one of which a text in lower case must have for its pattern to be tried
 ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
@@ -82,7 +90,8 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
         ("box", "postfach", "postbus", "apdo", "apartado", "casella", "caixa postal", "skr", "bp "),
         _compile(
-            r"(?:(?i:P\.? ?O\.? ?Box|Box|Postfach|Postbus|Apdo\.?(?: de Correos)?|Apartado(?: de Correos)?|Casella Postale"
+            r"(?:(?i:P\.? ?O\.? ?Box|Box|Postfach|Postbus|Apdo\.?(?: de Correos)?|Apartado(?: de Correos)?"
+            r"|Casella Postale"
             rf"|Caixa Postal|skr\. ?poczt\.)|BP) \d{{1,6}}(?: \d{{2}}){{0,2}}(?!\w)"
             rf"(?:{SEPARATOR}\d{{2,5}}(?:[ -]\d{{2,3}})?(?: [A-Z]{{2}})? {PLACE}(?: Cedex| - [A-Z]{{2}})?"
             rf"|{SEPARATOR}{PLACE}, (?:{US_STATES}) \d{{5}})"
@@ -90,41 +99,74 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (("p.o. box", "po box", "p o box", "p.o.box"), re.compile(r"(?i)\bP\.? ?O\.? ?Box \d{1,6}\b")),
     (
-        ("str", "weg", "platz", "allee", "gasse", "ring", "damm", "ufer", "markt", "am ", "an de", "im ", "zu", "unter"),
+        (
+            "str",
+            "weg",
+            "platz",
+            "allee",
+            "gasse",
+            "ring",
+            "damm",
+            "ufer",
+            "markt",
+            "am ",
+            "an de",
+            "im ",
+            "zu",
+            "unter",
+        ),
         _compile(
             rf"(?:{GERMAN_STREET} {NUMBER}(?: ?- ?\d{{1,4}}[a-z]?)?{CONTINENTAL_PLACE}?"
             rf"|{GERMAN_PLACE_NAME} {NUMBER}(?: ?- ?\d{{1,4}}[a-z]?)?{CONTINENTAL_PLACE})"
         ),
     ),
     (
-        ("rue ", "avenue", "av. ", "boulevard", "bd ", "place ", "chemin", "allée", "impasse", "quai", "cours ", "route "),
+        (
+            "rue ",
+            "avenue",
+            "av. ",
+            "boulevard",
+            "bd ",
+            "place ",
+            "chemin",
+            "allée",
+            "impasse",
+            "quai",
+            "cours ",
+            "route ",
+        ),
         _compile(
             rf"(?:(?:Résidence|Résid\.|Bâtiment|Bât\.|Immeuble|Lotissement) [\w' -]{{1,30}}+, )?{NUMBER},? "
-            r"(?:rue|avenue|av\.|boulevard|bd|place|chemin|allée|allées|impasse|quai|cours|route|square|passage|sentier) "
+            r"(?:rue|avenue|av\.|boulevard|bd|place|chemin|allée|allées|impasse|quai|cours|route|square|passage"
+            r"|sentier) "
             rf"{NAME}(?:{CONTINENTAL_PLACE})?"
         ),
     ),
     (
         ("calle", "c/", "avda", "av.", "avenida", "plaza", "pza", "paseo", "carrer", "camino", "ronda", "travesía"),
         _compile(
-            rf"(?:Calle|C/|Avda\.?|Av\.|Avenida|Plaza|Pza\.?|Paseo|Pº|Carrer|Camino|Ronda|Travesía|calle|avenida|plaza) ?{NAME},? "
+            rf"(?:Calle|C/|Avda\.?|Av\.|Avenida|Plaza|Pza\.?|Paseo|Pº|Carrer|Camino|Ronda|Travesía|calle"
+            rf"|avenida|plaza) ?{NAME},? "
             rf"(?:(?:nº|n\.º|núm\.?|no\.?) ?)?{NUMBER}(?:,? \d{{1,2}}\.?[ºª] ?\w{{0,4}})?{CONTINENTAL_PLACE}?"
         ),
     ),
     (
         ("via ", "viale", "piazza", "p.za", "corso", "largo", "vicolo", "strada", "c.so", "v.le"),
         _compile(
-            rf"(?:Via|Viale|Piazza|Piazzale|P\.za|Corso|Largo|Vicolo|Strada|C\.so|V\.le|(?<=in )via|viale|piazza|corso) {NAME},? "
+            rf"(?:Via|Viale|Piazza|Piazzale|P\.za|Corso|Largo|Vicolo|Strada|C\.so|V\.le|(?<=in )via|viale"
+            rf"|piazza|corso) {NAME},? "
             rf"(?:n\.? ?)?{NUMBER}{CONTINENTAL_PLACE}?"
         ),
     ),
     (
         ("rua ", "r. ", "av", "praça", "travessa", "alameda", "rodovia", "estrada", "largo"),
         _compile(
-            rf"(?:Rua|R\.(?= d[aeo]s? )|Avenida|Av\.|Praça|Travessa|Alameda|Rodovia|Estrada|Largo|rua|avenida|praça) {NAME},? (?:nº ?)?{NUMBER}"
+            rf"(?:Rua|R\.(?= d[aeo]s? )|Avenida|Av\.|Praça|Travessa|Alameda|Rodovia|Estrada|Largo|rua|avenida"
+            rf"|praça) {NAME},? (?:nº ?)?{NUMBER}"
             rf"(?:,? (?:apto?\.?|apartamento|bloco|sala|casa) ?\w{{1,6}}){{0,2}}"
-            rf"(?:,? ?-? ?{PLACE}(?! - ?[A-Z]{{2}})){{0,2}}"
-            rf"(?:{SEPARATOR}\d{{5}}-\d{{3}} {PLACE}|{SEPARATOR}{PLACE})?(?: ?[-/] ?[A-Z]{{2}}(?!\w))?(?:,? \d{{5}}-?\d{{3}}(?!\d))?"
+            rf"(?:,? ?-? ?{PLACE}(?!\w| - ?[A-Z]{{2}})){{0,2}}"
+            rf"(?:{SEPARATOR}\d{{5}}-\d{{3}} {PLACE}"
+            rf"|{SEPARATOR}{PLACE})?(?: ?[-/] ?[A-Z]{{2}}(?!\w))?(?:,? \d{{5}}-?\d{{3}}(?!\d))?"
         ),
     ),
     (
@@ -137,28 +179,29 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (
         ("ul. ", "ul.", "al. ", "aleja", "pl. ", "plac ", "os. ", "osiedle", "ulica"),
         _compile(
-            rf"(?:[uU]l\.|(?<!et )[aA]l\.|[aA]leja|[pP]l\.|[pP]lac|[oO]s\.|[oO]siedle|[uU]lica) ?(?:\d{{1,2}} )?{NAME} {NUMBER}"
+            rf"(?:[uU]l\.|(?<!et )[aA]l\.|[aA]leja|[pP]l\.|[pP]lac|[oO]s\.|[oO]siedle"
+            rf"|[uU]lica) ?(?:\d{{1,2}} )?{NAME} {NUMBER}"
             rf"(?: ?(?:m\.|lok\.|/) ?\d{{1,4}})?(?:{SEPARATOR}\d{{2}}-\d{{3}} {PLACE})?"
         ),
     ),
     (
         ("gatan", "vägen", "stigen", "gränd", "torget", "allén", "backen", "gata"),
         _compile(
-            rf"{SWEDISH_STREET} \d{{1,4}}(?: ?[A-Za-z](?!\w))?(?:,? lgh ?\d{{1,4}})?(?:{SEPARATOR}(?:SE-)?\d{{3}} ?\d{{2}} {PLACE})?"
+            rf"{SWEDISH_STREET} \d{{1,4}}(?: ?[A-Za-z](?!\w))?"
+            rf"(?:,? lgh ?\d{{1,4}})?(?:{SEPARATOR}(?:SE-)?\d{{3}} ?\d{{2}} {PLACE})?"
         ),
     ),
     (
         ("〒", "都", "道", "府", "県", "市"),
         re.compile(
-            r"(?:〒? ?\d{3}-\d{4} ?)?(?:東京都|北海道|京都府|大阪府|[一-龯]{2,3}県|[一-龯]{1,4}市)[一-龯々ぁ-んァ-ヶー]{0,20}"
-            r"\d{1,4}(?:(?:丁目|番地?|号|条|[-の]|(?:条[東西南北]))+\d{1,4}){0,4}(?:丁目|番地|番|号)?"
+            r"(?:〒? ?\d{3}-\d{4} ?)?(?:東京都|北海道|京都府|大阪府|[一-龯]{2,3}県"
+            r"|[一-龯]{1,4}市)[一-龯々ぁ-んァ-ヶー]{0,20}"
+            r"\d{1,4}(?:丁目|番地?|号|条[東西南北]?|[-の])(?:\d{1,4}(?:丁目|番地?|号|条[東西南北]?|[-の])?){0,4}"
         ),
     ),
     (
         ("पता", "मार्ग", "नगर", "रोड"),
-        re.compile(
-            r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"
-        ),
+        re.compile(r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"),
     ),
 )
 ANNOUNCED = re.compile(  # the rest of the line after "Address:", when it has a number and a part after a comma

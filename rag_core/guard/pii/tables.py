@@ -1,7 +1,7 @@
 """Tables in a text: each cell is a context of its own, and the header of its column says what it is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_core.core.model import PiiSpan
@@ -14,12 +14,14 @@ DELIMITERS = {
     for delimiter in (r"\|", ",", ";", "\t")
 }
 PERSON_HEADER = re.compile(
-    r"(?i)(?:first|last|full|given|family|sur|patient|employee|customer)[ _]?name|employee|patient|surname|vorname|nachname"
+    r"(?i)(?:first|last|full|given|family|sur|patient|employee|customer)[ _]?name|employee|patient|surname"
+    r"|vorname|nachname"
     r"|nom|prénom|nombre|apellidos?|nome|cognome|sobrenome|naam|voornaam|achternaam|imię|nazwisko|imię i nazwisko|namn"
     r"|förnamn|efternamn|name|contact|氏名|名前|नाम"
 )
 PART_OF_NAME_HEADER = re.compile(
-    r"(?i)(?:first|last|given|family|sur)[ _]?name|surname|vorname|nachname|prénom|apellidos?|cognome|sobrenome|voornaam"
+    r"(?i)(?:first|last|given|family|sur)[ _]?name|surname|vorname|nachname|prénom|apellidos?|cognome|sobrenome"
+    r"|voornaam"
     r"|achternaam|imię|nazwisko|förnamn|efternamn"
 )
 ADDRESS_HEADER = re.compile(
@@ -96,7 +98,7 @@ def _split_cells(line: str, delimiter: str) -> list[tuple[int, int]]:
     return cells
 
 
-def find_table_values(text: str, cells: list[Cell]) -> Iterator[PiiSpan]:
+def find_table_values(text: str, cells: Sequence[Cell]) -> Iterator[PiiSpan]:
     """Yield the cells that are altogether what their header announces."""
     for cell in cells:
         value = text[cell.start : cell.end]

@@ -51,7 +51,9 @@ def is_ipv4_address(value: str) -> bool:
 
     A loopback address or a mask tells of nobody.
     """
-    return _is_ip_address(value, IPv4Address) and not re.match(r"(?:0|127|255)\.", value) and len(value) > len("1.2.3.4")
+    return (
+        _is_ip_address(value, IPv4Address) and not re.match(r"(?:0|127|255)\.", value) and len(value) > len("1.2.3.4")
+    )
 
 
 def is_short_ipv4_address(value: str) -> bool:

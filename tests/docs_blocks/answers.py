@@ -5,25 +5,31 @@ from typing import get_args
 from rag_core.core.model import SearchType
 from rag_core.core.presets import NUMBER_FIELDS, NUMBER_MEANINGS, NUMBER_RANGES, PRESETS
 from rag_core.evaluation.markdown_tables import format_table
-from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES
+from rag_core.guard.redaction import PII_TYPES
 from tests.docs_blocks import Blocks
 
 ABSENT = "–"  # in the column of a preset whose pipeline does not have the number
 PII_RULES = {
-    "ADDRESS": "house number, capitalised words and an English street word; PO box",
-    "CREDIT_CARD": "check digit, length and issuer; with a payment word near, the check digit alone",
-    "DATE": "a date that exists",
-    "DOB": "a date after such words as “born”",
-    "DRIVER_LICENSE": "a number after “driver's license” or “DL number”",
-    "EMAIL": "grammar",
-    "IBAN": "length of the country, and check digits",
-    "IP": "v4 and v6 addresses, but not version or section numbers",
-    "LOGIN_URL": "an address with a user name in it",
-    "MRN": "a number after “MRN”, “patient id”, “NHS” and the like",
-    "PERSON": "a title or announcing phrase before it, or a listed first name before a capitalised word",
-    "PHONE": "international, US and national forms; other forms with a telephone word near",
-    "SSN": "area, group and serial that exist, with dashes or after “SSN”",
-    "URL": "an address that begins with `http://`, `https://` or `www.`",
+    "ADDRESS": "street word, number, place; PO box",
+    "CREDIT_CARD": "check digit; issuer or payment word",
+    "DATE": "off by default",
+    "DOB": "after “born”",
+    "DRIVER_LICENSE": "after its name",
+    "EMAIL": "grammar; “(at)”, “dot”",
+    "IBAN": "length, check digits",
+    "IP": "v4, v6; no versions",
+    "LOGIN_URL": "user name inside",
+    "MAC": "grammar",
+    "MRN": "after its name",
+    "NATIONAL_ID": "check digit (IT FR BR ES SE), form (UK IN), or name",
+    "PASSPORT": "after its name",
+    "PERSON": "after a title or farewell; listed first name",
+    "PHONE": "international, US, national forms; others near telephone words",
+    "PLATE": "form, after vehicle words",
+    "SSN": "assigned, with dashes or name",
+    "URL": "off by default",
+    "USERNAME": "after its name; @name near social media",
+    "VIN": "check digit or name",
 }
 
 
@@ -72,9 +78,8 @@ def _name_holders(number: str) -> str:
 
 
 def write_pii_types() -> str:
-    """Return the types of personal data that the rules find, with how each is found and whether it is on."""
-    rows = [[type, PII_RULES[type], "no" if type in OPT_IN_PII_TYPES else "yes"] for type in sorted(PII_TYPES)]
-    return format_table(["type", "found by", "by default"], rows)
+    """Return the types of personal data that the rules find, with how each is found."""
+    return format_table(["type", "found by"], [[type, PII_RULES[type]] for type in sorted(PII_TYPES)])
 
 
 BLOCKS: Blocks = {

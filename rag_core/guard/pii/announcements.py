@@ -5,7 +5,8 @@ The same words name the column of a table (`rag_core/guard/pii/tables.py`).
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from rag_core.core.model import PiiSpan
 from rag_core.guard.pii import dates, validators
@@ -68,7 +69,7 @@ def is_user_name(value: str) -> bool:
     return bool(re.search(r"[\d_@]", value)) and sum(map(str.isalpha, value)) >= 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: its patterns are compiled when first needed, for a quick cold start
 class Announcement:
     """A type of personal data with the words that announce it; `*` stands for the rest of a word.
 
@@ -83,27 +84,34 @@ class Announcement:
     is_valid: Callable[[str], bool] = bool
     lead: str = LEAD
     excluded_before: re.Pattern[str] | None = None
-    whole_words: frozenset[str] = field(init=False)
-    stems: tuple[str, ...] = field(init=False)
-    pattern: re.Pattern[str] = field(init=False)
-    header: re.Pattern[str] = field(init=False)
-    cell: re.Pattern[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        words = self.words.split("|")
-        whole_words = frozenset(word for word in words if WHOLE_WORD.fullmatch(word))
-        longest = (max(word.partition("*")[0].split(" "), key=len) for word in words if word not in whole_words)
-        cue = "|".join(
-            re.escape(word).replace(r"\*", r"\w{0,10}").replace(r"\ ", "[ -]?")
-            for word in sorted(words, key=len, reverse=True)
-        )
-        cue = rf"{NOT_AFTER_LETTER}(?:{cue})"
-        set_field = object.__setattr__  # the dataclass is frozen
-        set_field(self, "whole_words", whole_words)
-        set_field(self, "stems", tuple(dict.fromkeys(longest)))
-        set_field(self, "pattern", re.compile(rf"(?i){cue}{self.lead}({self.value}){NOT_BEFORE_LETTER}"))
-        set_field(self, "header", re.compile(rf"(?i){cue}(?:{NOT_BEFORE_LETTER}|番号)"))
-        set_field(self, "cell", re.compile(rf"(?i)(?:{self.value})"))
+    @cached_property
+    def whole_words(self) -> frozenset[str]:
+        return frozenset(word for word in self.words.split("|") if WHOLE_WORD.fullmatch(word))
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """The longest part of each word that is not of the Latin alphabet altogether; a text without any has none."""
+        words = (word for word in self.words.split("|") if word not in self.whole_words)
+        return tuple(dict.fromkeys(max(word.partition("*")[0].split(" "), key=len) for word in words))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(rf"(?i){self._cue}{self.lead}({self.value}){NOT_BEFORE_LETTER}")
+
+    @cached_property
+    def header(self) -> re.Pattern[str]:
+        return re.compile(rf"(?i){self._cue}(?:{NOT_BEFORE_LETTER}|番号)")
+
+    @cached_property
+    def cell(self) -> re.Pattern[str]:
+        return re.compile(rf"(?i)(?:{self.value})")
+
+    @property
+    def _cue(self) -> str:
+        words = sorted(self.words.split("|"), key=len, reverse=True)
+        cue = "|".join(re.escape(word).replace(r"\*", r"\w{0,10}").replace(r"\ ", "[ -]?") for word in words)
+        return rf"{NOT_AFTER_LETTER}(?:{cue})"
 
     def find_spans(self, text: str, lowered: str, words: frozenset[str]) -> Iterator[PiiSpan]:
         """Yield the values after one of the words; `lowered` and `words` are the text and its words in lower case."""

@@ -249,7 +249,7 @@ def compiled_patterns() -> Iterator[re.Pattern[str]]:
         yield from (announcement.pattern, announcement.header, announcement.cell)
     yield from (announcements.BIRTH_MARK, announcements.JAPANESE_BIRTH, announcements.JAPANESE_PLATE)
     yield from (announcements.SOCIAL_HANDLE, announcements.SOCIAL_WORDS)
-    yield from (postal_addresses.ANNOUNCED, *(pattern for _, pattern in postal_addresses.ADDRESS_FORMS))
+    yield from (postal_addresses.ANNOUNCED, *(re.compile(pattern) for _, pattern in postal_addresses.ADDRESS_FORMS))
     yield from (obfuscated_emails.HINTS, *(pattern for pattern, _ in obfuscated_emails.FORMS))
     yield from (*person_names.ANNOUNCED_NAMES, *person_names.HINTED_NAMES, person_names.CAPITALIZED_RUN)
     yield from (person_names.JAPANESE_NAME, person_names.HINDI_NAME)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from rag_core.core.model import PiiSpan
 
@@ -59,18 +60,24 @@ DUTCH_PLACE_NAME = rf"(?:{WORD} ){{0,2}}{_end_word('hof dreef pad weg park baan 
 SWEDISH_STREET = rf"(?:{WORD} )?{_end_word('gatan vägen stigen gränd torget allén backen gata')}"
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-]){pattern}")
+def _start_word(pattern: str) -> str:
+    return rf"(?<![\w-]){pattern}"
+
+
+@cache
+def compile_address_form(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern when a text first needs it, for a quick cold start."""
+    return re.compile(pattern)
 
 
 CONTINENTAL_PLACE = (
     rf"(?:{SEPARATOR}(?:[A-Z]{{1,2}}-)?\d{{4,5}} {PLACE}(?: (?:Cedex(?: \d{{1,2}})?|[A-Z]{{2}}))?(?!\w))"
 )
 # stems, one of which a text in lower case must have for its pattern to be tried
-ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+ADDRESS_FORMS: tuple[tuple[tuple[str, ...], str], ...] = (
     (
         tuple(f" {word.lower()}" for word in f"{ENGLISH_STREETS}|{ENGLISH_WORDS}".split("|")),
-        _compile(
+        _start_word(
             rf"(?:(?:Flat|Unit|Apt|Suite|H\.? ?No)\.? ?[\w/-]{{1,8}},? )?(?:[NSEW]\.? )?"
             rf"(?:\d{{2,6}}[A-Za-z]?{ENGLISH_NAME} (?:{ENGLISH_STREETS})\b\.?{UNIT}{ENGLISH_PLACE}?"
             rf"|{HOUSE_NUMBER}{ENGLISH_NAME} (?:{ENGLISH_STREETS}|{ENGLISH_WORDS})\b\.?{UNIT}{ENGLISH_PLACE})"
@@ -78,18 +85,18 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"),  # up to three parts before a British postcode
-        _compile(rf"(?:[{UPPER}][\w'. -]{{2,40}}+, ){{1,3}}{PLACE} {UK_POSTCODE}"),
+        _start_word(rf"(?:[{UPPER}][\w'. -]{{2,40}}+, ){{1,3}}{PLACE} {UK_POSTCODE}"),
     ),
     (
         ("flat", "h.no", "h. no", "plot", "door no"),
-        _compile(
+        _start_word(
             r"(?:Flat|Plot|H\.? ?No\.?|Door No\.?)(?: No\.?)? ?[\w/-]{1,12}, "
             rf"(?:[{UPPER}][\w'. -]{{2,40}}+,? ){{0,4}}{PLACE}(?:,? |,? ?- ?)\d{{6}}(?!\d)"
         ),
     ),
     (
         ("box", "postfach", "postbus", "apdo", "apartado", "casella", "caixa postal", "skr", "bp "),
-        _compile(
+        _start_word(
             r"(?:(?i:P\.? ?O\.? ?Box|Box|Postfach|Postbus|Apdo\.?(?: de Correos)?|Apartado(?: de Correos)?"
             r"|Casella Postale"
             rf"|Caixa Postal|skr\. ?poczt\.)|BP) \d{{1,6}}(?: \d{{2}}){{0,2}}(?!\w)"
@@ -97,7 +104,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
             rf"|{SEPARATOR}{PLACE}, (?:{US_STATES}) \d{{5}})"
         ),
     ),
-    (("p.o. box", "po box", "p o box", "p.o.box"), re.compile(r"(?i)\bP\.? ?O\.? ?Box \d{1,6}\b")),
+    (("p.o. box", "po box", "p o box", "p.o.box"), (r"(?i)\bP\.? ?O\.? ?Box \d{1,6}\b")),
     (
         (
             "str",
@@ -115,7 +122,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
             "zu",
             "unter",
         ),
-        _compile(
+        _start_word(
             rf"(?:{GERMAN_STREET} {NUMBER}(?: ?- ?\d{{1,4}}[a-z]?)?{CONTINENTAL_PLACE}?"
             rf"|{GERMAN_PLACE_NAME} {NUMBER}(?: ?- ?\d{{1,4}}[a-z]?)?{CONTINENTAL_PLACE})"
         ),
@@ -135,7 +142,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
             "cours ",
             "route ",
         ),
-        _compile(
+        _start_word(
             rf"(?:(?:Résidence|Résid\.|Bâtiment|Bât\.|Immeuble|Lotissement) [\w' -]{{1,30}}+, )?{NUMBER},? "
             r"(?:rue|avenue|av\.|boulevard|bd|place|chemin|allée|allées|impasse|quai|cours|route|square|passage"
             r"|sentier) "
@@ -144,7 +151,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("calle", "c/", "avda", "av.", "avenida", "plaza", "pza", "paseo", "carrer", "camino", "ronda", "travesía"),
-        _compile(
+        _start_word(
             rf"(?:Calle|C/|Avda\.?|Av\.|Avenida|Plaza|Pza\.?|Paseo|Pº|Carrer|Camino|Ronda|Travesía|calle"
             rf"|avenida|plaza) ?{NAME},? "
             rf"(?:(?:nº|n\.º|núm\.?|no\.?) ?)?{NUMBER}(?:,? \d{{1,2}}\.?[ºª] ?\w{{0,4}})?{CONTINENTAL_PLACE}?"
@@ -152,7 +159,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("via ", "viale", "piazza", "p.za", "corso", "largo", "vicolo", "strada", "c.so", "v.le"),
-        _compile(
+        _start_word(
             rf"(?:Via|Viale|Piazza|Piazzale|P\.za|Corso|Largo|Vicolo|Strada|C\.so|V\.le|(?<=in )via|viale"
             rf"|piazza|corso) {NAME},? "
             rf"(?:n\.? ?)?{NUMBER}{CONTINENTAL_PLACE}?"
@@ -160,7 +167,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("rua ", "r. ", "av", "praça", "travessa", "alameda", "rodovia", "estrada", "largo"),
-        _compile(
+        _start_word(
             rf"(?:Rua|R\.(?= d[aeo]s? )|Avenida|Av\.|Praça|Travessa|Alameda|Rodovia|Estrada|Largo|rua|avenida"
             rf"|praça) {NAME},? (?:nº ?)?{NUMBER}"
             rf"(?:,? (?:apto?\.?|apartamento|bloco|sala|casa) ?\w{{1,6}}){{0,2}}"
@@ -171,14 +178,14 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("straat", "laan", "plein", "kade", "gracht", "singel", "dijk", "hof", "steeg", "dreef", "pad", "weg", "park"),
-        _compile(
+        _start_word(
             rf"(?:{DUTCH_STREET} {NUMBER}(?:{SEPARATOR}\d{{4}} ?[A-Z]{{2}} {PLACE})?"
             rf"|{DUTCH_PLACE_NAME} {NUMBER}{SEPARATOR}\d{{4}} ?[A-Z]{{2}} {PLACE})"
         ),
     ),
     (
         ("ul. ", "ul.", "al. ", "aleja", "pl. ", "plac ", "os. ", "osiedle", "ulica"),
-        _compile(
+        _start_word(
             rf"(?:[uU]l\.|(?<!et )[aA]l\.|[aA]leja|[pP]l\.|[pP]lac|[oO]s\.|[oO]siedle"
             rf"|[uU]lica) ?(?:\d{{1,2}} )?{NAME} {NUMBER}"
             rf"(?: ?(?:m\.|lok\.|/) ?\d{{1,4}})?(?:{SEPARATOR}\d{{2}}-\d{{3}} {PLACE})?"
@@ -186,14 +193,14 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("gatan", "vägen", "stigen", "gränd", "torget", "allén", "backen", "gata"),
-        _compile(
+        _start_word(
             rf"{SWEDISH_STREET} \d{{1,4}}(?: ?[A-Za-z](?!\w))?"
             rf"(?:,? lgh ?\d{{1,4}})?(?:{SEPARATOR}(?:SE-)?\d{{3}} ?\d{{2}} {PLACE})?"
         ),
     ),
     (
         ("〒", "都", "道", "府", "県", "市"),
-        re.compile(
+        (
             r"(?:〒? ?\d{3}-\d{4} ?)?(?:東京都|北海道|京都府|大阪府|[一-龯]{2,3}県"
             r"|[一-龯]{1,4}市)[一-龯々ぁ-んァ-ヶー]{0,20}"
             r"\d{1,4}(?:丁目|番地?|号|条[東西南北]?|[-の])(?:\d{1,4}(?:丁目|番地?|号|条[東西南北]?|[-の])?){0,4}"
@@ -201,7 +208,7 @@ ADDRESS_FORMS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (
         ("पता", "मार्ग", "नगर", "रोड"),
-        re.compile(r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"),
+        (r"(?<!\w)\d{1,5}(?:[/-]\d{1,4})?,? [\u0900-\u097f ,]{3,80}? \d{6}(?!\d)"),
     ),
 )
 ANNOUNCED = re.compile(  # the rest of the line after "Address:", when it has a number and a part after a comma
@@ -218,7 +225,9 @@ def find_postal_addresses(text: str) -> Iterator[PiiSpan]:
         return
     for stems, pattern in ADDRESS_FORMS:
         if any(stem in lowered for stem in stems):
-            yield from (PiiSpan(*match.span(), "ADDRESS", 0.75) for match in pattern.finditer(text))
+            yield from (
+                PiiSpan(*match.span(), "ADDRESS", 0.75) for match in compile_address_form(pattern).finditer(text)
+            )
     if ":" in text:
         for match in ANNOUNCED.finditer(text):
             if any(map(str.isdigit, match[1])):

@@ -5,19 +5,21 @@ from rag_core.replies import Done, format_run
 
 
 class HealthReply(Done):
-    """The components in use."""
+    """The components in use. `damage` has the codes of the damages that the store has met since it was opened."""
 
     parts: dict[str, str]
+    damage: list[str]
 
 
 @operation(
-    "List the components in use, and check that the store answers.",
+    "List the components in use, and check that the store answers and is not damaged.",
     errors=(503, 504),
 )
 async def handle_health(request: None, call: Call) -> HealthReply:
     """Reply with the components in use.
 
-    The store is queried, so that a damaged one is noticed. There are no counts in the reply: anyone may call this.
+    The store is queried, so that a damaged one is noticed. There are no counts, names or paths in the reply: anyone may
+    call this.
     """
     store = await call.run.step("store", call.kit.index.store.describe())
     parts = {
@@ -28,4 +30,4 @@ async def handle_health(request: None, call: Call) -> HealthReply:
         "documents": call.kit.layout_reader.name,
         "archive": call.kit.archive.name,
     }
-    return {**format_run(call.run), "parts": parts}
+    return {**format_run(call.run), "parts": parts, "damage": list(store.damage)}

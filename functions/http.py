@@ -105,7 +105,7 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
     """Return the function that the worker calls for a route; it turns every exception into an error reply."""
 
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
-        run_id = uuid.uuid4().hex
+        run_id, run = uuid.uuid4().hex, None
         try:
             settings = service.get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
@@ -117,12 +117,19 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
                 reply = await operation.handler(request, call)
             return make_json_response(_reply_status(reply, operation), reply)
         except RagError as error:
-            return make_error_response(error, run_id)
+            return make_error_response(_add_warnings(error, run), run_id)
         except Exception:
             logger.exception("%s failed in run %s", route.name, run_id)
             return make_error_response(RagError("the server failed; its log has this run_id", code="internal"), run_id)
 
     return handle
+
+
+def _add_warnings(error: RagError, run: Run | None) -> RagError:
+    """Return the error with the warnings of its run: what is not there may be missing because of a damage."""
+    if run and run.warnings:
+        error.details["warnings"] = [{"code": warning.code, "message": warning.message} for warning in run.warnings]
+    return error
 
 
 def _load_and_read(route: Route, req: func.HttpRequest, caller: Principal, settings: Settings) -> tuple[Operation, Any]:

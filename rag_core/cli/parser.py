@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, doctor, reindex
+from rag_core.cli import commands, data_folder, doctor, reindex
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
     build_budget_options,
@@ -245,6 +245,31 @@ def _add_restore_command(verbs: "_Commands") -> None:
     restore.set_defaults(command=commands.run_restore_command)
 
 
+def _add_check_command(verbs: "_Commands") -> None:
+    """Add `rag check`."""
+    check = verbs.add_parser("check", parents=[build_data_option()], help="look for damage in the data folder")
+    check.add_argument(
+        "--repair", action="store_true", help="build what is derived again, and leave damaged documents out"
+    )
+    check.set_defaults(command=data_folder.run_check_command)
+
+
+def _add_backup_command(verbs: "_Commands") -> None:
+    """Add `rag backup`."""
+    backup = verbs.add_parser("backup", parents=[build_data_option()], help="copy the data folder while it is in use")
+    backup.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder for the backup")
+    backup.set_defaults(command=data_folder.run_backup_command)
+
+
+def _add_restore_backup_command(verbs: "_Commands") -> None:
+    """Add `rag restore-backup`."""
+    restore = verbs.add_parser(
+        "restore-backup", parents=[build_data_option()], help="fill a new data folder from a backup"
+    )
+    restore.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that rag backup made")
+    restore.set_defaults(command=data_folder.run_restore_backup_command)
+
+
 def _add_cite_command(verbs: "_Commands") -> None:
     """Add `rag cite`."""
     cite = verbs.add_parser(
@@ -306,6 +331,9 @@ _COMMANDS = (
     _add_documents_command,
     _add_delete_command,
     _add_restore_command,
+    _add_check_command,
+    _add_backup_command,
+    _add_restore_backup_command,
     _add_cite_command,
     _add_log_command,
     add_eval_command,

@@ -32,6 +32,12 @@ def book_model_usage(*, input_tokens: int, output_tokens: int, cost_usd: float |
         run.cost_usd = None if run.cost_usd is None or cost_usd is None else run.cost_usd + cost_usd
 
 
+def warn_current_run(code: str, message: str) -> None:
+    """Add a warning to the current run, once; outside of a request there is nobody to be warned."""
+    if (run := _current_run.get()) and RunWarning(code, message) not in run.warnings:
+        run.warn(code, message)
+
+
 @dataclass(frozen=True, slots=True)
 class Degradation:
     """A step that failed: `code` and `reason` say why, `fallback` says in words what was used instead."""

@@ -1,6 +1,6 @@
 """Deletion, purge and restoration of indexed documents."""
 
-from rag_core.core.errors import make_unknown_document_error
+from rag_core.core.errors import StorageFull, make_unknown_document_error
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
@@ -22,11 +22,21 @@ async def delete_document(document_id: str, scope: Scope, kit: Kit, run: Run, *,
     async with kit.jobs.supersede_document(
         document_id, scope
     ) as had_jobs:  # ends before the purge, which leaves no trace of the document
-        was_live = await run.step("delete", kit.index.store.delete(document_id, scope))
+        was_live = await run.step("delete", _delete_or_find(document_id, scope, kit.index, purge=purge))
         if not (was_live or had_jobs or (purge and await _can_purge_deleted(document_id, scope, kit.index))):
             raise make_unknown_document_error()
     if purge:
         await run.step("purge", _purge_document(document_id, scope, kit))
+
+
+async def _delete_or_find(document_id: str, scope: Scope, index: Index, *, purge: bool) -> bool:
+    """Delete a live document and return whether there was one; on a full disk leave it to the purge that follows."""
+    try:
+        return await index.store.delete(document_id, scope)
+    except StorageFull:
+        if not purge:
+            raise
+        return await index.store.load_document(document_id, scope) is not None
 
 
 async def _purge_document(document_id: str, scope: Scope, kit: Kit) -> None:

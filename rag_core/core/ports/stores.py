@@ -58,7 +58,10 @@ class ReplacementResult:
 
 @dataclass(frozen=True, slots=True)
 class StoreDescription:
-    """The kind, place and size of a store; `space` is "" until the first vector is written."""
+    """The kind, place and size of a store; `space` is "" until the first vector is written.
+
+    `damage` has the codes of the damages that were met since the store was opened; they name no file and no document.
+    """
 
     kind: str
     location: str
@@ -67,6 +70,7 @@ class StoreDescription:
     documents: int
     chunks: int
     details: Mapping[str, str | int] = field(default_factory=dict)
+    damage: tuple[str, ...] = ()
 
 
 class ChunkStore(Protocol):

@@ -15,6 +15,7 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 
 from rag_core.core import sqlite_files
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
+from rag_core.stores.archive.row_checksums import ARCHIVE_DAMAGED
 from rag_core.stores.archive.tables import ALEMBIC_VERSION, NEWEST_REVISION
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ ARCHIVE_BUSY_TIMEOUT_S = 5.0  # wait for another process to end its transaction
 ARCHIVE_CONNECT_TIMEOUT_S = 5
 ARCHIVE_CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a hanging server does not block all threads
 TCP_USER_TIMEOUT_S = 20  # until a connection to a silent server is closed
+MAX_BYTES_CHECKED_AT_OPEN = 16 * 1024**2  # a tenth of a second
 DISK_FULL_SQLSTATE = "53100"  # SQLSTATE
 # A rollback journal with synchronous=EXTRA is safe on a file share and with several processes. The write-ahead log of
 # SQLite 3.40, which Python 3.11 has, can lose commits (sqlite.org/wal.html#walresetbug).
@@ -100,6 +102,7 @@ class ArchiveDatabase:
 
     def _create_engine(self) -> Engine:
         path = self._location if not isinstance(self._location, str) else None
+        _require_no_lost_archive(path)
         engine = (
             _create_postgres_engine(lambda: self._connection_parameters)
             if self._address
@@ -107,9 +110,45 @@ class ArchiveDatabase:
         )
         with ExitStack() as on_failure:
             on_failure.callback(engine.dispose)
+            if path:
+                _check_sqlite_archive(engine, path)
             _upgrade_archive_schema(engine)
             on_failure.pop_all()
+        if path:
+            get_archive_mark(path).touch(mode=0o600)
         return engine
+
+
+def get_archive_mark(path: Path) -> Path:
+    """Return the file that says that an archive was once made here."""
+    return path.with_suffix(".made")
+
+
+def _require_no_lost_archive(path: Path | None) -> None:
+    if path and get_archive_mark(path).exists() and not (path.is_file() and path.stat().st_size):
+        raise _make_archive_damaged_error(f"{path.name} is missing or empty", path)
+
+
+def _check_sqlite_archive(engine: Engine, path: Path) -> None:
+    """Refuse a file of other tables and, up to a size that is read in an instant, one whose trees are damaged.
+
+    `rag check` looks at those of any size. An altered value is found by the checksum of its row.
+    """
+    with engine.connect() as db:
+        tables = inspect(db).get_table_names()
+        if tables and ALEMBIC_VERSION.name not in tables:
+            raise _make_archive_damaged_error(f"{path.name} holds no archive", path)
+        if path.stat().st_size <= MAX_BYTES_CHECKED_AT_OPEN:
+            said = db.exec_driver_sql("pragma integrity_check(1)").scalar_one()
+            if said != "ok":
+                raise _make_archive_damaged_error(f"{path.name} is damaged", path)
+
+
+def _make_archive_damaged_error(what: str, path: Path) -> Unavailable:
+    mark = get_archive_mark(path).name
+    return Unavailable(
+        f"{what}: put a backup back by rag restore-backup, or remove it and {mark} to begin anew", code=ARCHIVE_DAMAGED
+    )
 
 
 def _parse_archive_url(url: str, credential: "TokenCredential | None") -> "PostgresAddress":

@@ -11,21 +11,22 @@ from sqlalchemy.sql.elements import ColumnElement
 from rag_core.core.errors import Conflict, make_unknown_query_error
 from rag_core.core.model import Original, SavedQuery, SavedResult, Scope
 from rag_core.stores.archive.database import ArchiveDatabase
+from rag_core.stores.archive.row_checksums import check_rows, remove_stale_checksums, seal_row
 from rag_core.stores.archive.tables import (
+    CONTEXT_COLUMNS,
     ORIGINALS,
     PROMPT_META,
     QUERIES,
     QUOTED_DOCUMENTS,
     RAG_CONFIG,
     RESULTS,
+    UNLISTED_COLUMNS,
     format_utc_now,
 )
 
 T = TypeVar("T")
 
 MAX_ROW_ID = 2**31 - 1  # the highest id that the column can hold; no row has a higher one
-CONTEXT_COLUMNS = ("retrieved_context", "clean_retrieval_context")
-UNLISTED_COLUMNS = ("embedding_original", "embeddings_mqe", "embedding_hyde", *CONTEXT_COLUMNS)
 IMMUTABLE_COLUMNS = ("id", "workflow_id", "user_id", "origin", "created_at", "results_count")  # set once, or computed
 
 RESULTS_COUNT_COLUMN = (
@@ -64,7 +65,10 @@ class SqlArchive:
         if before is not None:
             statement = statement.where(QUERIES.c.id < min(before, MAX_ROW_ID))
         return await self._database.read(
-            lambda db: [_listed_query_from_row(row) for row in db.execute(statement).mappings()]
+            lambda db: [
+                _listed_query_from_row(row)
+                for row in check_rows(db, QUERIES, db.execute(statement).mappings(), whole=False)
+            ]
         )
 
     async def count_queries(self, scope: Scope) -> int:
@@ -74,7 +78,7 @@ class SqlArchive:
     async def load_query(self, id: int, scope: Scope) -> SavedQuery | None:
         return await self._database.read(
             lambda db: _fetch_first(
-                db, SELECT_WHOLE_QUERIES.where(_build_saved_query_condition(id, scope)), _saved_query_from_row
+                db, QUERIES, SELECT_WHOLE_QUERIES.where(_build_saved_query_condition(id, scope)), _saved_query_from_row
             )
         )
 
@@ -97,14 +101,17 @@ class SqlArchive:
             RESULTS.c.created_at.desc(), RESULTS.c.id.desc()
         )
         return await self._database.read(
-            lambda db: [_saved_result_from_row(row) for row in db.execute(statement).mappings()]
+            lambda db: [
+                _saved_result_from_row(row)
+                for row in check_rows(db, RESULTS, db.execute(statement).mappings(), whole=True)
+            ]
         )
 
     async def load_result(self, query_id: int, id: int, scope: Scope) -> SavedResult | None:
         statement = SELECT_RESULTS.where(
             _build_saved_query_condition(query_id, scope), RESULTS.c.id == min(id, MAX_ROW_ID)
         )
-        return await self._database.read(lambda db: _fetch_first(db, statement, _saved_result_from_row))
+        return await self._database.read(lambda db: _fetch_first(db, RESULTS, statement, _saved_result_from_row))
 
     async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
         new_result = replace(result, created_at=(created_at := format_utc_now()), updated_at=created_at)
@@ -131,21 +138,23 @@ class SqlArchive:
         await self._database.write(lambda db: _put_keyed_row(db, PROMPT_META, {"function_tag": tag}, values))
 
     async def load_original(self, document_id: str, workflow_id: str) -> Original | None:
-        statement = select(*ORIGINAL_COLUMNS).where(
+        statement = select(ORIGINALS).where(
             ORIGINALS.c.workflow_id == workflow_id, ORIGINALS.c.document_id == document_id
         )
-        return await self._database.read(lambda db: _fetch_first(db, statement, _original_from_row))
+        return await self._database.read(lambda db: _fetch_first(db, ORIGINALS, statement, _original_from_row))
 
     async def list_original_hashes(self, workflow_id: str) -> Mapping[str, str]:
-        statement = select(ORIGINALS.c.document_id, ORIGINALS.c.content_hash).where(
-            ORIGINALS.c.workflow_id == workflow_id
+        listed = [column for column in ORIGINALS.c if column.name not in UNLISTED_COLUMNS]
+        statement = select(*listed).where(ORIGINALS.c.workflow_id == workflow_id)
+        rows = await self._database.read(
+            lambda db: check_rows(db, ORIGINALS, db.execute(statement).mappings(), whole=False)
         )
-        return await self._database.read(lambda db: dict(db.execute(statement).all()))
+        return {row["document_id"]: row["content_hash"] for row in rows}
 
     async def save_original(self, original: Original) -> None:
         key = {"workflow_id": original.workflow_id, "document_id": original.document_id}
         values = {column.name: getattr(original, column.name) for column in ORIGINAL_COLUMNS if column.name not in key}
-        await self._database.write(lambda db: _put_keyed_row(db, ORIGINALS, key, values))
+        await self._database.write(lambda db: _save_original(db, key, values))
 
     async def delete_original(self, document_id: str, workflow_id: str) -> None:
         key = {"workflow_id": workflow_id, "document_id": document_id}
@@ -169,9 +178,10 @@ def _build_saved_query_condition(id: int, scope: Scope) -> ColumnElement[bool]:
     return and_(QUERIES.c.id == min(id, MAX_ROW_ID), _build_owner_condition(scope))
 
 
-def _fetch_first(db: Connection, statement: Select[Any], convert: Callable[[RowMapping], T]) -> T | None:
+def _fetch_first(db: Connection, table: Table, statement: Select[Any], convert: Callable[[RowMapping], T]) -> T | None:
+    """Return the first row of a statement that selects all columns of the table, checked and converted."""
     row = db.execute(statement).mappings().first()
-    return None if row is None else convert(row)
+    return None if row is None else convert(*check_rows(db, table, [row], whole=True))
 
 
 def _saved_query_from_row(row: RowMapping) -> SavedQuery:
@@ -188,7 +198,7 @@ def _saved_result_from_row(row: RowMapping) -> SavedResult:
 
 
 def _original_from_row(row: RowMapping) -> Original:
-    return Original(**_drop_null_columns(row))
+    return Original(**{column.name: row[column.name] for column in ORIGINAL_COLUMNS})
 
 
 def _drop_null_columns(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -200,6 +210,7 @@ def _insert_saved_query(db: Connection, query: SavedQuery) -> SavedQuery:
     values = {column.name: getattr(query, column.name) for column in QUERIES.c if column.name != "id"}
     saved_query = replace(query, id=db.execute(insert(QUERIES).values(values).returning(QUERIES.c.id)).scalar_one())
     _insert_quoted_documents(db, saved_query)
+    seal_row(db, QUERIES, saved_query.id)
     return saved_query
 
 
@@ -208,6 +219,7 @@ def _update_saved_query(db: Connection, query: SavedQuery, scope: Scope) -> None
     values = {column.name: getattr(query, column.name) for column in QUERIES.c if column.name not in IMMUTABLE_COLUMNS}
     if db.execute(update(QUERIES).where(condition, QUERIES.c.version == query.version - 1).values(values)).rowcount:
         _insert_quoted_documents(db, query)
+        seal_row(db, QUERIES, query.id)
     elif db.execute(select(QUERIES.c.id).where(condition)).first():
         raise Conflict(f"question {query.id} was changed meanwhile: read it again", code="query_changed")
     else:
@@ -227,7 +239,14 @@ def _insert_saved_result(db: Connection, result: SavedResult, scope: Scope) -> S
     if not {*_iter_quoted_document_ids(asdict(result))} <= {*db.scalars(quotes)}:
         raise Conflict("a document that the response quotes is no longer part of the question", code="query_changed")
     values = {column.name: getattr(result, column.name) for column in RESULTS.c if column.name != "id"}
-    return replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
+    saved_result = replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
+    seal_row(db, RESULTS, saved_result.id)
+    return saved_result
+
+
+def _save_original(db: Connection, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    _put_keyed_row(db, ORIGINALS, key, values)
+    seal_row(db, ORIGINALS, db.execute(select(ORIGINALS.c.id).filter_by(**key)).scalar_one())
 
 
 def _put_keyed_row(db: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any] | None) -> None:
@@ -265,12 +284,14 @@ def _forget_document(db: Connection, document_id: str, workflow_id: str) -> None
     quoting_queries = (
         select(QUOTED_DOCUMENTS.c.query_id).join(QUERIES).where(QUOTED_DOCUMENTS.c.document_id == document_id)
     )
-    ids = quoting_queries.where(QUERIES.c.workflow_id == workflow_id)
-    db.execute(
-        update(QUERIES).where(QUERIES.c.id.in_(ids)).values(PURGED_QUERY_VALUES | {"updated_at": format_utc_now()})
-    )
+    quoting_ids = db.scalars(quoting_queries.where(QUERIES.c.workflow_id == workflow_id)).all()
+    values = PURGED_QUERY_VALUES | {"updated_at": format_utc_now()}
+    db.execute(update(QUERIES).where(QUERIES.c.id.in_(quoting_ids)).values(values))
+    for id in quoting_ids:
+        seal_row(db, QUERIES, id)
     for table in (RESULTS, QUOTED_DOCUMENTS):
-        db.execute(delete(table).where(table.c.query_id.in_(ids)))
+        db.execute(delete(table).where(table.c.query_id.in_(quoting_ids)))
+    remove_stale_checksums(db, (ORIGINALS, RESULTS))
 
 
 def _build_dialect_insert(db: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from rag_core.core.errors import InvalidRequest
 
 ARCHIVE_METADATA = MetaData()
-NEWEST_REVISION = "0001"  # the newest of migrations/versions
+NEWEST_REVISION = "0002"  # the newest of migrations/versions
 ALEMBIC_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32)))
 
 
@@ -165,6 +165,17 @@ QUERIES_LOG = Table(
     Column("metrics", JSON, nullable=False),
     Column("timings", JSON, nullable=False),
 )
+ROW_CHECKSUMS = Table(
+    "row_checksums",
+    ARCHIVE_METADATA,
+    Column("table_name", Text, primary_key=True),
+    Column("row_id", Integer, primary_key=True, autoincrement=False),
+    Column("listed", Text, nullable=False),
+    Column("whole", Text, nullable=False),
+)
+CONTEXT_COLUMNS = ("retrieved_context", "clean_retrieval_context")
+# the large columns, which lists leave out
+UNLISTED_COLUMNS = ("embedding_original", "embeddings_mqe", "embedding_hyde", *CONTEXT_COLUMNS, "data")
 
 
 def format_utc_now() -> str:

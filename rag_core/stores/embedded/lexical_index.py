@@ -1,9 +1,11 @@
 """Lexical search (BM25): one tantivy index per workflow, so that no workflow's documents change another's scores."""
 
+import re
 import shutil
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import tantivy
 from tantivy import Document, Occur, Query
 
 from rag_core.core.errors import Unavailable
-from rag_core.stores.embedded import records
+from rag_core.stores.embedded import lexical_checksums, records
 from rag_core.stores.embedded.filters import collect_stored_field_values, encode_field_value_term
 from rag_core.stores.embedded.records import AddedChunk, ScoredRow, WorkflowState
 from rag_core.stores.embedded.text_analysis import build_text_analyzer
@@ -26,12 +28,21 @@ MAX_SINGLE_TERM_QUERIES = 16  # up to here one query per term is faster than a t
 SEQ_MARKER_VERSION = -1  # the version of the one document whose `row` holds the `seq` that the index has reached
 
 
+# in tantivy's messages where the disk is full, the file too large, the folder read-only or the user not allowed
+WRITE_REFUSAL_PATTERN = re.compile(r"(?:os error|code:) (?:1|13|27|28|30|122)\b")
+
+
 class DamagedLexicalIndexError(Exception):
     """The lexical index is damaged or belongs to another state of the database: its next generation must be built."""
 
-    def __init__(self, generation: int) -> None:
-        super().__init__(generation)
+    def __init__(self, generation: int, reason: str = "") -> None:
+        super().__init__(generation, reason)
         self.generation = generation
+        self.reason = reason
+
+
+class UnwritableLexicalIndexError(Exception):
+    """The files of the lexical index cannot be written now; they are not damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +62,28 @@ class LexicalIndex:
         self._analyze = build_text_analyzer(keep_stop_words=True).analyze
         self._analyze_without_stop_words = build_text_analyzer(keep_stop_words=False).analyze
         self._schema = _build_tantivy_schema()
-        try:
-            self._index = self._open_tantivy_index(folder)
-            self._snapshot = self._load_latest_snapshot()
-        except (ValueError, OSError) as failure:
-            raise DamagedLexicalIndexError(self._generation) from failure
-        if self._snapshot.seq > workflow.seq:
-            raise DamagedLexicalIndexError(self._generation)  # the database was restored to an earlier state
+        self._folder = folder
+        with _translate_tantivy_failures(self._generation):
+            if folder:
+                folder.parent.mkdir(mode=0o700, exist_ok=True)
+                folder.mkdir(mode=0o700, exist_ok=True)
+            with lexical_checksums.lock_lexical_files(folder, to_write=False):
+                if folder and (reason := lexical_checksums.find_lexical_damage(folder)):
+                    raise DamagedLexicalIndexError(self._generation, reason)
+                self._index = self._open_tantivy_index()
+                self._snapshot = self._load_latest_snapshot()
+        if self._snapshot.seq > workflow.seq:  # the database was restored to an earlier state
+            raise DamagedLexicalIndexError(self._generation, "it is of a later state than the database")
 
     def get_snapshot(self, db: apsw.Connection, workflow: WorkflowState) -> LexicalSnapshot:
         """Return the index with at least every change that `db` sees, applying those that are missing.
 
-        Raises DamagedError, and Unavailable when another process holds the write lock too long.
+        Raises DamagedLexicalIndexError, UnwritableLexicalIndexError, and Unavailable when another process holds the
+        write lock too long.
         """
         if self._snapshot.seq < workflow.seq:
-            with self._lock:
-                try:
-                    self._update_snapshot(db, workflow)
-                except (ValueError, OSError) as failure:
-                    raise DamagedLexicalIndexError(self._generation) from failure
+            with self._lock, _translate_tantivy_failures(self._generation):
+                self._update_snapshot(db, workflow)
         return self._snapshot
 
     def search(
@@ -86,10 +100,8 @@ class LexicalIndex:
             Query.const_score_query(self._build_any_term_query(field, terms), 0.0) for field, terms in conditions
         ]
         combined_query = Query.boolean_query([(Occur.Must, clause) for clause in (text_query, *condition_queries)])
-        try:
+        with _translate_tantivy_failures(self._generation):
             return self._search_with_ties(snapshot.searcher, combined_query, depth)
-        except (ValueError, OSError) as failure:
-            raise DamagedLexicalIndexError(self._generation) from failure
 
     def _build_any_term_query(self, field: str, terms: Sequence[str]) -> Query:
         if len(terms) > MAX_SINGLE_TERM_QUERIES:
@@ -117,11 +129,8 @@ class LexicalIndex:
         clauses = [(Occur.Should, Query.term_query(self._schema, *term, "freq")) for term in terms[:MAX_QUERY_TERMS]]
         return Query.boolean_query(clauses) if clauses else None
 
-    def _open_tantivy_index(self, folder: Path | None) -> tantivy.Index:
-        if folder:
-            folder.parent.mkdir(mode=0o700, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-        index = tantivy.Index(self._schema, str(folder) if folder else None)
+    def _open_tantivy_index(self) -> tantivy.Index:
+        index = tantivy.Index(self._schema, str(self._folder) if self._folder else None)
         index.register_tokenizer("stems", build_text_analyzer(keep_stop_words=True))
         return index
 
@@ -137,13 +146,16 @@ class LexicalIndex:
             return
         writer = self._acquire_writer(workflow)
         if writer:
-            try:
-                self._apply_changes(writer, db, workflow)
-            finally:
-                writer.wait_merging_threads()  # releases the lock
+            with lexical_checksums.lock_lexical_files(self._folder, to_write=True):
+                try:
+                    self._apply_changes(writer, db, workflow)
+                finally:
+                    writer.wait_merging_threads()  # releases the lock
+                if self._folder:
+                    lexical_checksums.write_lexical_checksums(self._folder)
             self._snapshot = self._load_latest_snapshot()
         if self._snapshot.seq == workflow.seq and self._snapshot.searcher.num_docs != workflow.chunk_count + 1:
-            raise DamagedLexicalIndexError(self._generation)
+            raise DamagedLexicalIndexError(self._generation, "it does not hold the chunks of the database")
 
     def _acquire_writer(self, workflow: WorkflowState) -> tantivy.IndexWriter | None:
         """Wait for the only writer there can be; return None when another process did the work in the meantime."""
@@ -194,6 +206,24 @@ class LexicalIndex:
             "facts": [encode_field_value_term(*fact) for fact in collect_stored_field_values(chunk)],
         }
         return Document.from_dict(field_values, self._schema)
+
+
+@contextmanager
+def _translate_tantivy_failures(generation: int) -> Iterator[None]:
+    """Raise what tantivy and the file system raise as one of the two errors of this module.
+
+    A panic of Rust reaches Python as a `BaseException` of a module that cannot be imported: it is damage, too.
+    """
+    try:
+        yield
+    except (ValueError, OSError) as failure:
+        if isinstance(failure, OSError) or WRITE_REFUSAL_PATTERN.search(str(failure)):
+            raise UnwritableLexicalIndexError from failure
+        raise DamagedLexicalIndexError(generation, "it cannot be read") from failure
+    except BaseException as failure:
+        if type(failure).__name__ == "PanicException":
+            raise DamagedLexicalIndexError(generation, "it cannot be read") from failure
+        raise
 
 
 def remove_index_folder(folder: Path) -> None:

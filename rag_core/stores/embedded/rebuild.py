@@ -21,15 +21,18 @@ from rag_core.stores.embedded.database import (
     get_lexical_index_folder,
     translate_apsw_errors,
 )
+from rag_core.stores.embedded.row_checksums import CHECKED_COLUMNS
 
 NEW_VECTORS_FILE = "vectors.sqlite"  # the new vectors, which cost money to make: kept until the new index is current
 
 SELECT_TEXTS_SQL = "select content_hash, content from chunks union select content_hash, content from deleted_chunks"
 COPY_VECTORS_SQL = """
 delete from vectors;
-insert into vectors select row, made.vectors.vector from chunks join made.vectors using (content_hash);
+insert into vectors
+    select row, m.vector, row_checksum(row, m.vector) from chunks join made.vectors m using (content_hash);
 update deleted_chunks set
     vector = (select vector from made.vectors m where m.content_hash = deleted_chunks.content_hash);
+update deleted_chunks set checksum = row_checksum({deleted_chunk_columns});
 """
 
 
@@ -105,7 +108,7 @@ class EmbeddedRebuild:
                 backup.step()
             new_index.execute("attach ? as made", (str(self._new_folder / NEW_VECTORS_FILE),))
             with new_index:
-                new_index.execute(COPY_VECTORS_SQL)
+                new_index.execute(COPY_VECTORS_SQL.format(deleted_chunk_columns=CHECKED_COLUMNS["deleted_chunks"]))
                 self._assign_store_id(new_index)
 
     def _assign_store_id(self, new_index: apsw.Connection) -> None:

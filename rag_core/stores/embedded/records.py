@@ -20,16 +20,17 @@ from rag_core.core.model import Chunk, Document, Vector
 from rag_core.core.ports import StoreDescription
 from rag_core.stores.access import list_document_readers
 from rag_core.stores.document_rules import EmbeddingSpace
+from rag_core.stores.embedded.change_mark import ChangeMark
 from rag_core.stores.embedded.filters import SqliteCondition, collect_stored_field_values
-
-SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
-
-_DOCUMENT_COLUMNS = "id, title, source, content_hash, extractor, pages, summary, user_id, groups, metadata"
-_CHUNK_COLUMNS = (
-    "id, document_id, ordinal, content, title, source, content_hash, spans, parent_id, heading_path, summary, "
-    "entities, metadata"
+from rag_core.stores.embedded.row_checksums import (
+    CHECKED_COLUMNS,
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    compute_row_checksum,
 )
 
+CHANGE_COUNT_VERSION = 3  # of the schema
+SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
 
 ScoredRow = tuple[int, float]  # the row of a chunk, and its score
 
@@ -63,6 +64,23 @@ class AddedChunk(NamedTuple):
 
 def load_store_id(db: apsw.Connection) -> str:
     return str(db.execute("select id from store").get)
+
+
+def has_change_count(db: apsw.Connection) -> bool:
+    """Return whether the store counts its changes, which one that could not be upgraded does not."""
+    return int(db.pragma("user_version")) >= CHANGE_COUNT_VERSION
+
+
+def load_change_mark(db: apsw.Connection) -> ChangeMark:
+    return ChangeMark(*db.execute("select id, changes, space, dimensions from store").get)
+
+
+def count_change(db: apsw.Connection) -> ChangeMark:
+    """Count one more change of the store, and return how many there are with it."""
+    if not has_change_count(db):
+        return ChangeMark(load_store_id(db), 0)
+    db.execute("update store set changes = changes + 1")
+    return load_change_mark(db)
 
 
 def load_sqlite_embedding_space(db: apsw.Connection) -> EmbeddingSpace:
@@ -106,7 +124,7 @@ def advance_workflow_state(db: apsw.Connection, name: str) -> WorkflowState:
 def load_documents_by_version(db: apsw.Connection, name: str, where: SqliteCondition) -> dict[int, Document]:
     """Load the documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
-        f"select version, {_DOCUMENT_COLUMNS} from documents where {where.sql} order by id",
+        f"select version, {DOCUMENT_COLUMNS} from documents where {where.sql} order by id",
         where.values,
     )
     return {version: _document_from_sqlite_row(name, *row) for version, *row in rows}
@@ -114,7 +132,7 @@ def load_documents_by_version(db: apsw.Connection, name: str, where: SqliteCondi
 
 def load_chunks_by_row(db: apsw.Connection, where: SqliteCondition, tail: str = "") -> dict[int, Chunk]:
     """Load the chunks that meet the condition, by row; `tail` is SQL that orders and limits them."""
-    rows = db.execute(f"select row, {_CHUNK_COLUMNS} from chunks where {where.sql} {tail}", where.values)
+    rows = db.execute(f"select row, {CHUNK_COLUMNS} from chunks where {where.sql} {tail}", where.values)
     return {row: _chunk_from_sqlite_row(*columns) for row, *columns in rows}
 
 
@@ -127,7 +145,7 @@ def load_deleted_documents_by_version(
 ) -> dict[int, Document]:
     """Load the deleted documents that meet the condition, by version, in order of their ids."""
     rows = db.execute(
-        f"select version, deleted_at, {_DOCUMENT_COLUMNS} from deleted where {where.sql} order by id", where.values
+        f"select version, deleted_at, {DOCUMENT_COLUMNS} from deleted where {where.sql} order by id", where.values
     )
     return {
         version: replace(_document_from_sqlite_row(workflow.name, *row), deleted_at=at) for version, at, *row in rows
@@ -136,7 +154,7 @@ def load_deleted_documents_by_version(
 
 def load_deleted_chunks(db: apsw.Connection, version: int) -> tuple[list[Chunk], list[Vector | None]]:
     """Load the chunks of a deleted version, in order, and for each its vector or None."""
-    sql = f"select vector, {_CHUNK_COLUMNS} from deleted_chunks where version = ? order by ordinal, id"
+    sql = f"select vector, {CHUNK_COLUMNS} from deleted_chunks where version = ? order by ordinal, id"
     rows = list(db.execute(sql, (version,)))
     return [_chunk_from_sqlite_row(*columns) for _, *columns in rows], [
         array("f", vector) if vector else None for vector, *_ in rows
@@ -205,6 +223,14 @@ def iter_added_vectors(db: apsw.Connection, workflow: WorkflowState, since: int)
         yield from db.execute(select_vectors, (version,))
 
 
+def load_vectors_by_row(db: apsw.Connection, rows: Sequence[int]) -> dict[int, Vector]:
+    where = build_sqlite_membership_condition("row", rows)
+    return {
+        row: array("f", vector)
+        for row, vector in db.execute(f"select row, vector from vectors where {where.sql}", where.values)
+    }
+
+
 def load_vectors_by_hash(db: apsw.Connection, version: int) -> Mapping[str, Vector]:
     sql = "select c.content_hash, v.vector from chunks c join vectors v on v.row = c.row where c.version = ?"
     return {content_hash: array("f", vector) for content_hash, vector in db.execute(sql, (version,))}
@@ -216,12 +242,12 @@ def insert_sqlite_document(
     document: Document,
     chunks: Sequence[Chunk],
     vectors: Sequence[Vector | None],
-) -> None:
-    """Insert a new version of a document; the old one, if any, must have been removed."""
+) -> int:
+    """Insert a new version of a document and return its number; the old one, if any, must have been removed."""
     d = document
     columns = (d.id, d.title, d.source, d.content_hash, d.extractor, d.pages, d.summary, d.user_id)
     ((version,),) = db.execute(
-        f"insert into documents(workflow, seq, chunks, {_DOCUMENT_COLUMNS}) values ({_repeat_placeholder(13)}) "
+        f"insert into documents(workflow, seq, chunks, {DOCUMENT_COLUMNS}) values ({_repeat_placeholder(13)}) "
         "returning version",
         (workflow.id, workflow.seq, len(chunks), *columns, json.dumps(d.groups), json.dumps(dict(d.metadata))),
     )
@@ -231,6 +257,19 @@ def insert_sqlite_document(
     for chunk, vector in zip(chunks, vectors, strict=True):
         _insert_sqlite_chunk(db, workflow.id, version, chunk, vector)
     _adjust_workflow_counts(db, workflow.id, 1, len(chunks))
+    _seal_sqlite_document(db, version)
+    return int(version)
+
+
+def _seal_sqlite_document(db: apsw.Connection, version: int) -> None:
+    """Give the row of a document its checksum."""
+    sql = f"update documents set checksum = row_checksum({CHECKED_COLUMNS['documents']}) where version = ?"
+    db.execute(sql, (version,))
+
+
+def save_document_summary(db: apsw.Connection, version: int, summary: str) -> None:
+    db.execute("update documents set summary = ? where version = ?", (summary, version))
+    _seal_sqlite_document(db, version)
 
 
 def delete_document_version(db: apsw.Connection, workflow: WorkflowState, version: int) -> None:
@@ -243,14 +282,15 @@ def delete_document_version(db: apsw.Connection, workflow: WorkflowState, versio
 def move_version_to_deleted(db: apsw.Connection, workflow: WorkflowState, version: int, deleted_at: str) -> None:
     """Move a document version to the tables of deleted documents, which are not searched."""
     db.execute(
-        f"insert into deleted(version, workflow, deleted_at, space, chunks, {_DOCUMENT_COLUMNS}) "
-        f"select version, workflow, ?, (select space from store), chunks, {_DOCUMENT_COLUMNS} from documents "
+        f"insert into deleted(version, workflow, deleted_at, space, chunks, {DOCUMENT_COLUMNS}, checksum) "
+        f"select version, workflow, ?, (select space from store), chunks, {DOCUMENT_COLUMNS}, checksum from documents "
         "where version = ?",
         (deleted_at, version),
     )
     db.execute(
-        f"insert into deleted_chunks(version, vector, {_CHUNK_COLUMNS}) "
-        f"select version, vector, {_CHUNK_COLUMNS} from chunks left join vectors using (row) where version = ?",
+        f"insert into deleted_chunks(version, vector, {CHUNK_COLUMNS}, checksum) "
+        f"select version, vector, {CHUNK_COLUMNS}, row_checksum({CHECKED_COLUMNS['deleted_chunks']}) "
+        "from chunks left join vectors using (row) where version = ?",
         (version,),
     )
     delete_document_version(db, workflow, version)
@@ -273,12 +313,13 @@ def _insert_sqlite_chunk(db: apsw.Connection, workflow: int, version: int, chunk
     columns = (c.id, c.document_id, c.ordinal, c.content, c.title, c.source, c.content_hash, spans, c.parent_id)
     other_columns = (json.dumps(c.heading_path), c.summary, entities, json.dumps(dict(c.metadata)))
     db.execute(
-        f"insert into chunks(workflow, version, {_CHUNK_COLUMNS}) values ({_repeat_placeholder(15)})",
-        (workflow, version, *columns, *other_columns),
+        f"insert into chunks(workflow, version, {CHUNK_COLUMNS}, checksum) values ({_repeat_placeholder(16)})",
+        (workflow, version, *columns, *other_columns, compute_row_checksum(version, *columns, *other_columns)),
     )
     row = db.last_insert_rowid()
     if vector is not None:
-        db.execute("insert into vectors values (?, ?)", (row, array("f", vector).tobytes()))
+        blob = array("f", vector).tobytes()
+        db.execute("insert into vectors values (?, ?, ?)", (row, blob, compute_row_checksum(row, blob)))
     db.executemany(
         "insert into facts values (?, ?, ?, ?, ?)",
         [(workflow, field, value, row, version) for field, value in collect_stored_field_values(chunk)],

@@ -3,7 +3,8 @@
 # ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
 
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import apsw
 
-from rag_core.core.errors import Conflict, StorageFull, Unavailable
+from rag_core.core.errors import Conflict, Misconfigured, StorageFull, Unavailable
 from rag_core.core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
 from rag_core.core.ports import Probe
 from rag_core.core.rankings import MIN_LEG_DEPTH, fuse_by_reciprocal_rank, fuse_by_score, sort_by_score
@@ -24,11 +25,13 @@ from rag_core.stores.embedded.filters import (
     encode_field_value_term,
     list_filter_terms,
 )
-from rag_core.stores.embedded.lexical_index import DamagedLexicalIndexError, LexicalIndex
+from rag_core.stores.embedded.lexical_index import DamagedLexicalIndexError, LexicalIndex, UnwritableLexicalIndexError
 from rag_core.stores.embedded.records import WorkflowState
 from rag_core.stores.embedded.text_analysis import LEXICAL_ANALYSIS_VERSION
 from rag_core.stores.embedded.vector_index import Int64Array, VectorIndex, VectorSnapshot
 
+MAX_REPAIRS = 3  # of a lexical index within one search: it is damaged, and what takes its place cannot be written
+MEMORY_INDEX_S = 60.0  # until a lexical index that could not be written is tried on the disk again
 MAX_SNAPSHOT_ATTEMPTS = 8  # to find a moment in which no other thread or process updates a projection
 
 ScoredRows = list[records.ScoredRow]
@@ -55,30 +58,35 @@ class SearchSnapshot(NamedTuple):
 class EmbeddedSearch:
     """The search of an embedded store, with the projections of every workflow, opened when first used."""
 
-    def __init__(self, database: IndexDatabase, folder: Path | None) -> None:
+    def __init__(self, database: IndexDatabase, folder: Path | None, warn: Callable[[str, str], None]) -> None:
         self._database = database
-        self._folder = folder
+        self._folder = None if database.read_only else folder
+        self._warn = warn  # of a damage, by its code and in words
+        self._in_memory_until: dict[int, float] = {}  # by workflow id, monotonic time
         self._lock = threading.Lock()
-        self._lexical_indexes: dict[int, tuple[int, LexicalIndex]] = {}  # by workflow id, with the generation
+        # by workflow id, with the generation and whether it is in memory
+        self._lexical_indexes: dict[int, tuple[tuple[int, bool], LexicalIndex]] = {}
         self._vector_indexes: dict[int, VectorIndex] = {}
 
     def search(
         self, scope: Scope, probes: Sequence[Probe], filters: Sequence[Filter], limit: int, rrf_k: int
     ) -> list[Ranking]:
-        """Return one ranking per probe, all from one state of the database. A damaged lexical index is rebuilt once.
+        """Return one ranking per probe, all from one state of the database.
+
+        A damaged lexical index is built again, in memory where it cannot be written; one that is up to date on a disk
+        without room is left as it is.
 
         Raises:
             Unavailable: other writers leave no consistent moment, or the lexical index cannot be built.
         """
-        try:
-            return self._search_until_consistent(scope, probes, filters, limit, rrf_k)
-        except DamagedLexicalIndexError as error:
-            generation = error.generation
-        try:
-            self._start_new_generation(scope.workflow_id, generation)
-            return self._search_until_consistent(scope, probes, filters, limit, rrf_k)
-        except (DamagedLexicalIndexError, StorageFull) as failure:
-            raise Unavailable("the lexical index cannot be written: check the disk", code="words_failed") from failure
+        for _ in range(MAX_REPAIRS):
+            try:
+                return self._search_until_consistent(scope, probes, filters, limit, rrf_k)
+            except DamagedLexicalIndexError as error:
+                self._replace_damaged_index(scope.workflow_id, error)
+            except UnwritableLexicalIndexError:
+                self._move_to_memory(scope.workflow_id)
+        raise Unavailable("the lexical index cannot be built: check the disk", code="words_failed")
 
     def _search_until_consistent(
         self, scope: Scope, probes: Sequence[Probe], filters: Sequence[Filter], limit: int, rrf_k: int
@@ -97,7 +105,7 @@ class EmbeddedSearch:
         """Bring the lexical index of a workflow up to date; errors are ignored here and show at the next search."""
         with self._database.read_transaction() as db:
             workflow = records.load_workflow_state(db, name)
-            with suppress(DamagedLexicalIndexError, Unavailable):
+            with suppress(DamagedLexicalIndexError, UnwritableLexicalIndexError, Unavailable):
                 self._get_lexical_index(db, workflow).get_snapshot(db, workflow)
 
     def remove_lexical_index_files(self, workflow: WorkflowState) -> None:
@@ -120,7 +128,7 @@ class EmbeddedSearch:
         rows = {row for scored_legs in legs.values() for scored_rows in scored_legs for row, _ in scored_rows}
         ids = records.load_chunk_ids_by_row(snapshot.db, list(rows))
         if len(ids) < len(rows):
-            raise DamagedLexicalIndexError(snapshot.workflow.generation)
+            raise DamagedLexicalIndexError(snapshot.workflow.generation, "it holds chunks that the database does not")
         rankings = [
             _fuse_sqlite_legs(
                 [
@@ -162,11 +170,31 @@ class EmbeddedSearch:
 
     def _get_lexical_index(self, db: apsw.Connection, workflow: WorkflowState) -> LexicalIndex:
         with self._lock:
-            generation, index = self._lexical_indexes.get(workflow.id, (-1, None))
-            if index is None or generation != workflow.generation:
-                index = LexicalIndex(self._get_generation_folder(records.load_store_id(db), workflow), workflow)
-                self._lexical_indexes[workflow.id] = workflow.generation, index
+            is_in_memory = self._in_memory_until.get(workflow.id, 0.0) > time.monotonic()
+            key = workflow.generation, is_in_memory
+            held_key, index = self._lexical_indexes.get(workflow.id, (None, None))
+            if index is None or held_key != key:
+                folder = None if is_in_memory else self._get_generation_folder(records.load_store_id(db), workflow)
+                index = LexicalIndex(folder, workflow)
+                self._lexical_indexes[workflow.id] = key, index
             return index
+
+    def _move_to_memory(self, name: str) -> None:
+        """Use a lexical index in memory for a while, because the one on the disk cannot be written."""
+        with self._database.read_transaction() as db:
+            workflow = records.load_workflow_state(db, name)
+        with self._lock:
+            self._in_memory_until[workflow.id] = time.monotonic() + MEMORY_INDEX_S
+        self._warn("index_in_memory", "the word index cannot be written to the disk: it is held in memory meanwhile")
+
+    def _replace_damaged_index(self, name: str, error: DamagedLexicalIndexError) -> None:
+        """Let the lexical index be built again: its next generation on the disk, or in memory where it has no room."""
+        message = "the word index of this workflow was damaged and has been built again from the stored texts"
+        self._warn("index_rebuilt", f"{message}: {error.reason}" if error.reason else message)
+        try:
+            self._start_new_generation(name, error.generation)
+        except (StorageFull, Misconfigured, Unavailable):
+            self._move_to_memory(name)
 
     def _get_vector_index(self, workflow: WorkflowState) -> VectorIndex:
         with self._lock:
@@ -184,9 +212,12 @@ class EmbeddedSearch:
             lexical_index.remove_index_folder(folder)
 
     def _get_generation_folder(self, store: str, workflow: WorkflowState) -> Path | None:
-        """Return a folder that no other database, workflow, generation or analysis version uses; None in memory."""
-        name = f"{store}-{workflow.id}-{workflow.generation}-{LEXICAL_ANALYSIS_VERSION}"
-        return get_lexical_index_folder(self._folder) / name if self._folder else None
+        return get_generation_folder(self._folder, store, workflow) if self._folder else None
+
+
+def get_generation_folder(folder: Path, store: str, workflow: WorkflowState) -> Path:
+    """Return a folder that no other database, workflow, generation or analysis version uses."""
+    return get_lexical_index_folder(folder) / f"{store}-{workflow.id}-{workflow.generation}-{LEXICAL_ANALYSIS_VERSION}"
 
 
 def _require_same_seq(seq: int, workflow: WorkflowState) -> None:

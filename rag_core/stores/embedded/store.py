@@ -4,16 +4,21 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
 from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
+from rag_core.core.run import warn_current_run
 from rag_core.stores.embedded import reads, records, writes
-from rag_core.stores.embedded.database import IndexDatabase
+from rag_core.stores.embedded.change_mark import ChangeMark, write_change_mark
+from rag_core.stores.embedded.database import DAMAGE_CODE, IndexDatabase
+from rag_core.stores.embedded.disk_reserve import give_up_disk_reserve, make_disk_reserve
+from rag_core.stores.embedded.open_index import OpenIndex, open_index, open_salvaged_index
 from rag_core.stores.embedded.records import WorkflowState
 from rag_core.stores.embedded.search import EmbeddedSearch
 
@@ -29,12 +34,16 @@ class EmbeddedStore:
     The SQLite database is authoritative. The lexical index and the vector matrix are projections of it: every process
     brings its own up to date before it searches, and they may be deleted at any time. An index that is no longer the
     current one can be read but refuses writes, which no search would find.
+
+    A damaged database is read through a copy of its whole documents, which names the others in `warnings`; it refuses
+    writes until `rag check --repair`.
     """
 
     def __init__(self, path: Path | None = None, *, is_current: Callable[[], bool] = lambda: True) -> None:
         self._path, self._is_current = path, is_current
         self._open_lock = threading.Lock()
-        self._database_and_search: tuple[IndexDatabase, EmbeddedSearch] | None = None
+        self._opened: OpenIndex | None = None
+        self._noted: dict[str, str] = {}  # the damages that were met, by their code
         self._unindexed_documents: Counter[str] = Counter()
 
     async def search(
@@ -104,16 +113,54 @@ class EmbeddedStore:
         return await asyncio.to_thread(self._describe_sync)
 
     async def close(self) -> None:
-        database_and_search, self._database_and_search = self._database_and_search, None
-        if database_and_search:
-            database_and_search[0].close()
+        opened, self._opened = self._opened, None
+        if opened:
+            await asyncio.to_thread(opened.close)
+
+    def _get_opened(self) -> OpenIndex:
+        with self._open_lock:
+            if self._opened and self._opened.may_have_room():
+                self._opened.close()
+                self._opened = None
+            if self._opened is None:
+                self._opened = open_index(self._path, self._note_damage)
+            return self._opened
 
     def _get_database_and_search(self) -> tuple[IndexDatabase, EmbeddedSearch]:
+        opened = self._get_opened()
+        return opened.database, opened.search
+
+    def _note_damage(self, code: str, message: str) -> None:
+        """Warn the present request of a damage, and keep it for the health of the store."""
+        self._noted[code] = message
+        warn_current_run(code, message)
+
+    def _read(self, work: Callable[[OpenIndex], T], scope: Scope | None = None) -> T:
+        """Read from the index, or from a copy of what is left of it when it turns out to be damaged."""
+        try:
+            opened = self._get_opened()
+            result = work(opened)
+        except Misconfigured as failure:
+            if failure.code != DAMAGE_CODE:
+                raise
+            opened = self._switch_to_salvaged(failure)
+            result = work(opened)
+        self._warn_of(opened, scope)
+        return result
+
+    def _warn_of(self, opened: OpenIndex, scope: Scope | None) -> None:
+        for code, message in opened.list_warnings(scope):
+            self._note_damage(code, message)
+
+    def _switch_to_salvaged(self, failure: Misconfigured) -> OpenIndex:
+        """Open what is left of the damaged index, once. Raises the failure again when that is damaged, too."""
         with self._open_lock:
-            if self._database_and_search is None:
-                database = IndexDatabase(self._path)
-                self._database_and_search = database, EmbeddedSearch(database, self._path)
-            return self._database_and_search
+            if self._path is None or (self._opened and self._opened.report):
+                raise failure
+            damaged, self._opened = self._opened, open_salvaged_index(self._path, self._note_damage)
+        if damaged:
+            damaged.close()
+        return self._opened
 
     async def _run_read(
         self,
@@ -122,18 +169,16 @@ class EmbeddedStore:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        def read() -> T:
-            database, _ = self._get_database_and_search()
-            with database.read_transaction() as db:
+        def read(opened: OpenIndex) -> T:
+            with opened.database.read_transaction() as db:
                 return function(db, records.load_workflow_state(db, scope.workflow_id), scope, *args, **kwargs)
 
-        return await asyncio.to_thread(read)
+        return await asyncio.to_thread(self._read, read, scope)
 
     def _search_sync(
         self, probes: Sequence[Probe], scope: Scope, limit: int, filters: Sequence[Filter], rrf_k: int
     ) -> Sequence[Ranking]:
-        _, search = self._get_database_and_search()
-        return search.search(scope, probes, filters, limit, rrf_k)
+        return self._read(lambda opened: opened.search.search(scope, probes, filters, limit, rrf_k), scope)
 
     async def _run_write(
         self,
@@ -142,14 +187,38 @@ class EmbeddedStore:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        def write() -> T:
-            database, _ = self._get_database_and_search()
-            with database.write_transaction() as db:
-                if not self._is_current():  # checked while the write lock keeps a switch from happening
-                    raise Unavailable("another index has replaced this one: repeat the request", code="index_replaced")
-                return function(db, scope, *args, **kwargs)
+        is_deletion = function in (writes.delete_sqlite_document, writes.purge_sqlite_document)
+        return await asyncio.to_thread(
+            self._write, lambda db: function(db, scope, *args, **kwargs), is_deletion=is_deletion
+        )
 
-        return await asyncio.to_thread(write)
+    def _write(self, work: Callable[[apsw.Connection], T], *, is_deletion: bool) -> T:
+        """Write in one transaction. On a full disk try again with an empty journal, and a deletion with the reserve."""
+        opened = self._get_opened()
+        self._warn_of(opened, None)
+        opened.require_writable()
+        for make_room in (opened.database.empty_journal, self._give_up_reserve, None):
+            try:
+                result, mark = self._write_once(opened.database, work)
+                break
+            except StorageFull:
+                if make_room is None or (make_room == self._give_up_reserve and not is_deletion):
+                    raise
+                make_room()
+        if self._path:
+            write_change_mark(self._path, mark._replace(is_earlier=opened.is_earlier))
+            make_disk_reserve(self._path)
+        return result
+
+    def _write_once(self, database: IndexDatabase, work: Callable[[apsw.Connection], T]) -> tuple[T, ChangeMark]:
+        with database.write_transaction() as db:
+            if not self._is_current():  # checked while the write lock keeps a switch from happening
+                raise Unavailable("another index has replaced this one: repeat the request", code="index_replaced")
+            return work(db), records.count_change(db)
+
+    def _give_up_reserve(self) -> None:
+        if self._path:
+            give_up_disk_reserve(self._path)
 
     def _count_unindexed_document(self, workflow_id: str) -> None:
         _, search = self._get_database_and_search()
@@ -161,15 +230,26 @@ class EmbeddedStore:
     def _erase_purged_text(self, workflow: WorkflowState) -> None:
         database, search = self._get_database_and_search()
         search.remove_lexical_index_files(workflow)
-        database.erase_deleted_bytes()
+        try:
+            database.erase_deleted_bytes()
+        except StorageFull:
+            self._note_damage(
+                "purge_unfinished",
+                "the disk is full: the document is gone from the index, but its bytes stay in the file until the next "
+                "purge that has room",
+            )
         search.update_lexical_index(workflow.name)  # now, so that the next search does not wait for it
 
     def _load_space_name(self) -> str:
-        database, _ = self._get_database_and_search()
-        with database.read_transaction() as db:
-            return records.load_sqlite_embedding_space(db).name
+        def load(opened: OpenIndex) -> str:
+            with opened.database.read_transaction() as db:
+                return records.load_sqlite_embedding_space(db).name
+
+        return self._read(load)
 
     def _describe_sync(self) -> StoreDescription:
-        database, _ = self._get_database_and_search()
-        with database.read_transaction() as db:
-            return records.describe_sqlite_store(db, str(self._path or ":memory:"))
+        def describe(opened: OpenIndex) -> StoreDescription:
+            with opened.database.read_transaction() as db:
+                return records.describe_sqlite_store(db, str(self._path or ":memory:"))
+
+        return replace(self._read(describe), damage=tuple(sorted(self._noted)))

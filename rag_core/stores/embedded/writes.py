@@ -80,7 +80,7 @@ def save_sqlite_summary(db: apsw.Connection, scope: Scope, document_id: str, sum
     )
     if version_and_document is None:
         raise make_unknown_document_error()
-    db.execute("update documents set summary = ? where version = ?", (summary, version_and_document[0]))
+    records.save_document_summary(db, version_and_document[0], summary)
 
 
 def _join_sqlite_space(db: apsw.Connection, name: str, vectors: Sequence[Vector | None]) -> None:

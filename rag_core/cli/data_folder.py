@@ -1,0 +1,42 @@
+"""`rag check`, `rag backup` and `rag restore-backup`: the data folder of the embedded store as a whole."""
+
+from argparse import Namespace
+from pathlib import Path
+
+from rag_core.cli.commands import load_command_settings
+
+
+def run_check_command(arguments: Namespace) -> int:
+    """Print what was checked and what is damaged. Return 1 for a damage that was not repaired."""
+    from rag_core.composition import data_folder
+
+    report = data_folder.check_data_folder(_load_data_dir(arguments), repair=arguments.repair)
+    print("Checked: " + "; ".join(report.checked))
+    print("\n".join(report.damages) or "No damage was found.")
+    for repair in report.repairs:
+        print(f"Repaired: {repair}")
+    return 1 if report.damages and not report.repairs else 0
+
+
+def run_backup_command(arguments: Namespace) -> int:
+    """Back the data folder up and print the files of the backup."""
+    from rag_core.composition import data_folder
+
+    files = data_folder.back_up_data_folder(_load_data_dir(arguments), arguments.folder)
+    print(f"{arguments.folder}: {', '.join(files)}; read back and whole")
+    return 0
+
+
+def run_restore_backup_command(arguments: Namespace) -> int:
+    """Fill a new data folder from a backup and print the files."""
+    from rag_core.composition import data_folder
+
+    data_dir = _load_data_dir(arguments)
+    print(f"{data_dir}: {', '.join(data_folder.restore_backup(arguments.folder, data_dir))}")
+    return 0
+
+
+def _load_data_dir(arguments: Namespace) -> Path:
+    from rag_core.composition import assembly
+
+    return assembly.require_data_dir(load_command_settings(arguments))

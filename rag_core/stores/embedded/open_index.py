@@ -1,0 +1,104 @@
+"""An index that is open: the one in its folder or, when that is damaged, a copy of what is left of it."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_core.core.errors import Misconfigured
+from rag_core.core.model import Scope
+from rag_core.stores.embedded import records
+from rag_core.stores.embedded.change_mark import read_change_mark
+from rag_core.stores.embedded.database import DAMAGE_CODE, DAMAGE_MESSAGE, IndexDatabase, has_room
+from rag_core.stores.embedded.salvage import SalvageReport, salvage_index
+from rag_core.stores.embedded.search import EmbeddedSearch
+
+EARLIER_WARNING = (
+    "index_earlier",
+    "the index is not the one that was last written here, or an earlier state of it: what was changed since is "
+    "missing; index it again, then rag check --repair accepts this state",
+)
+FULL_WARNING = ("disk_full", "the disk is full: what is indexed can be searched, and nothing can be written")
+COPY_WARNING = (
+    "index_rebuilt",
+    "a part of the index that is derived from the documents was damaged: this process reads a rebuilt copy, and "
+    "writes are refused until rag check --repair",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """The database and its search. `report` says what is missing of a copy; None when this is no copy.
+
+    `remove_copy` deletes the files of a copy; it is also called when nobody holds the copy any more.
+    """
+
+    folder: Path | None
+    database: IndexDatabase
+    search: EmbeddedSearch
+    is_earlier: bool = False
+    report: SalvageReport | None = None
+    remove_copy: Callable[[], object] = lambda: None
+
+    def list_warnings(self, scope: Scope | None) -> Iterator[tuple[str, str]]:
+        """Yield what the readers of a scope must know, as codes and messages; None stands for no scope."""
+        if self.database.lacks_room:
+            yield FULL_WARNING
+        if self.is_earlier:
+            yield EARLIER_WARNING
+        if self.report is None:
+            return
+        missing = self.report.describe_for(scope) if scope else ""
+        if missing:
+            yield "documents_damaged", f"these documents are damaged and left out: {missing}; index them again"
+        elif scope or not (self.report.damaged or self.report.lost):
+            yield COPY_WARNING
+        else:
+            yield "documents_damaged", "some documents are damaged and left out: rag check names them"
+
+    def require_writable(self) -> None:
+        """Raise Misconfigured when this is a copy, in which a change would be lost."""
+        if self.report is not None:
+            raise Misconfigured(f"nothing can be changed: {DAMAGE_MESSAGE}", code=DAMAGE_CODE)
+
+    def may_have_room(self) -> bool:
+        """Return whether an index that was opened without room may be written by now, by this process or another."""
+        return self.database.lacks_room and self.folder is not None and has_room(self.folder)
+
+    def close(self) -> None:
+        self.database.close()
+        self.remove_copy()
+
+
+def open_index(folder: Path | None, warn: Callable[[str, str], None]) -> OpenIndex:
+    """Open the index in `folder`, or a new one in memory; `warn` is told of each damage that a search meets."""
+    database = IndexDatabase(folder)
+    is_old = folder is not None and is_earlier(database, folder)
+    return OpenIndex(folder, database, EmbeddedSearch(database, folder, warn), is_old)
+
+
+def open_salvaged_index(folder: Path, warn: Callable[[str, str], None]) -> OpenIndex:
+    """Open a copy of what is left of the damaged index in `folder`, which is deleted when it is closed."""
+    copy_folder = Path(tempfile.mkdtemp(prefix="rag-salvaged-"))
+    database = IndexDatabase(copy_folder)
+    remove_copy = weakref.finalize(database, shutil.rmtree, copy_folder, ignore_errors=True)
+    try:
+        report = salvage_index(folder, database)
+    except BaseException:
+        database.close()
+        remove_copy()
+        raise
+    search = EmbeddedSearch(database, copy_folder, warn)
+    return OpenIndex(folder, database, search, report=report, remove_copy=remove_copy)
+
+
+def is_earlier(database: IndexDatabase, folder: Path) -> bool:
+    """Return whether more was once written in this folder than the database holds."""
+    mark = read_change_mark(folder)
+    if mark is None:
+        return False
+    with database.read_transaction() as db:
+        state = records.load_change_mark(db) if records.has_change_count(db) else None
+    return mark.is_earlier or state is None or state.store_id != mark.store_id or state.changes < mark.changes

@@ -25,10 +25,13 @@ ARCHIVE_ROWS = {
     "works": "an original",
     "queries_log": "an entry of the query log",
     "quoted_documents": "a document that a saved query ever quoted",
+    "row_checksums": "the checksums of a row",
 }
 
 TRANSIENT_ERRORS = {"Unavailable", "DeadlineExceeded", "UnsupportedScript", "StorageFull"}
 OTHER_ERRORS = {name for name in vars(errors) if name not in TRANSIENT_ERRORS}  # what has another `code=`
+
+WARNING_CALLS = ("warn", "_warn", "_note_damage", "StoreWarning")  # what gives a warning its code
 
 STEP_CODES = {
     "citation_unverified": "Sentences of a model's answer are unsupported or cite unknown passages.",
@@ -45,7 +48,9 @@ STEP_CODES = {
 }
 
 FAILURE_CODES = {
+    "archive_damaged": "The archive, or a row of it, is not as it was written.",
     "archive_unavailable": "The archive did not answer.",
+    "backup_failed": "A database could not be copied to the backup.",
     "audit_deferred": "The query log did not answer; the entry is written later.",
     "deadline_exceeded": "The step or the request ran out of time.",
     "document_being_indexed": "A job is writing the document; repeat the request.",
@@ -75,18 +80,23 @@ FAILURE_CODES = {
     "unavailable": "A local model cannot be run.",
     "web_unavailable": "The web search did not answer.",
     "words_busy": "Another process holds the word index; repeat the request.",
-    "words_failed": "The word index cannot be read.",
+    "words_failed": "The word index cannot be read or built.",
 }
 
 WARNING_CODES = {
     "chunks_cut": "The document has more chunks than are shown.",
     "claims_cut": "Only the first sentences were verified.",
+    "disk_full": "The disk is full; nothing can be written.",
+    "documents_damaged": "The named documents are damaged and left out.",
     "context_trimmed": "The evidence was cut to `context_tokens`.",
     "edit_has_no_effect": "This version does not take the edited numbers of a preset.",
     "expansion_incomplete": "The pasted model reply lacks a part.",
     "extraction": "What the extractor noted about the file.",
     "facet_field_chosen": "The facet field was taken from the question.",
     "facet_field_default": "The question names no field.",
+    "index_earlier": "The index was put back to an earlier state.",
+    "index_in_memory": "The word index cannot be written; it is held in memory.",
+    "index_rebuilt": "A damaged part of the index was built again.",
     "groups_short": "Groups below `context_min_chars` were left out.",
     "groups_sparse": "Groups below `coverage_min` were left out.",
     "lines_cut": "The text has more lines than are shown.",
@@ -96,6 +106,7 @@ WARNING_CODES = {
     "no_results": "Nothing in the workflow matches.",
     "nothing_consolidated": "No group is left; prompts use the retrieved chunks.",
     "nothing_indexed": "The caller sees no document in this workflow.",
+    "purge_unfinished": "The disk is full; the bytes of a purged document are not yet overwritten.",
     "personal_data_redacted": "Personal data was redacted; values are not repeated.",
     "proposal": "A proposal's record has an unknown or unusable value.",
     "run_not_kept": "Queries of this pipeline are not saved.",
@@ -225,7 +236,7 @@ def _collect_codes_of_call(call: ast.Call, module: ast.Module, constants: dict[s
             codes.relaying.add(texts[0])
     elif called == "attempt" and texts[0]:
         codes.relaying.add(texts[0])
-    elif called == "warn":
+    elif called in WARNING_CALLS:
         codes.warnings |= {texts[0]} if texts[0] else set(_list_returned_codes(call, module))
     elif called not in OTHER_ERRORS:
         found = (_get_text(keyword.value, constants) for keyword in call.keywords if keyword.arg == "code")

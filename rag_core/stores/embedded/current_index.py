@@ -83,7 +83,7 @@ def remove_other_indexes(data_dir: Path) -> IndexLocations:
             shutil.rmtree(folder)
     if locations.current.folder:
         shutil.rmtree(data_dir / "words", ignore_errors=True)
-        for file in data_dir.glob(f"{INDEX_FILE}*"):
+        for file in data_dir.glob(f"{Path(INDEX_FILE).stem}.*"):
             file.unlink()
     return locations
 

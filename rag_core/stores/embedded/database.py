@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -198,13 +198,12 @@ def _open_index_database(folder: Path | None, *, read_only: bool) -> apsw.Connec
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         get_database_file(folder).touch(mode=0o600)
     db = connect_to_index_database(folder, read_only=read_only)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(db.close)  # its transaction would keep every other connection waiting
         if not read_only and _get_schema_version(db) < SCHEMA_VERSION:
             _upgrade_index_schema(db, folder)
         _check_schema_version(db)
-    except BaseException:
-        db.close()  # its transaction would keep every other connection waiting
-        raise
+        on_failure.pop_all()
     return db
 
 

@@ -4,8 +4,10 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rag_core.core.errors import Misconfigured
 from rag_core.core.model import Scope
@@ -15,13 +17,23 @@ from rag_core.stores.embedded.database import DAMAGE_CODE, DAMAGE_MESSAGE, Index
 from rag_core.stores.embedded.salvage import SalvageReport, salvage_index
 from rag_core.stores.embedded.search import EmbeddedSearch
 
-EARLIER_WARNING = (
+
+class StoreWarning(NamedTuple):
+    """What the readers of an index must know."""
+
+    code: str
+    message: str
+
+
+EARLIER_WARNING = StoreWarning(
     "index_earlier",
     "the index is not the one that was last written here, or an earlier state of it: what was changed since is "
     "missing; index it again, then rag check --repair accepts this state",
 )
-FULL_WARNING = ("disk_full", "the disk is full: what is indexed can be searched, and nothing can be written")
-COPY_WARNING = (
+FULL_WARNING = StoreWarning(
+    "disk_full", "the disk is full: what is indexed can be searched, and nothing can be written"
+)
+COPY_WARNING = StoreWarning(
     "index_rebuilt",
     "a part of the index that is derived from the documents was damaged: this process reads a rebuilt copy, and "
     "writes are refused until rag check --repair",
@@ -42,8 +54,8 @@ class OpenIndex:
     report: SalvageReport | None = None
     remove_copy: Callable[[], object] = lambda: None
 
-    def list_warnings(self, scope: Scope | None) -> Iterator[tuple[str, str]]:
-        """Yield what the readers of a scope must know, as codes and messages; None stands for no scope."""
+    def list_warnings(self, scope: Scope | None) -> Iterator[StoreWarning]:
+        """Yield what the readers of a scope must know; None stands for no scope."""
         if self.database.lacks_room:
             yield FULL_WARNING
         if self.is_earlier:
@@ -52,11 +64,13 @@ class OpenIndex:
             return
         missing = self.report.describe_for(scope) if scope else ""
         if missing:
-            yield "documents_damaged", f"these documents are damaged and left out: {missing}; index them again"
+            yield StoreWarning(
+                "documents_damaged", f"these documents are damaged and left out: {missing}; index them again"
+            )
         elif scope or not (self.report.damaged or self.report.lost):
             yield COPY_WARNING
         else:
-            yield "documents_damaged", "some documents are damaged and left out: rag check names them"
+            yield StoreWarning("documents_damaged", "some documents are damaged and left out: rag check names them")
 
     def require_writable(self) -> None:
         """Raise Misconfigured when this is a copy, in which a change would be lost."""
@@ -84,12 +98,11 @@ def open_salvaged_index(folder: Path, warn: Callable[[str, str], None]) -> OpenI
     copy_folder = Path(tempfile.mkdtemp(prefix="rag-salvaged-"))
     database = IndexDatabase(copy_folder)
     remove_copy = weakref.finalize(database, shutil.rmtree, copy_folder, ignore_errors=True)
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(remove_copy)
+        on_failure.callback(database.close)
         report = salvage_index(folder, database)
-    except BaseException:
-        database.close()
-        remove_copy()
-        raise
+        on_failure.pop_all()
     search = EmbeddedSearch(database, copy_folder, warn)
     return OpenIndex(folder, database, search, report=report, remove_copy=remove_copy)
 

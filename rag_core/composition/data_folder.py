@@ -14,6 +14,12 @@ from pathlib import Path
 from rag_core.composition.assembly import ARCHIVE_FILE, JOBS_FILE
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
 from rag_core.core.sqlite_files import translate_sqlite_errors
+from rag_core.stores.archive.database import (
+    EARLIER_ARCHIVE_MESSAGE,
+    count_archive_changes,
+    is_earlier_archive,
+    write_archive_mark,
+)
 from rag_core.stores.embedded import check, current_index
 from rag_core.stores.embedded.current_index import POINTER_FILE
 from rag_core.stores.embedded.database import connect_to_index_database, get_database_file, translate_apsw_errors
@@ -41,8 +47,14 @@ def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderRepo
     folder = _find_index_folder(data_dir)
     database_damages = check.find_database_damage(folder)
     projection_damages = [] if database_damages else check.find_projection_damage(folder)
-    others = [damage for name in OTHER_DATABASES for damage in _find_sqlite_damage(data_dir / name)]
+    archive = data_dir / ARCHIVE_FILE
+    is_earlier = archive.exists() and is_earlier_archive(archive)
+    others = [EARLIER_ARCHIVE_MESSAGE] if is_earlier else []
+    others += [damage for name in OTHER_DATABASES for damage in _find_sqlite_damage(data_dir / name)]
     repairs = _repair(data_dir, folder, database_damages, projection_damages) if repair else []
+    if repair and is_earlier:
+        write_archive_mark(archive, count_archive_changes(archive))
+        repairs.append("the present state of the archive is accepted as the last one")
     checked = (*check.CHECKED, f"the structure of {' and '.join(OTHER_DATABASES)}")
     return DataFolderReport(checked, (*database_damages, *projection_damages, *others), tuple(repairs))
 

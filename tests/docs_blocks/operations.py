@@ -31,7 +31,7 @@ ARCHIVE_ROWS = {
 TRANSIENT_ERRORS = {"Unavailable", "DeadlineExceeded", "UnsupportedScript", "StorageFull"}
 OTHER_ERRORS = {name for name in vars(errors) if name not in TRANSIENT_ERRORS}  # what has another `code=`
 
-WARNING_CALLS = ("warn", "_warn", "_note_damage", "StoreWarning")  # what gives a warning its code
+WARNING_CALLS = ("warn", "warn_current_run", "_warn", "_note_damage", "StoreWarning")  # what gives a warning its code
 
 STEP_CODES = {
     "citation_unverified": "Sentences of a model's answer are unsupported or cite unknown passages.",
@@ -84,6 +84,7 @@ FAILURE_CODES = {
 }
 
 WARNING_CODES = {
+    "archive_earlier": "The archive was put back to an earlier state.",
     "chunks_cut": "The document has more chunks than are shown.",
     "claims_cut": "Only the first sentences were verified.",
     "disk_full": "The disk is full; nothing can be written.",

@@ -1,10 +1,11 @@
 """The archive's database: opened and migrated when first used, with its errors translated."""
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as NoneFree
 
 from rag_core.core import sqlite_files
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
+from rag_core.core.run import warn_current_run
 from rag_core.stores.archive.row_checksums import ARCHIVE_DAMAGED
 from rag_core.stores.archive.tables import ALEMBIC_VERSION, NEWEST_REVISION
 
@@ -27,6 +29,10 @@ ARCHIVE_BUSY_TIMEOUT_S = 5.0  # wait for another process to end its transaction
 ARCHIVE_CONNECT_TIMEOUT_S = 5
 ARCHIVE_CONNECTIONS = 4  # to PostgreSQL; fewer than threads, so that a hanging server does not block all threads
 TCP_USER_TIMEOUT_S = 20  # until a connection to a silent server is closed
+WRITE = "begin immediate"
+EARLIER_ARCHIVE_MESSAGE = (
+    "the archive was put back to an earlier state: what was saved since is missing; rag check --repair accepts it"
+)
 MAX_BYTES_CHECKED_AT_OPEN = 16 * 1024**2  # a tenth of a second
 DISK_FULL_SQLSTATE = "53100"  # SQLSTATE
 # A rollback journal with synchronous=EXTRA is safe on a file share and with several processes. The write-ahead log of
@@ -58,6 +64,8 @@ class ArchiveDatabase:
         self._open_lock = threading.Lock()
         self._sqlite_lock = nullcontext() if isinstance(location, str) else threading.Lock()
         self._engine: Engine | None = None
+        self._path = None if isinstance(location, str) else location
+        self._is_earlier = False
 
     @property
     def name(self) -> str:
@@ -69,7 +77,7 @@ class ArchiveDatabase:
 
     async def write(self, operation: Callable[[Connection], T]) -> T:
         """Run `operation` in a write transaction, in a thread; it is durable on return."""
-        return await self._run_in_thread(operation, "begin immediate")
+        return await self._run_in_thread(operation, WRITE)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._dispose_engine)
@@ -91,8 +99,15 @@ class ArchiveDatabase:
     def _run_transaction(self, operation: Callable[[Connection], T], begin: str) -> T:
         with _translate_archive_errors():
             engine = self._get_engine().execution_options(begin=begin)
-            with self._sqlite_lock, engine.begin() as db:
-                return operation(db)
+            with self._sqlite_lock:
+                with engine.begin() as db:
+                    result = operation(db)
+                    count = _count_sqlite_change(db) if self._path and begin == WRITE else None
+                if self._path and count is not None:
+                    write_archive_mark(self._path, count, is_earlier=self._is_earlier)
+        if self._is_earlier:
+            warn_current_run("archive_earlier", EARLIER_ARCHIVE_MESSAGE)
+        return result
 
     def _get_engine(self) -> Engine:
         with self._open_lock:
@@ -115,13 +130,45 @@ class ArchiveDatabase:
             _upgrade_archive_schema(engine)
             on_failure.pop_all()
         if path:
-            get_archive_mark(path).touch(mode=0o600)
+            self._is_earlier = is_earlier_archive(path)
+            if not get_archive_mark(path).exists():
+                write_archive_mark(path, 0)
         return engine
 
 
 def get_archive_mark(path: Path) -> Path:
     """Return the file that says that an archive was once made here."""
     return path.with_suffix(".made")
+
+
+def write_archive_mark(path: Path, changes: int, *, is_earlier: bool = False) -> None:
+    """Write how many changes the archive has had, so that one put back to an earlier state is noticed."""
+    mark = get_archive_mark(path)
+    new_file = mark.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        new_file.touch(mode=0o600)
+        new_file.write_text(f"{changes}{' earlier' if is_earlier else ''}")
+        os.replace(new_file, mark)
+
+
+def count_archive_changes(path: Path) -> int:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+        return int(db.execute("pragma user_version").fetchone()[0])
+
+
+def is_earlier_archive(path: Path) -> bool:
+    """Return whether more was once written here than the archive holds. Raises sqlite3.Error for a damaged file."""
+    try:
+        changes, _, earlier = get_archive_mark(path).read_text().partition(" ")
+        return bool(earlier) or count_archive_changes(path) < int(changes)
+    except (OSError, ValueError):
+        return False
+
+
+def _count_sqlite_change(db: Connection) -> int:
+    count: int = db.exec_driver_sql("pragma user_version").scalar_one() + 1
+    db.exec_driver_sql(f"pragma user_version = {count:d}")
+    return count
 
 
 def _require_no_lost_archive(path: Path | None) -> None:

@@ -18,10 +18,10 @@ class HealthReply(Done):
 async def handle_health(request: None, call: Call) -> HealthReply:
     """Reply with the components in use.
 
-    The store is queried, so that a damaged one is noticed. There are no counts, names or paths in the reply: anyone may
-    call this.
+    The store is queried, every few seconds at most, so that a damaged one is noticed. There are no counts, names or
+    paths in the reply: anyone may call this.
     """
-    store = await call.run.step("store", call.kit.index.store.describe())
+    store = await call.run.step("store", call.store_probe.describe(call.kit.index.store))
     parts = {
         "store": store.kind,
         "embedder": call.kit.index.embedder.space or "none",

@@ -18,6 +18,7 @@ import azure.functions as func
 from functions.admission import Admission
 from functions.operations import Call, Operation, Principal, load_operation
 from functions.routes import Route
+from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
 from rag_core.core import errors
 from rag_core.core.errors import Forbidden, InvalidRequest, RagError, UnsupportedDocument
@@ -87,6 +88,11 @@ class Service:
     get_kit: Callable[[], "Kit"]
 
     @cached_property
+    def store_probe(self) -> StoreProbe:
+        """The newest state of the store, which anyone may ask for."""
+        return StoreProbe()
+
+    @cached_property
     def admission(self) -> Admission:
         """The places for heavy requests, as many as the settings say."""
         settings = self.get_settings()
@@ -112,7 +118,8 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             trusted_headers = req.headers if settings.trust_principal else {}
             caller = principal_from_headers(trusted_headers, settings.workflow_claim)
             operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
-            call = Call(settings, service.get_kit(), run, caller, req.headers, req.method in READ_METHODS)
+            is_read = req.method in READ_METHODS
+            call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe)
             async with service.admission.admit(run) if operation.is_heavy(request) else nullcontext():
                 reply = await operation.handler(request, call)
             return make_json_response(_reply_status(reply, operation), reply)

@@ -6,6 +6,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from functions.routes import Route
+from functions.store_probe import StoreProbe
 from rag_core.core.errors import NotFound
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
@@ -39,6 +40,7 @@ class Call:
     principal: Principal = Principal()
     headers: Mapping[str, str] = field(default_factory=dict)
     is_read: bool = False
+    store_probe: StoreProbe = field(default_factory=StoreProbe)
 
     @property
     def rag(self) -> "RAG":

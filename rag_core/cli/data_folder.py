@@ -37,6 +37,6 @@ def run_restore_backup_command(arguments: Namespace) -> int:
 
 
 def _load_data_dir(arguments: Namespace) -> Path:
-    from rag_core.composition import assembly
+    from rag_core.composition import index_assembly
 
-    return assembly.require_data_dir(load_command_settings(arguments))
+    return index_assembly.require_data_dir(load_command_settings(arguments))

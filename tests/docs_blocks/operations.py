@@ -48,9 +48,9 @@ STEP_CODES = {
 }
 
 FAILURE_CODES = {
-    "archive_damaged": "The archive, or a row of it, is not as it was written.",
+    "archive_damaged": "The archive is damaged.",
     "archive_unavailable": "The archive did not answer.",
-    "backup_failed": "A database could not be copied to the backup.",
+    "backup_failed": "The backup failed.",
     "audit_deferred": "The query log did not answer; the entry is written later.",
     "deadline_exceeded": "The step or the request ran out of time.",
     "document_being_indexed": "A job is writing the document; repeat the request.",
@@ -96,7 +96,7 @@ WARNING_CODES = {
     "facet_field_chosen": "The facet field was taken from the question.",
     "facet_field_default": "The question names no field.",
     "index_earlier": "The index was put back to an earlier state.",
-    "index_in_memory": "The word index cannot be written; it is held in memory.",
+    "index_in_memory": "The word index is held in memory.",
     "index_rebuilt": "A damaged part of the index was built again.",
     "groups_short": "Groups below `context_min_chars` were left out.",
     "groups_sparse": "Groups below `coverage_min` were left out.",
@@ -107,7 +107,7 @@ WARNING_CODES = {
     "no_results": "Nothing in the workflow matches.",
     "nothing_consolidated": "No group is left; prompts use the retrieved chunks.",
     "nothing_indexed": "The caller sees no document in this workflow.",
-    "purge_unfinished": "The disk is full; the bytes of a purged document are not yet overwritten.",
+    "purge_unfinished": "A purged document is not yet overwritten.",
     "personal_data_redacted": "Personal data was redacted; values are not repeated.",
     "proposal": "A proposal's record has an unknown or unusable value.",
     "run_not_kept": "Queries of this pipeline are not saved.",

@@ -146,7 +146,7 @@ def text_of(number: int) -> str:
     parts = [
         f"Part {n} of manual {number}: code P0{number}{n}0 with P0700 means valve{n} pump{number}." for n in range(6)
     ]
-    rows = [f"Line {n}: the unit{number} has torque {n * 7} and pressure {n * 3}." for n in range(250)]
+    rows = [f"Line {n}: the unit{number} has torque {n * 7} and pressure {n * 3}." for n in range(170)]
     return "\n\n".join(parts + ([" ".join(rows)] if number % 3 == 0 else []))
 
 
@@ -184,7 +184,7 @@ async def index(service: Service, workflow: str, number: int) -> Reply:
 
 async def consult(service: Service, workflow: str, legs: str, text: str = "P0700 pump3 torque valve2") -> Reply:
     return await service.call(
-        "consult_rag", query=text, pipeline="standard", search_type=legs, workflow_id=workflow, top_k=8
+        "consult_rag", query=text, pipeline="standard", search_type=legs, workflow_id=workflow, top_k=5
     )
 
 

@@ -210,6 +210,8 @@ def _open_index_database(folder: Path | None, *, read_only: bool) -> apsw.Connec
 def _check_schema_version(db: apsw.Connection) -> None:
     version = _get_schema_version(db)
     if version > SCHEMA_VERSION:
+        if not db.table_exists("main", "store"):
+            raise apsw.NotADBError("the file is a database of something else")
         raise Misconfigured(
             f"the index was written by a newer version (schema {version}, this one reads up to {SCHEMA_VERSION}): "
             "install that version, or name another data folder",

@@ -45,7 +45,7 @@ def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderRepo
     Raises NotFound when no index lies there.
     """
     folder = _find_index_folder(data_dir)
-    database_damages = check.find_database_damage(folder)
+    database_damages = check.find_database_damage(folder, in_use=True)
     projection_damages = [] if database_damages else check.find_projection_damage(folder)
     archive = data_dir / ARCHIVE_FILE
     is_earlier = archive.exists() and is_earlier_archive(archive)
@@ -175,7 +175,7 @@ def _require_whole(backup: Path) -> list[str]:
         if not (backup / name).is_file() or _hash_file(backup / name) != checksum:
             raise Misconfigured(f"the backup is damaged: {name} is not as it was written", code="backup_damaged")
     folder = backup / current_index.read_index_locations(backup).current.folder
-    if damages := check.find_database_damage(folder):
+    if damages := check.find_database_damage(folder, in_use=False):
         raise Misconfigured(f"the backup is damaged: {damages[0]}", code="backup_damaged")
     return list(checksums)
 

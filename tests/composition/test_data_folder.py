@@ -116,6 +116,7 @@ async def test_a_backup_is_made_while_the_folder_is_written_and_holds_every_ackn
     assert await writing >= 3
     await store.close()
     assert "index.sqlite" in restore_backup(tmp_path / "backup", tmp_path / "again")
+    assert restore_backup(tmp_path / "backup", tmp_path / "twice")
     again = EmbeddedStore(tmp_path / "again")
     documents = await again.list_documents(SCOPE)
     assert acknowledged <= {document.id for document in documents}

@@ -17,6 +17,7 @@ from rag_core.stores.embedded.database import (
     connect_to_index_database,
     get_database_file,
     is_damage,
+    is_read_only,
     translate_apsw_errors,
 )
 from rag_core.stores.embedded.filters import SqliteCondition, collect_stored_field_values
@@ -31,10 +32,14 @@ CHECKED = (
 )
 
 
-def find_database_damage(folder: Path) -> list[str]:
-    """Return in words what is damaged in the database of an index, with the documents that it concerns."""
+def find_database_damage(folder: Path, *, in_use: bool) -> list[str]:
+    """Return in words what is damaged in the database of an index, with the documents that it concerns.
+
+    One that is not `in_use`, as a backup is not, is not changed by so much as a journal.
+    """
+    read_only = is_read_only(folder) or not in_use
     try:
-        with translate_apsw_errors(), closing(connect_to_index_database(folder, read_only=True)) as db:
+        with translate_apsw_errors(), closing(connect_to_index_database(folder, read_only=read_only)) as db:
             problems = [*_find_page_damage(db), *_find_disagreements(db)]
     except Misconfigured as failure:
         if failure.code != DAMAGE_CODE:

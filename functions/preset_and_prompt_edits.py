@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints
 
 from functions.operations import ADMIN_ERRORS, Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, FieldName, LineText, NonBlankText, Request
+from rag_core.core.presets import find_preset_name
 from rag_core.replies import Done, format_run
 from rag_core.workbench import preset_and_prompt_edits as edits
 
@@ -158,7 +159,7 @@ async def handle_reset_prompt(request: PromptRequest, call: Call) -> PromptSaved
 async def _reply_with_preset(name: str, call: Call) -> PresetSaved:
     listing = edits.list_presets_with_edits(call.kit, call.settings.preset_overrides)
     edited_presets = await call.run.step("presets", listing)
-    saved = next(preset for preset in edited_presets if preset.name == name)
+    saved = next(preset for preset in edited_presets if preset.name == find_preset_name(name))
     return {**format_run(call.run), "preset": _format_preset(saved)}
 
 

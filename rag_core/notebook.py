@@ -16,18 +16,16 @@ from rag_core.core.errors import NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.model import SavedQuery, Scope, Vector
 from rag_core.core.ports import LLM, Embedder, Prompt
-from rag_core.prompts import load_packaged_template
+from rag_core.prompts import EDITABLE_PROMPT_TAGS, load_packaged_template
 from rag_core.prompts.completions import complete_text
 from rag_core.rag import RAG
 from rag_core.retrieval.expansion import QueryExpansion
 from rag_core.workbench import augmentation_step, expansion_step, preset_and_prompt_edits, retrieval_steps
 from rag_core.workbench.pasted_expansion import parse_pasted_expansion
-from rag_core.workbench.session import WORKBENCH_PRESET, WorkbenchSession
-from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS
+from rag_core.workbench.session import WorkbenchSession
 
 T = TypeVar("T")
 
-DEFAULT = "default"  # of presets: S0-84's name for the workbench's own
 CHAT = "chat"  # the task of a prompt that is not ours
 
 
@@ -196,13 +194,12 @@ def load_template(function_tag: str, kit: Kit | None = None) -> str:
 
 def get_default_config(kit: Kit | None = None) -> Mapping[str, Any]:
     """The numbers of the workbench (S0-84)."""
-    return get_config_by_name(DEFAULT, kit)
+    return get_config_by_name("default", kit)
 
 
 def get_config_by_name(preset_name: str, kit: Kit | None = None) -> Mapping[str, Any]:
     """A preset's numbers, the edited ones in place of ours (S0-85). Raises InvalidRequest for an unknown name."""
-    name = WORKBENCH_PRESET if preset_name == DEFAULT else preset_name
-    return _done(preset_and_prompt_edits.resolve_edited_preset(name, kit or _kit())).export_numbers()
+    return _done(preset_and_prompt_edits.resolve_edited_preset(preset_name, kit or _kit())).export_numbers()
 
 
 def _step(verbose: bool, step: Any, **parts: Any) -> SavedQuery:

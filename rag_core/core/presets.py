@@ -248,9 +248,16 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 )
 RANKING_PRESETS = tuple(name for name, preset in PRESETS.items() if preset.pipeline != "facets")  # which only counts
 
+PRESET_ALIASES: Mapping[str, str] = MappingProxyType({"default": "workbench"})  # S0-84, S0-91
+
 STAGE_FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
 )
+
+
+def find_preset_name(name: str) -> str:
+    """Return the preset's own name when `name` is another name of it, else `name`."""
+    return PRESET_ALIASES.get(name, name)
 
 
 def resolve_preset(name: str, **overrides: Any) -> Preset:
@@ -259,11 +266,34 @@ def resolve_preset(name: str, **overrides: Any) -> Preset:
     Raises:
         InvalidRequest: there is no preset of that name, or a number is out of range; the field is named.
     """
+    name = find_preset_name(name)
     if name not in PRESETS:
         raise InvalidRequest("preset", f"must be one of {', '.join(PRESETS)}")
     for number, value in overrides.items():
         _validate_preset_number(number, value, PRESETS[name])
     return _adapt_to_search_type(PRESETS[name].override(**overrides))
+
+
+def select_valid_numbers(name: str, saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the numbers that this version accepts, so that an edit of an earlier version cannot break a preset."""
+    numbers = rename_old_numbers(saved_edit)
+    return {field: value for field, value in numbers.items() if _is_valid_number(name, field, value)}
+
+
+def rename_old_numbers(saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an edit with the names of today's numbers: version 0.1 saved the search type as `how`."""
+    return {"search_type" if field == "how" else field: value for field, value in saved_edit.items()}
+
+
+def _is_valid_number(name: str, field: str, value: Any) -> bool:
+    """Return whether the preset has this number and the value is in its range."""
+    if name not in PRESETS:
+        return False
+    try:
+        resolve_preset(name, **{field: value})
+    except InvalidRequest:
+        return False
+    return True
 
 
 def choose_preset(
@@ -286,7 +316,7 @@ def choose_preset(
     Raises:
         InvalidRequest: a name is unknown, a number is out of range, or the preset is of another pipeline.
     """
-    name = preset or pipeline or "advanced"  # S1-34
+    name = find_preset_name(preset or pipeline or "advanced")  # S1-34
     if preset is None and name not in PRESETS:
         raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
     stage_flags = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}

@@ -15,6 +15,7 @@ from importlib import resources
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 
+EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")  # S0-92
 FENCE_PATTERN = re.compile(
     r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>"
 )  # "." stops at a line end, which the data does not have

@@ -8,11 +8,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.errors import NotFound
 from rag_core.core.kit import Kit
-from rag_core.core.presets import PRESETS, Preset, resolve_preset
-from rag_core.prompts import load_packaged_template
-from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS, validate_template
+from rag_core.core.presets import (
+    PRESETS,
+    Preset,
+    find_preset_name,
+    rename_old_numbers,
+    resolve_preset,
+    select_valid_numbers,
+)
+from rag_core.prompts import EDITABLE_PROMPT_TAGS, load_packaged_template
+from rag_core.workbench.template_validation import validate_template
 
 PresetOverrides = Mapping[str, Mapping[str, float]]  # the operator's numbers, by preset and field
 NO_PRESET_OVERRIDES: PresetOverrides = MappingProxyType({})
@@ -50,8 +57,9 @@ async def resolve_edited_preset(
     Raises:
         InvalidRequest: there is no preset of that name, or a number is out of its range.
     """
+    name = find_preset_name(name)
     edited = (await kit.archive.load_edited_presets()).get(name, {})
-    return resolve_preset(name, **{**preset_overrides.get(name, {}), **_select_valid_numbers(name, edited), **numbers})
+    return resolve_preset(name, **{**preset_overrides.get(name, {}), **select_valid_numbers(name, edited), **numbers})
 
 
 async def list_presets_with_edits(
@@ -68,32 +76,10 @@ async def list_presets_with_edits(
 def _apply_preset_edit(
     packaged: Preset, overrides: Mapping[str, float], saved_edit: Mapping[str, Any], description: str
 ) -> EditedPreset:
-    valid_numbers = _select_valid_numbers(packaged.name, saved_edit)
+    valid_numbers = select_valid_numbers(packaged.name, saved_edit)
     preset = resolve_preset(packaged.name, **{**overrides, **valid_numbers})
-    rejected = tuple(_rename_old_numbers(saved_edit).keys() - valid_numbers.keys())
+    rejected = tuple(rename_old_numbers(saved_edit).keys() - valid_numbers.keys())
     return EditedPreset(packaged.name, preset, packaged, valid_numbers, description, rejected)
-
-
-def _select_valid_numbers(name: str, saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the numbers that this version accepts, so that an edit of an earlier version cannot break a preset."""
-    numbers = _rename_old_numbers(saved_edit)
-    return {field: value for field, value in numbers.items() if _is_valid_number(name, field, value)}
-
-
-def _rename_old_numbers(saved_edit: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an edit with the names of today's numbers: version 0.1 saved the search type as `how`."""
-    return {"search_type" if field == "how" else field: value for field, value in saved_edit.items()}
-
-
-def _is_valid_number(name: str, field: str, value: Any) -> bool:
-    """Return whether the preset has this number and the value is in its range."""
-    if name not in PRESETS:
-        return False
-    try:
-        resolve_preset(name, **{field: value})
-    except InvalidRequest:
-        return False
-    return True
 
 
 async def save_preset_edit(name: str, config: Mapping[str, Any] | None, description: str, kit: Kit) -> None:
@@ -103,6 +89,7 @@ async def save_preset_edit(name: str, config: Mapping[str, Any] | None, descript
         NotFound: there is no such preset (preset_not_found).
         InvalidRequest: a preset has no such number, or it is out of its range; the field is named.
     """
+    name = find_preset_name(name)
     if name not in PRESETS:
         message = f"there is no such preset: the presets are {', '.join(PRESETS)}"
         raise NotFound(message, code="preset_not_found", field="name")

@@ -4,7 +4,6 @@ from rag_core.core.errors import InvalidRequest
 from rag_core.prompts.augmentation import list_missing_variables
 
 EXPANSION_PARTS = ("queries", "hyde", "intent", "entities")  # the keys that are read from a reply
-EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")
 MAX_TEMPLATE_CHARS = 20_000
 
 

@@ -212,16 +212,16 @@ async def test_each_sees_its_own_of_many(owners: list[tuple[str, str | None]]) -
 async def test_an_edited_preset_is_kept_once_by_its_name(archive: Archive) -> None:
     """S0-90, S0-91, S0-85: the last edit stands, until it is taken back."""
     assert await archive.load_edited_presets() == {}
-    await archive.save_edited_preset("default", {"top_k": 10}, "narrow")
-    await archive.save_edited_preset("default", {"top_k": 30, "coverage_min": 0.5})
+    await archive.save_edited_preset("workbench", {"top_k": 10}, "narrow")
+    await archive.save_edited_preset("workbench", {"top_k": 30, "coverage_min": 0.5})
     await archive.save_edited_preset("classical", {"neighbours": 1}, "wide")
     assert await archive.load_edited_presets() == {
-        "default": {"top_k": 30, "coverage_min": 0.5},
+        "workbench": {"top_k": 30, "coverage_min": 0.5},
         "classical": {"neighbours": 1},
     }
-    assert await archive.load_preset_descriptions() == {"default": "", "classical": "wide"}
-    await archive.save_edited_preset("default", None)
-    await archive.save_edited_preset("default", None)
+    assert await archive.load_preset_descriptions() == {"workbench": "", "classical": "wide"}
+    await archive.save_edited_preset("workbench", None)
+    await archive.save_edited_preset("workbench", None)
     assert list(await archive.load_edited_presets()) == ["classical"]
 
 

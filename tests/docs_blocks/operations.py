@@ -20,8 +20,8 @@ INDEX_FIELD_USES = ("searchable", "filterable", "facetable")
 ARCHIVE_ROWS = {
     "queries": "a saved query",
     "results": "a saved result",
-    "rag_config": "an edited preset",
-    "prompt_meta": "an edited prompt",
+    "rag_config": "a preset, in force and as edited",
+    "prompt_meta": "a prompt in force",
     "works": "an original",
     "queries_log": "an entry of the query log",
     "quoted_documents": "a document that a saved query ever quoted",

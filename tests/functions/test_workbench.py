@@ -467,12 +467,12 @@ def test_presets_are_listed_edited_and_reset(tmp_path: Path) -> None:
         config = {"top_k": 1, "search_type": "hybrid"}
         body = {"config": config, "description": "the best alone"}
         assert call.refused("PUT", "/rag/presets/workbench", body)[0] == 403
-        saved = admin.ok("PUT", "/rag/presets/workbench", body)["preset"]
-        assert (saved["edited"], saved["description"]) == (config, "the best alone")
+        saved = admin.ok("PUT", "/rag/presets/default", body)["preset"]
+        assert (saved["name"], saved["edited"], saved["description"]) == ("workbench", config, "the best alone")
         assert (saved["numbers"]["top_k"], saved["packaged"]["top_k"]) == (1, 15)
         assert call.ok("POST", f"{taken(call, 'embed')}/retrieve")["message"] == "Retrieved 1 chunks"
         assert call.refused("DELETE", "/rag/presets/workbench")[0] == 403
-        assert admin.ok("DELETE", "/rag/presets/workbench")["preset"]["edited"] == {}
+        assert admin.ok("DELETE", "/rag/presets/default")["preset"]["edited"] == {}
         for wrong in ({"top_k": 0}, {"top_n": 2.5}, {"nonsense": 1}, {"search_type": "psychic"}):
             status, error = admin.refused("PUT", "/rag/presets/workbench", {"config": wrong})
             assert (status, error["field"]) == (400, next(iter(wrong)))

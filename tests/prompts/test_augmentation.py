@@ -11,7 +11,7 @@ from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 from rag_core.prompts.augmentation import build_augmentation_prompt, format_passage_block
-from rag_core.workbench.template_validation import EDITABLE_PROMPT_TAGS, validate_template
+from rag_core.workbench.template_validation import validate_template
 from tests.fakes import chunk, hit
 
 QUESTION = "What is P0700?"
@@ -107,6 +107,6 @@ def test_a_wording_with_which_its_step_cannot_work_is_refused(tag: str, wording:
     assert lacks in refused.value.message
 
 
-@pytest.mark.parametrize("tag", EDITABLE_PROMPT_TAGS)
+@pytest.mark.parametrize("tag", prompts.EDITABLE_PROMPT_TAGS)
 def test_the_packaged_wordings_are_such_as_are_taken(tag: str) -> None:
     validate_template(tag, prompts.load_packaged_template(tag))

@@ -14,15 +14,17 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, select, text
 
 from rag_core.composition import assembly
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
 from rag_core.core.model import Original, SavedQuery, Scope
+from rag_core.core.presets import PRESETS
 from rag_core.core.settings import Settings
+from rag_core.prompts import load_packaged_template
 from rag_core.stores.archive import ArchiveDatabase, SqlArchive
 from rag_core.stores.archive.migrations import FOLDER
-from rag_core.stores.archive.tables import ARCHIVE_METADATA, NEWEST_REVISION
+from rag_core.stores.archive.tables import ARCHIVE_METADATA, NEWEST_REVISION, RAG_CONFIG
 from tests import postgres
 
 WARD = Scope("ward")
@@ -35,7 +37,7 @@ NULLABLE = {
         *("embedding_hyde", "retrieved_context", "clean_retrieval_context", "space", "preset", "steps"),
     },
     "results": {"model", "details"},
-    "rag_config": {"description"},
+    "rag_config": {"description", "edited"},
     "prompt_meta": set[str](),
     "works": set[str](),
     "queries_log": {"query", "workflow_id", "user_id", "preset", "status", "confidence"},
@@ -112,6 +114,58 @@ async def test_the_migrations_make_the_tables_that_the_statements_are_written_fo
     assert (key["constrained_columns"], key["referred_table"]) == (["query_id"], "queries")
     unique = await database.read(lambda db: inspect(db).get_unique_constraints("rag_config"))
     assert [constraint["column_names"] for constraint in unique] == [["preset_name"]]
+    await database.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_the_documents_own_statements_find_the_shipped_presets_and_prompts(kind: str, tmp_path: Path) -> None:
+    """S0-84, S0-85, S0-91, S0-92: before anything is edited, with the edit, and after it is taken back."""
+    database = ArchiveDatabase(place(kind, tmp_path))
+    archive = SqlArchive(database)
+
+    def config_of(name: str) -> Callable[[Connection], dict[str, object]]:
+        statement = select(RAG_CONFIG.c.config).where(text(f"preset_name = '{name}'"))
+        return lambda db: dict(db.execute(statement).scalar_one())
+
+    shipped = PRESETS["workbench"].list_numbers()
+    assert await database.read(config_of("default")) == await database.read(config_of("workbench")) == shipped
+    assert await database.read(config_of("classical")) == PRESETS["classical"].list_numbers()
+    wordings = text("select wording from prompt_meta where function_tag = 'query_expansion'")
+    found = await database.read(lambda db: db.execute(wordings).scalars().all())
+    assert found == [load_packaged_template("query_expansion")]
+    assert (await archive.load_edited_presets(), await archive.load_edited_prompts()) == ({}, {})
+    await archive.save_edited_preset("workbench", {"top_k": 3}, "narrow")
+    assert await database.read(config_of("default")) == {**shipped, "top_k": 3}
+    await archive.save_edited_preset("workbench", None)
+    assert await database.read(config_of("default")) == shipped
+    await archive.close()
+
+
+async def test_what_a_new_version_ships_takes_effect_beside_the_edits(tmp_path: Path) -> None:
+    """S0-90, S0-92: and an archive of the first revision, which has edits only, keeps them."""
+    path = tmp_path / "archive.sqlite3"
+    first = SqlArchive(ArchiveDatabase(path))
+    await first.save_edited_preset("standard", {"top_k": 7}, "narrow")
+    await first.save_edited_prompt("query_expansion", "Expand: {query}")
+    await first.close()
+    with sqlite3.connect(path) as db:  # as the first revision left it
+        db.executescript(
+            "delete from rag_config where edited is null; update rag_config set config = edited;"
+            "delete from prompt_meta where not edited; alter table rag_config drop column edited;"
+            "alter table prompt_meta drop column edited; update alembic_version set version_num = '0001';"
+        )
+    database = ArchiveDatabase(path)
+    archive = SqlArchive(database)
+    assert await archive.load_edited_presets() == {"standard": {"top_k": 7}}
+    assert await archive.load_preset_descriptions() == {"standard": "narrow"}
+    assert await archive.load_edited_prompts() == {"query_expansion": "Expand: {query}"}
+    older = text("update rag_config set config = '{\"top_k\": 1}'")
+    await database.write(lambda db: db.execute(older))
+    await archive.close()
+    statement = select(RAG_CONFIG.c.preset_name, RAG_CONFIG.c.config)
+    configs = await database.read(lambda db: dict(db.execute(statement).all()))
+    assert configs["standard"] == {**PRESETS["standard"].list_numbers(), "top_k": 7}
+    assert configs["default"] == PRESETS["workbench"].list_numbers()
     await database.close()
 
 

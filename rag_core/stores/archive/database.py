@@ -18,6 +18,7 @@ from rag_core.core import sqlite_files
 from rag_core.core.errors import InvalidRequest, RagError, StorageFull, Unavailable
 from rag_core.core.run import warn_current_run
 from rag_core.stores.archive.row_checksums import ARCHIVE_DAMAGED
+from rag_core.stores.archive.shipped_rows import list_outdated_rows, write_shipped_rows
 from rag_core.stores.archive.tables import ALEMBIC_VERSION, NEWEST_REVISION
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class ArchiveDatabase:
             if path:
                 _check_sqlite_archive(engine, path)
             _upgrade_archive_schema(engine)
+            _update_shipped_rows(engine)
             on_failure.pop_all()
         if path:
             self._is_earlier = is_earlier_archive(path)
@@ -249,6 +251,15 @@ def _upgrade_archive_schema(engine: Engine) -> None:
 
         with engine.execution_options(begin="begin immediate").begin() as db:
             migrate(db)
+
+
+def _update_shipped_rows(engine: Engine) -> None:
+    """Write what this version ships and the tables lack; a database that lacks nothing is only read."""
+    with engine.begin() as db:
+        is_outdated = any(list_outdated_rows(db))
+    if is_outdated:
+        with engine.execution_options(begin="begin immediate").begin() as db:
+            write_shipped_rows(db)
 
 
 @contextmanager

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, RowMapping, Select, Table, and_, delete, func, insert, null, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, RowMapping, Select, and_, delete, func, insert, null, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from rag_core.core.errors import Conflict, make_unknown_query_error
 from rag_core.core.model import Original, SavedQuery, SavedResult, Scope
+from rag_core.core.presets import PRESET_ALIASES
 from rag_core.stores.archive.database import ArchiveDatabase
+from rag_core.stores.archive.keyed_rows import build_dialect_insert, put_keyed_row
 from rag_core.stores.archive.row_checksums import check_rows, remove_stale_checksums, seal_row
+from rag_core.stores.archive.shipped_rows import write_preset_edit, write_prompt_edit
 from rag_core.stores.archive.tables import (
     CONTEXT_COLUMNS,
     ORIGINALS,
@@ -45,6 +47,7 @@ PURGED_QUERY_VALUES: dict[str, Any] = {
     "steps": {},
     "version": QUERIES.c.version + 1,
 }
+IS_EDITED_PRESET = and_(RAG_CONFIG.c.edited.is_not(null()), RAG_CONFIG.c.preset_name.not_in([*PRESET_ALIASES]))
 ORIGINAL_COLUMNS = [column for column in ORIGINALS.c if column.name not in ("id", "created_at", "updated_at")]
 
 
@@ -118,24 +121,23 @@ class SqlArchive:
         return await self._database.write(lambda db: _insert_saved_result(db, new_result, scope))
 
     async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
-        statement = select(RAG_CONFIG.c.preset_name, RAG_CONFIG.c.config)
+        statement = select(RAG_CONFIG.c.preset_name, RAG_CONFIG.c.edited).where(IS_EDITED_PRESET)
         return await self._database.read(lambda db: dict(db.execute(statement).all()))
 
     async def load_preset_descriptions(self) -> Mapping[str, str]:
-        statement = select(RAG_CONFIG.c.preset_name, func.coalesce(RAG_CONFIG.c.description, ""))
+        description = func.coalesce(RAG_CONFIG.c.description, "")
+        statement = select(RAG_CONFIG.c.preset_name, description).where(IS_EDITED_PRESET)
         return await self._database.read(lambda db: dict(db.execute(statement).all()))
 
     async def save_edited_preset(self, name: str, overrides: Mapping[str, Any] | None, description: str = "") -> None:
-        values = None if overrides is None else {"config": dict(overrides), "description": description}
-        await self._database.write(lambda db: _put_keyed_row(db, RAG_CONFIG, {"preset_name": name}, values))
+        await self._database.write(lambda db: write_preset_edit(db, name, overrides, description))
 
     async def load_edited_prompts(self) -> Mapping[str, str]:
-        statement = select(PROMPT_META.c.function_tag, PROMPT_META.c.wording)
+        statement = select(PROMPT_META.c.function_tag, PROMPT_META.c.wording).where(PROMPT_META.c.edited)
         return await self._database.read(lambda db: dict(db.execute(statement).all()))
 
     async def save_edited_prompt(self, tag: str, template: str | None) -> None:
-        values = None if template is None else {"wording": template}
-        await self._database.write(lambda db: _put_keyed_row(db, PROMPT_META, {"function_tag": tag}, values))
+        await self._database.write(lambda db: write_prompt_edit(db, tag, template))
 
     async def load_original(self, document_id: str, workflow_id: str) -> Original | None:
         statement = select(ORIGINALS).where(
@@ -158,7 +160,7 @@ class SqlArchive:
 
     async def delete_original(self, document_id: str, workflow_id: str) -> None:
         key = {"workflow_id": workflow_id, "document_id": document_id}
-        await self._database.write(lambda db: _put_keyed_row(db, ORIGINALS, key, None))
+        await self._database.write(lambda db: put_keyed_row(db, ORIGINALS, key, None))
 
     async def purge_document(self, document_id: str, workflow_id: str) -> None:
         await self._database.write(lambda db: _forget_document(db, document_id, workflow_id))
@@ -245,26 +247,15 @@ def _insert_saved_result(db: Connection, result: SavedResult, scope: Scope) -> S
 
 
 def _save_original(db: Connection, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    _put_keyed_row(db, ORIGINALS, key, values)
+    put_keyed_row(db, ORIGINALS, key, values)
     seal_row(db, ORIGINALS, db.execute(select(ORIGINALS.c.id).filter_by(**key)).scalar_one())
-
-
-def _put_keyed_row(db: Connection, table: Table, key: Mapping[str, Any], values: Mapping[str, Any] | None) -> None:
-    """Insert or update the one row with this key; None deletes it."""
-    if values is None:
-        db.execute(delete(table).filter_by(**key))
-        return
-    timestamp = format_utc_now()
-    statement = _build_dialect_insert(db, table).values(**key, **values, created_at=timestamp, updated_at=timestamp)
-    updated_values = {name: statement.excluded[name] for name in (*values, "updated_at")}
-    db.execute(statement.on_conflict_do_update(index_elements=list(key), set_=updated_values))
 
 
 def _insert_quoted_documents(db: Connection, query: SavedQuery) -> None:
     """Record the documents that a saved query quotes, so that a purge finds it even after it was changed."""
     rows = [{"query_id": query.id, "document_id": id} for id in {*_iter_quoted_document_ids(asdict(query))}]
     if rows:
-        db.execute(_build_dialect_insert(db, QUOTED_DOCUMENTS).on_conflict_do_nothing(), rows)
+        db.execute(build_dialect_insert(db, QUOTED_DOCUMENTS).on_conflict_do_nothing(), rows)
 
 
 def _iter_quoted_document_ids(value: object, *, is_document_field: bool = False) -> Iterator[str]:
@@ -292,8 +283,3 @@ def _forget_document(db: Connection, document_id: str, workflow_id: str) -> None
     for table in (RESULTS, QUOTED_DOCUMENTS):
         db.execute(delete(table).where(table.c.query_id.in_(quoting_ids)))
     remove_stale_checksums(db, (ORIGINALS, RESULTS))
-
-
-def _build_dialect_insert(db: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return the dialect's INSERT, which supports ON CONFLICT; both dialects have the same interface."""
-    return postgresql.insert(table) if db.dialect.name == "postgresql" else sqlite.insert(table)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    Boolean,
     Column,
     DateTime,
     Dialect,
@@ -27,7 +28,7 @@ from sqlalchemy import (
 from rag_core.core.errors import InvalidRequest
 
 ARCHIVE_METADATA = MetaData()
-NEWEST_REVISION = "0002"  # the newest of migrations/versions
+NEWEST_REVISION = "0003"  # the newest of migrations/versions
 ALEMBIC_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32)))
 
 
@@ -128,6 +129,7 @@ RAG_CONFIG = Table(
     Column("config", JSON, nullable=False),
     Column("description", Text),
     *_build_time_columns(),
+    Column("edited", JSON(none_as_null=True)),
 )
 PROMPT_META = Table(
     "prompt_meta",
@@ -136,6 +138,7 @@ PROMPT_META = Table(
     Column("function_tag", Text, nullable=False, unique=True),
     Column("wording", Text, nullable=False),
     *_build_time_columns(),
+    Column("edited", Boolean, nullable=False),
 )
 ORIGINALS = Table(
     "works",

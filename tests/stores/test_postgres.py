@@ -95,15 +95,17 @@ async def test_place_and_similarity_can_be_asked_of_the_table_itself(store: Post
 
 
 async def test_a_reader_of_llamaindex_finds_its_columns(store: PostgresStore) -> None:
-    """S2-24, S2-26, S2-25, C19: the same rows under its names; deterministic ids; its collection is our workflow."""
+    """S2-14, S2-15, S2-24 to S2-26, C19: proposals under its names and ids; its collection is our workflow."""
     found = columns("llamaindex_proposal_vectors")
     assert list(found) == ["id", "external_id", "collection", "document", "metadata", "embeddings"]
     assert (found["id"], found["external_id"], found["document"]) == ("uuid", "character varying", "text")
     assert (found["metadata"], str(found["embeddings"])[:6]) == ("jsonb", "vector")
     at = Scope("arbitrum-proposals")
-    await put(store, "p1", TEXTS, at, stage="snapshot")
-    await put(store, "secret", TEXTS, Scope("arbitrum-proposals", "ann"))
-    await put(store, "gone", TEXTS, at)
+    proposal = {"proposal_id": "p1", "stage": "snapshot"}
+    await put(store, "p1:snapshot", TEXTS, at, **proposal)
+    await put(store, "secret", TEXTS, Scope("arbitrum-proposals", "ann"), **proposal)
+    await put(store, "manual", TEXTS, Scope("garage"))
+    await put(store, "gone", TEXTS, at, **proposal)
     await store.delete("gone", at)
     with psycopg.connect(server()) as db:  # as its PGVectorStore asks
         rows = db.execute(
@@ -112,9 +114,10 @@ async def test_a_reader_of_llamaindex_finds_its_columns(store: PostgresStore) ->
             (str(vector(TEXTS[1])), "arbitrum-proposals", ["snapshot", "tally"]),
         ).fetchall()
         assert not db.execute("select from llamaindex_proposal_vectors where external_id !~ '^p1'").fetchall()
-    assert (rows[0][1], rows[0][3], rows[0][4]["stage"]) == ("p1:001", TEXTS[1], "snapshot")
-    await put(store, "p1", TEXTS, at, stage="snapshot")
-    again = run(server(), "select id from llamaindex_proposal_vectors where external_id = 'p1:001'")
+    assert (rows[0][1], rows[0][3], rows[0][4]["stage"]) == ("p1:snapshot:1", TEXTS[1], "snapshot")
+    assert rows[0][4].items() >= {**proposal, "chunk_index": 1}.items()
+    await put(store, "p1:snapshot", TEXTS, at, **proposal)
+    again = run(server(), "select id from llamaindex_proposal_vectors where external_id = 'p1:snapshot:1'")
     assert again == [(rows[0][0],)]
 
 

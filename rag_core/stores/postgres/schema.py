@@ -47,16 +47,18 @@ create text search configuration rag_words (copy = pg_catalog.english);
 alter text search configuration rag_words alter mapping replace pg_catalog.english_stem with rag_stem;
 """
 
-# The columns that LlamaIndex's PGVectorStore reads. It knows no users, so it sees only documents open to everyone.
+# The columns that LlamaIndex's PGVectorStore reads, with ids as S2-14 has them. It knows no users, so it sees only
+# proposals, as its table did, and of these what is open to everyone in the workflow that it names as `collection`.
 LLAMAINDEX_VIEW_SQL = """
 create or replace view llamaindex_proposal_vectors as
-    select c.id, c.external_id, c.collection, c.content as document,
+    select c.id, (d.external_id || ':' || c.ordinal)::varchar as external_id, c.collection, c.content as document,
         d.metadata || c.metadata || jsonb_build_object(
             'document_id', d.external_id, 'title', d.title, 'source', d.source, 'content_hash', c.content_hash,
-            'page_number', c.page_number, 'line_start', c.line_start, 'line_end', c.line_end) as metadata,
+            'chunk_index', c.ordinal, 'page_number', c.page_number,
+            'line_start', c.line_start, 'line_end', c.line_end) as metadata,
         c.embedding as embeddings
     from document_chunks c join rag_documents d on d.id = c.document_id
-    where d.deleted_at is null and '*' = any(d.readers);
+    where d.deleted_at is null and '*' = any(d.readers) and c.metadata ? 'proposal_id';
 """
 
 

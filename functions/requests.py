@@ -90,8 +90,9 @@ def parse_request(model: type[RequestT], data: JsonObject, *, texts: bool = Fals
         return model.model_validate_strings(data) if texts else model.model_validate(data)
     except ValidationError as failure:
         invalid_fields: dict[str, str] = {}
-        for error in failure.errors(include_url=False, include_context=False, include_input=False):
-            invalid_fields.setdefault(*_describe_validation_error(error["loc"], error["type"], error["msg"]))
+        for error in failure.errors(include_url=False, include_context=False):
+            message = _count_characters(error["msg"]) if isinstance(error["input"], str) else error["msg"]
+            invalid_fields.setdefault(*_describe_validation_error(error["loc"], error["type"], message))
         first, message = next(iter(invalid_fields.items()))
         raise InvalidRequest(first, message, fields=dict(list(invalid_fields.items())[:10])) from None
 
@@ -111,6 +112,11 @@ def _describe_validation_error(location: tuple[int | str, ...], error_type: str,
         return ".".join(names[:2]), text
     fixed_messages = {"missing": "is required", "extra_forbidden": "is not a field of this request"}
     return ".".join(names), fixed_messages.get(error_type) or _format_must_message(message)
+
+
+def _count_characters(message: str) -> str:
+    """Return the message on a text's length in characters: pydantic counts items where the text has other checks too."""
+    return re.sub(r" (at (?:most|least) \d+) item(s?) .*", r" \1 character\2", message)
 
 
 def _format_must_message(message: str) -> str:

@@ -16,7 +16,8 @@ TOO_LONG = "x" * 8001
 REFUSED: list[tuple[type[Request], dict[str, Any], str, str]] = [
     (ConsultRequest, {}, "query", "is required"),
     *[(ConsultRequest, {"query": text}, "query", "must hold more than spaces") for text in ("", " \n")],
-    (ConsultRequest, {"query": TOO_LONG}, "query", "at most 8000"),
+    (ConsultRequest, {"query": TOO_LONG}, "query", "must have at most 8000 characters"),
+    (ConsultRequest, {"query": "x", "facets": ["f"] * 21}, "facets", "at most 20 items after"),
     (
         ConsultRequest,
         {"query": "x", "pipeline": "fast"},

@@ -50,8 +50,8 @@ def format_count(count: int, noun: str) -> str:
 def join_source_parts(title: str, location: str, source: str) -> str:
     """Join a title, a place and a source that have one; a file below the working folder is named from there."""
     path = Path(source)
-    displayed_path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    return " · ".join(filter(None, (to_printable_line(title), location, to_printable_line(str(displayed_path)))))
+    displayed_source = str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else source
+    return " · ".join(filter(None, (to_printable_line(title), location, to_printable_line(displayed_source))))
 
 
 def shorten_for_terminal(text: str) -> str:

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag_core.cli import doctor, main
+from rag_core.cli.terminal_layout import join_source_parts
 
 NOTES = """# Transmission notes
 
@@ -141,6 +142,13 @@ def test_ask_answers_and_shows_which_words_bear_it_out(
     assert str(notes) in sources
     assert "“P0715 is the input speed sensor." in sources
     assert "Confidence " in sources
+
+
+def test_an_address_is_shown_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path has one slash where an address has two; a file below the working folder is named from there."""
+    monkeypatch.chdir(tmp_path)
+    assert join_source_parts("Manual", "p. 2", "https://a.example//m") == "Manual · p. 2 · https://a.example//m"
+    assert join_source_parts("Manual", "", str(tmp_path / "notes" / "m.md")) == "Manual · notes/m.md"
 
 
 def test_ask_says_so_when_nobody_wrote_it_and_shows_what_comes_nearest(

@@ -115,7 +115,7 @@ def _describe_validation_error(location: tuple[int | str, ...], error_type: str,
 
 
 def _count_characters(message: str) -> str:
-    """Return the message on a text's length in characters: pydantic counts items where the text has other checks too."""
+    """Return a message on a text's length in characters: pydantic counts items where a text is checked further."""
     return re.sub(r" (at (?:most|least) \d+) item(s?) .*", r" \1 character\2", message)
 
 

@@ -43,6 +43,7 @@ MAX_BODY = 100 * 1024 * 1024  # the host's own limit
 BODY_TIMEOUT_S = 120.0  # for the whole of a body, 100 MiB at most
 READ_BYTES = 1024 * 1024
 LOOK_S = 1.0  # between two looks for long work
+REDIRECTS = {"/admin/rag": "/rag/admin"}  # S2-53's address: on Azure the host reserves /admin, and an edge may do this
 ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -104,7 +105,7 @@ class Host:
             return _bare(403)
         function, route_params = self._match(request)
         if function is None:
-            return _bare(404)
+            return _redirected(request) or _bare(404)
         if not self._admits(function, request):
             return _bare(401)
         vouched = _administrator() if function.get_function_name() in self._administered else {}
@@ -215,6 +216,11 @@ def _bare(status: int) -> Response:
     response = Response(status=status)
     del response.headers["content-type"]
     return response
+
+
+def _redirected(request: Request) -> Response | None:
+    place = REDIRECTS.get(request.path) if request.method == "GET" else None
+    return Response(status=308, headers={"location": place}) if place else None
 
 
 def _response(response: func.HttpResponse) -> Response:

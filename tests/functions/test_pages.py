@@ -51,6 +51,13 @@ def test_each_page_has_its_address_and_wants_no_key(client: Client, name: str) -
     assert reply.data == INDEX
 
 
+def test_the_documented_address_of_the_admin_page_leads_to_it(client: Client) -> None:
+    """S2-53, C13: the Functions host reserves /admin, and the local server does not."""
+    assert client.get("/admin/rag").headers["location"] == "/rag/admin"
+    assert client.get("/admin/rag", follow_redirects=True).data == INDEX
+    assert client.post("/admin/rag").status_code == client.get("/admin/rag/x").status_code == 404
+
+
 def test_what_is_no_page_and_no_route_is_404(client: Client) -> None:
     for path in ("/rag/x", "/rag/7/x", "/rag/7.5", "/rag/7/results/x"):
         assert client.get(path).status_code == 404

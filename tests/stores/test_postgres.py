@@ -95,7 +95,7 @@ async def test_place_and_similarity_can_be_asked_of_the_table_itself(store: Post
 
 
 async def test_a_reader_of_llamaindex_finds_its_columns(store: PostgresStore) -> None:
-    """S2-14, S2-15, S2-24 to S2-26, C19: proposals under its names and ids; its collection is our workflow."""
+    """S2-14, S2-15, S2-24..26, C19: proposals under its names and ids; its collection is our workflow."""
     found = columns("llamaindex_proposal_vectors")
     assert list(found) == ["id", "external_id", "collection", "document", "metadata", "embeddings"]
     assert (found["id"], found["external_id"], found["document"]) == ("uuid", "character varying", "text")

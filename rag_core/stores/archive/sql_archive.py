@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, RowMapping, Select, and_, delete, func, insert, null, or_, select, update
+from sqlalchemy import Connection, RowMapping, Select, Table, and_, delete, func, insert, null, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from rag_core.core.errors import Conflict, make_unknown_query_error

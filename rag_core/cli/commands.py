@@ -88,13 +88,14 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
                 )
                 counts[outcome.status] += 1
                 indexing_output.print_file_outcome(outcome, bar, is_plan=rehearsal is not None)
+                indexing_output.print_file_warnings(path, indexing_run, bar)
     except BudgetSpent as error:
         stopped = f"{error.message}; {terminal_layout.format_count(len(files_by_path) - counts.total(), 'file')} left"
     if rehearsal:
         indexing_output.print_indexing_plan(rehearsal.build_plan())
     else:
         print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-    terminal_output.print_run(replace(indexing_run, warnings=[]))  # the warnings do not name their file
+    terminal_output.print_run(indexing_run)
     return _report_end(stopped, counts["refused"])
 
 

@@ -1,10 +1,13 @@
 """The output of commands that index: the outcome of each file, the plan, the price and the totals."""
 
+from pathlib import Path
+
 from rich.progress import Progress
 
 from rag_core.answering.citation_styles import to_printable_line
 from rag_core.cli.input_files import FileOutcome
 from rag_core.cli.terminal_layout import format_count, join_source_parts
+from rag_core.core.run import Run
 from rag_core.ingestion.plan import IndexingPlan, Tariff, format_usd
 from rag_core.proposals.ingest import IngestionReport
 
@@ -14,12 +17,19 @@ MAX_LISTED_PROPOSALS = 20  # names of skipped proposals that are shown
 def print_file_outcome(outcome: FileOutcome, bar: Progress, *, is_plan: bool) -> None:
     """Print the outcome of a file; on a terminal, or in a plan, only when it was skipped or refused."""
     if (bar.disable and not is_plan) or outcome.status in ("skipped", "refused"):
-        bar.console.print(
-            f"{outcome.status:<9} {outcome.path}: {to_printable_line(outcome.note)}",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        _print_file_line(bar, outcome.status, outcome.path, outcome.note)
+
+
+def print_file_warnings(path: Path, run: Run, bar: Progress) -> None:
+    """Print the warnings that the run has about a file, and take them out of it: they do not name their file."""
+    for warning in run.warnings:
+        _print_file_line(bar, "note", path, warning.message)
+    run.warnings.clear()
+
+
+def _print_file_line(bar: Progress, label: str, path: Path, text: str) -> None:
+    line = f"{label:<9} {path}: {to_printable_line(text)}"
+    bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_indexing_plan(plan: IndexingPlan) -> None:

@@ -59,6 +59,17 @@ def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.Capt
     assert lines[-1] == "1 indexed, 1 skipped"
 
 
+def test_index_prints_what_was_noted_about_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was left out of a file is said by its name, once, also in a plan."""
+    (tmp_path / "hiding.txt").write_text("The valve body is at the bottom.\u202e\n")
+    (tmp_path / "plain.txt").write_text("The pump is in front of it.")
+    paths = [str(tmp_path / name) for name in ("hiding.txt", "plain.txt")]
+    for more in ([], ["--plan"]):
+        assert main(["index", "--data", str(tmp_path / "data"), *more, *paths]) == 0
+        notes = [line for line in capsys.readouterr().out.splitlines() if "hidden text" in line]
+        assert notes == [f"note      {tmp_path}/hiding.txt: hidden text was left out: 1 characters"]
+
+
 def test_a_file_that_was_named_and_cannot_be_read_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,6 +119,20 @@ def test_a_quoted_line_break_counts_as_a_line_of_the_file() -> None:
     assert [(b.line_start, b.line_end) for b in read(MALFORMED / "quotes_and_newlines.csv").blocks] == [(2, 4), (5, 5)]
 
 
+@pytest.mark.parametrize("stated", ["sep=;", '"sep=;"'])
+def test_the_delimiter_that_excel_states_is_obeyed_and_no_row(stated: str) -> None:
+    """Without it, the comma stands in each line as often, and would win."""
+    table = f"{stated}\nname,unit;value\nOil pressure,bar;5\n"
+    (block,) = extract_in_process(table.encode(), "t.csv").blocks
+    assert dict(block.fields) == {"name,unit": "Oil pressure,bar", "value": "5"}
+    assert (block.line_start, block.line_end) == (3, 3)
+
+
+def test_a_first_line_that_only_begins_like_a_stated_delimiter_is_the_header() -> None:
+    (block,) = extract_in_process(b"sep=x,b\n1,2\n", "t.csv").blocks
+    assert dict(block.fields) == {"sep=x": "1", "b": "2"}
+
+
 @pytest.mark.parametrize(
     ("table", "code"),
     [("a,b\n1," + "x" * 1_100_000, "table_cell_too_long"), (",".join("x" * 1200) + "\n", "table_too_wide")],

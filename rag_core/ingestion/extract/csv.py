@@ -1,6 +1,7 @@
 """CSV extraction: one block a row, with the column names in each. Cells are kept unchanged, formulas too."""
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -12,6 +13,7 @@ from rag_core.ingestion.tables import MAX_COLUMNS, block_from_cells, name_column
 
 MAX_CELL_CHARS = 1024 * 1024  # csv.field_size_limit counts characters
 _CSV_DELIMITERS = ",;\t|"
+_STATED_DELIMITER = re.compile(r'("?)sep=(\t|[^\w\s"])\1\s*')  # Excel's own first line
 
 CsvRecord = tuple[int, int, list[str]]  # first and last line, cells
 
@@ -20,7 +22,9 @@ def extract_csv(data: bytes) -> Extraction:
     """Extract a table with a header row, in whatever encoding and with whatever delimiter it came."""
     text, encoding, hidden = decode_text(data)
     lines = text.split("\n")
-    delimiter = _detect_delimiter(lines)
+    if stated := _STATED_DELIMITER.fullmatch(lines[0]):
+        lines[0] = ""  # blank, so that the lines after it keep their numbers
+    delimiter = stated[2] if stated else _detect_delimiter(lines)
     records, notes = _read_csv_records(lines, delimiter)
     extractor = f"csv ({encoding}, {'tab' if delimiter == chr(9) else delimiter})"
     if not records:

@@ -6,7 +6,14 @@ _FONT = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica%s>>"
 _FONTS = b"/Font<</R %s/B %s>>" % (_FONT % b"", _FONT % b"-Bold")
 
 
-def pdf(*pages: bytes, page: bytes = b"", catalog: bytes = b"", title: str = "", more: Sequence[bytes] = ()) -> bytes:
+def pdf(
+    *pages: bytes,
+    page: bytes = b"",
+    catalog: bytes = b"",
+    title: str = "",
+    more: Sequence[bytes] = (),
+    fonts: bytes = _FONTS,
+) -> bytes:
     """A4 pages with these contents. `page` is added to each page's entries, `catalog` to the catalog's.
 
     Objects: 1 catalog, 2 pages, 3 information, 4 picture (all grey), 5 and 6 the first page and its content, 7 and 8
@@ -20,7 +27,7 @@ def pdf(*pages: bytes, page: bytes = b"", catalog: bytes = b"", title: str = "",
         _stream(b"\x80", b"/Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray"),
     ]
     for number, content in enumerate(pages):
-        resources = b"<<%s/XObject<</Im 4 0 R>>>>" % _FONTS
+        resources = b"<<%s/XObject<</Im 4 0 R>>>>" % fonts
         entries = b"/Parent 2 0 R/MediaBox[0 0 595 842]/Resources%s/Contents %d 0 R%s" % (
             resources,
             6 + 2 * number,
@@ -52,3 +59,19 @@ def assembled(objects: Sequence[bytes]) -> bytes:
 
 def _stream(content: bytes, entries: bytes = b"") -> bytes:
     return b"<<%s/Length %d>>\nstream\n%s\nendstream" % (entries, len(content), content)
+
+
+def japanese(content: bytes, cmap: str) -> bytes:
+    """A page in the font /J, which the file names and does not hold, with codes of a predefined CMap."""
+    font = (
+        b"<</Type/Font/Subtype/Type0/BaseFont/HeiseiMin-W3/Encoding/%s/DescendantFonts[<</Type/Font"
+        b"/Subtype/CIDFontType0/BaseFont/HeiseiMin-W3/CIDSystemInfo<</Registry(Adobe)/Ordering(Japan1)/Supplement 2>>"
+        b"/FontDescriptor<</Type/FontDescriptor/FontName/HeiseiMin-W3/Flags 4/FontBBox[0 0 1000 1000]/ItalicAngle 0"
+        b"/Ascent 800/Descent -200/CapHeight 700/StemV 80>>/DW 1000>>]>>" % cmap.encode()
+    )
+    return pdf(content, fonts=b"/Font<</J %s>>" % font)
+
+
+def coded(words: str, codec: str, y: float = 700, state: str = "") -> bytes:
+    """Words of `japanese` at 72 points from the left."""
+    return f"q {state} BT /J 12 Tf 72 {y} Td <{words.encode(codec).hex()}> Tj ET Q\n".encode()

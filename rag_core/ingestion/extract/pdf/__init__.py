@@ -31,6 +31,7 @@ class _PageFindings:
     damaged_pages: list[int] = field(default_factory=list)
     empty_pages: list[int] = field(default_factory=list)
     scanned_pages: list[int] = field(default_factory=list)
+    undrawn_pages: list[int] = field(default_factory=list)
     hidden_chars_by_page: dict[int, int] = field(default_factory=dict)
     has_pictures: bool = False
 
@@ -97,6 +98,8 @@ def _read_pdf_page(document: Any, number: int, findings: _PageFindings) -> PdfPa
     visible, hidden_chars, is_scan = hidden_text.separate_hidden_text(page, text, list(read_glyphs(page, text)))
     if hidden_chars:
         findings.hidden_chars_by_page[number] = hidden_chars
+    if not all(glyph.has_outline for glyph in visible):
+        findings.undrawn_pages.append(number)
     if is_scan:
         findings.scanned_pages.append(number)
     if not visible:
@@ -129,6 +132,9 @@ def _describe_findings(findings: _PageFindings, page_count: int, has_furniture: 
         yield f"{_format_page_list(findings.empty_pages)} of {page_count} without text"
     if findings.scanned_pages:
         yield f"{_format_page_list(findings.scanned_pages)} of {page_count} with text recognised under a picture"
+    if findings.undrawn_pages:
+        pages = _format_page_list(findings.undrawn_pages)
+        yield f"{pages} of {page_count} in a font that the file does not hold: covered text cannot be told there"
     for number, chars in list(findings.hidden_chars_by_page.items())[:_MAX_LISTED_PAGES]:
         yield f"page {number}: {chars} characters of hidden text were left out"
     if further := list(findings.hidden_chars_by_page.values())[_MAX_LISTED_PAGES:]:

@@ -19,17 +19,19 @@ _LIGATURES = str.maketrans(
 )
 _BOLD_NAME_PARTS = ("bold", "black", "heavy")
 _MIN_BOLD_WEIGHT = 600  # semibold, in the scale of CSS and OpenType
+_MAX_EMPTY_INK = 0.002  # of the type size: PDFium's box of a character without an outline is 0.001 high
 _MAX_FONT_NAME_BYTES = 256  # read of a font's name
 
 
 @dataclass(frozen=True, slots=True)
 class GlyphStyle:
-    """The style shared by the characters of a text object: line angle (degrees, 0 is upright) and size in points."""
+    """The style shared by the characters of a text object: line angle (degrees, 0 is upright), size in points, font."""
 
     angle: int
     height: float
     width: float
     bold: bool
+    is_embedded: bool
     text_object: Any
 
 
@@ -38,7 +40,8 @@ class Glyph:
     """A character with the box of its ink, and its place on its text line.
 
     `start` and `end` (of its advance, white space included) are measured along the line, `baseline` across it.
-    `follows_space` says that there is white space before it; `index` is its place among the page's characters.
+    `follows_space` says that there is white space before it; `index` is its place among the page's characters. Without
+    an outline, which neither the file nor this machine has, PDFium cannot draw it, and its box is that of its advance.
     """
 
     text: str
@@ -49,12 +52,13 @@ class Glyph:
     style: GlyphStyle
     follows_space: bool
     index: int
+    has_outline: bool
 
 
 def read_glyphs(page: Any, text: Any) -> Iterator[Glyph]:
     """Yield the characters that have ink, in drawing order; `text` is the PDFium text page of `page`."""
     transform = partial(_to_shown_page, page.get_bbox(), page.get_rotation())
-    style, address, follows_space = GlyphStyle(0, 0, 0, False, None), 0, True
+    style, address, follows_space = GlyphStyle(0, 0, 0, False, True, None), 0, True
     for number in range(text.count_chars()):
         letter = _decode_character(pdfium.FPDFText_GetUnicode(text, number))
         text_object = pdfium.FPDFText_GetTextObject(text, number)
@@ -63,11 +67,11 @@ def read_glyphs(page: Any, text: Any) -> Iterator[Glyph]:
             continue
         if address != (address := ctypes.addressof(text_object.contents)):
             style = _read_glyph_style(text, number, text_object, transform)
-        box, (start, baseline), end = (
-            _read_ink_box(text, number, transform),
-            *_read_advance(text, number, transform, style.angle),
-        )
-        yield Glyph(letter, box, start, end, baseline, style, follows_space, number)
+        box, advance_box = _read_ink_box(text, number, transform), _read_advance_box(text, number, transform)
+        (start, baseline), end = _read_advance(text, number, transform, style.angle, advance_box)
+        has_outline = style.is_embedded or min(box[2] - box[0], box[3] - box[1]) > _MAX_EMPTY_INK * style.height
+        ink_box = box if has_outline else advance_box
+        yield Glyph(letter, ink_box, start, end, baseline, style, follows_space, number, has_outline)
         follows_space = False
 
 
@@ -96,7 +100,8 @@ def _read_glyph_style(text: Any, number: int, text_object: Any, transform: Point
     (x0, y0), (x1, y1) = transform(0, 0), transform(matrix.a, matrix.b)
     angle = round(math.degrees(math.atan2(y1 - y0, x1 - x0)))
     height, width = size * math.hypot(matrix.c, matrix.d), size * math.hypot(matrix.a, matrix.b)
-    return GlyphStyle(angle, height, width, _is_bold_font(pdfium.FPDFTextObj_GetFont(text_object)), text_object)
+    font = pdfium.FPDFTextObj_GetFont(text_object)
+    return GlyphStyle(angle, height, width, _is_bold_font(font), pdfium.FPDFFont_GetIsEmbedded(font) != 0, text_object)
 
 
 def _is_bold_font(font: Any) -> bool:
@@ -112,15 +117,19 @@ def _read_ink_box(text: Any, number: int, transform: PointTransform) -> Box:
     return _box_from_corners(transform(left.value, bottom.value), transform(right.value, top.value))
 
 
-def _read_advance(text: Any, number: int, transform: PointTransform, angle: int) -> tuple[Point, float]:
-    """Return where a character begins, along and across its line, and where along the line the next may begin."""
-    x, y, rect = ctypes.c_double(), ctypes.c_double(), pdfium.FS_RECTF()
-    pdfium.FPDFText_GetCharOrigin(text, number, x, y)
+def _read_advance_box(text: Any, number: int, transform: PointTransform) -> Box:
+    rect = pdfium.FS_RECTF()
     pdfium.FPDFText_GetLooseCharBox(text, number, rect)
-    origin, (x0, y0, x1, y1) = (
-        transform(x.value, y.value),
-        _box_from_corners(transform(rect.left, rect.bottom), transform(rect.right, rect.top)),
-    )
+    return _box_from_corners(transform(rect.left, rect.bottom), transform(rect.right, rect.top))
+
+
+def _read_advance(
+    text: Any, number: int, transform: PointTransform, angle: int, advance_box: Box
+) -> tuple[Point, float]:
+    """Return where a character begins, along and across its line, and where along the line the next may begin."""
+    x, y = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(text, number, x, y)
+    origin, (x0, y0, x1, y1) = transform(x.value, y.value), advance_box
     if angle == 0:
         return origin, x1
     return _rotate_point(origin, angle), max(_rotate_point((x0, y0), angle)[0], _rotate_point((x1, y1), angle)[0])

@@ -25,6 +25,7 @@ def separate_hidden_text(page: Any, text: Any, glyphs: Sequence[Glyph]) -> tuple
 
     A word is hidden when it is drawn invisibly, smaller than `MIN_TYPE_SIZE_PT` or in the colour of its background, and
     when the page looks the same without it: outside of the page, covered, clipped, or in a layer that is switched off.
+    The last three cannot be told of a word without outlines, which is not drawn here but by machines with its font.
     """
     if not glyphs:
         return [], 0, False
@@ -66,7 +67,11 @@ class _RenderedPage:
         mode = pdfium.FPDFTextObj_GetTextRenderMode(style.text_object)
         if mode in _INVISIBLE_RENDER_MODES or min(style.height, style.width) < MIN_TYPE_SIZE_PT or area is None:
             return False
-        if max(highest for _, highest in _read_colour_extremes(self.ink, _widen_area(area))) < MIN_CONTRAST:
+        is_drawn = any(glyph.has_outline for glyph in word)
+        if (
+            is_drawn
+            and max(highest for _, highest in _read_colour_extremes(self.ink, _widen_area(area))) < MIN_CONTRAST
+        ):
             return False
         return mode not in _FILL_RENDER_MODES or not self._is_background_colour(
             _read_fill_colour(text, word[0].index), area

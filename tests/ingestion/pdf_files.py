@@ -47,14 +47,14 @@ def lines(*words: str, x: float = 72, y: float = 700, size: float = 11, step: fl
 
 
 def assembled(objects: Sequence[bytes]) -> bytes:
-    out, offsets = b"%PDF-1.7\n", []
+    out, offsets = bytearray(b"%PDF-1.7\n"), []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
         out += b"%d 0 obj\n%s\nendobj\n" % (number, body)
     rows = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
     table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(objects) + 1, rows)
     trailer = b"trailer<</Size %d/Root 1 0 R/Info 3 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, len(out))
-    return out + table + trailer
+    return bytes(out + table + trailer)
 
 
 def _stream(content: bytes, entries: bytes = b"") -> bytes:

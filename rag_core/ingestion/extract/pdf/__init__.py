@@ -3,13 +3,12 @@
 Run it in the sandbox: no PDF parser is safe with untrusted files, and PDFium aborts its process when memory runs out.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pypdfium2 import PdfDocument, PdfiumError
-from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY, FPDF_PAGEOBJ_IMAGE
+from pypdfium2 import PdfiumError
+from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
@@ -17,16 +16,12 @@ from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 from rag_core.ingestion.extract.pdf import hidden_text, structure
 from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
 from rag_core.ingestion.extract.pdf.lines import build_strips
+from rag_core.ingestion.extract.pdf.opening import make_damaged_pdf_error, open_pdf
 from rag_core.ingestion.extract.pdf.structure import Outline, PdfPage
 
-MAX_PAGES = 20_000
 _MAX_LISTED_PAGES = 10  # named in a note
 _NO_TEXT_MESSAGE = "the pages hold pictures and no text: run text recognition (OCR) over the file first"
 _CUT_OFF_NOTE = "the end of the file is missing: its pages were read as far as they are there"
-_END_MARK, _END_BYTES = b"%%EOF", 1024  # the mark stands somewhere in the last bytes of a whole file
-_OBJECT_HEAD = re.compile(rb"(\d{1,10})\s{1,2}(\d{1,5})\s{1,2}obj\Z")
-_MAX_OBJECT_HEAD_BYTES = 22  # that this pattern matches
-_ENCRYPTION_MARK = re.compile(rb"/Filter ?/(?:Standard|Adobe\.PubSec)\b")  # what an encryption dictionary has
 _BLANK_PAGES_MESSAGE = "the PDF's pages are blank or damaged: open it in a viewer and print it again"
 
 
@@ -50,7 +45,7 @@ def extract_pdf(data: bytes) -> Extraction:
         UnreadableDocument: the PDF is encrypted, damaged or too complex, or has no text: then the code is
             "no_text_layer" where it has pictures.
     """
-    document, is_cut_off = _open_pdf(data)
+    document, is_cut_off = open_pdf(data)
     findings = _PageFindings(is_cut_off)
     pages = list(_read_pdf_pages(document, findings))
     repeated = structure.find_page_furniture(pages)
@@ -65,45 +60,9 @@ def extract_pdf(data: bytes) -> Extraction:
     )
 
 
-def _open_pdf(data: bytes) -> tuple[Any, bool]:
-    """Return the document, and whether the end of the file is missing."""
-    try:
-        document, is_cut_off = PdfDocument(data), False
-    except PdfiumError as error:
-        if error.err_code in (FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY):
-            message = "the PDF is password-protected: save it without a password"
-            raise UnreadableDocument(message, code="document_encrypted") from error
-        document, is_cut_off = _open_cut_off_pdf(data), True
-    if len(document) > MAX_PAGES:
-        message = f"the PDF has {len(document):,} pages, more than {MAX_PAGES:,}: split it"
-        raise UnreadableDocument(message, code="document_too_complex", details={"pages": MAX_PAGES})
-    return document, is_cut_off
-
-
-def _open_cut_off_pdf(data: bytes) -> Any:
-    """Open a PDF that lost its end with a trailer that names its catalog, by which PDFium finds what is left.
-
-    The trailer said whether it is encrypted: where a dictionary says so, it is refused, for its text would be garbled.
-    """
-    end = data.rfind(b"obj", 0, max(0, data.rfind(b"/Catalog"))) + len(b"obj")
-    head = _OBJECT_HEAD.search(data[max(0, end - _MAX_OBJECT_HEAD_BYTES) : end])
-    if not head or _END_MARK in data[-_END_BYTES:] or _ENCRYPTION_MARK.search(data):
-        raise _make_damaged_pdf_error()
-    trailer = b"\nendstream\nendobj\ntrailer<</Root %s %s R>>\nstartxref\n0\n%%%%EOF" % head.groups()
-    try:
-        return PdfDocument(data + trailer)
-    except PdfiumError as error:
-        raise _make_damaged_pdf_error() from error
-
-
-def _make_damaged_pdf_error() -> UnreadableDocument:
-    message = "the PDF is damaged: open it in a viewer and save or print it again"
-    return UnreadableDocument(message, code="document_damaged")
-
-
 def _make_no_text_error(findings: _PageFindings, page_count: int) -> UnreadableDocument:
     if findings.damaged_pages:
-        return _make_damaged_pdf_error()
+        return make_damaged_pdf_error()
     if findings.has_pictures:
         return UnreadableDocument(_NO_TEXT_MESSAGE, code="no_text_layer", details={"pages": page_count})
     return UnreadableDocument(_BLANK_PAGES_MESSAGE, code="document_empty", details={"pages": page_count})

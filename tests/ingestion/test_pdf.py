@@ -121,6 +121,13 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert found[11].startswith("What follows")
 
 
+def test_columns_of_three_lines_are_columns() -> None:
+    """C38."""
+    left, right = PROSE[:3], tuple(line.upper()[:40].strip() for line in PROSE[:3])
+    both = b"".join(lines(*column, x=x, y=600, size=8) for column, x in ((left, 72), (right, 320)))
+    assert "\n".join(texts(made(both))).split("\n") == [*left, *right]
+
+
 def test_a_table_is_kept_row_by_row() -> None:
     rows = [("Plan", "Deductible", "Visit"), ("Standard", "$2,000", "$35"), ("Plus", "$1,500", "$25")]
     cells = b"".join(text(c, 72 + 150 * x, 600 - 20 * y) for y, row in enumerate(rows) for x, c in enumerate(row))

@@ -6,7 +6,7 @@ from statistics import median
 
 from rag_core.ingestion.extract.pdf.lines import Strip, group_strips_into_rows
 
-MIN_COLUMN_LINES = 4  # of a text column
+MIN_COLUMN_LINES = 3  # of a text column
 MIN_COLUMN_LETTERS = 18  # median of a column's lines
 MIN_COLUMN_FILL = 0.65  # of the width, median of a column's lines: cells of a table fill less
 _MAX_TRIED_EDGES = 30  # most frequent line starts tried as the edge of a column

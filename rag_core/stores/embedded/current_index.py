@@ -50,7 +50,7 @@ def read_index_locations(data_dir: Path) -> IndexLocations:
         return IndexLocations()
     except (OSError, ValueError, KeyError, TypeError) as failure:
         raise Misconfigured(
-            f"{data_dir / POINTER_FILE} does not name the current index: restore it from a backup",
+            f"{POINTER_FILE} in the data folder does not name the current index: restore it from a backup",
             code="storage_damaged",
         ) from failure
     _require_index_file(data_dir, locations.current)
@@ -90,7 +90,7 @@ def remove_other_indexes(data_dir: Path) -> IndexLocations:
 
 def _require_index_file(data_dir: Path, location: IndexLocation) -> None:
     if location.folder and not (data_dir / location.folder / INDEX_FILE).is_file():
-        raise Misconfigured(f"there is no index in {data_dir / location.folder}", code="storage_damaged")
+        raise Misconfigured(f"there is no index in {location.folder} of the data folder", code="storage_damaged")
 
 
 def _write_index_locations(data_dir: Path, locations: IndexLocations) -> IndexLocations:

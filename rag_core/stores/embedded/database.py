@@ -319,7 +319,8 @@ def _error_from_apsw(failure: Exception) -> RagError:
         case _ if is_damage(failure):
             return Misconfigured(DAMAGE_MESSAGE, code=DAMAGE_CODE)
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | OSError():
-            return Misconfigured(f"the data folder cannot be used: {failure}", code="storage_unusable")
+            reason = failure.strerror if isinstance(failure, OSError) else failure
+            return Misconfigured(f"the data folder cannot be used: {reason}", code="storage_unusable")
         case apsw.ConstraintError():
             return Conflict("two chunks have the same id", code="duplicate_chunk")
         case apsw.TooBigError():

@@ -27,7 +27,7 @@ import azure.functions as func
 import function_app
 from evals import record
 from evals.bench_store import SEED, definitions
-from local_emulator.host import running
+from local_emulator.host import run_host
 from rag_core.composition import assembly
 from rag_core.core.settings import Settings
 from rag_core.evaluation import markdown_tables
@@ -70,7 +70,7 @@ def serve(folder: Path) -> None:
     async def empty(req: func.HttpRequest) -> func.HttpResponse:
         return func.HttpResponse(req.get_body(), mimetype="application/json")
 
-    with running(app, at_end=kit.close) as url:
+    with run_host(app, on_close=kit.close) as url:
         print(url, flush=True)
         sys.stdin.read()
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from evals.answers import recall
 from local_emulator.model_service import ModelService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.answering.citation_styles import render_cited_answer
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.kit import Kit
@@ -149,7 +149,7 @@ def _chat(over_http: bool) -> Iterator[LLM | None]:
         model_assembly.build_local_embedder(DEFAULT_SETTINGS),
         model_assembly.build_local_reranker(DEFAULT_SETTINGS),
     )
-    with served(ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={"key"})) as url:
+    with serve_wsgi(ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={"key"})) as url:
         yield OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1"), key="key")
 
 

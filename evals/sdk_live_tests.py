@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from local_emulator.search_service import SearchService, running
+from local_emulator.search_service import SearchService, run_search_service
 
 SDK = "azure-search-documents==12.0.0"
 HOTELS = Path(__file__).parents[1] / "tests" / "data" / "search_recordings" / "hotels.json"
@@ -70,7 +70,7 @@ def main() -> None:
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
         (tests,) = Path(folder).glob("azure_search_documents-*/tests")
-        with running(SearchService(None, keys={KEY})) as url:
+        with run_search_service(SearchService(None, keys={KEY})) as url:
             _prepare(tests, url)
             report = sorted(_run(tests))
     _tell(report)

@@ -24,7 +24,7 @@ from charset_normalizer import from_path
 from pypdf import PdfReader
 
 from local_emulator import host
-from local_emulator.azure import addresses, neighbours
+from local_emulator.azure import describe_addresses, serve_azure_services
 from rag_core.answering.citation_styles import to_printable_line
 from rag_core.core import settings
 
@@ -316,10 +316,12 @@ def print_if_empty(items: object, message: str) -> None:
 @contextmanager
 def run_emulator(data: Path, *, azure: bool) -> Iterator[ApiClient]:
     """Run the local emulator on a free loopback port with this data folder while the block runs."""
-    with (neighbours if azure else nullcontext)(replace(settings.load_settings(), data_dir=data)) as chosen_settings:
+    with (serve_azure_services if azure else nullcontext)(
+        replace(settings.load_settings(), data_dir=data)
+    ) as chosen_settings:
         if azure:
-            print(f"Emulated Azure services:\n{addresses(chosen_settings)}")
-        with host.running_with(chosen_settings) as url:
+            print(f"Emulated Azure services:\n{describe_addresses(chosen_settings)}")
+        with host.run_service(chosen_settings) as url:
             yield ApiClient(url.removeprefix("http://"))
 
 

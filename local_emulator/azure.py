@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from local_emulator.document_service import DocumentService
 from local_emulator.model_service import ModelService
-from local_emulator.search_service import RankerUnavailable, SearchService, running
-from local_emulator.search_service.serving import served
+from local_emulator.search_service import RankerUnavailable, SearchService, run_search_service
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Reranker
@@ -17,8 +17,8 @@ from rag_core.core.settings import Settings
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.providers.local_techniques import LocalTechniques
 
-SEARCH = "search-service"  # the folder below the data folder in which the emulated service keeps its indexes
-NEIGHBOURS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence_endpoint")
+SEARCH_FOLDER = "search-service"  # the folder below the data folder in which the emulated service keeps its indexes
+ENDPOINTS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence_endpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,24 @@ class SemanticRanker:
 
 
 @contextmanager
-def neighbours(
-    settings: Settings, *, recognised: Mapping[str, Sequence[Sequence[str]]] | None = None
+def serve_azure_services(
+    settings: Settings, *, picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None
 ) -> Iterator[Settings]:
     """Serve them while the block runs, and set up the index; gives the settings that point at them.
 
-    They want keys, made anew each time. `recognised` has the lines of pictures, for there is no text recognition here.
+    They want keys, made anew each time. `picture_lines` has the lines of pictures, for there is no text recognition here.
     """
     embedder, reranker = model_assembly.build_local_embedder(settings), model_assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
-    folder = settings.data_dir and settings.data_dir / SEARCH
+    folder = settings.data_dir and settings.data_dir / SEARCH_FOLDER
     search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker))
     models = ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={key})
-    documents = DocumentService(keys={key}, recognised=recognised)
-    with running(search) as search_url, served(models) as models_url, served(documents) as documents_url:
+    documents = DocumentService(keys={key}, picture_lines=picture_lines)
+    with (
+        run_search_service(search) as search_url,
+        serve_wsgi(models) as models_url,
+        serve_wsgi(documents) as documents_url,
+    ):
         pointed = replace(
             settings,
             azure_search_endpoint=search_url,
@@ -64,6 +68,6 @@ def neighbours(
         yield pointed
 
 
-def addresses(pointed: Settings) -> str:
+def describe_addresses(pointed: Settings) -> str:
     """Where each of them is, a line each."""
-    return "\n".join(f"  {name.removesuffix('_endpoint'):18} {getattr(pointed, name)}" for name in NEIGHBOURS)
+    return "\n".join(f"  {name.removesuffix('_endpoint'):18} {getattr(pointed, name)}" for name in ENDPOINTS)

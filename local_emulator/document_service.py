@@ -24,7 +24,7 @@ from rag_core.ingestion.sandbox import extract_in_sandbox
 
 API_VERSION = "2024-11-30"
 MODEL = "prebuilt-layout"
-KNOWN = {"api-version", "stringIndexType", "outputContentFormat"}
+ARGUMENTS = {"api-version", "stringIndexType", "outputContentFormat"}
 PARSE_S = 30.0
 PAGE = {"width": 8.5, "height": 11, "unit": "inch", "angle": 0}
 MARGIN, PITCH = 1.0, 1 / 6  # inches
@@ -37,19 +37,19 @@ Json = dict[str, Any]
 class DocumentService:
     """A WSGI application. An analysis is told `polls` times to be running before its result is given.
 
-    `recognised` has the lines of pictures by the SHA-256 of their bytes, a list of them a page.
+    `picture_lines` has the lines of pictures by the SHA-256 of their bytes, a list of them a page.
     """
 
     def __init__(
-        self, *, keys: set[str], recognised: Mapping[str, Sequence[Sequence[str]]] | None = None, polls: int = 1
+        self, *, keys: set[str], picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None, polls: int = 1
     ) -> None:
-        self._keys, self._recognised, self._polls = keys, recognised or {}, polls
+        self._keys, self._picture_lines, self._polls = keys, picture_lines or {}, polls
         self._results: dict[str, tuple[Json, int]] = {}
         base = "/documentintelligence/documentModels/<model>"
         self._routes = Map(
             [
-                Rule(f"{base}:analyze", endpoint=self._analyze, methods=["POST"]),
-                Rule(f"{base}/analyzeResults/<result>", endpoint=self._result, methods=["GET"]),
+                Rule(f"{base}:analyze", endpoint=self._start_analysis, methods=["POST"]),
+                Rule(f"{base}/analyzeResults/<result>", endpoint=self._get_result, methods=["GET"]),
             ]
         )
 
@@ -57,54 +57,56 @@ class DocumentService:
         request = Request(environ)
         try:
             handler, values = self._routes.bind_to_environ(environ).match()
-            response = self._admitted(request) or handler(request, **values)
+            response = self._check_request(request) or handler(request, **values)
         except HTTPException:
-            response = _refused(404, "404", "Resource not found")
+            response = _respond_with_error(404, "404", "Resource not found")
         return response(environ, start_response)
 
-    def _admitted(self, request: Request) -> Response | None:
+    def _check_request(self, request: Request) -> Response | None:
         if request.headers.get("Ocp-Apim-Subscription-Key") not in self._keys:
             message = "Access denied due to invalid subscription key or wrong API endpoint."
-            return _refused(401, "401", message)
+            return _respond_with_error(401, "401", message)
         if request.args.get("api-version") != API_VERSION:
-            return _refused(404, "404", "Resource not found")
-        if unknown := set(request.args) - KNOWN:
-            return _refused(501, "NotImplemented", f"The emulator does not implement: {', '.join(sorted(unknown))}.")
+            return _respond_with_error(404, "404", "Resource not found")
+        if unknown := set(request.args) - ARGUMENTS:
+            return _respond_with_error(
+                501, "NotImplemented", f"The emulator does not implement: {', '.join(sorted(unknown))}."
+            )
         return None
 
-    def _analyze(self, request: Request, model: str) -> Response:
+    def _start_analysis(self, request: Request, model: str) -> Response:
         if model != MODEL:
-            return _refused(404, "NotFound", "Resource not found.")
+            return _respond_with_error(404, "NotFound", "Resource not found.")
         try:
             data = b64decode(json.loads(request.get_data())["base64Source"], validate=True)
         except (binascii.Error, KeyError, TypeError, ValueError):
-            return _refused(400, "InvalidRequest", "Invalid request.")
+            return _respond_with_error(400, "InvalidRequest", "Invalid request.")
         id = str(uuid.uuid4())
-        self._results[id] = self._analyzed(data), self._polls
+        self._results[id] = self._run_analysis(data), self._polls
         where = f"{request.host_url}documentintelligence/documentModels/{model}/analyzeResults/{id}"
         headers = {"Operation-Location": f"{where}?api-version={API_VERSION}", "Retry-After": "0"}
         return Response(status=202, headers=headers)
 
-    def _result(self, request: Request, model: str, result: str) -> Response:
+    def _get_result(self, request: Request, model: str, result: str) -> Response:
         if result not in self._results:
-            return _refused(404, "NotFound", "Resource not found.")
+            return _respond_with_error(404, "NotFound", "Resource not found.")
         body, polls = self._results[result]
         if polls:
             self._results[result] = body, polls - 1
-            return _json(200, {"status": "running"}, {"Retry-After": "0"})
-        return _json(200, body)
+            return _respond_with_json(200, {"status": "running"}, {"Retry-After": "0"})
+        return _respond_with_json(200, body)
 
-    def _analyzed(self, data: bytes) -> Json:
+    def _run_analysis(self, data: bytes) -> Json:
         try:
-            extraction = self._extraction(data)
+            extraction = self._extract_blocks(data)
         except RagError as failure:
             inner = {"code": "InvalidContent", "message": failure.message}
             error = {"code": "InvalidRequest", "message": "Invalid request.", "innererror": inner}
             return {"status": "failed", "error": error}
-        return {"status": "succeeded", "analyzeResult": analyzed(extraction)}
+        return {"status": "succeeded", "analyzeResult": build_analyze_result(extraction)}
 
-    def _extraction(self, data: bytes) -> Extraction:
-        given = self._recognised.get(sha256(data).hexdigest())
+    def _extract_blocks(self, data: bytes) -> Extraction:
+        given = self._picture_lines.get(sha256(data).hexdigest())
         if given is None:
             kind = detect_file_kind(data, "")
             if kind not in ("pdf", "docx"):
@@ -114,79 +116,79 @@ class DocumentService:
         return Extraction(tuple(blocks), len(given), "given")
 
 
-def analyzed(extraction: Extraction) -> Json:
+def build_analyze_result(extraction: Extraction) -> Json:
     """An analyzeResult of these blocks. A document without pages is one page without a size, as Word files are."""
-    sheet = _Sheet(extraction.pages)
+    layout = _PageLayout(extraction.pages)
     for block in extraction.blocks:
-        sheet.add(block)
+        layout.add_block(block)
     return {
         "apiVersion": API_VERSION,
         "modelId": MODEL,
         "stringIndexType": "unicodeCodePoint",
-        "content": "\n".join(sheet.content),
-        "pages": [sheet.page(number) for number in range(1, (extraction.pages or 1) + 1)],
-        "paragraphs": sheet.paragraphs,
-        "tables": sheet.tables,
+        "content": "\n".join(layout.content),
+        "pages": [layout.build_page(number) for number in range(1, (extraction.pages or 1) + 1)],
+        "paragraphs": layout.paragraphs,
+        "tables": layout.tables,
     }
 
 
-class _Sheet:
+class _PageLayout:
     """Lays blocks out one after the other, counting characters and lines."""
 
     def __init__(self, pages: int | None) -> None:
         self.content: list[str] = []
         self.paragraphs: list[Json] = []
         self.tables: list[Json] = []
-        self._sized = pages is not None
+        self._has_size = pages is not None
         self._lines: dict[int, list[Json]] = {}
-        self._at = 0
+        self._offset = 0
 
-    def add(self, block: Block) -> None:
-        page, start = block.page or 1, self._at
-        boxes = [self._line(text, page) for text in block.text.split("\n")]
-        element: Json = {"spans": [{"offset": start, "length": self._at - 1 - start}]}
-        if self._sized:
+    def add_block(self, block: Block) -> None:
+        page, start = block.page or 1, self._offset
+        boxes = [self._add_line(text, page) for text in block.text.split("\n")]
+        element: Json = {"spans": [{"offset": start, "length": self._offset - 1 - start}]}
+        if self._has_size:
             polygon = boxes[0][:4] + boxes[-1][4:]
             element["boundingRegions"] = [{"pageNumber": page, "polygon": polygon}]
         if block.kind == "table":
-            self.tables.append(element | _cells(block.text))
+            self.tables.append(element | _build_table(block.text))
         else:
             role = {"role": ROLES[block.kind]} if block.kind in ROLES else {}
             self.paragraphs.append({"content": block.text.replace("\n", " "), **role, **element})
 
-    def page(self, number: int) -> Json:
-        size = PAGE if self._sized else {}
+    def build_page(self, number: int) -> Json:
+        size = PAGE if self._has_size else {}
         return {"pageNumber": number, **size, "lines": self._lines.get(number, []), "spans": []}
 
-    def _line(self, text: str, page: int) -> Box:
+    def _add_line(self, text: str, page: int) -> Box:
         lines = self._lines.setdefault(page, [])
         top = MARGIN + len(lines) * PITCH
-        polygon = _polygon(MARGIN, top, PAGE["width"] - MARGIN, top + PITCH)  # type: ignore[operator]
-        line: Json = {"content": text, "spans": [{"offset": self._at, "length": len(text)}]}
-        lines.append(line | ({"polygon": polygon} if self._sized else {}))
+        polygon = _make_polygon(MARGIN, top, PAGE["width"] - MARGIN, top + PITCH)  # type: ignore[operator]
+        line: Json = {"content": text, "spans": [{"offset": self._offset, "length": len(text)}]}
+        lines.append(line | ({"polygon": polygon} if self._has_size else {}))
         self.content.append(text)
-        self._at += len(text) + 1
+        self._offset += len(text) + 1
         return polygon
 
 
-def _cells(text: str) -> Json:
+def _build_table(text: str) -> Json:
     rows = [line.split(" | ") for line in text.split("\n")]
-    return {"rowCount": len(rows), "columnCount": max(map(len, rows)), "cells": list(_each(rows))}
+    return {"rowCount": len(rows), "columnCount": max(map(len, rows)), "cells": list(_list_cells(rows))}
 
 
-def _each(rows: Sequence[Sequence[str]]) -> Iterator[Json]:
+def _list_cells(rows: Sequence[Sequence[str]]) -> Iterator[Json]:
     for row, cells in enumerate(rows):
         for column, content in enumerate(cells):
             yield {"rowIndex": row, "columnIndex": column, "content": content, "spans": []}
 
 
-def _polygon(left: float, top: float, right: float, bottom: float) -> Box:
+def _make_polygon(left: float, top: float, right: float, bottom: float) -> Box:
     return [round(number, 4) for number in (left, top, right, top, right, bottom, left, bottom)]
 
 
-def _refused(status: int, code: str, message: str) -> Response:
-    return _json(status, {"error": {"code": code, "message": message}})
+def _respond_with_error(status: int, code: str, message: str) -> Response:
+    return _respond_with_json(status, {"error": {"code": code, "message": message}})
 
 
-def _json(status: int, body: Json, headers: Mapping[str, str] | None = None) -> Response:
+def _respond_with_json(status: int, body: Json, headers: Mapping[str, str] | None = None) -> Response:
     return Response(json.dumps(body), status, headers, mimetype="application/json")

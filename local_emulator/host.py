@@ -32,7 +32,7 @@ from functions.http import PRINCIPAL_HEADER, is_loopback_address, is_sent_by_ano
 from functions.operations import load_operation
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.settings import Settings
@@ -42,13 +42,13 @@ logger = logging.getLogger(__name__)
 MAX_BODY = 100 * 1024 * 1024  # the host's own limit
 BODY_TIMEOUT_S = 120.0  # for the whole of a body, 100 MiB at most
 READ_BYTES = 1024 * 1024
-LOOK_S = 1.0  # between two looks for long work
+JOB_POLL_S = 1.0  # between two looks for long work
 REDIRECTS = {"/admin/rag": "/rag/admin"}  # S2-53's address: on Azure the host reserves /admin, and an edge may do this
 ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """For an app that has no work of its own and holds nothing open."""
 
 
@@ -57,7 +57,7 @@ class Host:
 
     With a `key`, functions that are not anonymous want it in the header x-functions-key or as `code` in the query.
     Without one, nothing is answered to a page of another site that its reader's browser has open: 403.
-    To those `administered`, by name, it vouches for an administrator where a request names nobody, as Easy Auth would.
+    To those `administrator_functions`, by name, it vouches for an administrator where a request names nobody, as Easy Auth would.
     `get_functions` of an app can be called once only: one host an app.
     """
 
@@ -66,72 +66,74 @@ class Host:
         app: func.FunctionApp,
         *,
         key: str | None = None,
-        administered: Collection[str] = (),
+        administrator_functions: Collection[str] = (),
         max_body: int = MAX_BODY,
-        meanwhile: Work = _nothing,
-        at_end: Work = _nothing,
+        background_work: Work = _do_nothing,
+        on_close: Work = _do_nothing,
     ) -> None:
         self.functions = [function for function in app.get_functions() if function.is_http_function()]
-        rules = [rule for function in self.functions for rule in _rules(function)]
-        self._routes = Map(rules, strict_slashes=False, merge_slashes=False, converters={"int": _Whole})
-        self._key, self._max_body, self._at_end = key, max_body, at_end
-        self._administered = frozenset(administered)
+        rules = [rule for function in self.functions for rule in _build_rules(function)]
+        self._routes = Map(rules, strict_slashes=False, merge_slashes=False, converters={"int": _IntegerConverter})
+        self._key, self._max_body, self._on_close = key, max_body, on_close
+        self._administrator_functions = frozenset(administrator_functions)
         self._threads = ThreadPoolExecutor()
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner.start()
-        self._meanwhile = asyncio.run_coroutine_threadsafe(meanwhile(), self._loop)
+        self._background_work = asyncio.run_coroutine_threadsafe(background_work(), self._loop)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
         try:
-            response = self._answer(request)
+            response = self._answer_request(request)
         except HTTPException as refusal:  # the body is over the limit (nothing of it is read), or was cut off
-            response = _bare(refusal.code or 400)
+            response = _respond_with_status(refusal.code or 400)
         except TimeoutError:
-            response = _bare(408)
+            response = _respond_with_status(408)
         return response(environ, start_response)
 
     def close(self) -> None:
-        self._meanwhile.cancel()
-        asyncio.run_coroutine_threadsafe(self._at_end(), self._loop).result()  # what was opened in it is closed in it
+        self._background_work.cancel()
+        asyncio.run_coroutine_threadsafe(self._on_close(), self._loop).result()  # what was opened in it is closed in it
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
         self._loop.close()
         self._threads.shutdown(cancel_futures=True)
 
-    def _answer(self, request: Request) -> Response:
-        if self._key is None and not _from_here(request):
-            return _bare(403)
-        function, route_params = self._match(request)
+    def _answer_request(self, request: Request) -> Response:
+        if self._key is None and not _is_sent_from_this_machine(request):
+            return _respond_with_status(403)
+        function, route_params = self._match_route(request)
         if function is None:
-            return _redirected(request) or _bare(404)
-        if not self._admits(function, request):
-            return _bare(401)
-        vouched = _administrator() if function.get_function_name() in self._administered else {}
-        body = _read_body(request, self._max_body)
-        invoked = self._invoke(function, _converted(request, body, route_params, vouched))
+            return _redirect_request(request) or _respond_with_status(404)
+        if not self._has_key(function, request):
+            return _respond_with_status(401)
+        vouched = (
+            _build_administrator_headers() if function.get_function_name() in self._administrator_functions else {}
+        )
+        body = _receive_body(request, self._max_body)
+        invoked = self._call_function(function, _convert_request(request, body, route_params, vouched))
         future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
         if failure := future.exception():
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
-            return _bare(500)
-        return _response(future.result())
+            return _respond_with_status(500)
+        return _convert_response(future.result())
 
-    def _match(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
+    def _match_route(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
         try:
             function, route_params = self._routes.bind_to_environ(request.environ).match()
         except HTTPException:
             return None, {}
-        methods = _methods(function)
+        methods = _list_methods(function)
         return (function, route_params) if not methods or request.method in methods else (None, {})
 
-    def _admits(self, function: Any, request: Request) -> bool:
+    def _has_key(self, function: Any, request: Request) -> bool:
         if self._key is None or function.get_trigger().auth_level is func.AuthLevel.ANONYMOUS:
             return True
         given = request.headers.get("x-functions-key") or request.args.get("code", "")
         return hmac.compare_digest(given.encode(), self._key.encode())
 
-    async def _invoke(self, function: Any, request: func.HttpRequest) -> func.HttpResponse:
+    async def _call_function(self, function: Any, request: func.HttpRequest) -> func.HttpResponse:
         call = partial(function.get_user_function(), **{function.get_trigger().name: request})
         if inspect.iscoroutinefunction(call.func):
             response = await call()
@@ -142,25 +144,27 @@ class Host:
         return response
 
 
-class _Whole(BaseConverter):
+class _IntegerConverter(BaseConverter):
     regex = "-?[0-9]+"
 
 
-def _rules(function: Any) -> list[Rule]:
+def _build_rules(function: Any) -> list[Rule]:
     """The route of a function: `{name}`, `{name:int}` and `{*rest}` are the host's way to write its parameters.
 
     The last of these may be empty, and is then no parameter at all.
     """
 
-    def parameter(found: re.Match[str]) -> str:
+    def convert_parameter(found: re.Match[str]) -> str:
         return f"<path:{found[2]}>" if found[1] else f"<{found[3] or 'string'}:{found[2]}>"
 
     said = function.get_trigger().route
-    routes = {re.sub(r"\{(\*?)(\w+)(?::(\w+))?\}", parameter, route) for route in (said, re.sub(r"/\{\*.*", "", said))}
-    return [Rule(f"/{route}", endpoint=function, methods=_methods(function) or None) for route in sorted(routes)]
+    routes = {
+        re.sub(r"\{(\*?)(\w+)(?::(\w+))?\}", convert_parameter, route) for route in (said, re.sub(r"/\{\*.*", "", said))
+    }
+    return [Rule(f"/{route}", endpoint=function, methods=_list_methods(function) or None) for route in sorted(routes)]
 
 
-def _from_here(request: Request) -> bool:
+def _is_sent_from_this_machine(request: Request) -> bool:
     """Whether both names are this machine's: that of the page that asks, if one does, and that of the server.
 
     The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
@@ -169,15 +173,15 @@ def _from_here(request: Request) -> bool:
     return is_loopback_address(request.host_url) and not is_sent_by_another_site(request.method, origin, fetch_site)
 
 
-def _methods(function: Any) -> list[str]:
+def _list_methods(function: Any) -> list[str]:
     return [method.value for method in function.get_trigger().methods or ()]
 
 
-def _administrator() -> Mapping[str, str]:
+def _build_administrator_headers() -> Mapping[str, str]:
     return {PRINCIPAL_HEADER: base64.b64encode(json.dumps(ADMINISTRATOR).encode()).decode()}
 
 
-def _read_body(request: Request, max_body: int) -> bytes:
+def _receive_body(request: Request, max_body: int) -> bytes:
     """The body that Content-Length announces.
 
     Raises TimeoutError when it does not come in time, also when it comes byte by byte, RequestEntityTooLarge when it
@@ -197,7 +201,7 @@ def _read_body(request: Request, max_body: int) -> bytes:
     return bytes(body)
 
 
-def _converted(
+def _convert_request(
     request: Request, body: bytes, route_params: Mapping[str, Any], vouched: Mapping[str, str]
 ) -> func.HttpRequest:
     values = {name: [value for value in given if value] for name, given in request.args.lists()}
@@ -211,19 +215,19 @@ def _converted(
     )
 
 
-def _bare(status: int) -> Response:
+def _respond_with_status(status: int) -> Response:
     """A reply of the host itself: no body, and no type of one."""
     response = Response(status=status)
     del response.headers["content-type"]
     return response
 
 
-def _redirected(request: Request) -> Response | None:
+def _redirect_request(request: Request) -> Response | None:
     place = REDIRECTS.get(request.path) if request.method == "GET" else None
     return Response(status=308, headers={"location": place}) if place else None
 
 
-def _response(response: func.HttpResponse) -> Response:
+def _convert_response(response: func.HttpResponse) -> Response:
     charset = f"; charset={response.charset}" if response.mimetype.startswith("text/") else ""
     headers = Headers(
         {"content-type": response.mimetype + charset}
@@ -233,63 +237,78 @@ def _response(response: func.HttpResponse) -> Response:
 
 
 @contextmanager
-def running(
+def run_host(
     app: func.FunctionApp,
     *,
     port: int = 0,
     key: str | None = None,
-    administered: Collection[str] = (),
-    meanwhile: Work = _nothing,
-    at_end: Work = _nothing,
+    administrator_functions: Collection[str] = (),
+    background_work: Work = _do_nothing,
+    on_close: Work = _do_nothing,
 ) -> Iterator[str]:
     """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
-    host = Host(app, key=key, administered=administered, meanwhile=meanwhile, at_end=at_end)
-    with closing(host), served(host, port=port) as url:
+    host = Host(
+        app,
+        key=key,
+        administrator_functions=administrator_functions,
+        background_work=background_work,
+        on_close=on_close,
+    )
+    with closing(host), serve_wsgi(host, port=port) as url:
         yield url
 
 
 @contextmanager
-def running_with(settings: Settings, *, port: int = 0, key: str | None = None, admin: bool = False) -> Iterator[str]:
+def run_service(settings: Settings, *, port: int = 0, key: str | None = None, admin: bool = False) -> Iterator[str]:
     """Serve our app with these settings while the block runs, and close its parts at the end.
 
     As an `admin` everybody may do what wants that role, and is nobody elsewhere: an administrator has a user's id, and
     what is indexed or asked under it would be seen by that user alone.
     """
     settings = replace(settings, trust_principal=admin or settings.trust_principal)
-    administered = [route.name for route in ROUTES if admin and load_operation(route).required_role]
+    administrator_functions = [route.name for route in ROUTES if admin and load_operation(route).required_role]
     parts = assembly.KitHolder(lambda: settings)
     parts()  # what is misconfigured is told now
     app = function_app.build_app(lambda: settings, parts, public_query=settings.public_query)
-    doing = partial(work, settings, parts)
-    with running(app, port=port, key=key, administered=administered, meanwhile=doing, at_end=parts.close) as url:
+    doing = partial(work_on_jobs, settings, parts)
+    with run_host(
+        app,
+        port=port,
+        key=key,
+        administrator_functions=administrator_functions,
+        background_work=doing,
+        on_close=parts.close,
+    ) as url:
         yield url
 
 
-async def work(settings: Settings, get_kit: Callable[[], Kit]) -> None:
+async def work_on_jobs(settings: Settings, get_kit: Callable[[], Kit]) -> None:
     """Do long work, as it comes: what a message in the queue and the timer do on Azure."""
     from functions.job_runner import run_pending_jobs  # loads the ingestion
 
-    async def drain() -> None:
+    async def drain_queue() -> None:
         await run_pending_jobs(settings, get_kit(), within_s=DRAIN_WITHIN_S)
 
     while True:
-        (failure,) = await asyncio.gather(drain(), return_exceptions=True)
+        (failure,) = await asyncio.gather(drain_queue(), return_exceptions=True)
         if failure:
             logger.error("the job worker failed", exc_info=failure)
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(JOB_POLL_S)
 
 
-def serve(settings: Settings, *, port: int = 7071, key: str | None = None, admin: bool = False) -> None:
+def serve_until_interrupted(
+    settings: Settings, *, port: int = 7071, key: str | None = None, admin: bool = False
+) -> None:
     """Serve our app with these settings until SIGINT or SIGTERM, and say on the way in what there is to call."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), running_with(settings, port=port, key=key, admin=admin) as url:
-        print(_welcome(url, settings, key), flush=True)
+    with suppress(KeyboardInterrupt), run_service(settings, port=port, key=key, admin=admin) as url:
+        print(_describe_server(url, settings, key), flush=True)
         threading.Event().wait()
     print("Stopped.")
 
 
-def _welcome(url: str, settings: Settings, key: str | None) -> str:
+def _describe_server(url: str, settings: Settings, key: str | None) -> str:
     routes = [f"  {'|'.join(route.methods):8} {url}/{route.path}" for route in ROUTES]
     header = f" -H 'x-functions-key: {key}'" if key else ""
     question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""

@@ -27,12 +27,12 @@ from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
 T = TypeVar("T")
 
-LIMITS = ("max_tokens", "max_completion_tokens")
-FREE = ("temperature", "top_p", "reasoning_effort", "seed", "user")  # without effect on what a technique says
-CHAT = frozenset(("model", "messages", "response_format", "n", "stream", *LIMITS, *FREE))
-EMBEDDINGS = frozenset(("model", "input", "encoding_format", "dimensions", "user"))
-SCHEMA = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "description"))
-TYPES: Mapping[str, type | tuple[type, ...]] = {
+TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+INEFFECTIVE = ("temperature", "top_p", "reasoning_effort", "seed", "user")  # without effect on what a technique says
+CHAT_MEMBERS = frozenset(("model", "messages", "response_format", "n", "stream", *TOKEN_LIMITS, *INEFFECTIVE))
+EMBEDDING_MEMBERS = frozenset(("model", "input", "encoding_format", "dimensions", "user"))
+SCHEMA_MEMBERS = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "description"))
+SCHEMA_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,
     "string": str,
@@ -52,7 +52,7 @@ ROUTES = Map(
 )
 
 
-class Refused(Exception):
+class ModelRefusal(Exception):
     """A reply that is an error, in the service's own shape."""
 
     def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
@@ -71,54 +71,62 @@ class ModelService:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         try:
-            status, body = 200, self._answer(Request(environ))
-        except Refused as refusal:
+            status, body = 200, self._answer_request(Request(environ))
+        except ModelRefusal as refusal:
             status, body = refusal.status, refusal.body
         response = Response(json.dumps(body), status, {"x-request-id": str(uuid.uuid4())}, mimetype="application/json")
         return response(environ, start_response)
 
-    def _answer(self, request: Request) -> dict[str, Any]:
+    def _answer_request(self, request: Request) -> dict[str, Any]:
         try:
             (operation, azure), _ = ROUTES.bind_to_environ(request.environ).match()
         except HTTPException as unknown:
-            raise Refused(unknown.code or 404, "Resource not found", code=str(unknown.code)) from unknown
+            raise ModelRefusal(unknown.code or 404, "Resource not found", code=str(unknown.code)) from unknown
         if azure and not request.args.get("api-version"):
-            raise Refused(404, "Resource not found", code="404")  # the service's own answer to that
-        self._admit(request, azure)
-        body = _object(request.get_data())
-        return self._embeddings(body) if operation == "embeddings" else self._chat(body)
+            raise ModelRefusal(404, "Resource not found", code="404")  # the service's own answer to that
+        self._check_key(request, azure)
+        body = _parse_json_object(request.get_data())
+        return self._embed_texts(body) if operation == "embeddings" else self._complete_chat(body)
 
-    def _admit(self, request: Request, azure: bool) -> None:
+    def _check_key(self, request: Request, azure: bool) -> None:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
         given = request.headers.get("api-key", bearer) if azure else bearer
         if given in self._keys:
             return
         if azure:
-            raise Refused(401, "Access denied due to invalid subscription key or wrong API endpoint.", code="401")
-        raise Refused(401, "Incorrect API key provided.", code="invalid_api_key")
+            raise ModelRefusal(401, "Access denied due to invalid subscription key or wrong API endpoint.", code="401")
+        raise ModelRefusal(401, "Incorrect API key provided.", code="invalid_api_key")
 
-    def _embeddings(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        _only(body, EMBEDDINGS)
-        texts, width, encoding = _texts(body), self._embedder.dimensions, body.get("encoding_format", "float")
+    def _embed_texts(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        _check_members(body, EMBEDDING_MEMBERS)
+        texts, width, encoding = (
+            _read_input_texts(body),
+            self._embedder.dimensions,
+            body.get("encoding_format", "float"),
+        )
         if body.get("dimensions", width) != width:
-            raise Refused(400, f"This model has {width} dimensions; no other number is supported.", param="dimensions")
+            raise ModelRefusal(
+                400, f"This model has {width} dimensions; no other number is supported.", param="dimensions"
+            )
         if encoding not in ("float", "base64"):
-            raise Refused(400, f"{encoding!r} is not one of 'float', 'base64'.", param="encoding_format")
-        packed = _base64 if encoding == "base64" else list
-        vectors = _settled(self._embedder.embed_documents(texts))
+            raise ModelRefusal(400, f"{encoding!r} is not one of 'float', 'base64'.", param="encoding_format")
+        packed = _encode_base64 if encoding == "base64" else list
+        vectors = _run_technique(self._embedder.embed_documents(texts))
         data = [{"object": "embedding", "index": at, "embedding": packed(v)} for at, v in enumerate(vectors)]
         used = sum(count_tokens(text, encoding="cl100k_base") for text in texts)
         usage = {"prompt_tokens": used, "total_tokens": used}
         return {"object": "list", "data": data, "model": f"local: {self._embedder.space}", "usage": usage}
 
-    def _chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        _only(body, CHAT)
+    def _complete_chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        _check_members(body, CHAT_MEMBERS)
         for name, only in (("stream", False), ("n", 1)):
             if body.get(name, only) != only:
-                raise Refused(501, f"The emulator implements {name} only with the value {only}.", param=name)
-        messages, schema = _messages(body), _schema(body)
-        reply = self._said(messages, schema)
-        text, finish = _cut(reply.text, min((body[limit] for limit in LIMITS if limit in body), default=None))
+                raise ModelRefusal(501, f"The emulator implements {name} only with the value {only}.", param=name)
+        messages, schema = _read_messages(body), _read_reply_schema(body)
+        reply = self._generate_reply(messages, schema)
+        text, finish = _truncate_reply(
+            reply.text, min((body[limit] for limit in TOKEN_LIMITS if limit in body), default=None)
+        )
         # three tokens frame each message and three open the reply: the counting rule of OpenAI's cookbook
         asked = 3 + sum(3 + count_tokens(m["role"]) + count_tokens(m["content"]) for m in messages)
         used = count_tokens(text)
@@ -133,38 +141,42 @@ class ModelService:
             "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},
         }
 
-    def _said(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Completion:
+    def _generate_reply(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Completion:
         scripted = next(self._replies, None)
         if scripted is not None:
             return Completion(scripted, "scripted")
-        reply = _settled(self._llm.complete(_recognised(messages)))
-        if schema is not None and not _conforms(_json(reply.text), schema):
-            raise Refused(501, "The local techniques do not reply in this schema.", param="response_format")
+        reply = _run_technique(self._llm.complete(_recognise_prompt(messages)))
+        if schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
+            raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
         return reply
 
 
-def _settled(work: Coroutine[Any, Any, T]) -> T:
+def _run_technique(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except RagError as failure:
-        raise Refused(503, failure.message, code=failure.code) from failure
+        raise ModelRefusal(503, failure.message, code=failure.code) from failure
     except (LookupError, TypeError, ValueError) as unfit:
-        raise Refused(400, "The user message does not match the template of this prompt.", param="messages") from unfit
+        raise ModelRefusal(
+            400, "The user message does not match the template of this prompt.", param="messages"
+        ) from unfit
 
 
-def _recognised(messages: Sequence[Mapping[str, str]]) -> Prompt:
+def _recognise_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     """The prompt of ours that these messages are, with its inputs read back from the user message."""
     said = {message["role"]: message["content"] for message in messages}
     system, user = said.get("system", ""), said.get("user", "")
     if (read := augmentation.parse_augmentation_prompt(f"{system}\n\n{user}")) is not None:
         return Prompt(augmentation.AUGMENTATION_TASK, system, user, read)
-    inputs = _data(user)
-    if system not in _tasks() or not isinstance(inputs, dict):
-        raise Refused(501, "The emulator has no chat model and answers only prompts of this project.", param="messages")
-    return Prompt(_tasks()[system], system, user, inputs)
+    inputs = _parse_fenced_input(user)
+    if system not in _load_tasks_by_prompt() or not isinstance(inputs, dict):
+        raise ModelRefusal(
+            501, "The emulator has no chat model and answers only prompts of this project.", param="messages"
+        )
+    return Prompt(_load_tasks_by_prompt()[system], system, user, inputs)
 
 
-def _data(user: str) -> object:
+def _parse_fenced_input(user: str) -> object:
     try:
         return prompts.parse_fenced_data(user)
     except (ValueError, RecursionError):
@@ -172,105 +184,109 @@ def _data(user: str) -> object:
 
 
 @cache
-def _tasks() -> Mapping[str, str]:
+def _load_tasks_by_prompt() -> Mapping[str, str]:
     """Which task each of our system prompts is of."""
     wordings = (file for file in resources.files("rag_core.prompts").iterdir() if file.name.endswith(".md"))
     return {file.read_text("utf-8").strip(): file.name.removesuffix(".md") for file in wordings}
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _parse_json_object(data: bytes) -> dict[str, Any]:
     try:
         body = json.loads(data)
     except (ValueError, RecursionError) as garbage:
-        raise Refused(400, "We could not parse the JSON body of your request.") from garbage
+        raise ModelRefusal(400, "We could not parse the JSON body of your request.") from garbage
     if not isinstance(body, dict):
-        raise Refused(400, "The JSON body of your request must be an object.")
+        raise ModelRefusal(400, "The JSON body of your request must be an object.")
     return body
 
 
-def _only(body: Mapping[str, Any], known: Collection[str]) -> None:
+def _check_members(body: Mapping[str, Any], known: Collection[str]) -> None:
     for name in sorted(body.keys() - known):
-        raise Refused(501, f"The emulator does not implement {name}.", param=name)
+        raise ModelRefusal(501, f"The emulator does not implement {name}.", param=name)
     if not isinstance(body.get("model"), str):
-        raise Refused(400, "you must provide a model parameter", param="model")
+        raise ModelRefusal(400, "you must provide a model parameter", param="model")
 
 
-def _texts(body: Mapping[str, Any]) -> list[str]:
+def _read_input_texts(body: Mapping[str, Any]) -> list[str]:
     given = body.get("input")
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not 0 < len(texts) <= MOST_TEXTS:
-        raise Refused(400, f"input must be a text or a list of 1 to {MOST_TEXTS} texts.", param="input")
+        raise ModelRefusal(400, f"input must be a text or a list of 1 to {MOST_TEXTS} texts.", param="input")
     if not all(isinstance(text, str) for text in texts):
-        raise Refused(501, "The emulator implements texts as input, not tokens.", param="input")
+        raise ModelRefusal(501, "The emulator implements texts as input, not tokens.", param="input")
     if not all(texts):
-        raise Refused(400, "input cannot be an empty string.", param="input")
+        raise ModelRefusal(400, "input cannot be an empty string.", param="input")
     if any(count_tokens(text, encoding="cl100k_base") > MOST_TOKENS for text in texts):
-        raise Refused(400, f"This model's maximum context length is {MOST_TOKENS} tokens.", param="input")
+        raise ModelRefusal(400, f"This model's maximum context length is {MOST_TOKENS} tokens.", param="input")
     return texts
 
 
-def _messages(body: Mapping[str, Any]) -> list[dict[str, str]]:
+def _read_messages(body: Mapping[str, Any]) -> list[dict[str, str]]:
     given = body.get("messages")
     if not isinstance(given, list) or not given:
-        raise Refused(400, "messages must be a list of at least one message.", param="messages")
+        raise ModelRefusal(400, "messages must be a list of at least one message.", param="messages")
     for message in given:
         if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
-            raise Refused(400, "A message must have the role system, user or assistant.", param="messages")
+            raise ModelRefusal(400, "A message must have the role system, user or assistant.", param="messages")
         if message.keys() != {"role", "content"} or not isinstance(message["content"], str):
-            raise Refused(501, "The emulator implements only messages whose content is one text.", param="messages")
+            raise ModelRefusal(
+                501, "The emulator implements only messages whose content is one text.", param="messages"
+            )
     return given
 
 
-def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _read_reply_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The schema that the reply is held to, in the strict subset; None for free text."""
     wanted = body.get("response_format", {"type": "text"})
     match wanted:
         case {"type": "text"}:
             return None
         case {"type": "json_schema", "json_schema": {"name": str(), "strict": True, "schema": dict(schema)}}:
-            _check(schema)
+            _check_reply_schema(schema)
             return schema
         case _:
-            raise Refused(501, "The emulator implements only text and strict json_schema.", param="response_format")
+            raise ModelRefusal(
+                501, "The emulator implements only text and strict json_schema.", param="response_format"
+            )
 
 
-def _check(schema: Mapping[str, Any]) -> None:
+def _check_reply_schema(schema: Mapping[str, Any]) -> None:
     """Refuse what strict structured outputs refuse, by the rules of Azure OpenAI, which are the narrower."""
     inner = schema.get("properties", {})
-    if unknown := schema.keys() - SCHEMA:
-        raise Refused(400, f"Invalid schema: {min(unknown)} is not permitted.", param="response_format")
-    if schema.get("type") not in TYPES:
-        raise Refused(400, "Invalid schema: every part must have a type.", param="response_format")
+    if unknown := schema.keys() - SCHEMA_MEMBERS:
+        raise ModelRefusal(400, f"Invalid schema: {min(unknown)} is not permitted.", param="response_format")
+    if schema.get("type") not in SCHEMA_TYPES:
+        raise ModelRefusal(400, "Invalid schema: every part must have a type.", param="response_format")
     if schema["type"] == "object" and (
         schema.get("additionalProperties") is not False or set(schema.get("required", ())) != inner.keys()
     ):
         what = "Invalid schema: additionalProperties must be false, and every property required."
-        raise Refused(400, what, param="response_format")
+        raise ModelRefusal(400, what, param="response_format")
     for part in (*inner.values(), *([schema["items"]] if "items" in schema else [])):
-        _check(part)
+        _check_reply_schema(part)
 
 
-def _conforms(value: object, schema: Mapping[str, Any]) -> bool:
-    if not isinstance(value, TYPES[schema["type"]]) or value not in schema.get("enum", [value]):
+def _matches_schema(value: object, schema: Mapping[str, Any]) -> bool:
+    if not isinstance(value, SCHEMA_TYPES[schema["type"]]) or value not in schema.get("enum", [value]):
         return False
     if isinstance(value, dict):
         parts = schema["properties"]
-        return value.keys() == parts.keys() and all(_conforms(value[name], parts[name]) for name in parts)
-    return not isinstance(value, list) or all(_conforms(item, schema["items"]) for item in value)
+        return value.keys() == parts.keys() and all(_matches_schema(value[name], parts[name]) for name in parts)
+    return not isinstance(value, list) or all(_matches_schema(item, schema["items"]) for item in value)
 
 
-def _cut(text: str, most: int | None) -> tuple[str, str]:
+def _truncate_reply(text: str, most: int | None) -> tuple[str, str]:
     """A reply within its limit of tokens, and why it ends."""
     tokens = encode_tokens(text)
     return (text, "stop") if most is None or len(tokens) <= most else (decode_tokens(tokens[:most]), "length")
 
 
-def _json(text: str) -> object:
+def _parse_json_reply(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _base64(vector: Sequence[float]) -> str:
+def _encode_base64(vector: Sequence[float]) -> str:
     return b64encode(array("f", vector).tobytes()).decode()

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from local_emulator.model_service import ModelService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.provider_profiles import ProviderProfile
 from tests import local
@@ -18,7 +18,7 @@ def text() -> LocalTechniques:
 
 def running(*replies: str) -> AbstractContextManager[str]:
     """Serve while the block runs; gives the address. The key is "key"; `replies` are said before any technique's."""
-    return served(ModelService(local.embedder(), text(), keys={"key"}, replies=replies))
+    return serve_wsgi(ModelService(local.embedder(), text(), keys={"key"}, replies=replies))
 
 
 def at(profile: ProviderProfile, url: str) -> ProviderProfile:

@@ -38,7 +38,7 @@ def deployed(url: str, key: str | None = "the-key") -> Settings:
 def function(parts: Kit) -> Iterator[str]:
     """The address of a function app over the same parts, which wants the key "the-key"."""
     app = function_app.build_app(lambda: HERE, lambda: parts)
-    with host.running(app, key="the-key") as url:
+    with host.run_host(app, key="the-key") as url:
         yield url
 
 

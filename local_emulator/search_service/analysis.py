@@ -38,24 +38,24 @@ class Token:
 class Analyzer:
     pattern: re.Pattern[str]
     lower: bool = True
-    cut: bool = True  # ideographs, one term a character, as Lucene's standard tokenizer
+    splits_ideographs: bool = True  # ideographs, one term a character, as Lucene's standard tokenizer
     stops: frozenset[str] = frozenset()
     stemmer: Literal["", "english", "french", "german", "spanish"] = ""
 
-    def tokens(self, text: str) -> Iterator[Token]:
-        for position, (start, end) in enumerate(self._spans(text)):
-            term = self._term(text[start:end])
+    def analyze(self, text: str) -> Iterator[Token]:
+        for position, (start, end) in enumerate(self._find_spans(text)):
+            term = self._normalize_term(text[start:end])
             if term:
                 yield Token(term, start, end, position)
 
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def _find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         for found in self.pattern.finditer(text):
-            if self.cut and _IDEOGRAPH.search(found[0]):
+            if self.splits_ideographs and _IDEOGRAPH.search(found[0]):
                 yield from ((found.start() + i, found.start() + i + 1) for i in range(len(found[0])))
             else:
                 yield found.span()
 
-    def _term(self, word: str) -> str:
+    def _normalize_term(self, word: str) -> str:
         word = word.lower() if self.lower else word
         if self.stemmer == "english":
             word = _POSSESSIVE.sub("", word)
@@ -63,7 +63,7 @@ class Analyzer:
             word = _ELISION.sub("", word)
         if word in self.stops:
             return ""
-        return _stem(self.stemmer, word) if self.stemmer else word
+        return _stem_word(self.stemmer, word) if self.stemmer else word
 
 
 STANDARD = Analyzer(_WORDS)
@@ -79,7 +79,7 @@ ANALYZERS = {
     "de.microsoft": Analyzer(_WORDS, stemmer="german"),
     "es.lucene": Analyzer(_WORDS, stemmer="spanish"),
     "es.microsoft": Analyzer(_WORDS, stemmer="spanish"),
-    "keyword": Analyzer(_WHOLE, lower=False, cut=False),
+    "keyword": Analyzer(_WHOLE, lower=False, splits_ideographs=False),
     "simple": Analyzer(_LETTERS),
     "stop": Analyzer(_LETTERS, stops=ENGLISH_STOPS),
     "whitespace": Analyzer(_RUNS, lower=False),
@@ -87,11 +87,11 @@ ANALYZERS = {
 
 
 @lru_cache(200_000)
-def _stem(language: str, word: str) -> str:
-    stems: list[str] = _stemmer(language).analyze(word)
+def _stem_word(language: str, word: str) -> str:
+    stems: list[str] = _build_stemmer(language).analyze(word)
     return stems[0] if stems else word
 
 
 @lru_cache
-def _stemmer(language: str) -> TextAnalyzer:
+def _build_stemmer(language: str) -> TextAnalyzer:
     return TextAnalyzerBuilder(Tokenizer.raw()).filter(Filter.stemmer(language)).build()

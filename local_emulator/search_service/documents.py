@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from local_emulator.search_service.expressions import date, moment
-from local_emulator.search_service.refusals import Refusal, invalid, missing_index
+from local_emulator.search_service.expressions import format_date, parse_date
+from local_emulator.search_service.refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
 from local_emulator.search_service.schema import VECTOR, Field, Schema
 from local_emulator.search_service.storage import Storage
-from local_emulator.search_service.vectors import Vectors
-from local_emulator.search_service.words import Words
+from local_emulator.search_service.vectors import VectorMatrix
+from local_emulator.search_service.words import WordIndex
 
 Json = dict[str, Any]
 
@@ -26,7 +26,7 @@ _CRS = {"type": "name", "properties": {"name": "EPSG:4326"}}
 
 
 @dataclass
-class Index:
+class EmulatedIndex:
     """An index at work. `lock` is held by whoever reads or writes; documents are never changed, only replaced."""
 
     schema: Schema
@@ -37,129 +37,131 @@ class Index:
     dropped: bool = False
 
     def __post_init__(self) -> None:
-        self._index_anew()
+        self._rebuild_projections()
 
-    def _index_anew(self) -> None:
+    def _rebuild_projections(self) -> None:
         similarity = self.schema.definition["similarity"]
         k1, b = similarity["k1"], similarity["b"]
-        self.words = Words(self.schema.searchable, k1=1.2 if k1 is None else k1, b=0.75 if b is None else b)
-        self.vectors = Vectors(self.schema.vectors)
-        self._show(dict(self.documents))
+        self.words = WordIndex(self.schema.searchable_fields, k1=1.2 if k1 is None else k1, b=0.75 if b is None else b)
+        self.vectors = VectorMatrix(self.schema.vector_fields)
+        self._publish_changes(dict(self.documents))
 
-    def load(self) -> None:
-        self._show(dict(self.storage.documents(self.schema.name)))
+    def load_documents(self) -> None:
+        self._publish_changes(dict(self.storage.load_documents(self.schema.name)))
 
-    def redefine(self, schema: Schema, etag: str) -> None:
+    def change_definition(self, schema: Schema, etag: str) -> None:
         """Put the same documents under a changed definition."""
         with self.lock:
             self.storage.save_index(etag, schema.definition)
             self.schema, self.etag = schema, etag
-            self._index_anew()
+            self._rebuild_projections()
 
-    def drop(self) -> None:
+    def drop_definition(self) -> None:
         with self.lock:
             self.storage.drop_index(self.schema.name)
             self.dropped = True
 
-    def apply(self, actions: Sequence[Json], *, unsafe_keys: bool = False) -> list[Json]:
+    def apply_actions(self, actions: Sequence[Json], *, unsafe_keys: bool = False) -> list[Json]:
         """Apply a batch in order, durably and at once; one status an action. Raises a Refusal for a malformed batch."""
-        read = [_action(action, self.schema, unsafe_keys=unsafe_keys) for action in actions]
+        read = [_read_action(action, self.schema, unsafe_keys=unsafe_keys) for action in actions]
         with self.lock:
             if self.dropped:
-                raise missing_index(self.schema.name)
+                raise make_missing_index_refusal(self.schema.name)
             changes: dict[str, Json | None] = {}
-            statuses = [self._one(verb, key, body, changes) for verb, key, body in read]
+            statuses = [self._apply_action(verb, key, body, changes) for verb, key, body in read]
             self.storage.save_documents(self.schema.name, changes)
-            self._show(changes)
+            self._publish_changes(changes)
         return statuses
 
-    def _show(self, changes: Mapping[str, Json | None]) -> None:
+    def _publish_changes(self, changes: Mapping[str, Json | None]) -> None:
         for key, body in changes.items():
             if body is None:
                 self.documents.pop(key, None)
             else:
                 self.documents[key] = body
-        self.words.changed(changes)
-        self.vectors.changed(changes)
+        self.words.queue_changes(changes)
+        self.vectors.apply_changes(changes)
 
-    def _one(self, verb: str, key: str, body: Json, changes: dict[str, Json | None]) -> Json:
+    def _apply_action(self, verb: str, key: str, body: Json, changes: dict[str, Json | None]) -> Json:
         held = changes[key] if key in changes else self.documents.get(key)
         if verb == "delete":
             if held is not None:
                 changes[key] = None
-            return _status(key, 200)
+            return _build_status(key, 200)
         if verb == "merge" and held is None:
-            return _status(key, 404, "Document not found.")
+            return _build_status(key, 404, "Document not found.")
         merges = held is not None and verb in ("merge", "mergeOrUpload")
-        changes[key] = _merged(held or {}, body, self.schema, "") if merges else body
-        return _status(key, 201 if held is None else 200)
+        changes[key] = _merge_objects(held or {}, body, self.schema, "") if merges else body
+        return _build_status(key, 201 if held is None else 200)
 
 
-def _status(key: str, code: int, message: str | None = None) -> Json:
+def _build_status(key: str, code: int, message: str | None = None) -> Json:
     return {"key": key, "status": message is None, "errorMessage": message, "statusCode": code}
 
 
-def actions_of(body: Any) -> list[Json]:
+def read_actions(body: Any) -> list[Json]:
     """The actions of a request's body, within the limits of a batch."""
     actions = body.get("value") if isinstance(body, dict) else None
     if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
-        raise invalid("The request is invalid. Details: actions : The 'value' property must be an array of documents.")
+        raise make_refusal(
+            "The request is invalid. Details: actions : The 'value' property must be an array of documents."
+        )
     if not actions:
-        raise invalid("The request is invalid. Details: actions : No indexing actions found in the request.")
+        raise make_refusal("The request is invalid. Details: actions : No indexing actions found in the request.")
     if len(actions) > MOST_ACTIONS:
-        raise Refusal(413, f"The request holds more than the maximum of {MOST_ACTIONS} indexing actions.")
+        raise ServiceRefusal(413, f"The request holds more than the maximum of {MOST_ACTIONS} indexing actions.")
     return actions
 
 
-def _action(action: Json, schema: Schema, *, unsafe_keys: bool) -> tuple[str, str, Json]:
+def _read_action(action: Json, schema: Schema, *, unsafe_keys: bool) -> tuple[str, str, Json]:
     verb = action.get("@search.action", "upload")
     if verb not in ("upload", "merge", "mergeOrUpload", "delete"):
-        raise invalid(f"The request is invalid. Details: actions : '{verb}' is not an indexing action.")
+        raise make_refusal(f"The request is invalid. Details: actions : '{verb}' is not an indexing action.")
     key = action.get(schema.key)
     if not isinstance(key, str) or not key:
-        raise invalid("The request is invalid. Details: actions : 0: Document key cannot be missing or empty.")
+        raise make_refusal("The request is invalid. Details: actions : 0: Document key cannot be missing or empty.")
     if len(key) > LONGEST_KEY:
-        raise invalid(f"Invalid document key: longer than {LONGEST_KEY} characters.")
+        raise make_refusal(f"Invalid document key: longer than {LONGEST_KEY} characters.")
     if not unsafe_keys and (key.startswith("_") or not _SAFE_KEY.fullmatch(key)):
-        raise invalid(
+        raise make_refusal(
             f"Invalid document key: '{key}'. Keys can only contain letters, digits, underscore (_), dash (-), or equal "
             "sign (=), and cannot start with an underscore. If the keys in your source data contain other characters, "
             "we recommend encoding them with a URL-safe version of Base64 before uploading them to your index."
         )
     body = {name: value for name, value in action.items() if name != "@search.action"}
-    return verb, key, {schema.key: key} if verb == "delete" else _object(body, schema, "")
+    return verb, key, {schema.key: key} if verb == "delete" else _read_object(body, schema, "")
 
 
-def _object(given: Any, schema: Schema, inside: str) -> Json:
+def _read_object(given: Any, schema: Schema, inside: str) -> Json:
     if not isinstance(given, dict):
-        raise _malformed(f"An object was expected for '{inside.rstrip('/')}'.")
-    return {name: _value(value, schema, inside + name) for name, value in given.items()}
+        raise _make_document_refusal(f"An object was expected for '{inside.rstrip('/')}'.")
+    return {name: _read_value(value, schema, inside + name) for name, value in given.items()}
 
 
-def _value(value: Any, schema: Schema, path: str) -> Any:
+def _read_value(value: Any, schema: Schema, path: str) -> Any:
     kind = schema.kinds.get(path)
     if kind is None:
-        raise _malformed(
+        raise _make_document_refusal(
             f"The property '{path.rpartition('/')[2]}' does not exist on type 'search.documentFields' or is not "
             "present in the API version. Make sure to only use property names that are defined by the type."
         )
     if kind == "Edm.ComplexType":
-        return None if value is None else _object(value, schema, f"{path}/")
+        return None if value is None else _read_object(value, schema, f"{path}/")
     if kind == VECTOR:
-        return None if value is None else _vector(value, schema.fields[path])
+        return None if value is None else _read_vector(value, schema.fields[path])
     if not kind.startswith("Collection("):
-        return None if value is None else _plain(value, kind, path)
+        return None if value is None else _read_primitive(value, kind, path)
     if not isinstance(value, list):
-        raise _malformed(f"A collection was expected for the property '{path}' of type '{kind}'.")
+        raise _make_document_refusal(f"A collection was expected for the property '{path}' of type '{kind}'.")
     if kind == "Collection(Edm.ComplexType)":
-        return [_object(item, schema, f"{path}/") for item in value]
-    return [_plain(item, kind[len("Collection(") : -1], path) for item in value]
+        return [_read_object(item, schema, f"{path}/") for item in value]
+    return [_read_primitive(item, kind[len("Collection(") : -1], path) for item in value]
 
 
-def _vector(value: Any, vector: Field) -> np.ndarray[Any, np.dtype[np.float32]]:
+def _read_vector(value: Any, vector: Field) -> np.ndarray[Any, np.dtype[np.float32]]:
     if not isinstance(value, list) or len(value) != vector.dimensions:
         found = len(value) if isinstance(value, list) else 0
-        raise _malformed(
+        raise _make_document_refusal(
             f"There's a mismatch in vector dimensions. The vector field '{vector.path}', with dimension of "
             f"'{vector.dimensions}', expects a length of '{vector.dimensions}'. However, the provided vector has a "
             f"length of '{found}'. Please ensure that the vector length matches the expected length of the vector "
@@ -167,57 +169,59 @@ def _vector(value: Any, vector: Field) -> np.ndarray[Any, np.dtype[np.float32]]:
             "https://learn.microsoft.com/en-us/azure/search/vector-search-how-to-configure-compression-storage."
         )
     if not all(type(x) in (int, float) and math.isfinite(x) for x in value):
-        raise _malformed(f"The vector field '{vector.path}' takes finite numbers only.")
+        raise _make_document_refusal(f"The vector field '{vector.path}' takes finite numbers only.")
     return np.array(value, dtype=np.float32)
 
 
 _INTEGERS = {"Edm.Int32": 2**31, "Edm.Int64": 2**63}
 
 
-def _plain(value: Any, kind: str, path: str) -> Any:
+def _read_primitive(value: Any, kind: str, path: str) -> Any:
     """A value as it is kept: doubles as floats, dates in UTC, points with their reference system."""
-    readers: Mapping[str, Callable[[Any], Any]] = {"Edm.DateTimeOffset": _date, "Edm.GeographyPoint": _point}
+    readers: Mapping[str, Callable[[Any], Any]] = {"Edm.DateTimeOffset": _read_date, "Edm.GeographyPoint": _read_point}
     try:
         if kind in readers:
             return readers[kind](value)
     except (ValueError, TypeError, KeyError, AttributeError) as failure:
-        raise _wrong_type(value, kind, path) from failure
+        raise _make_type_refusal(value, kind, path) from failure
     fits = {"Edm.String": isinstance(value, str), "Edm.Boolean": isinstance(value, bool)}
     if kind in _INTEGERS:
         fits[kind] = type(value) is int and -_INTEGERS[kind] <= value < _INTEGERS[kind]
     if not fits.get(kind, type(value) in (int, float)):
-        raise _wrong_type(value, kind, path)
+        raise _make_type_refusal(value, kind, path)
     return float(value) if kind == "Edm.Double" else value
 
 
-def _date(value: Any) -> str:
-    return date(moment(value))
+def _read_date(value: Any) -> str:
+    return format_date(parse_date(value))
 
 
-def _point(value: Any) -> Json:
+def _read_point(value: Any) -> Json:
     longitude, latitude = (float(x) for x in value["coordinates"])
     if value["type"] != "Point" or abs(longitude) > 180 or abs(latitude) > 90:
         raise ValueError
     return {"type": "Point", "coordinates": [longitude, latitude], "crs": _CRS}
 
 
-def _wrong_type(value: Any, kind: str, path: str) -> Refusal:
+def _make_type_refusal(value: Any, kind: str, path: str) -> ServiceRefusal:
     shown = "null" if value is None else type(value).__name__
-    return _malformed(f"Cannot convert a value of type '{shown}' to the expected type '{kind}' of property '{path}'.")
+    return _make_document_refusal(
+        f"Cannot convert a value of type '{shown}' to the expected type '{kind}' of property '{path}'."
+    )
 
 
-def _malformed(message: str) -> Refusal:
-    return invalid(f"The request is invalid. Details: parameters : {message}")
+def _make_document_refusal(message: str) -> ServiceRefusal:
+    return make_refusal(f"The request is invalid. Details: parameters : {message}")
 
 
-def _merged(held: Json, given: Json, schema: Schema, inside: str) -> Json:
+def _merge_objects(held: Json, given: Json, schema: Schema, inside: str) -> Json:
     """Objects are merged member by member; values and whole collections are replaced."""
     merged = dict(held)
     for name, value in given.items():
         single = schema.kinds[inside + name] == "Edm.ComplexType"
         old = held.get(name)
         nested = single and isinstance(value, dict) and isinstance(old, dict)
-        merged[name] = _merged(old or {}, value, schema, f"{inside}{name}/") if nested else value
+        merged[name] = _merge_objects(old or {}, value, schema, f"{inside}{name}/") if nested else value
     return merged
 
 
@@ -228,46 +232,46 @@ class Selection:
     schema: Schema
     paths: frozenset[str] | None = None
 
-    def of(self, document: Json) -> Json:
-        return self._object(document, "", chosen=self.paths is None)
+    def select_fields(self, document: Json) -> Json:
+        return self._select_object(document, "", chosen=self.paths is None)
 
-    def _object(self, value: Json, inside: str, *, chosen: bool) -> Json:
+    def _select_object(self, value: Json, inside: str, *, chosen: bool) -> Json:
         """Every retrievable member that was selected, whether the document has it or not."""
         shown = {}
-        for name in self.schema.children(inside.rstrip("/")):
+        for name in self.schema.list_children(inside.rstrip("/")):
             path = inside + name
             wanted = chosen or (self.paths is not None and path in self.paths)
             if wanted or self._holds_selected(path):
                 leaf = self.schema.fields.get(path)
                 if leaf is None or leaf.retrievable:
-                    shown[name] = self._value(value.get(name), path, chosen=wanted)
+                    shown[name] = self._select_value(value.get(name), path, chosen=wanted)
         return shown
 
     def _holds_selected(self, path: str) -> bool:
         return any(selected.startswith(f"{path}/") for selected in self.paths or ())
 
-    def _value(self, value: Any, path: str, *, chosen: bool) -> Any:
+    def _select_value(self, value: Any, path: str, *, chosen: bool) -> Any:
         kind = self.schema.kinds[path]
         if kind == "Edm.ComplexType":
-            return None if value is None else self._object(value, f"{path}/", chosen=chosen)
+            return None if value is None else self._select_object(value, f"{path}/", chosen=chosen)
         if kind == "Collection(Edm.ComplexType)":
-            return [self._object(item, f"{path}/", chosen=chosen) for item in value or ()]
+            return [self._select_object(item, f"{path}/", chosen=chosen) for item in value or ()]
         if kind == VECTOR:
             return [] if value is None else [float(str(x)) for x in value]
         return [] if value is None and kind.startswith("Collection(") else value
 
 
-def selection(text: str, schema: Schema, *, parameter: str = "$select") -> Selection:
+def parse_selection(text: str, schema: Schema, *, parameter: str = "$select") -> Selection:
     """Read `$select`. Raises a Refusal for a field that is not there or not to be shown."""
     paths = [path.strip() for path in text.split(",")] if text else []
     if not paths or "*" in paths:
         return Selection(schema)
     for path in paths:
         if path not in schema.kinds:
-            raise invalid(
+            raise make_refusal(
                 f"Invalid expression: Could not find a property named '{path}' on type 'search.document'.",
                 parameter=parameter,
             )
         if path in schema.fields and not schema.fields[path].retrievable:
-            raise invalid(f"Invalid expression: '{path}' is not a retrievable field.", parameter=parameter)
+            raise make_refusal(f"Invalid expression: '{path}' is not a retrievable field.", parameter=parameter)
     return Selection(schema, frozenset(paths))

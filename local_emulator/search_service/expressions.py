@@ -20,7 +20,7 @@ ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class FieldPath:
     """A field, from the document (`variable` "") or from a lambda's variable."""
 
     variable: str
@@ -29,15 +29,15 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    path: Path
+class FieldComparison:
+    path: FieldPath
     operator: str
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
 class In:
-    path: Path
+    path: FieldPath
     values: frozenset[str]
 
 
@@ -47,20 +47,20 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class And:
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
+class Lambda:
     """`any` or `all` of a collection's items; `any()` without an inner expression asks whether there is one."""
 
-    path: Path
+    path: FieldPath
     every: bool
     variable: str
     inner: "Expression | None"
@@ -71,66 +71,68 @@ class Constant:
     value: bool
 
 
-Expression = Comparison | In | Not | Both | Either | Each | Constant
+Expression = FieldComparison | In | Not | And | Or | Lambda | Constant
 
 
-def matches(expression: Expression, document: Document) -> bool:
-    return _true(expression, {"": document})
+def matches_filter(expression: Expression, document: Document) -> bool:
+    return _evaluate_expression(expression, {"": document})
 
 
-def value_at(document: Any, names: Sequence[str]) -> Any:
+def get_value(document: Any, names: Sequence[str]) -> Any:
     """What stands at a path that crosses no collection; None where nothing does."""
     for name in names:
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
 
 
-def moment(text: str) -> datetime:
+def parse_date(text: str) -> datetime:
     """A date of the wire as a moment. Raises ValueError."""
     found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00"))
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def date(found: datetime) -> str:
+def format_date(found: datetime) -> str:
     """A moment as the service writes it: in UTC, with no more digits than it has."""
     found = found.astimezone(UTC)
     fraction = f".{found.microsecond:06d}".rstrip("0") if found.microsecond else ""
     return f"{found:%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
-def _true(expression: Expression, scope: Mapping[str, Any]) -> bool:
+def _evaluate_expression(expression: Expression, scope: Mapping[str, Any]) -> bool:
     match expression:
-        case Both(parts):
-            return all(_true(part, scope) for part in parts)
-        case Either(parts):
-            return any(_true(part, scope) for part in parts)
+        case And(parts):
+            return all(_evaluate_expression(part, scope) for part in parts)
+        case Or(parts):
+            return any(_evaluate_expression(part, scope) for part in parts)
         case Not(inner):
-            return not _true(inner, scope)
+            return not _evaluate_expression(inner, scope)
         case Constant(value):
             return value
         case In(path, values):
-            return _value(path, scope) in values
-        case Comparison(path, operator, value):
-            return _compare(_value(path, scope), operator, value)
-        case Each(path, every, variable, inner):
-            return _each(path, every, variable, inner, scope)
+            return _get_operand(path, scope) in values
+        case FieldComparison(path, operator, value):
+            return _compare_values(_get_operand(path, scope), operator, value)
+        case Lambda(path, every, variable, inner):
+            return _evaluate_lambda(path, every, variable, inner, scope)
 
 
-def _each(path: Path, every: bool, variable: str, inner: Expression | None, scope: Mapping[str, Any]) -> bool:
-    items = value_at(scope[path.variable], path.names) or ()
+def _evaluate_lambda(
+    path: FieldPath, every: bool, variable: str, inner: Expression | None, scope: Mapping[str, Any]
+) -> bool:
+    items = get_value(scope[path.variable], path.names) or ()
     if inner is None:
         return bool(items)
-    held = (_true(inner, {**scope, variable: item}) for item in items)
+    held = (_evaluate_expression(inner, {**scope, variable: item}) for item in items)
     return all(held) if every else any(held)
 
 
-def _value(path: Path, scope: Mapping[str, Any]) -> Any:
-    value = value_at(scope[path.variable], path.names)
+def _get_operand(path: FieldPath, scope: Mapping[str, Any]) -> Any:
+    value = get_value(scope[path.variable], path.names)
     dated = path.field is not None and path.field.type == "Edm.DateTimeOffset"
-    return moment(value) if dated and value is not None else value
+    return parse_date(value) if dated and value is not None else value
 
 
-def _compare(left: Any, operator: str, right: Value) -> bool:
+def _compare_values(left: Any, operator: str, right: Value) -> bool:
     """Null equals null and nothing else, and is neither more nor less than anything."""
     if operator == "eq":
         return bool(left == right)

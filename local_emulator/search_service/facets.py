@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from local_emulator.search_service.expressions import date, moment
-from local_emulator.search_service.refusals import Refusal, invalid, unimplemented
+from local_emulator.search_service.expressions import format_date, parse_date
+from local_emulator.search_service.refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
 from local_emulator.search_service.schema import Field, Schema
 
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ DEFAULT_COUNT = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
+class FacetExpression:
     """One facet expression. `count` 0 is all values; `bounds` and `interval` are for numbers and dates."""
 
     field: Field
@@ -38,93 +38,101 @@ class Facet:
     bounds: tuple[Value, ...] = ()
     interval: str | float | None = None
 
-    def of(self, documents: Iterable[Json]) -> list[Json]:
+    def count_values(self, documents: Iterable[Json]) -> list[Json]:
         counts: Counter[Any] = Counter()
         for document in documents:
-            counts.update({self._bucket(value) for value in _values(document, self.field.path.split("/"), self.field)})
-        return self._ranges(counts) if self.bounds else self._buckets(counts)
+            counts.update(
+                {self._find_bucket(value) for value in _list_values(document, self.field.path.split("/"), self.field)}
+            )
+        return self._list_ranges(counts) if self.bounds else self._list_buckets(counts)
 
-    def _bucket(self, value: Any) -> Any:
+    def _find_bucket(self, value: Any) -> Any:
         if self.bounds:
             return sum(value >= bound for bound in self.bounds)
         if isinstance(self.interval, str):
-            return _floor(value, self.interval)
+            return _floor_date(value, self.interval)
         if self.interval is not None:
             low = math.floor(value / self.interval) * self.interval
             return low if self.field.type == "Edm.Double" else int(low)
         return value
 
-    def _ranges(self, counts: Counter[Any]) -> list[Json]:
-        edges = [None, *(_edge(bound) for bound in self.bounds), None]
+    def _list_ranges(self, counts: Counter[Any]) -> list[Json]:
+        edges = [None, *(_format_edge(bound) for bound in self.bounds), None]
         ranges = pairwise(edges)
         return [
             {**({"from": low} if low is not None else {}), **({"to": high} if high is not None else {}), "count": n}
             for (low, high), n in zip(ranges, (counts[i] for i in range(len(self.bounds) + 1)), strict=True)
         ]
 
-    def _buckets(self, counts: Counter[Any]) -> list[Json]:
+    def _list_buckets(self, counts: Counter[Any]) -> list[Json]:
         ordered = sorted(counts.items(), key=SORTS[self.sort], reverse=self.sort == "-value")
         kept = ordered if not self.count or self.interval is not None else ordered[: self.count]
-        return [{"value": _shown(value, self.field), "count": count} for value, count in kept]
+        return [{"value": _format_bucket(value, self.field), "count": count} for value, count in kept]
 
 
-def parse_facets(expressions: Any, schema: Schema) -> list[Facet]:
+def parse_facets(expressions: Any, schema: Schema) -> list[FacetExpression]:
     if not isinstance(expressions, list) or not all(isinstance(one, str) for one in expressions):
-        raise invalid("The facets must be an array of strings.", parameter="facets")
-    return [_facet(expression, schema) for expression in expressions]
+        raise make_refusal("The facets must be an array of strings.", parameter="facets")
+    return [_parse_facet(expression, schema) for expression in expressions]
 
 
-def counted(facets: Sequence[Facet], documents: Collection[Json]) -> Json:
+def count_facets(facets: Sequence[FacetExpression], documents: Collection[Json]) -> Json:
     """By field; what two expressions ask of one field stands in one list."""
     found: dict[str, list[Json]] = {}
     for facet in facets:
-        found.setdefault(facet.field.path, []).extend(facet.of(documents))
+        found.setdefault(facet.field.path, []).extend(facet.count_values(documents))
     return found
 
 
-def _facet(expression: str, schema: Schema) -> Facet:
+def _parse_facet(expression: str, schema: Schema) -> FacetExpression:
     path, *options = (part.strip() for part in expression.split(","))
     if re.search(r"[()>]|\bmetric\b", expression):
-        raise unimplemented("hierarchical and metric facets")
-    field = schema.field(path, "facets")
+        raise make_unimplemented_refusal("hierarchical and metric facets")
+    field = schema.get_field(path, "facets")
     if not field.facetable:
-        raise _wrong(expression, f"The field '{path}' is not facetable.")
+        raise _make_facet_refusal(expression, f"The field '{path}' is not facetable.")
     given = dict(option.partition(":")[::2] for option in options)
     if unknown := given.keys() - {"count", "sort", "values", "interval", "timeoffset"}:
-        raise _wrong(expression, f"The facet option '{min(unknown)}' is not known.")
+        raise _make_facet_refusal(expression, f"The facet option '{min(unknown)}' is not known.")
     if "timeoffset" in given:
-        raise unimplemented("'timeoffset' of a facet")
+        raise make_unimplemented_refusal("'timeoffset' of a facet")
     if "values" in given and given.keys() & {"interval", "count", "sort"}:
-        raise _wrong(expression, "'values' cannot be combined with 'interval', 'count' or 'sort'.")
+        raise _make_facet_refusal(expression, "'values' cannot be combined with 'interval', 'count' or 'sort'.")
     if "interval" in given and "count" in given:
-        raise _wrong(expression, "'interval' cannot be combined with 'count'.")
+        raise _make_facet_refusal(expression, "'interval' cannot be combined with 'count'.")
     sort = given.get("sort", "value" if "interval" in given else "count")
     if sort not in SORTS:
-        raise _wrong(expression, "'sort' is one of count, -count, value, -value.")
-    return Facet(field, _count(expression, given), sort, _bounds(expression, given, field), _interval(given, field))
+        raise _make_facet_refusal(expression, "'sort' is one of count, -count, value, -value.")
+    return FacetExpression(
+        field,
+        _parse_count(expression, given),
+        sort,
+        _parse_bounds(expression, given, field),
+        _parse_interval(given, field),
+    )
 
 
-def _count(expression: str, given: Mapping[str, str]) -> int:
+def _parse_count(expression: str, given: Mapping[str, str]) -> int:
     count = given.get("count", str(DEFAULT_COUNT))
     if not count.isdecimal():
-        raise _wrong(expression, "'count' must be a whole number, not negative.")
+        raise _make_facet_refusal(expression, "'count' must be a whole number, not negative.")
     return int(count)
 
 
-def _bounds(expression: str, given: Mapping[str, str], field: Field) -> tuple[Value, ...]:
+def _parse_bounds(expression: str, given: Mapping[str, str], field: Field) -> tuple[Value, ...]:
     if "values" not in given:
         return ()
-    read: Callable[[str], Value] = moment if field.type == DATE else float
+    read: Callable[[str], Value] = parse_date if field.type == DATE else float
     if field.type not in (*NUMBERS, DATE):
-        raise _wrong(expression, "'values' is for numbers and dates.")
+        raise _make_facet_refusal(expression, "'values' is for numbers and dates.")
     try:
         bounds = [read(value) for value in given["values"].split("|")]
     except ValueError as failure:
-        raise _wrong(expression, f"A value is not of type '{field.type}'.") from failure
+        raise _make_facet_refusal(expression, f"A value is not of type '{field.type}'.") from failure
     return tuple(sorted(bounds))
 
 
-def _interval(given: Mapping[str, str], field: Field) -> str | float | None:
+def _parse_interval(given: Mapping[str, str], field: Field) -> str | float | None:
     interval = given.get("interval")
     if interval is None:
         return None
@@ -135,25 +143,25 @@ def _interval(given: Mapping[str, str], field: Field) -> str | float | None:
             return float(interval)
     except ValueError:
         pass
-    raise _wrong(f"interval:{interval}", f"It is not an interval for the type '{field.type}'.")
+    raise _make_facet_refusal(f"interval:{interval}", f"It is not an interval for the type '{field.type}'.")
 
 
-def _wrong(expression: str, why: str) -> Refusal:
-    return invalid(f"Invalid facet expression '{expression}'. {why}", parameter="facets")
+def _make_facet_refusal(expression: str, why: str) -> ServiceRefusal:
+    return make_refusal(f"Invalid facet expression '{expression}'. {why}", parameter="facets")
 
 
-def _values(value: Any, names: Sequence[str], field: Field) -> Iterator[Any]:
+def _list_values(value: Any, names: Sequence[str], field: Field) -> Iterator[Any]:
     """The values at a path, through collections too: a document counts once a value."""
     if isinstance(value, list):
         for item in value:
-            yield from _values(item, names, field)
+            yield from _list_values(item, names, field)
     elif names and isinstance(value, Mapping):
-        yield from _values(value.get(names[0]), names[1:], field)
+        yield from _list_values(value.get(names[0]), names[1:], field)
     elif not names and value is not None:
-        yield moment(value) if field.type == DATE else value
+        yield parse_date(value) if field.type == DATE else value
 
 
-def _floor(value: datetime, interval: str) -> datetime:
+def _floor_date(value: datetime, interval: str) -> datetime:
     start = value.astimezone(UTC).replace(second=0, microsecond=0)
     if interval == "minute":
         return start
@@ -167,16 +175,16 @@ def _floor(value: datetime, interval: str) -> datetime:
     return start.replace(day=1, month=month[interval]) if interval in month else start
 
 
-def _edge(value: Any) -> Any:
+def _format_edge(value: Any) -> Any:
     """The end of a range: dates have a form of their own there (recorded 2025-10-31)."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}+0000"
     return value
 
 
-def _shown(value: Any, field: Field) -> Any:
+def _format_bucket(value: Any, field: Field) -> Any:
     if isinstance(value, datetime):
-        return date(value)
+        return format_date(value)
     if field.type in ("Edm.Int32", "Edm.Int64") and isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_emulator.search_service.analysis import Token
-from local_emulator.search_service.refusals import invalid
+from local_emulator.search_service.refusals import make_refusal
 from local_emulator.search_service.schema import Field, Schema
 from local_emulator.search_service.syntax import Query
-from local_emulator.search_service.words import texts, wanted, written
+from local_emulator.search_service.words import analyze_field_text, list_query_terms, list_texts
 
 Json = dict[str, Any]
 
@@ -22,7 +22,7 @@ class Tags:
     before: str = "<em>"
     after: str = "</em>"
 
-    def around(self, text: str, tokens: Sequence[Token]) -> str:
+    def mark_tokens(self, text: str, tokens: Sequence[Token]) -> str:
         """The text with tags around these tokens of it."""
         for token in reversed(tokens):
             text = f"{text[: token.start]}{self.before}{text[token.start : token.end]}{self.after}{text[token.end :]}"
@@ -34,39 +34,45 @@ def parse_highlight(text: str, schema: Schema) -> dict[str, int]:
     asked = {}
     for part in (part.strip() for part in text.split(",")):
         path, _, most = part.partition("-")
-        field = schema.field(path, "highlight")
+        field = schema.get_field(path, "highlight")
         if not field.searchable or field.type != "Edm.String":
-            raise invalid(f"The field '{path}' is not searchable, so it cannot be highlighted.", parameter="highlight")
+            raise make_refusal(
+                f"The field '{path}' is not searchable, so it cannot be highlighted.", parameter="highlight"
+            )
         if most and not most.isdecimal():
-            raise invalid(f"The number of highlights of '{path}' is not a number.", parameter="highlight")
+            raise make_refusal(f"The number of highlights of '{path}' is not a number.", parameter="highlight")
         asked[path] = int(most or DEFAULT_FRAGMENTS)
     return asked
 
 
-def highlights(document: Json, asked: Mapping[str, int], query: Query | None, schema: Schema, tags: Tags) -> Json:
+def highlight_document(
+    document: Json, asked: Mapping[str, int], query: Query | None, schema: Schema, tags: Tags
+) -> Json:
     """By field its fragments; a field without a hit is left out."""
     if query is None:
         return {}
-    found = {path: fragments(document, schema.fields[path], query, tags)[:most] for path, most in asked.items()}
+    found = {path: list_fragments(document, schema.fields[path], query, tags)[:most] for path, most in asked.items()}
     return {path: parts for path, parts in found.items() if parts}
 
 
-def fragments(document: Json, field: Field, query: Query, tags: Tags) -> list[str]:
+def list_fragments(document: Json, field: Field, query: Query, tags: Tags) -> list[str]:
     marked = []
-    for text in texts(document, field.path):
-        for sentence in sentences(text):
-            if tokens := found(sentence, field, query):
-                marked.append(tags.around(sentence, tokens))
+    for text in list_texts(document, field.path):
+        for sentence in list_sentences(text):
+            if tokens := find_tokens(sentence, field, query):
+                marked.append(tags.mark_tokens(sentence, tokens))
     return marked
 
 
-def found(text: str, field: Field, query: Query) -> list[Token]:
+def find_tokens(text: str, field: Field, query: Query) -> list[Token]:
     """The tokens of a text that the query asks for."""
-    terms, prefixes = wanted(query, field)
-    return [token for token in written(text, field) if token.term in terms or token.term.startswith(prefixes)]
+    terms, prefixes = list_query_terms(query, field)
+    return [
+        token for token in analyze_field_text(text, field) if token.term in terms or token.term.startswith(prefixes)
+    ]
 
 
-def sentences(text: str) -> Iterator[str]:
+def list_sentences(text: str) -> Iterator[str]:
     for match in _SENTENCE.finditer(text):
         if sentence := match[0].strip():
             yield sentence

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 
 from local_emulator.search_service import semantic
-from local_emulator.search_service.documents import Index
-from local_emulator.search_service.expressions import Expression, matches, value_at
-from local_emulator.search_service.facets import counted
-from local_emulator.search_service.highlights import highlights
-from local_emulator.search_service.odata import Order
-from local_emulator.search_service.request import PAGE, Request, read
+from local_emulator.search_service.documents import EmulatedIndex
+from local_emulator.search_service.expressions import Expression, get_value, matches_filter
+from local_emulator.search_service.facets import count_facets
+from local_emulator.search_service.highlights import highlight_document
+from local_emulator.search_service.orderby import SortClause
+from local_emulator.search_service.request import PAGE, SearchRequest, parse_search_request
 from local_emulator.search_service.schema import Schema
-from local_emulator.search_service.semantic import Judged, Judgement, Ranker
+from local_emulator.search_service.semantic import RankedDocument, Ranker, SemanticRanking
 
 Json = dict[str, Any]
 Scored = list[tuple[str, float]]
 
-MOST = 1000  # results of one page
-RECALL = 1000  # documents of the words leg that hybrid search fuses
+LARGEST_PAGE = 1000  # results of one page
+WORDS_RECALL = 1000  # documents of the words leg that hybrid search fuses
 RRF_K = 60
 
 
@@ -34,7 +34,7 @@ class Leg:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MatchedDocuments:
     """All that matches, in order, with the documents as they were at that moment."""
 
     hits: Scored
@@ -42,149 +42,153 @@ class Found:
     documents: Mapping[str, Json]
 
 
-def search(index: Index, body: Any, reranker: Ranker | None, link: str) -> tuple[int, Json]:
+def run_search(index: EmulatedIndex, body: Any, reranker: Ranker | None, link: str) -> tuple[int, Json]:
     """Status and answer. `link` is where the next page is asked for."""
-    asked = read(body, index.schema, ranker=reranker is not None)
+    asked = parse_search_request(body, index.schema, ranker=reranker is not None)
     with index.lock:
-        found = _found(asked, index)
-    judgement = _judgement(asked, found, reranker)
-    return 206 if judgement.missed else 200, _answer(asked, body, found, judgement, index.schema, link)
+        found = _find_documents(asked, index)
+    judgement = _rank_semantically(asked, found, reranker)
+    return 206 if judgement.missed else 200, _build_search_answer(asked, body, found, judgement, index.schema, link)
 
 
-def _found(asked: Request, index: Index) -> Found:
-    passing = _passing(asked.filter, index.documents)
-    legs = _legs(asked, index, passing)
-    ranked = legs[0].hits if len(legs) == 1 else fused(legs)
-    hits = _sorted(asked.order, [hit for hit in ranked if hit[0] in passing], passing)
-    return Found(hits, legs, {key: passing[key] for key, _ in hits})
+def _find_documents(asked: SearchRequest, index: EmulatedIndex) -> MatchedDocuments:
+    passing = _filter_documents(asked.filter, index.documents)
+    legs = _run_legs(asked, index, passing)
+    ranked = legs[0].hits if len(legs) == 1 else fuse_legs(legs)
+    hits = _sort_hits(asked.order, [hit for hit in ranked if hit[0] in passing], passing)
+    return MatchedDocuments(hits, legs, {key: passing[key] for key, _ in hits})
 
 
-def _legs(asked: Request, index: Index, passing: Mapping[str, Json]) -> list[Leg]:
+def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, Json]) -> list[Leg]:
     """A filter narrows the legs before they are cut to their best, or only what is left of them afterwards."""
     among = passing if asked.filter and asked.filter_mode == "preFilter" else None
     legs = [
-        Leg(one.field.path, index.vectors.nearest(one.field, one.vector, one.k, among), one.weight)
+        Leg(one.field.path, index.vectors.find_nearest(one.field, one.vector, one.k, among), one.weight)
         for one in asked.vectors
     ]
     if asked.words is None and legs:
         return legs
-    worded = _worded(asked, index)
-    best = _best(worded if among is None else {key: score for key, score in worded.items() if key in among})
-    return [Leg("", best[:RECALL] if legs else best), *legs]
+    worded = _score_words(asked, index)
+    best = _sort_by_score(worded if among is None else {key: score for key, score in worded.items() if key in among})
+    return [Leg("", best[:WORDS_RECALL] if legs else best), *legs]
 
 
-def fused(legs: Sequence[Leg]) -> Scored:
+def fuse_legs(legs: Sequence[Leg]) -> Scored:
     """Reciprocal rank fusion in float32: the sum of weight / (60 + rank), ranks from 0 (AZURE 4.3)."""
     scores: dict[str, np.float32] = {}
     for leg in legs:
         for rank, (key, _) in enumerate(leg.hits):
             part = np.float32(leg.weight) * (np.float32(1) / np.float32(RRF_K + rank))
             scores[key] = scores.get(key, np.float32(0)) + part
-    return _best(scores)
+    return _sort_by_score(scores)
 
 
-def _passing(expression: Expression | None, documents: Mapping[str, Json]) -> Mapping[str, Json]:
+def _filter_documents(expression: Expression | None, documents: Mapping[str, Json]) -> Mapping[str, Json]:
     if expression is None:
         return documents
-    return {key: document for key, document in documents.items() if matches(expression, document)}
+    return {key: document for key, document in documents.items() if matches_filter(expression, document)}
 
 
-def _worded(asked: Request, index: Index) -> Mapping[str, float]:
+def _score_words(asked: SearchRequest, index: EmulatedIndex) -> Mapping[str, float]:
     if asked.words is None:
         return dict.fromkeys(index.documents, 1.0)
-    return index.words.find(asked.words, asked.fields, every=asked.every)
+    return index.words.find_documents(asked.words, asked.fields, every=asked.every)
 
 
-def _best(scores: Mapping[str, float | np.float32]) -> Scored:
+def _sort_by_score(scores: Mapping[str, float | np.float32]) -> Scored:
     """Best first, equals by key: a score is a float32, as on the wire."""
     rounded = ((key, float(np.float32(score))) for key, score in scores.items())
     return sorted(rounded, key=lambda hit: (-hit[1], hit[0]))
 
 
-def _sorted(order: Sequence[Order], found: Scored, documents: Mapping[str, Json]) -> Scored:
+def _sort_hits(order: Sequence[SortClause], found: Scored, documents: Mapping[str, Json]) -> Scored:
     """By the clauses, the last one first: each sort keeps the order of equals. Null is less than any value."""
     for clause in reversed(order):
-        key = _sort_key(clause, documents)
+        key = _make_sort_key(clause, documents)
         found = sorted(found, key=key, reverse=clause.descending)
     return found
 
 
-def _sort_key(clause: Order, documents: Mapping[str, Json]) -> Callable[[tuple[str, float]], Any]:
+def _make_sort_key(clause: SortClause, documents: Mapping[str, Json]) -> Callable[[tuple[str, float]], Any]:
     names = clause.path.split("/")
 
-    def key(hit: tuple[str, float]) -> Any:
+    def get_key(hit: tuple[str, float]) -> Any:
         if not clause.path:
             return hit[1]
-        value = value_at(documents[hit[0]], names)
+        value = get_value(documents[hit[0]], names)
         return (value is not None, "" if value is None else value)
 
-    return key
+    return get_key
 
 
-def _judgement(asked: Request, found: Found, reranker: Ranker | None) -> Judgement:
+def _rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: Ranker | None) -> SemanticRanking:
     if asked.semantic is None or reranker is None:
-        return Judgement()
+        return SemanticRanking()
     first = [(key, found.documents[key]) for key, _ in found.hits[: semantic.DEPTH]]
-    return semantic.judge(asked.semantic, first, reranker)
+    return semantic.rank_documents(asked.semantic, first, reranker)
 
 
-def _answer(asked: Request, body: Json, found: Found, judgement: Judgement, schema: Schema, link: str) -> Json:
+def _build_search_answer(
+    asked: SearchRequest, body: Json, found: MatchedDocuments, judgement: SemanticRanking, schema: Schema, link: str
+) -> Json:
     """The members of the answer that were asked for, in the service's order."""
-    size = min(PAGE if asked.top is None else asked.top, MOST)
-    more = _more(asked, len(found.hits), size)
-    hits = _reranked(found.hits, judgement)[asked.skip : asked.skip + size]
+    size = min(PAGE if asked.top is None else asked.top, LARGEST_PAGE)
+    more = _has_more(asked, len(found.hits), size)
+    hits = _reorder_hits(found.hits, judgement)[asked.skip : asked.skip + size]
     members: Mapping[str, tuple[bool, Callable[[], Any]]] = {
         "@odata.count": (asked.count, lambda: len(found.hits)),
         "@search.coverage": (asked.coverage, lambda: 100.0),
-        "@search.facets": (bool(asked.facets), lambda: counted(asked.facets, found.documents.values())),
+        "@search.facets": (bool(asked.facets), lambda: count_facets(asked.facets, found.documents.values())),
         "@search.answers": (judgement.answers is not None, lambda: judgement.answers),
         "@search.semanticPartialResponseReason": (bool(judgement.missed), lambda: judgement.missed),
         "@search.semanticPartialResponseType": (bool(judgement.missed), lambda: "baseResults"),
-        "@search.nextPageParameters": (more, lambda: _next(asked, body, size)),
-        "value": (True, lambda: [_hit(asked, hit, found, judgement, schema) for hit in hits]),
+        "@search.nextPageParameters": (more, lambda: _build_next_page(asked, body, size)),
+        "value": (True, lambda: [_build_hit(asked, hit, found, judgement, schema) for hit in hits]),
         "@odata.nextLink": (more, lambda: link),
     }
     return {name: value() for name, (wanted, value) in members.items() if wanted}
 
 
-def _reranked(hits: Scored, judgement: Judgement) -> Scored:
+def _reorder_hits(hits: Scored, judgement: SemanticRanking) -> Scored:
     """Those that were judged by that, then the others as they were."""
     scores = dict(hits)
     return [(key, scores[key]) for key in judgement.by_key] + [hit for hit in hits if hit[0] not in judgement.by_key]
 
 
-def _more(asked: Request, found: int, size: int) -> bool:
+def _has_more(asked: SearchRequest, found: int, size: int) -> bool:
     """Whether what was asked for goes on after this page."""
     end = found if asked.top is None else min(found, asked.skip + asked.top)
     return size > 0 and asked.skip + size < end
 
 
-def _next(asked: Request, body: Json, size: int) -> Json:
+def _build_next_page(asked: SearchRequest, body: Json, size: int) -> Json:
     rest = {} if asked.top is None else {"top": asked.top - size}
     return {**body, "skip": asked.skip + size, **rest}
 
 
-def _hit(asked: Request, hit: tuple[str, float], found: Found, judgement: Judgement, schema: Schema) -> Json:
+def _build_hit(
+    asked: SearchRequest, hit: tuple[str, float], found: MatchedDocuments, judgement: SemanticRanking, schema: Schema
+) -> Json:
     key, score = hit
     document, judged = found.documents[key], judgement.by_key.get(key)
     shown: Json = {"@search.score": score}
     if asked.semantic and judged:
-        shown |= _ranked(judged, asked)
-    if marked := highlights(document, asked.highlight, asked.words, schema, asked.tags):
+        shown |= _describe_ranking(judged, asked)
+    if marked := highlight_document(document, asked.highlight, asked.words, schema, asked.tags):
         shown["@search.highlights"] = marked
     if asked.subscores:
-        shown["@search.documentDebugInfo"] = {"vectors": {"subscores": _subscores(key, found.legs)}}
-    return shown | asked.selection.of(document)
+        shown["@search.documentDebugInfo"] = {"vectors": {"subscores": _build_subscores(key, found.legs)}}
+    return shown | asked.selection.select_fields(document)
 
 
-def _ranked(judged: Judged, asked: Request) -> Json:
+def _describe_ranking(judged: RankedDocument, asked: SearchRequest) -> Json:
     scores = {"@search.rerankerScore": judged.score, "@search.rerankerBoostedScore": judged.score}  # no profile boosts
     if asked.semantic and asked.semantic.captions:
-        return {**scores, "@search.captions": semantic.captions(judged, asked.semantic)}
+        return {**scores, "@search.captions": semantic.build_captions(judged, asked.semantic)}
     return scores
 
 
-def _subscores(key: str, legs: Sequence[Leg]) -> Json:
+def _build_subscores(key: str, legs: Sequence[Leg]) -> Json:
     """What each leg gave a document: BM25, and for vectors the score and the cosine that it is made of."""
     given = [(leg.path, score) for leg in legs for k, score in leg.hits if k == key]
     texts = [{"searchScore": score} for path, score in given if not path]

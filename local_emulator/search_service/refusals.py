@@ -1,7 +1,7 @@
 """What the service says no with: a status, a code and a message in its own words."""
 
 
-class Refusal(Exception):
+class ServiceRefusal(Exception):
     """Ends a request with `{"error": {"code", "message"}}`."""
 
     def __init__(self, status: int, message: str, *, code: str = "") -> None:
@@ -9,15 +9,20 @@ class Refusal(Exception):
         self.status, self.message, self.code = status, message, code
 
 
-def invalid(message: str, *, parameter: str = "", code: str = "") -> Refusal:
+def make_refusal(message: str, *, parameter: str = "", code: str = "") -> ServiceRefusal:
     """The caller's mistake. The service names the parameter on a line of its own."""
-    return Refusal(400, message + (f"\r\nParameter name: {parameter}" if parameter else ""), code=code)
+    return ServiceRefusal(400, message + (f"\r\nParameter name: {parameter}" if parameter else ""), code=code)
 
 
-def unimplemented(what: str) -> Refusal:
+def make_filter_refusal(message: str) -> ServiceRefusal:
+    """Make the refusal of a filter that cannot be read or applied."""
+    return make_refusal(f"Invalid expression: {message}", parameter="$filter")
+
+
+def make_unimplemented_refusal(what: str) -> ServiceRefusal:
     """The service could, this emulator cannot: said, so that nothing is silently answered without it."""
-    return Refusal(501, f"The local search service does not implement {what}.", code="NotImplemented")
+    return ServiceRefusal(501, f"The local search service does not implement {what}.", code="NotImplemented")
 
 
-def missing_index(name: str) -> Refusal:
-    return Refusal(404, f"No index with the name '{name}' was found in the service.", code="ResourceNotFound")
+def make_missing_index_refusal(name: str) -> ServiceRefusal:
+    return ServiceRefusal(404, f"No index with the name '{name}' was found in the service.", code="ResourceNotFound")

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from local_emulator.search_service.documents import Selection, selection
+from local_emulator.search_service.documents import Selection, parse_selection
 from local_emulator.search_service.expressions import Expression
-from local_emulator.search_service.facets import Facet, parse_facets
+from local_emulator.search_service.facets import FacetExpression, parse_facets
+from local_emulator.search_service.filter_syntax import parse_filter
 from local_emulator.search_service.highlights import Tags, parse_highlight
-from local_emulator.search_service.odata import Order, parse_filter, parse_orderby
-from local_emulator.search_service.refusals import invalid, unimplemented
+from local_emulator.search_service.orderby import SortClause, parse_orderby
+from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
 from local_emulator.search_service.schema import VECTOR, Field, Schema
-from local_emulator.search_service.semantic import Semantic, parse_semantic
-from local_emulator.search_service.syntax import Query, parse
+from local_emulator.search_service.semantic import SemanticRequest, parse_semantic_request
+from local_emulator.search_service.syntax import Query, parse_simple_query
 from local_emulator.search_service.vectors import Floats
 
 Json = dict[str, Any]
@@ -59,7 +60,7 @@ class VectorQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SearchRequest:
     """A search as asked for; `words` None is every document, unless there are vectors."""
 
     words: Query | None
@@ -68,12 +69,12 @@ class Request:
     vectors: tuple[VectorQuery, ...]
     filter: Expression | None
     filter_mode: str
-    order: tuple[Order, ...]
-    facets: tuple[Facet, ...]
+    order: tuple[SortClause, ...]
+    facets: tuple[FacetExpression, ...]
     highlight: Mapping[str, int]
     tags: Tags
     selection: Selection
-    semantic: Semantic | None
+    semantic: SemanticRequest | None
     subscores: bool  # of each leg, for debug "vector"
     count: bool
     coverage: bool
@@ -81,22 +82,22 @@ class Request:
     skip: int
 
 
-def read(body: Any, schema: Schema, *, ranker: bool) -> Request:
+def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRequest:
     """Check a request whole. Raises a Refusal: 400 for what is wrong, 501 for what is not implemented."""
-    given = check(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
+    given = check_parameters(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
     text, every = given.get("search") or "*", given.get("searchMode") == "all"
-    vectors = tuple(one for query in given.get("vectorQueries", ()) for one in _vector_queries(query, schema))
+    vectors = tuple(one for query in given.get("vectorQueries", ()) for one in _parse_vector_queries(query, schema))
     top, skip = given.get("top"), given.get("skip", 0)
     if skip > MOST_SKIPPED or skip < 0 or (top is not None and top < 0):
-        raise invalid(f"Value must be between 0 and {MOST_SKIPPED}.", parameter="skip" if skip else "top")
+        raise make_refusal(f"Value must be between 0 and {MOST_SKIPPED}.", parameter="skip" if skip else "top")
     ranked, subscores = given.get("queryType") == "semantic", given.get("debug") == "vector"
     if not ranked:
-        _unranked(given)
+        _refuse_semantic_parameters(given)
     if subscores and any(one.field.metric != "cosine" for one in vectors):
-        raise unimplemented("debug 'vector' of a metric other than cosine")
-    return Request(
-        words=None if text.strip() in ("", "*") else parse(text, every=every),
-        fields=_search_fields(given.get("searchFields"), schema),
+        raise make_unimplemented_refusal("debug 'vector' of a metric other than cosine")
+    return SearchRequest(
+        words=None if text.strip() in ("", "*") else parse_simple_query(text, every=every),
+        fields=_parse_search_fields(given.get("searchFields"), schema),
         every=every,
         vectors=vectors,
         filter=parse_filter(given["filter"], schema) if given.get("filter") else None,
@@ -105,8 +106,8 @@ def read(body: Any, schema: Schema, *, ranker: bool) -> Request:
         facets=tuple(parse_facets(given.get("facets", []), schema)),
         highlight=parse_highlight(given["highlight"], schema) if given.get("highlight") else {},
         tags=Tags(given.get("highlightPreTag", "<em>"), given.get("highlightPostTag", "</em>")),
-        selection=selection(given.get("select", ""), schema),
-        semantic=parse_semantic(given, schema, ranker=ranker) if ranked else None,
+        selection=parse_selection(given.get("select", ""), schema),
+        semantic=parse_semantic_request(given, schema, ranker=ranker) if ranked else None,
         subscores=subscores,
         count=given.get("count", False),
         coverage="minimumCoverage" in given,
@@ -115,7 +116,7 @@ def read(body: Any, schema: Schema, *, ranker: bool) -> Request:
     )
 
 
-def check(
+def check_parameters(
     body: Any,
     types: Mapping[str, tuple[type, ...]],
     values: Mapping[str, Sequence[str]],
@@ -124,70 +125,74 @@ def check(
 ) -> Json:
     """The parameters that are set, each of its type and one of its values."""
     if not isinstance(body, dict):
-        raise invalid("The request is invalid. Details: parameters : The body must be an object.")
+        raise make_refusal("The request is invalid. Details: parameters : The body must be an object.")
     given = {name: value for name, value in body.items() if value is not None and value != []}
     for name, value in given.items():
         if name in unimplemented_names:
-            raise unimplemented(f"the parameter '{name}'")
+            raise make_unimplemented_refusal(f"the parameter '{name}'")
         if name not in types:
-            raise invalid(
+            raise make_refusal(
                 f"The request is invalid. Details: parameters : The parameter '{name}' in the request payload is not a "
                 "valid parameter for the operation.",
                 parameter=name,
             )
         if not isinstance(value, types[name]) or isinstance(value, bool) != (types[name] is BOOLEAN):
-            raise invalid(f"Cannot read the value of '{name}' as the expected type.", parameter=name)
+            raise make_refusal(f"Cannot read the value of '{name}' as the expected type.", parameter=name)
         if value in unimplemented_values.get(name, ()):
-            raise unimplemented(f"'{value}' of the parameter '{name}'")
+            raise make_unimplemented_refusal(f"'{value}' of the parameter '{name}'")
         if name in values and value not in values[name]:
-            raise invalid(f"Invalid value '{value}': one of {', '.join(values[name])} was expected.", parameter=name)
+            raise make_refusal(
+                f"Invalid value '{value}': one of {', '.join(values[name])} was expected.", parameter=name
+            )
     return given
 
 
-def _unranked(given: Json) -> None:
+def _refuse_semantic_parameters(given: Json) -> None:
     for name in ("answers", "captions"):
         if given.get(name, "none") != "none":
-            raise invalid(f"'{name}' can only be used with queryType 'semantic'.", parameter=name)
+            raise make_refusal(f"'{name}' can only be used with queryType 'semantic'.", parameter=name)
 
 
-def _search_fields(text: str | None, schema: Schema) -> tuple[str, ...]:
+def _parse_search_fields(text: str | None, schema: Schema) -> tuple[str, ...]:
     if not text:
-        return tuple(field.path for field in schema.searchable)
+        return tuple(field.path for field in schema.searchable_fields)
     paths = tuple(path.strip() for path in text.split(","))
     for path in paths:
-        if not schema.field(path, "searchFields").searchable or schema.fields[path].type == VECTOR:
-            raise invalid(f"The field '{path}' in the search field list is not searchable.", parameter="searchFields")
+        if not schema.get_field(path, "searchFields").searchable or schema.fields[path].type == VECTOR:
+            raise make_refusal(
+                f"The field '{path}' in the search field list is not searchable.", parameter="searchFields"
+            )
     return paths
 
 
-def _vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
+def _parse_vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
     """One query a field named."""
     given = {k: v for k, v in query.items() if v is not None} if isinstance(query, dict) else {}
     if given.get("kind") != "vector":
-        raise unimplemented(f"vector queries of kind '{given.get('kind')}': there is no vectorizer")
+        raise make_unimplemented_refusal(f"vector queries of kind '{given.get('kind')}': there is no vectorizer")
     if skipped := given.keys() & VECTOR_UNIMPLEMENTED:
-        raise unimplemented(f"'{min(skipped)}' of a vector query")
+        raise make_unimplemented_refusal(f"'{min(skipped)}' of a vector query")
     if unknown := given.keys() - VECTOR_QUERY:
-        raise invalid(f"'{min(unknown)}' is not a property of a vector query.", parameter="vectorQueries")
+        raise make_refusal(f"'{min(unknown)}' is not a property of a vector query.", parameter="vectorQueries")
     k, weight = given.get("k", PAGE), given.get("weight", 1.0)
     if type(k) is not int or not 1 <= k <= 10_000:
-        raise invalid("'k' must be a whole number from 1 to 10000.", parameter="vectorQueries")
+        raise make_refusal("'k' must be a whole number from 1 to 10000.", parameter="vectorQueries")
     if not isinstance(weight, int | float) or weight <= 0:
-        raise invalid("'weight' must be greater than 0.", parameter="vectorQueries")
+        raise make_refusal("'weight' must be greater than 0.", parameter="vectorQueries")
     paths = [path.strip() for path in str(given.get("fields", "")).split(",") if path.strip()]
     if not paths:
-        raise invalid("A vector query must name its 'fields'.", parameter="vectorQueries")
-    return [VectorQuery(*_vector(given.get("vector"), path, schema), k, weight) for path in paths]
+        raise make_refusal("A vector query must name its 'fields'.", parameter="vectorQueries")
+    return [VectorQuery(*_parse_query_vector(given.get("vector"), path, schema), k, weight) for path in paths]
 
 
-def _vector(values: Any, path: str, schema: Schema) -> tuple[Field, Floats]:
-    field = schema.field(path, "vectorQueries")
+def _parse_query_vector(values: Any, path: str, schema: Schema) -> tuple[Field, Floats]:
+    field = schema.get_field(path, "vectorQueries")
     if field.type != VECTOR:
-        raise invalid(f"The field '{path}' is not a vector field.", parameter="vectorQueries")
+        raise make_refusal(f"The field '{path}' is not a vector field.", parameter="vectorQueries")
     if not isinstance(values, list) or not all(type(x) in (int, float) and math.isfinite(x) for x in values):
-        raise invalid("'vector' must be an array of numbers.", parameter="vectorQueries")
+        raise make_refusal("'vector' must be an array of numbers.", parameter="vectorQueries")
     if len(values) != field.dimensions:
-        raise invalid(
+        raise make_refusal(
             f"The vector field '{path}', with dimension of '{field.dimensions}', expects a length of "
             f"'{field.dimensions}'. However, the provided vector has a length of '{len(values)}'. Please ensure that "
             "the vector length matches the expected length of the vector field.",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local_emulator.search_service.analysis import ANALYZERS
-from local_emulator.search_service.refusals import invalid, unimplemented
+from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 
@@ -74,7 +74,7 @@ class Field:
     metric: str
 
     @property
-    def many(self) -> bool:
+    def has_many_values(self) -> bool:
         return self.collection or self.nested
 
 
@@ -88,94 +88,104 @@ class Schema:
     fields: Mapping[str, Field]
     kinds: Mapping[str, str]
 
-    def field(self, path: str, parameter: str) -> Field:
+    def get_field(self, path: str, parameter: str) -> Field:
         found = self.fields.get(path)
         if not found:
-            raise invalid(f"Could not find a property named '{path}' on type 'search.document'.", parameter=parameter)
+            raise make_refusal(
+                f"Could not find a property named '{path}' on type 'search.document'.", parameter=parameter
+            )
         return found
 
     @property
-    def searchable(self) -> list[Field]:
+    def searchable_fields(self) -> list[Field]:
         return [field for field in self.fields.values() if field.searchable and field.type == "Edm.String"]
 
     @property
-    def vectors(self) -> list[Field]:
+    def vector_fields(self) -> list[Field]:
         return [field for field in self.fields.values() if field.type == VECTOR]
 
-    def children(self, path: str = "") -> list[str]:
+    def list_children(self, path: str = "") -> list[str]:
         """The names right under a path, in the order of the definition."""
         inside = f"{path}/" if path else ""
         return [p[len(inside) :] for p in self.kinds if p.startswith(inside) and "/" not in p[len(inside) :]]
 
 
-def schema(definition: Json) -> Schema:
+def parse_schema(definition: Json) -> Schema:
     """Read a definition. Raises a Refusal for what is wrong with it, or not implemented."""
-    complete = _complete(definition)
-    kinds = dict(_kinds(complete["fields"], ""))
-    fields = {field.path: field for field in _fields(complete["fields"], complete["vectorSearch"] or {}, "", False)}
+    complete = _complete_definition(definition)
+    kinds = dict(_list_types(complete["fields"], ""))
+    fields = {
+        field.path: field for field in _list_fields(complete["fields"], complete["vectorSearch"] or {}, "", False)
+    }
     keys = [field["name"] for field in complete["fields"] if field.get("key")]
     if len(keys) != 1 or kinds[keys[0]] != "Edm.String":
-        raise _refused(f"Found {len(keys)} key fields in index '{complete['name']}'. An index must have one, a string.")
+        raise _make_definition_refusal(
+            f"Found {len(keys)} key fields in index '{complete['name']}'. An index must have one, a string."
+        )
     made = Schema(complete["name"], complete, keys[0], fields, kinds)
     _check_references(made)
     return made
 
 
-def _complete(definition: Json) -> Json:
-    _refuse_others(definition, (INDEX.keys() | OURS).difference(UNIMPLEMENTED), "an index")
+def _complete_definition(definition: Json) -> Json:
+    _refuse_unknown_settings(definition, (INDEX.keys() | OURS).difference(UNIMPLEMENTED), "an index")
     if not isinstance(definition.get("name"), str) or not NAME.fullmatch(definition["name"]):
-        raise _refused(
+        raise _make_definition_refusal(
             "Index name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is "
             "limited to 128 characters."
         )
     given = {name: definition[name] for name in INDEX if definition.get(name) is not None}
     complete: Json = {"name": definition["name"], **INDEX, **given}
-    complete["fields"] = [_field(field) for field in _distinct(definition.get("fields") or [])]
-    complete["scoringProfiles"] = [_profile(profile) for profile in complete["scoringProfiles"]]
+    complete["fields"] = [_complete_field(field) for field in _check_field_names(definition.get("fields") or [])]
+    complete["scoringProfiles"] = [_complete_profile(profile) for profile in complete["scoringProfiles"]]
     complete["similarity"] = {"@odata.type": BM25, "k1": None, "b": None} | (complete["similarity"] or {})
-    complete["semantic"] = complete["semantic"] and _semantic(complete["semantic"])
-    complete["vectorSearch"] = complete["vectorSearch"] and _vector_search(complete["vectorSearch"])
+    complete["semantic"] = complete["semantic"] and _complete_semantic(complete["semantic"])
+    complete["vectorSearch"] = complete["vectorSearch"] and _complete_vector_search(complete["vectorSearch"])
     if complete["similarity"]["@odata.type"] != BM25:
-        raise unimplemented("a similarity other than BM25")
+        raise make_unimplemented_refusal("a similarity other than BM25")
     return complete
 
 
-def _refuse_others(given: Json, known: Collection[str], of: str) -> None:
+def _refuse_unknown_settings(given: Json, known: Collection[str], of: str) -> None:
     """Refuse what is set and would have to be ignored."""
     for name, value in given.items():
         if name not in known and value not in (None, False, [], "disabled"):
-            raise unimplemented(f"'{name}' of {of}")
+            raise make_unimplemented_refusal(f"'{name}' of {of}")
 
 
-def _distinct(fields: Sequence[Json]) -> Sequence[Json]:
+def _check_field_names(fields: Sequence[Json]) -> Sequence[Json]:
     if not fields:
-        raise _refused("The index must have at least one field.")
+        raise _make_definition_refusal("The index must have at least one field.")
     for name in (names := [str(field.get("name")) for field in fields]):
         if not FIELD_NAME.fullmatch(name):
-            raise _refused(f"Invalid field name '{name}'. Field names start with a letter and hold letters, digits, _.")
+            raise _make_definition_refusal(
+                f"Invalid field name '{name}'. Field names start with a letter and hold letters, digits, _."
+            )
         if [n.lower() for n in names].count(name.lower()) > 1:
-            raise _refused(f"Cannot define duplicate field '{name}'.")
+            raise _make_definition_refusal(f"Cannot define duplicate field '{name}'.")
     return fields
 
 
-def _field(given: Json) -> Json:
+def _complete_field(given: Json) -> Json:
     kind = given.get("type")
     if kind in ("Edm.ComplexType", "Collection(Edm.ComplexType)"):
-        inner = [_field(field) for field in _distinct(given.get("fields") or [])]
+        inner = [_complete_field(field) for field in _check_field_names(given.get("fields") or [])]
         return {"name": given["name"], "type": kind, "fields": inner}
     if kind in OTHER_VECTORS:
-        raise unimplemented(f"vectors of type '{kind}'")
+        raise make_unimplemented_refusal(f"vectors of type '{kind}'")
     if kind != VECTOR and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
-        raise _refused(f"The type '{kind}' of field '{given['name']}' is not known.")
-    _refuse_others(given, {"name", "type", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field")
-    flags = {flag: given[flag] if given.get(flag) is not None else _default(flag, given) for flag in FLAGS}
+        raise _make_definition_refusal(f"The type '{kind}' of field '{given['name']}' is not known.")
+    _refuse_unknown_settings(
+        given, {"name", "type", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field"
+    )
+    flags = {flag: given[flag] if given.get(flag) is not None else _get_default_flag(flag, given) for flag in FLAGS}
     if flags["retrievable"] and not flags["stored"]:
-        raise _refused(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
+        raise _make_definition_refusal(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
     others = {name: given.get(name) for name in UNSET}
     return {"name": given["name"], "type": kind, **flags, **others, "synonymMaps": []}
 
 
-def _default(flag: str, given: Json) -> bool:
+def _get_default_flag(flag: str, given: Json) -> bool:
     """What a flag is when it was left out (AZURE 4.3)."""
     kind, collection = given["type"], given["type"].startswith("Collection(")
     match flag:
@@ -193,12 +203,12 @@ def _default(flag: str, given: Json) -> bool:
             return kind != VECTOR and not kind.removeprefix("Collection(").startswith("Edm.GeographyPoint")
 
 
-def _profile(given: Json) -> Json:
+def _complete_profile(given: Json) -> Json:
     return {"name": given["name"], "functionAggregation": None, "text": None, "functions": []} | given
 
 
-def _semantic(given: Json) -> Json:
-    def configuration(one: Json) -> Json:
+def _complete_semantic(given: Json) -> Json:
+    def complete_configuration(one: Json) -> Json:
         fields: Json = {"titleField": None, "prioritizedContentFields": [], "prioritizedKeywordsFields": []}
         prioritized = fields | {k: v for k, v in one["prioritizedFields"].items() if v is not None}
         ranking = one.get("rankingOrder") or "BoostedRerankerScore"
@@ -206,16 +216,16 @@ def _semantic(given: Json) -> Json:
 
     return {
         "defaultConfiguration": given.get("defaultConfiguration"),
-        "configurations": [configuration(one) for one in given.get("configurations") or []],
+        "configurations": [complete_configuration(one) for one in given.get("configurations") or []],
     }
 
 
-def _vector_search(given: Json) -> Json:
-    _refuse_others(given, ("algorithms", "profiles"), "vector search")
+def _complete_vector_search(given: Json) -> Json:
+    _refuse_unknown_settings(given, ("algorithms", "profiles"), "vector search")
     for profile in given.get("profiles") or []:
-        _refuse_others(profile, ("name", "algorithm"), "a vector search profile")
+        _refuse_unknown_settings(profile, ("name", "algorithm"), "a vector search profile")
     return {
-        "algorithms": [_algorithm(one) for one in given.get("algorithms") or []],
+        "algorithms": [_complete_algorithm(one) for one in given.get("algorithms") or []],
         "profiles": [
             {"name": one["name"], "algorithm": one["algorithm"], "vectorizer": None, "compression": None}
             for one in given.get("profiles") or []
@@ -225,37 +235,37 @@ def _vector_search(given: Json) -> Json:
     }
 
 
-def _algorithm(given: Json) -> Json:
+def _complete_algorithm(given: Json) -> Json:
     hnsw = given.get("kind") == "hnsw"
     name = "hnswParameters" if hnsw else "exhaustiveKnnParameters"
     defaults: Json = {"metric": "cosine"} | ({"m": 4, "efConstruction": 400, "efSearch": 500} if hnsw else {})
     parameters = defaults | {k: v for k, v in (given.get(name) or {}).items() if v is not None}
     if parameters["metric"] not in METRICS:
-        raise unimplemented(f"the vector metric '{parameters['metric']}'")
+        raise make_unimplemented_refusal(f"the vector metric '{parameters['metric']}'")
     return {"name": given["name"], "kind": given["kind"], name: parameters}
 
 
-def _kinds(fields: Sequence[Json], inside: str) -> Iterator[tuple[str, str]]:
+def _list_types(fields: Sequence[Json], inside: str) -> Iterator[tuple[str, str]]:
     for field in fields:
         yield inside + field["name"], field["type"]
-        yield from _kinds(field.get("fields", ()), f"{inside}{field['name']}/")
+        yield from _list_types(field.get("fields", ()), f"{inside}{field['name']}/")
 
 
-def _fields(fields: Sequence[Json], vector_search: Json, inside: str, nested: bool) -> Iterator[Field]:
+def _list_fields(fields: Sequence[Json], vector_search: Json, inside: str, nested: bool) -> Iterator[Field]:
     for field in fields:
         path, collection = inside + field["name"], field["type"].startswith("Collection(")
         if "fields" in field:
-            yield from _fields(field["fields"], vector_search, f"{path}/", nested or collection)
+            yield from _list_fields(field["fields"], vector_search, f"{path}/", nested or collection)
         else:
-            yield _leaf(field, path, nested, vector_search)
+            yield _build_field(field, path, nested, vector_search)
 
 
-def _leaf(field: Json, path: str, nested: bool, vector_search: Json) -> Field:
+def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> Field:
     vector = field["type"] == VECTOR
     analyzer = field["indexAnalyzer"] or field["analyzer"] or "standard.lucene"
     search_analyzer = field["searchAnalyzer"] or field["analyzer"] or "standard.lucene"
     for name in {analyzer, search_analyzer} - ANALYZERS.keys():
-        raise unimplemented(f"the analyzer '{name}'")
+        raise make_unimplemented_refusal(f"the analyzer '{name}'")
     return Field(
         path=path,
         type=VECTOR if vector else field["type"].removeprefix("Collection(").removesuffix(")"),
@@ -265,19 +275,21 @@ def _leaf(field: Json, path: str, nested: bool, vector_search: Json) -> Field:
         analyzer=analyzer,
         search_analyzer=search_analyzer,
         dimensions=field["dimensions"] or 0,
-        metric=_metric(field, vector_search) if vector else "",
+        metric=_find_metric(field, vector_search) if vector else "",
     )
 
 
-def _metric(field: Json, vector_search: Json) -> str:
+def _find_metric(field: Json, vector_search: Json) -> str:
     """The metric of a vector field, by its profile."""
     if not field["dimensions"] or not 2 <= field["dimensions"] <= 4096:
-        raise _refused(f"The vector field '{field['name']}' must have the property 'dimensions' between 2 and 4096.")
+        raise _make_definition_refusal(
+            f"The vector field '{field['name']}' must have the property 'dimensions' between 2 and 4096."
+        )
     profiles = {one["name"]: one["algorithm"] for one in vector_search.get("profiles", ())}
     algorithms = {one["name"]: one for one in vector_search.get("algorithms", ())}
     algorithm = algorithms.get(profiles.get(field["vectorSearchProfile"]))
     if not algorithm:
-        raise _refused(
+        raise _make_definition_refusal(
             f"The vector field '{field['name']}' must have a 'vectorSearchProfile' that is defined, with an algorithm."
         )
     parameters = algorithm.get("hnswParameters") or algorithm["exhaustiveKnnParameters"]
@@ -288,16 +300,20 @@ def _check_references(made: Schema) -> None:
     """Semantic configurations and suggesters name searchable strings."""
     semantic = made.definition["semantic"] or {"configurations": []}
     for configuration in semantic["configurations"]:
-        for path in semantic_fields(configuration):
+        for path in list_semantic_fields(configuration):
             if path not in made.fields or made.fields[path].type != "Edm.String":
-                raise _refused(f"The semantic configuration names '{path}', which is not a string field of the index.")
+                raise _make_definition_refusal(
+                    f"The semantic configuration names '{path}', which is not a string field of the index."
+                )
     for suggester in made.definition["suggesters"]:
         for path in suggester["sourceFields"]:
             if path not in made.fields or not made.fields[path].searchable:
-                raise _refused(f"The suggester '{suggester['name']}' names '{path}', which is not searchable.")
+                raise _make_definition_refusal(
+                    f"The suggester '{suggester['name']}' names '{path}', which is not searchable."
+                )
 
 
-def semantic_fields(configuration: Json) -> list[str]:
+def list_semantic_fields(configuration: Json) -> list[str]:
     """Title, content and keyword fields of a semantic configuration, in that order."""
     prioritized = configuration["prioritizedFields"]
     title = [prioritized["titleField"]] if prioritized["titleField"] else []
@@ -305,5 +321,5 @@ def semantic_fields(configuration: Json) -> list[str]:
     return [field["fieldName"] for field in fields]
 
 
-def _refused(message: str) -> Exception:
-    return invalid(f"The request is invalid. Details: {message}", code="InvalidRequestParameter")
+def _make_definition_refusal(message: str) -> Exception:
+    return make_refusal(f"The request is invalid. Details: {message}", code="InvalidRequestParameter")

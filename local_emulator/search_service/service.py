@@ -15,9 +15,14 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request, Response
 
 from local_emulator.search_service import query, suggestions
-from local_emulator.search_service.documents import MOST_BYTES, Index, actions_of, selection
-from local_emulator.search_service.refusals import Refusal, invalid, missing_index, unimplemented
-from local_emulator.search_service.schema import Schema, schema
+from local_emulator.search_service.documents import MOST_BYTES, EmulatedIndex, parse_selection, read_actions
+from local_emulator.search_service.refusals import (
+    ServiceRefusal,
+    make_missing_index_refusal,
+    make_refusal,
+    make_unimplemented_refusal,
+)
+from local_emulator.search_service.schema import Schema, parse_schema
 from local_emulator.search_service.semantic import Ranker
 from local_emulator.search_service.storage import Storage
 
@@ -41,10 +46,10 @@ class SearchService:
         self._storage = Storage(folder)
         self._keys, self._reranker = keys, reranker
         self._lock = threading.Lock()
-        self._indexes: dict[str, Index] = {}
-        for etag, definition in self._storage.indexes():
-            index = Index(schema(definition), etag, self._storage)
-            index.load()
+        self._indexes: dict[str, EmulatedIndex] = {}
+        for etag, definition in self._storage.load_indexes():
+            index = EmulatedIndex(parse_schema(definition), etag, self._storage)
+            index.load_documents()
             self._indexes[index.schema.name] = index
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -52,12 +57,14 @@ class SearchService:
         request = Request(environ)
         request.max_content_length = MOST_BYTES
         try:
-            self._admit(request)
-            response = self._route(request)
-        except Refusal as refusal:
-            response = _refused(refusal)
+            self._check_request(request)
+            response = self._dispatch_request(request)
+        except ServiceRefusal as refusal:
+            response = _build_refusal_response(refusal)
         except HTTPException as refusal:  # the body is over the limit, or was cut off
-            response = _refused(Refusal(refusal.code or 400, "The request body is too large or was cut off."))
+            response = _build_refusal_response(
+                ServiceRefusal(refusal.code or 400, "The request body is too large or was cut off.")
+            )
         response.headers["request-id"] = str(uuid.uuid4())
         response.headers["elapsed-time"] = str(round((time.perf_counter() - began) * 1000))
         if client := request.headers.get("x-ms-client-request-id"):
@@ -67,173 +74,187 @@ class SearchService:
     def close(self) -> None:
         self._storage.close()
 
-    def _admit(self, request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         given = request.headers.get("api-key")
         if given is None and "Authorization" in request.headers:
-            raise unimplemented("bearer tokens; use an api-key")
+            raise make_unimplemented_refusal("bearer tokens; use an api-key")
         if given is None:
-            raise Refusal(401, "Access denied: no api-key was given.", code="Unauthorized")
+            raise ServiceRefusal(401, "Access denied: no api-key was given.", code="Unauthorized")
         if not any(hmac.compare_digest(given.encode(), key.encode()) for key in self._keys):
-            raise Refusal(403, "The given API key doesn't match service's internal, primary or secondary keys.")
+            raise ServiceRefusal(403, "The given API key doesn't match service's internal, primary or secondary keys.")
         if others := request.args.keys() - ARGUMENTS:
-            raise unimplemented(f"'{min(others)}' in the address")
+            raise make_unimplemented_refusal(f"'{min(others)}' in the address")
         for header in FOR_PERMISSIONS:
             if header in request.headers:
-                raise unimplemented(f"the header '{header}'")
+                raise make_unimplemented_refusal(f"the header '{header}'")
         version = request.args.get("api-version")
         if version not in VERSIONS:
-            raise Refusal(400, f"Invalid or missing api-version query string parameter: '{version}'.")
+            raise ServiceRefusal(400, f"Invalid or missing api-version query string parameter: '{version}'.")
 
-    def _route(self, request: Request) -> Response:
+    def _dispatch_request(self, request: Request) -> Response:
         path = re.sub(r"^/indexes/(?!$)([^/()]+)", lambda m: f"/indexes('{unquote(m[1])}')", request.path)
         for method, pattern, handle in _ROUTES:
             found = re.fullmatch(pattern, path)
             if found and request.method == method:
                 named = {name: value.replace("''", "'") for name, value in found.groupdict().items()}
                 return handle(self, request, **named)
-        raise unimplemented(f"{request.method} {request.path}")
+        raise make_unimplemented_refusal(f"{request.method} {request.path}")
 
     # indexes
 
-    def _create(self, request: Request) -> Response:
-        made = _definition(_body(request))
+    def _create_index(self, request: Request) -> Response:
+        made = _parse_definition(_parse_body(request))
         with self._lock:
             if made.name in self._indexes:
                 message = f"Cannot create index '{made.name}' because it already exists."
-                raise Refusal(409, message, code="ResourceNameAlreadyInUse")
-            return self._add(request, made)
+                raise ServiceRefusal(409, message, code="ResourceNameAlreadyInUse")
+            return self._add_index(request, made)
 
-    def _put(self, request: Request, name: str) -> Response:
-        made = _definition(_body(request))
+    def _put_index(self, request: Request, name: str) -> Response:
+        made = _parse_definition(_parse_body(request))
         if made.name != name:
-            raise invalid("Index name in the request body does not match the name in the URL.")
+            raise make_refusal("Index name in the request body does not match the name in the URL.")
         with self._lock:
             held = self._indexes.get(name)
             _check_etag(request, held)
             if held is None:
-                return self._add(request, made)
+                return self._add_index(request, made)
             _check_change(held.schema, made)
-            held.redefine(made, _etag())
+            held.change_definition(made, _make_etag())
         if "return=minimal" in request.headers.get("Prefer", ""):
-            return _bare(204)
-        return _index(held, request, 200)
+            return _respond_without_body(204)
+        return _build_index_response(held, request, 200)
 
-    def _add(self, request: Request, made: Schema) -> Response:
+    def _add_index(self, request: Request, made: Schema) -> Response:
         if len(self._indexes) >= MOST_INDEXES:
-            raise Refusal(400, f"Index quota of {MOST_INDEXES} has been exceeded for this service.")
-        index = Index(made, _etag(), self._storage)
+            raise ServiceRefusal(400, f"Index quota of {MOST_INDEXES} has been exceeded for this service.")
+        index = EmulatedIndex(made, _make_etag(), self._storage)
         self._storage.save_index(index.etag, made.definition)
         self._indexes[made.name] = index
-        response = _index(index, request, 201)
+        response = _build_index_response(index, request, 201)
         response.headers["Location"] = f"{request.host_url}indexes('{made.name}')"
         return response
 
-    def _get(self, request: Request, name: str) -> Response:
-        return _index(self._index(name), request, 200)
+    def _get_index(self, request: Request, name: str) -> Response:
+        return _build_index_response(self._find_index(name), request, 200)
 
-    def _delete(self, request: Request, name: str) -> Response:
+    def _delete_index(self, request: Request, name: str) -> Response:
         with self._lock:
-            index = self._index(name)
+            index = self._find_index(name)
             _check_etag(request, index)
-            index.drop()
+            index.drop_definition()
             del self._indexes[name]
-        return _bare(204)
+        return _respond_without_body(204)
 
-    def _list(self, request: Request) -> Response:
+    def _list_indexes(self, request: Request) -> Response:
         names = request.args.get("$select")
-        shown = [_shown(self._indexes[name]) for name in sorted(self._indexes)]
+        shown = [_describe_index(self._indexes[name]) for name in sorted(self._indexes)]
         if names and names != "*":
             wanted = {name.strip() for name in names.split(",")}
             shown = [{k: v for k, v in one.items() if k in wanted} for one in shown]
-        return _minimal({"@odata.context": f"{request.host_url}$metadata#indexes", "value": shown}, 200)
+        return _respond_with_minimal_metadata(
+            {"@odata.context": f"{request.host_url}$metadata#indexes", "value": shown}, 200
+        )
 
-    def _statistics(self, request: Request, name: str) -> Response:
-        index = self._index(name)
+    def _get_index_statistics(self, request: Request, name: str) -> Response:
+        index = self._find_index(name)
         context = f"{request.host_url}$metadata#Microsoft.Azure.Search.IndexStatistics"
         counts = {
             "documentCount": len(index.documents),
-            "storageSize": self._storage.size(name),
-            "vectorIndexSize": index.vectors.size(),
+            "storageSize": self._storage.measure_documents(name),
+            "vectorIndexSize": index.vectors.measure_vectors(),
         }
-        return _minimal({"@odata.context": context, **counts}, 200)
+        return _respond_with_minimal_metadata({"@odata.context": context, **counts}, 200)
 
-    def _service_statistics(self, request: Request) -> Response:
+    def _get_service_statistics(self, request: Request) -> Response:
         indexes = list(self._indexes.values())
         used = {
             "documentCount": (sum(len(index.documents) for index in indexes), None),
             "indexesCount": (len(indexes), MOST_INDEXES),
-            "storageSize": (sum(self._storage.size(index.schema.name) for index in indexes), None),
-            "vectorIndexSize": (sum(index.vectors.size() for index in indexes), None),
+            "storageSize": (sum(self._storage.measure_documents(index.schema.name) for index in indexes), None),
+            "vectorIndexSize": (sum(index.vectors.measure_vectors() for index in indexes), None),
             **dict.fromkeys(ABSENT, (0, 0)),
         }
         counters = {name: {"usage": usage, "quota": quota} for name, (usage, quota) in used.items()}
         limits = {"maxFieldsPerIndex": 1000, "maxFieldNestingDepthPerIndex": 10}
         context = f"{request.host_url}$metadata#Microsoft.Azure.Search.ServiceStatistics"
-        return _minimal({"@odata.context": context, "counters": counters, "limits": limits}, 200)
+        return _respond_with_minimal_metadata({"@odata.context": context, "counters": counters, "limits": limits}, 200)
 
-    def _none(self, request: Request, kind: str) -> Response:
+    def _list_nothing(self, request: Request, kind: str) -> Response:
         """What there can be none of here."""
-        return _minimal({"@odata.context": f"{request.host_url}$metadata#{kind}", "value": []}, 200)
+        return _respond_with_minimal_metadata(
+            {"@odata.context": f"{request.host_url}$metadata#{kind}", "value": []}, 200
+        )
 
-    def _analyze(self, request: Request, name: str) -> Response:
-        self._index(name)
+    def _analyze_text(self, request: Request, name: str) -> Response:
+        self._find_index(name)
         context = f"{request.host_url}$metadata#Microsoft.Azure.Search.AnalyzeResult"
-        return _minimal({"@odata.context": context, "tokens": suggestions.analyzed(_body(request))}, 200)
+        return _respond_with_minimal_metadata(
+            {"@odata.context": context, "tokens": suggestions.analyze_text(_parse_body(request))}, 200
+        )
 
     # documents
 
-    def _change(self, request: Request, name: str) -> Response:
-        index = self._index(name)
+    def _change_documents(self, request: Request, name: str) -> Response:
+        index = self._find_index(name)
         unsafe = request.args.get("allowUnsafeKeys", "").lower() == "true"
-        statuses = index.apply(actions_of(_body(request)), unsafe_keys=unsafe)
-        return _plain({"value": statuses}, 200 if all(status["status"] for status in statuses) else 207)
+        statuses = index.apply_actions(read_actions(_parse_body(request)), unsafe_keys=unsafe)
+        return _respond_without_metadata(
+            {"value": statuses}, 200 if all(status["status"] for status in statuses) else 207
+        )
 
-    def _look_up(self, request: Request, name: str, key: str) -> Response:
-        index = self._index(name)
-        shown = selection(request.args.get("$select", ""), index.schema)
+    def _get_document(self, request: Request, name: str, key: str) -> Response:
+        index = self._find_index(name)
+        shown = parse_selection(request.args.get("$select", ""), index.schema)
         document = index.documents.get(key)
-        return _bare(404) if document is None else _plain(shown.of(document), 200)
+        return (
+            _respond_without_body(404)
+            if document is None
+            else _respond_without_metadata(shown.select_fields(document), 200)
+        )
 
-    def _count(self, request: Request, name: str) -> Response:
-        return Response(str(len(self._index(name).documents)), content_type="text/plain; charset=utf-8")
+    def _count_documents(self, request: Request, name: str) -> Response:
+        return Response(str(len(self._find_index(name).documents)), content_type="text/plain; charset=utf-8")
 
-    def _search(self, request: Request, name: str) -> Response:
-        status, answer = query.search(self._index(name), _body(request), self._reranker, request.url)
-        return _plain(answer, status)
+    def _search_documents(self, request: Request, name: str) -> Response:
+        status, answer = query.run_search(self._find_index(name), _parse_body(request), self._reranker, request.url)
+        return _respond_without_metadata(answer, status)
 
-    def _suggest(self, request: Request, name: str) -> Response:
-        return _plain(suggestions.suggest(self._index(name), _body(request)), 200)
+    def _suggest_documents(self, request: Request, name: str) -> Response:
+        return _respond_without_metadata(
+            suggestions.suggest_documents(self._find_index(name), _parse_body(request)), 200
+        )
 
-    def _autocomplete(self, request: Request, name: str) -> Response:
-        return _plain(suggestions.autocomplete(self._index(name), _body(request)), 200)
+    def _complete_word(self, request: Request, name: str) -> Response:
+        return _respond_without_metadata(suggestions.complete_word(self._find_index(name), _parse_body(request)), 200)
 
-    def _index(self, name: str) -> Index:
+    def _find_index(self, name: str) -> EmulatedIndex:
         index = self._indexes.get(name)
         if index is None:
-            raise missing_index(name)
+            raise make_missing_index_refusal(name)
         return index
 
 
 _ROUTES: list[tuple[str, str, Callable[..., Response]]] = [
-    ("POST", "/indexes", SearchService._create),
-    ("GET", "/indexes", SearchService._list),
-    ("PUT", f"/indexes{_NAME}", SearchService._put),
-    ("GET", f"/indexes{_NAME}", SearchService._get),
-    ("DELETE", f"/indexes{_NAME}", SearchService._delete),
-    ("GET", rf"/indexes{_NAME}/search\.stats", SearchService._statistics),
-    ("POST", rf"/indexes{_NAME}/search\.analyze", SearchService._analyze),
-    ("GET", "/(?P<kind>synonymmaps|indexers|datasources|skillsets|aliases)", SearchService._none),
-    ("GET", "/servicestats", SearchService._service_statistics),
-    ("POST", rf"/indexes{_NAME}/docs/search\.index", SearchService._change),
-    ("GET", rf"/indexes{_NAME}/docs{_KEY}", SearchService._look_up),
-    ("GET", rf"/indexes{_NAME}/docs/\$count", SearchService._count),
-    ("POST", rf"/indexes{_NAME}/docs/search\.post\.search", SearchService._search),
-    ("POST", rf"/indexes{_NAME}/docs/search\.post\.suggest", SearchService._suggest),
-    ("POST", rf"/indexes{_NAME}/docs/search\.post\.autocomplete", SearchService._autocomplete),
+    ("POST", "/indexes", SearchService._create_index),
+    ("GET", "/indexes", SearchService._list_indexes),
+    ("PUT", f"/indexes{_NAME}", SearchService._put_index),
+    ("GET", f"/indexes{_NAME}", SearchService._get_index),
+    ("DELETE", f"/indexes{_NAME}", SearchService._delete_index),
+    ("GET", rf"/indexes{_NAME}/search\.stats", SearchService._get_index_statistics),
+    ("POST", rf"/indexes{_NAME}/search\.analyze", SearchService._analyze_text),
+    ("GET", "/(?P<kind>synonymmaps|indexers|datasources|skillsets|aliases)", SearchService._list_nothing),
+    ("GET", "/servicestats", SearchService._get_service_statistics),
+    ("POST", rf"/indexes{_NAME}/docs/search\.index", SearchService._change_documents),
+    ("GET", rf"/indexes{_NAME}/docs{_KEY}", SearchService._get_document),
+    ("GET", rf"/indexes{_NAME}/docs/\$count", SearchService._count_documents),
+    ("POST", rf"/indexes{_NAME}/docs/search\.post\.search", SearchService._search_documents),
+    ("POST", rf"/indexes{_NAME}/docs/search\.post\.suggest", SearchService._suggest_documents),
+    ("POST", rf"/indexes{_NAME}/docs/search\.post\.autocomplete", SearchService._complete_word),
 ]
 
 
-def _body(request: Request) -> Any:
+def _parse_body(request: Request) -> Any:
     """The body as strict JSON: no NaN, no half of a surrogate pair."""
     data = request.get_data()
     try:
@@ -241,7 +262,7 @@ def _body(request: Request) -> Any:
         if b"\\ud" in data.lower():
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as failure:
-        raise invalid("The request is invalid. Details: parameters : The body is not valid JSON.") from failure
+        raise make_refusal("The request is invalid. Details: parameters : The body is not valid JSON.") from failure
     return body
 
 
@@ -249,24 +270,24 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def _definition(body: Any) -> Schema:
+def _parse_definition(body: Any) -> Schema:
     try:
-        return schema(body)
+        return parse_schema(body)
     except (KeyError, TypeError, AttributeError) as failure:
-        raise invalid(f"The request is invalid. Details: index : {failure} is missing or malformed.") from failure
+        raise make_refusal(f"The request is invalid. Details: index : {failure} is missing or malformed.") from failure
 
 
-def _etag() -> str:
+def _make_etag() -> str:
     return f'"0x{uuid.uuid4().hex[:15].upper()}"'
 
 
-def _check_etag(request: Request, index: Index | None) -> None:
+def _check_etag(request: Request, index: EmulatedIndex | None) -> None:
     """Refuse what is conditional on a state that the index is not in."""
     wanted, unwanted = request.headers.get("If-Match"), request.headers.get("If-None-Match")
     held = index.etag if index else None
     unmatched = wanted is not None and (held is None if wanted == "*" else wanted.strip('"') != str(held).strip('"'))
     if unmatched or (unwanted is not None and held is not None and unwanted.strip('"') in ("*", held.strip('"'))):
-        raise Refusal(
+        raise ServiceRefusal(
             412,
             "The precondition given in one of the request headers evaluated to false. No change was made to the "
             "resource from this request.",
@@ -277,39 +298,41 @@ def _check_change(held: Schema, made: Schema) -> None:
     """Fields may be added; those there are may change in what is shown of them, not in how they are indexed."""
     for path, kind in held.kinds.items():
         if path not in made.kinds:
-            raise invalid(f"Existing field(s) '{path}' cannot be deleted.", code="OperationNotAllowed")
+            raise make_refusal(f"Existing field(s) '{path}' cannot be deleted.", code="OperationNotAllowed")
         old, new = held.fields.get(path), made.fields.get(path)
         if made.kinds[path] != kind or any(getattr(old, name, None) != getattr(new, name, None) for name in FIXED):
-            raise invalid(f"Existing field '{path}' cannot be changed.", code="OperationNotAllowed")
+            raise make_refusal(f"Existing field '{path}' cannot be changed.", code="OperationNotAllowed")
     if held.key != made.key:
-        raise invalid("The key field cannot be changed.", code="OperationNotAllowed")
+        raise make_refusal("The key field cannot be changed.", code="OperationNotAllowed")
 
 
-def _shown(index: Index) -> Json:
+def _describe_index(index: EmulatedIndex) -> Json:
     return {"@odata.etag": index.etag, **index.schema.definition}
 
 
-def _index(index: Index, request: Request, status: int) -> Response:
-    response = _minimal({"@odata.context": f"{request.host_url}$metadata#indexes/$entity", **_shown(index)}, status)
+def _build_index_response(index: EmulatedIndex, request: Request, status: int) -> Response:
+    response = _respond_with_minimal_metadata(
+        {"@odata.context": f"{request.host_url}$metadata#indexes/$entity", **_describe_index(index)}, status
+    )
     response.headers["ETag"] = index.etag
     return response
 
 
-def _bare(status: int) -> Response:
+def _respond_without_body(status: int) -> Response:
     response = Response(status=status)
     del response.headers["Content-Type"]
     return response
 
 
-def _minimal(body: Json, status: int) -> Response:
-    return _json(body, status, "minimal")
+def _respond_with_minimal_metadata(body: Json, status: int) -> Response:
+    return _build_odata_response(body, status, "minimal")
 
 
-def _plain(body: Json, status: int) -> Response:
-    return _json(body, status, "none")
+def _respond_without_metadata(body: Json, status: int) -> Response:
+    return _build_odata_response(body, status, "none")
 
 
-def _json(body: Json, status: int, metadata: str) -> Response:
+def _build_odata_response(body: Json, status: int, metadata: str) -> Response:
     response = Response(json.dumps(body, ensure_ascii=False, allow_nan=False), status)
     response.headers["Content-Type"] = (
         f"application/json; odata.metadata={metadata}; odata.streaming=true; charset=utf-8"
@@ -319,7 +342,7 @@ def _json(body: Json, status: int, metadata: str) -> Response:
     return response
 
 
-def _refused(refusal: Refusal) -> Response:
+def _build_refusal_response(refusal: ServiceRefusal) -> Response:
     response = Response(json.dumps({"error": {"code": refusal.code, "message": refusal.message}}), refusal.status)
     response.headers["Content-Type"] = "application/json; charset=utf-8"
     response.headers["Content-Language"] = "en"

@@ -36,14 +36,14 @@ class Storage:
         self._db.pragma("foreign_keys", "on")
         self._db.execute(TABLES)
 
-    def indexes(self) -> list[tuple[str, Json]]:
+    def load_indexes(self) -> list[tuple[str, Json]]:
         """Etag and definition of each index."""
         with self._lock:
             rows: list[Any] = self._db.execute("select etag, definition from indexes").fetchall()
         return [(etag, json.loads(definition)) for etag, definition in rows]
 
     def save_index(self, etag: str, definition: Json) -> None:
-        with self._writing() as db:
+        with self._open_transaction() as db:
             db.execute(
                 "insert into indexes values (?, ?, ?)"
                 " on conflict(name) do update set etag = excluded.etag, definition = excluded.definition",
@@ -51,22 +51,24 @@ class Storage:
             )
 
     def drop_index(self, name: str) -> None:
-        with self._writing() as db:
+        with self._open_transaction() as db:
             db.execute("delete from indexes where name = ?", (name,))
 
-    def documents(self, name: str) -> Iterator[tuple[str, Json]]:
+    def load_documents(self, name: str) -> Iterator[tuple[str, Json]]:
         with self._lock:
             rows: list[Any] = self._db.execute("select key, body from documents where name = ?", (name,)).fetchall()
-        return ((key, json.loads(body, object_hook=_decoded)) for key, body in rows)
+        return ((key, json.loads(body, object_hook=_decode_vector)) for key, body in rows)
 
     def save_documents(self, name: str, changes: Mapping[str, Json | None]) -> None:
         """Documents by key, None for those to remove: all of them or none."""
-        kept = [(name, key, json.dumps(body, default=_encoded)) for key, body in changes.items() if body is not None]
-        with self._writing() as db:
+        kept = [
+            (name, key, json.dumps(body, default=_encode_vector)) for key, body in changes.items() if body is not None
+        ]
+        with self._open_transaction() as db:
             db.executemany("delete from documents where name = ? and key = ?", [(name, key) for key in changes])
             db.executemany("insert into documents values (?, ?, ?)", kept)
 
-    def size(self, name: str) -> int:
+    def measure_documents(self, name: str) -> int:
         """Bytes of the documents of an index, as stored."""
         with self._lock:
             sql = "select coalesce(sum(length(key) + length(body)), 0) from documents where name = ?"
@@ -78,16 +80,16 @@ class Storage:
             self._db.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
+    def _open_transaction(self) -> Iterator[apsw.Connection]:
         with self._lock, self._db:
             yield self._db
 
 
-def _encoded(vector: np.ndarray[Any, np.dtype[np.float32]]) -> Json:
+def _encode_vector(vector: np.ndarray[Any, np.dtype[np.float32]]) -> Json:
     return {"$float32": base64.b64encode(vector.tobytes()).decode()}
 
 
-def _decoded(value: Json) -> Any:
+def _decode_vector(value: Json) -> Any:
     if value.keys() == {"$float32"}:
         return np.frombuffer(base64.b64decode(value["$float32"]), dtype=np.float32)
     return value

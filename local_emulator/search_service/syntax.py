@@ -29,29 +29,29 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
+class AllOf:
     parts: tuple["Query", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class AnyOf:
     parts: tuple["Query", ...]
 
 
-Query = Term | Prefix | Phrase | Without | Every | Some
+Query = Term | Prefix | Phrase | Without | AllOf | AnyOf
 Join = Callable[[tuple[Query, ...]], Query]
 
 
-def parse(text: str, *, every: bool) -> Query | None:
+def parse_simple_query(text: str, *, every: bool) -> Query | None:
     """The query; None when nothing is asked. Words side by side are joined by `searchMode`: all or any."""
-    return _Parser(text, Every if every else Some).group(0)
+    return _SimpleQueryParser(text, AllOf if every else AnyOf).parse_group(0)
 
 
-class _Parser:
+class _SimpleQueryParser:
     def __init__(self, text: str, default: Join) -> None:
         self._text, self._at, self._default = text, 0, default
 
-    def group(self, depth: int) -> Query | None:
+    def parse_group(self, depth: int) -> Query | None:
         """Up to the closing bracket or the end. An operator joins what is to its left with what follows it."""
         left: Query | None = None
         join, negate = self._default, False
@@ -60,7 +60,7 @@ class _Parser:
             if character.isspace():
                 self._at += 1
             elif character in "+|":
-                join = Every if character == "+" else Some
+                join = AllOf if character == "+" else AnyOf
                 self._at += 1
             elif character == "-":
                 negate = not negate
@@ -70,21 +70,21 @@ class _Parser:
                 if depth:
                     return left
             else:
-                part = self._part(character, depth)
+                part = self._parse_part(character, depth)
                 if part:
-                    left = _joined(left, Without(part) if negate else part, join)
+                    left = _join_queries(left, Without(part) if negate else part, join)
                 join, negate = self._default, False
         return left
 
-    def _part(self, character: str, depth: int) -> Query | None:
+    def _parse_part(self, character: str, depth: int) -> Query | None:
         if character == "(":
             self._at += 1
-            return self.group(depth + 1)
+            return self.parse_group(depth + 1)
         if character == '"':
-            return self._phrase()
-        return self._word()
+            return self._parse_phrase()
+        return self._parse_word()
 
-    def _phrase(self) -> Query | None:
+    def _parse_phrase(self) -> Query | None:
         end = self._text.find('"', self._at + 1)
         if end < 0:  # a quote that is never closed is skipped
             self._at += 1
@@ -92,7 +92,7 @@ class _Parser:
         text, self._at = self._text[self._at + 1 : end], end + 1
         return Phrase(text) if text.strip() else None
 
-    def _word(self) -> Query | None:
+    def _parse_word(self) -> Query | None:
         letters: list[str] = []
         starred = False
         while self._at < len(self._text):
@@ -109,9 +109,9 @@ class _Parser:
         return Term(word) if word else None
 
 
-def _joined(left: Query | None, right: Query, join: Join) -> Query:
+def _join_queries(left: Query | None, right: Query, join: Join) -> Query:
     if left is None:
         return right
-    if isinstance(left, Every | Some) and type(left) is join:
+    if isinstance(left, AllOf | AnyOf) and type(left) is join:
         return join((*left.parts, right))
     return join((left, right))

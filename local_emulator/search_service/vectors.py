@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from local_emulator.search_service.expressions import value_at
+from local_emulator.search_service.expressions import get_value
 from local_emulator.search_service.schema import Field
 
 Json = dict[str, Any]
@@ -15,47 +15,47 @@ Floats = NDArray[np.float32]
 DECIMALS = 7  # what float32 carries, so that equal vectors score equally wherever they lie in the matrix
 
 
-class Vectors:
+class VectorMatrix:
     """The vectors of an index, by field. The matrix is built when it is first needed after a change."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
-        self._held: dict[str, dict[str, Floats]] = {field.path: {} for field in fields}
-        self._built: dict[str, tuple[list[str], Floats]] = {}
+        self._vectors: dict[str, dict[str, Floats]] = {field.path: {} for field in fields}
+        self._matrices: dict[str, tuple[list[str], Floats]] = {}
 
-    def changed(self, changes: Mapping[str, Json | None]) -> None:
-        for path, held in self._held.items():
+    def apply_changes(self, changes: Mapping[str, Json | None]) -> None:
+        for path, held in self._vectors.items():
             for key, document in changes.items():
                 held.pop(key, None)
-                vector = value_at(document, path.split("/"))
+                vector = get_value(document, path.split("/"))
                 if vector is not None:
                     held[key] = vector
-            self._built.pop(path, None)
+            self._matrices.pop(path, None)
 
-    def nearest(
+    def find_nearest(
         self, field: Field, vector: Floats, k: int, among: Mapping[str, Json] | None = None
     ) -> list[tuple[str, float]]:
         """The best `k` of all, or of `among`: keys with 1/(1 + distance), best first, equals by key."""
-        keys, matrix = self._matrix(field.path)
+        keys, matrix = self._build_matrix(field.path)
         if among is not None:
             rows = [row for row, key in enumerate(keys) if key in among]
             keys, matrix = [keys[row] for row in rows], matrix[rows]
         if not keys:
             return []
-        scores = (1 / (1 + _distances(matrix, vector, field.metric))).round(DECIMALS)
+        scores = (1 / (1 + _compute_distances(matrix, vector, field.metric))).round(DECIMALS)
         best = sorted(zip((-scores).tolist(), keys, strict=True))[:k]
         return [(key, float(np.float32(-score))) for score, key in best]
 
-    def size(self) -> int:
-        return sum(vector.nbytes for held in self._held.values() for vector in held.values())
+    def measure_vectors(self) -> int:
+        return sum(vector.nbytes for held in self._vectors.values() for vector in held.values())
 
-    def _matrix(self, path: str) -> tuple[list[str], Floats]:
-        if path not in self._built:
-            held = self._held[path]
-            self._built[path] = list(held), np.stack(list(held.values())) if held else np.empty((0, 0), np.float32)
-        return self._built[path]
+    def _build_matrix(self, path: str) -> tuple[list[str], Floats]:
+        if path not in self._matrices:
+            held = self._vectors[path]
+            self._matrices[path] = list(held), np.stack(list(held.values())) if held else np.empty((0, 0), np.float32)
+        return self._matrices[path]
 
 
-def _distances(matrix: Floats, vector: Floats, metric: str) -> NDArray[np.float64]:
+def _compute_distances(matrix: Floats, vector: Floats, metric: str) -> NDArray[np.float64]:
     if metric == "euclidean":
         apart: NDArray[np.float64] = np.linalg.norm(matrix.astype(np.float64) - vector, axis=1)
         return apart

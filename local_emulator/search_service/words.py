@@ -12,14 +12,14 @@ from typing import Any
 
 from local_emulator.search_service.analysis import ANALYZERS, Token
 from local_emulator.search_service.schema import Field
-from local_emulator.search_service.syntax import Every, Phrase, Prefix, Query, Some, Term, Without
+from local_emulator.search_service.syntax import AllOf, AnyOf, Phrase, Prefix, Query, Term, Without
 
 Json = dict[str, Any]
 Scores = dict[str, float]
 
 
 @dataclasses.dataclass
-class Posted:
+class FieldPostings:
     """One field's inverted index: for each term the documents and how often it stands in them."""
 
     field: Field
@@ -27,13 +27,13 @@ class Posted:
     lengths: dict[str, int] = dataclasses.field(default_factory=dict)
     total: int = 0
 
-    def add(self, key: str, terms: Counter[str]) -> None:
+    def add_document(self, key: str, terms: Counter[str]) -> None:
         for term, count in terms.items():
             self.postings.setdefault(term, {})[key] = count
         self.lengths[key] = terms.total()
         self.total += terms.total()
 
-    def remove(self, key: str, terms: Iterable[str]) -> None:
+    def remove_document(self, key: str, terms: Iterable[str]) -> None:
         for term in terms:
             held = self.postings[term]
             del held[key]
@@ -42,71 +42,71 @@ class Posted:
         self.total -= self.lengths.pop(key, 0)
 
 
-class Words:
+class WordIndex:
     """The words of an index. Changes are taken in when the next search comes."""
 
     def __init__(self, fields: Sequence[Field], *, k1: float, b: float) -> None:
-        self._fields = {field.path: Posted(field) for field in fields}
-        self._indexed: dict[str, Json] = {}
+        self._fields = {field.path: FieldPostings(field) for field in fields}
+        self._documents: dict[str, Json] = {}
         self._pending: dict[str, Json | None] = {}
         self._k1, self._b = k1, b
 
-    def changed(self, changes: Mapping[str, Json | None]) -> None:
+    def queue_changes(self, changes: Mapping[str, Json | None]) -> None:
         self._pending.update(changes)
 
-    def find(self, query: Query, paths: Sequence[str], *, every: bool) -> Scores:
+    def find_documents(self, query: Query, paths: Sequence[str], *, every: bool) -> Scores:
         """Documents that match, with their scores summed over the fields; `every` joins the tokens of one word."""
-        self._catch_up()
-        found = self._scores(query, [self._fields[path] for path in paths], every)
+        self._apply_pending_changes()
+        found = self._score_query(query, [self._fields[path] for path in paths], every)
         return {} if found is None else found
 
-    def _catch_up(self) -> None:
+    def _apply_pending_changes(self) -> None:
         for key, document in self._pending.items():
-            old = self._indexed.pop(key, None)
+            old = self._documents.pop(key, None)
             for posted in self._fields.values():
                 if old is not None and key in posted.lengths:
-                    posted.remove(key, _terms(old, posted.field))
-                if document is not None and (terms := _terms(document, posted.field)):
-                    posted.add(key, terms)
+                    posted.remove_document(key, _count_terms(old, posted.field))
+                if document is not None and (terms := _count_terms(document, posted.field)):
+                    posted.add_document(key, terms)
             if document is not None:
-                self._indexed[key] = document
+                self._documents[key] = document
         self._pending.clear()
 
-    def _scores(self, query: Query, fields: Sequence[Posted], every: bool) -> Scores | None:
+    def _score_query(self, query: Query, fields: Sequence[FieldPostings], every: bool) -> Scores | None:
         """None for what analysis leaves nothing of: stop words neither match nor forbid."""
         match query:
-            case Every(parts):
-                return _joined((self._scores(part, fields, every) for part in parts), every=True)
-            case Some(parts):
-                return _joined((self._scores(part, fields, every) for part in parts), every=False)
+            case AllOf(parts):
+                return _combine_scores((self._score_query(part, fields, every) for part in parts), every=True)
+            case AnyOf(parts):
+                return _combine_scores((self._score_query(part, fields, every) for part in parts), every=False)
             case Without(inner):
-                found = self._scores(inner, fields, every)
-                return None if found is None else {key: 1.0 for key in self._indexed if key not in found}
+                found = self._score_query(inner, fields, every)
+                return None if found is None else {key: 1.0 for key in self._documents if key not in found}
             case Term(text):
-                return _joined((self._term(text, posted, every) for posted in fields), every=False)
+                return _combine_scores((self._score_term(text, posted, every) for posted in fields), every=False)
             case Phrase(text):
-                return _joined((self._phrase(text, posted) for posted in fields), every=False)
+                return _combine_scores((self._score_phrase(text, posted) for posted in fields), every=False)
             case Prefix(text):
-                return _joined((_begins(text, posted) for posted in fields), every=False)
+                return _combine_scores((_score_prefix(text, posted) for posted in fields), every=False)
 
-    def _term(self, text: str, posted: Posted, every: bool) -> Scores | None:
-        tokens = asked(text, posted.field)
-        return _joined((self._posted(posted, [token.term]) for token in tokens), every=every)
+    def _score_term(self, text: str, posted: FieldPostings, every: bool) -> Scores | None:
+        tokens = analyze_query_text(text, posted.field)
+        return _combine_scores((self._score_postings(posted, [token.term]) for token in tokens), every=every)
 
-    def _phrase(self, text: str, posted: Posted) -> Scores | None:
-        tokens = list(asked(text, posted.field))
+    def _score_phrase(self, text: str, posted: FieldPostings) -> Scores | None:
+        tokens = list(analyze_query_text(text, posted.field))
         if len(tokens) < 2:
-            return self._posted(posted, [token.term for token in tokens]) if tokens else None
+            return self._score_postings(posted, [token.term for token in tokens]) if tokens else None
         held = [posted.postings.get(token.term, {}) for token in tokens]
         both = set(held[0]).intersection(*held[1:])
-        times = {key: _times(tokens, self._indexed[key], posted.field) for key in both}
-        return self._bm25(posted, {key: n for key, n in times.items() if n}, [len(one) for one in held])
+        times = {key: _count_phrase(tokens, self._documents[key], posted.field) for key in both}
+        return self._compute_bm25(posted, {key: n for key, n in times.items() if n}, [len(one) for one in held])
 
-    def _posted(self, posted: Posted, terms: Sequence[str]) -> Scores:
+    def _score_postings(self, posted: FieldPostings, terms: Sequence[str]) -> Scores:
         held = posted.postings.get(terms[0], {})
-        return self._bm25(posted, held, [len(held)])
+        return self._compute_bm25(posted, held, [len(held)])
 
-    def _bm25(self, posted: Posted, times: Mapping[str, int], found_in: Sequence[int]) -> Scores:
+    def _compute_bm25(self, posted: FieldPostings, times: Mapping[str, int], found_in: Sequence[int]) -> Scores:
         """Lucene's BM25: ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * length / average))."""
         if not times:
             return {}
@@ -119,65 +119,65 @@ class Words:
         }
 
 
-def texts(document: Any, path: str) -> Iterator[str]:
+def list_texts(document: Any, path: str) -> Iterator[str]:
     """The strings at a path, through collections too."""
-    yield from _texts(document, path.split("/"))
+    yield from _walk_texts(document, path.split("/"))
 
 
-def _texts(value: Any, names: Sequence[str]) -> Iterator[str]:
+def _walk_texts(value: Any, names: Sequence[str]) -> Iterator[str]:
     if isinstance(value, list):
         for item in value:
-            yield from _texts(item, names)
+            yield from _walk_texts(item, names)
     elif names and isinstance(value, Mapping):
-        yield from _texts(value.get(names[0]), names[1:])
+        yield from _walk_texts(value.get(names[0]), names[1:])
     elif isinstance(value, str):
         yield value
 
 
-def asked(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.search_analyzer].tokens(text)
+def analyze_query_text(text: str, field: Field) -> Iterator[Token]:
+    return ANALYZERS[field.search_analyzer].analyze(text)
 
 
-def written(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.analyzer].tokens(text)
+def analyze_field_text(text: str, field: Field) -> Iterator[Token]:
+    return ANALYZERS[field.analyzer].analyze(text)
 
 
-def wanted(query: Query, field: Field) -> tuple[set[str], tuple[str, ...]]:
+def list_query_terms(query: Query, field: Field) -> tuple[set[str], tuple[str, ...]]:
     """The terms and the beginnings of terms that a query asks of a field: what a highlight marks."""
     match query:
-        case Every(parts) | Some(parts):
-            found = [wanted(part, field) for part in parts]
+        case AllOf(parts) | AnyOf(parts):
+            found = [list_query_terms(part, field) for part in parts]
             return set().union(*(terms for terms, _ in found)), tuple(p for _, prefixes in found for p in prefixes)
         case Term(text) | Phrase(text):
-            return {token.term for token in asked(text, field)}, ()
+            return {token.term for token in analyze_query_text(text, field)}, ()
         case Prefix(text):
             return set(), (text.lower(),)
         case Without():
             return set(), ()
 
 
-def _terms(document: Json, field: Field) -> Counter[str]:
-    return Counter(token.term for text in texts(document, field.path) for token in written(text, field))
+def _count_terms(document: Json, field: Field) -> Counter[str]:
+    return Counter(token.term for text in list_texts(document, field.path) for token in analyze_field_text(text, field))
 
 
-def _times(tokens: Sequence[Token], document: Json, field: Field) -> int:
+def _count_phrase(tokens: Sequence[Token], document: Json, field: Field) -> int:
     """How often the tokens stand in a document one after the other, as far apart as in the question."""
     offsets = [(token.term, token.position - tokens[0].position) for token in tokens]
     count = 0
-    for text in texts(document, field.path):
-        places = {(token.term, token.position) for token in written(text, field)}
+    for text in list_texts(document, field.path):
+        places = {(token.term, token.position) for token in analyze_field_text(text, field)}
         starts = [position for term, position in places if term == tokens[0].term]
         count += sum(all((term, start + offset) in places for term, offset in offsets) for start in starts)
     return count
 
 
-def _begins(text: str, posted: Posted) -> Scores:
+def _score_prefix(text: str, posted: FieldPostings) -> Scores:
     """A prefix is not analyzed, only lower-cased, and scores 1 whatever it finds."""
     start = text.lower()
     return {key: 1.0 for term, held in posted.postings.items() if term.startswith(start) for key in held}
 
 
-def _joined(parts: Iterable[Scores | None], *, every: bool) -> Scores | None:
+def _combine_scores(parts: Iterable[Scores | None], *, every: bool) -> Scores | None:
     """The sum of scores of what matches every part, or some; None when there is no part."""
     held = [part for part in parts if part is not None]
     if not held:

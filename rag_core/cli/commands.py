@@ -51,13 +51,13 @@ def run_serve_command(arguments: Namespace) -> int:
     from local_emulator import host
 
     if not arguments.azure:
-        host.serve(load_command_settings(arguments), port=arguments.port, admin=arguments.admin)
+        host.serve_until_interrupted(load_command_settings(arguments), port=arguments.port, admin=arguments.admin)
         return 0
     from local_emulator import azure
 
-    with azure.neighbours(load_command_settings(arguments)) as emulated:
-        print(azure.addresses(emulated), flush=True)
-        host.serve(emulated, port=arguments.port, admin=arguments.admin)
+    with azure.serve_azure_services(load_command_settings(arguments)) as emulated:
+        print(azure.describe_addresses(emulated), flush=True)
+        host.serve_until_interrupted(emulated, port=arguments.port, admin=arguments.admin)
     return 0
 
 

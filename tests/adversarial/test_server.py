@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from tests.adversarial.shapes import SHAPES
 
@@ -44,7 +44,7 @@ class Health:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server without models, which has a document."""
     no_models: Path = tmp_path_factory.mktemp("no-models")
-    with running_with(Settings(data_dir=None, models_dir=no_models, request_timeout_s=TIMEOUT_S)) as url:
+    with run_service(Settings(data_dir=None, models_dir=no_models, request_timeout_s=TIMEOUT_S)) as url:
         assert post(url, "index_document", content=ASKED, document_id="asked")[0] == 200
         assert post(url, "rag/ask", query="What holds a few items?", pipeline="standard")[0] == 200
         yield url

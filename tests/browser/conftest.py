@@ -13,7 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, Route, expect, sync_playwright
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from rag_core.providers.local_models import find_model_folder
 
@@ -77,7 +77,7 @@ def chromium() -> Iterator[Browser]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app over local parts, with two examples indexed and an administrator at every desk."""
     folder = tmp_path_factory.mktemp("site")
-    with running_with(Settings(data_dir=folder, models_dir=embedder_only(folder), keep_runs=True), admin=True) as url:
+    with run_service(Settings(data_dir=folder, models_dir=embedder_only(folder), keep_runs=True), admin=True) as url:
         index(url)
         yield url
 

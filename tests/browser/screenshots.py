@@ -15,7 +15,7 @@ from typing import Literal
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from tests.browser.conftest import EXAMPLES, QUIET, WAIT_MS, asked, call, index
 
@@ -76,7 +76,7 @@ def every() -> Iterator[Shot]:
 def draw(shots: Sequence[Shot], folder: Path) -> None:
     with (
         TemporaryDirectory() as data,
-        running_with(Settings(data_dir=Path(data), keep_runs=True), admin=True) as url,
+        run_service(Settings(data_dir=Path(data), keep_runs=True), admin=True) as url,
         sync_playwright() as playwright,
     ):
         furnish(url)

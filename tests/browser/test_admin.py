@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from tests.browser.conftest import EXAMPLES, Open
 from tests.proposal_records import AIP
@@ -39,7 +39,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
 
 
 def _running(settings: Settings, *, admin: bool) -> AbstractContextManager[str]:
-    return running_with(settings, admin=admin)
+    return run_service(settings, admin=admin)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 from tests import hosted
 from tests.browser.conftest import Open, Watch, asked, call, index
@@ -177,7 +177,7 @@ def test_an_edit_says_what_it_takes_back_and_takes_it_back(page: Page, site: str
 @pytest.fixture
 def wordless(tmp_path: Path) -> Iterator[str]:
     """The app without an embedder."""
-    with running_with(Settings(data_dir=tmp_path / "data", models_dir=tmp_path)) as url:
+    with run_service(Settings(data_dir=tmp_path / "data", models_dir=tmp_path)) as url:
         yield url
 
 
@@ -291,7 +291,7 @@ def test_a_question_is_of_its_workflow_and_its_links_stay_there(open_page: Open,
 
 @contextmanager
 def keyed(folder: Path) -> Iterator[str]:
-    with running_with(Settings(data_dir=folder), key="open sesame") as url:
+    with run_service(Settings(data_dir=folder), key="open sesame") as url:
         yield url
 
 
@@ -331,7 +331,7 @@ def test_a_server_that_is_gone_is_said_on_the_page(page: Page, site: str) -> Non
 
 def test_an_archive_that_is_down_is_said_and_not_shown_as_empty(open_page: Open) -> None:
     """A failure is never an empty list."""
-    with running_with(Settings(data_dir=None, archive_url="postgresql://nobody@127.0.0.1:1/none")) as url:
+    with run_service(Settings(data_dir=None, archive_url="postgresql://nobody@127.0.0.1:1/none")) as url:
         page = open_page(url, refusals=(503,))
         page.goto("/rag")
         expect(page.get_by_role("alert")).to_contain_text("the archive: its database does not answer")
@@ -376,7 +376,7 @@ def modelled(tmp_path: Path) -> Iterator[str]:
             openai_base_url=f"{models}/v1",
             embedding_dimensions=hosted.DIMENSIONS,
         )
-        with running_with(settings) as url:
+        with run_service(settings) as url:
             index(url, "how-memory-functions.md")
             yield url
 

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.cli import main
 from rag_core.composition.assembly import KitHolder
 from rag_core.core.errors import Misconfigured, Unavailable
@@ -119,7 +119,7 @@ def test_a_service_follows_rag_reindex_and_its_rollback(
         service = Settings(
             data_dir=tmp_path / "data", llm_provider="local", openai_api_key="key", openai_base_url=f"{models}/v1"
         )
-        with running_with(service) as url:
+        with run_service(service) as url:
             local = embedder(url)
             assert answers(url) == ["gear"]
             assert main(["reindex", "--profile", "openai", "--dimensions", str(hosted.DIMENSIONS)]) == 0

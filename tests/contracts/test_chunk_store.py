@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from local_emulator.search_service import SearchService, running
+from local_emulator.search_service import SearchService, run_search_service
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.core.ports import ChunkStore, Probe, ReplacementResult
@@ -45,7 +45,7 @@ AZURE_DIFFERS = {
 
 @pytest.fixture(scope="session")
 def search_service() -> Iterator[str]:
-    with running(SearchService(None, keys={"key"})) as url:
+    with run_search_service(SearchService(None, keys={"key"})) as url:
         yield url
 
 

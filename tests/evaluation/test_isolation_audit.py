@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local_emulator.search_service import SearchService, running
+from local_emulator.search_service import SearchService, run_search_service
 from rag_core.core.errors import RagError
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
@@ -171,7 +171,7 @@ async def test_what_was_planted_is_removed_also_when_the_audit_fails() -> None:
 
 async def test_on_azure_nothing_is_seen_but_scores_move_in_a_shared_index() -> None:
     """(RELIABILITY C18): BM25 counts the whole index there; docs/reference/isolation-and-security.md says more."""
-    with running(SearchService(None, keys={"key"})) as url:
+    with run_search_service(SearchService(None, keys={"key"})) as url:
         store = AzureSearchStore(url, "key", "audited", dimensions=5)
         await store.setup()
         found = await run_isolation_audit(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from local_emulator.model_service import ModelService
-from local_emulator.search_service import SearchService, running
-from local_emulator.search_service.serving import Application, served
+from local_emulator.search_service import SearchService, run_search_service
+from local_emulator.search_service.serving import Application, serve_wsgi
 from rag_core.cli import main
 from rag_core.composition import assembly
 from rag_core.core.errors import Misconfigured
@@ -175,7 +175,7 @@ def priced(model: str) -> Application:
 @contextmanager
 def settings(model: str, **more: Any) -> Iterator[Settings]:
     """Those of a user of OpenAI, whose service is here."""
-    with served(priced(model)) as url:
+    with serve_wsgi(priced(model)) as url:
         yield Settings(
             openai_api_key="key", openai_base_url=f"{url}/v1", embedding_dimensions=hosted.DIMENSIONS, **more
         )
@@ -212,7 +212,7 @@ def test_a_model_that_does_not_answer_is_not_passed_off_as_one_that_did(cache: P
         start_response("401 Unauthorized", [("content-type", "application/json")])
         return [b"{}"]
 
-    with served(refusing) as url:
+    with serve_wsgi(refusing) as url:
         of_user = Settings(openai_api_key="key", openai_base_url=f"{url}/v1", embedding_dimensions=hosted.DIMENSIONS)
         found = ablation.compare_presets(
             TINY, {"all": "advanced"}, "all", hosted=True, settings=of_user, cache_file=cache, max_questions=2
@@ -248,7 +248,7 @@ def test_a_search_service_of_the_user_holds_the_collection_only_while_it_is_aske
         await kit.close()
         return held.chunks
 
-    with running(SearchService(None, keys={"key"}, reranker=local.reranker())) as url:
+    with run_search_service(SearchService(None, keys={"key"}, reranker=local.reranker())) as url:
         of_user = Settings(data_dir=tmp_path, azure_search_endpoint=url, azure_search_key="key")
         asyncio.run(assembly.set_up_stores(of_user))
         found = ablation.compare_presets(

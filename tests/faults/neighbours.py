@@ -13,9 +13,9 @@ from typing import Any
 
 from werkzeug.wrappers import Request
 
-from local_emulator.document_service import analyzed
+from local_emulator.document_service import build_analyze_result
 from local_emulator.search_service import SearchService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.errors import StorageFull, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
@@ -139,7 +139,7 @@ async def _search(sound: Kit, fault: str, services: SearchService) -> AsyncItera
         return SEARCH_FAULTS[fault]
 
     app = Faulty(services, plan)
-    with served(app) as url, _released(app):
+    with serve_wsgi(app) as url, _released(app):
         async with _azure(url, HASTY_S / 2 if fault in HANGS else PATIENT_S) as store:
             yield replace(sound, index=Index(store, sound.index.embedder))
 
@@ -164,7 +164,7 @@ async def _azure(url: str, try_s: float) -> AsyncIterator[AzureSearchStore]:
 
 async def stock(services: SearchService) -> None:
     """Put the manual into the search service."""
-    with served(services) as url:
+    with serve_wsgi(services) as url:
         async with _azure(url, PATIENT_S) as store:
             await store.setup()
             index = Index(store, ConceptEmbedder())
@@ -369,7 +369,7 @@ def _taken(server: FaultServer, connection: socket.socket) -> None:
 
 
 SEEN = Extraction((Block(SAID, "paragraph", 1, 1),), None, "docx")
-DONE = reply(body={"status": "succeeded", "analyzeResult": analyzed(SEEN)}, retry_after="0")
+DONE = reply(body={"status": "succeeded", "analyzeResult": build_analyze_result(SEEN)}, retry_after="0")
 RESULTS = (
     '<html><body><div class="result web-result"><h2><a class="result__a" href="https://sax.example/">Saxophones</a></h2>'
     '<a class="result__snippet" href="https://sax.example/">{words}</a></div></body></html>'

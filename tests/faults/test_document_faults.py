@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from local_emulator.document_service import analyzed
+from local_emulator.document_service import build_analyze_result
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.core.run import Run
@@ -31,7 +31,7 @@ from tests.faults.server import (
 
 WORD = (Path(__file__).parents[2] / "examples" / "service-bulletin.docx").read_bytes()
 PICTURE = b"\x89PNG\r\n\x1a\n and so on"
-RESULT = analyzed(Extraction((Block("Seen by the service", "paragraph", 1, 1),), None, "docx"))
+RESULT = build_analyze_result(Extraction((Block("Seen by the service", "paragraph", 1, 1),), None, "docx"))
 LONE_S, SHARED_S, LONG_S = 1.0, 10.0, 20.0  # of the whole request: the last leaves room to try again
 
 

@@ -18,7 +18,7 @@ from werkzeug.test import Client
 
 import function_app
 from local_emulator.host import Host
-from local_emulator.search_service import SearchService, running
+from local_emulator.search_service import SearchService, run_search_service
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import ChunkStore
@@ -353,7 +353,7 @@ def test_in_ten_thousand_operations_nobody_sees_what_is_not_theirs(served: Serve
 @pytest.mark.soak
 def test_in_ten_thousand_operations_on_azure_nobody_sees_what_is_not_theirs(served: Served) -> None:
     """G9, over the emulated search service, by the real client."""
-    with running(SearchService(None, keys={"key"})) as url:
+    with run_search_service(SearchService(None, keys={"key"})) as url:
         numbers = itertools.count()
 
         def make() -> AzureSearchStore:

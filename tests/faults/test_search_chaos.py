@@ -15,7 +15,7 @@ from tenacity import wait_none
 from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core import retrying
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Scope
@@ -42,7 +42,7 @@ def without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextmanager
 def faulty(service: SearchService, plan: object) -> Iterator[tuple[str, Faulty]]:
     app = Faulty(service, plan)  # type: ignore[arg-type]
-    with served(app) as url:
+    with serve_wsgi(app) as url:
         yield url, app
 
 

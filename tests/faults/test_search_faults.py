@@ -8,7 +8,7 @@ from tenacity import wait_none
 from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core import retrying
 from rag_core.core.errors import DeadlineExceeded, Misconfigured, RagError, Unavailable
 from rag_core.core.retrying import Dependency
@@ -72,7 +72,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
 @pytest.fixture
 def app(script: Script) -> Iterator[tuple[str, Faulty]]:
     faulty = Faulty(SearchService(None, keys={"key"}), script.plan)
-    with served(faulty) as url:
+    with serve_wsgi(faulty) as url:
         yield url, faulty
         faulty.release.set()
 

@@ -48,7 +48,7 @@ class Served:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.kit = settings, assembly.build_kit(settings)
-        self.host = Host(function_app.build_app(lambda: settings, lambda: self.kit), at_end=self.kit.close)
+        self.host = Host(function_app.build_app(lambda: settings, lambda: self.kit), on_close=self.kit.close)
         self.client = Client(self.host)
 
     def post(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> TestResponse:
@@ -233,9 +233,9 @@ async def test_the_emulator_goes_on_working_when_a_job_meets_a_fault_of_ours(
         worker.cancel()
 
     monkeypatch.setattr(job_runner, "run_pending_jobs", broken)
-    monkeypatch.setattr(host, "LOOK_S", 0.0)
+    monkeypatch.setattr(host, "JOB_POLL_S", 0.0)
     settings = Settings(data_dir=None)
-    worker = asyncio.ensure_future(host.work(settings, assembly.KitHolder(lambda: settings)))
+    worker = asyncio.ensure_future(host.work_on_jobs(settings, assembly.KitHolder(lambda: settings)))
     with pytest.raises(asyncio.CancelledError):
         await worker
     assert len(turns) == 2
@@ -256,9 +256,9 @@ def test_the_emulator_does_jobs_by_itself(no_models: Path) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SqliteLease, "finish", told)
-        patch.setattr(host, "LOOK_S", 0.01)
+        patch.setattr(host, "JOB_POLL_S", 0.01)
         app = function_app.build_app(lambda: settings, lambda: kit)
-        served = Host(app, meanwhile=partial(host.work, settings, lambda: kit), at_end=kit.close)
+        served = Host(app, background_work=partial(host.work_on_jobs, settings, lambda: kit), on_close=kit.close)
         taken = read(Client(served).post("/api/index_document", json=LATER), "AcceptedReply", 202)
         assert done.wait(30)
         assert read(Client(served).get(taken["status_url"]), "JobReply", 200)["status"] == "done"

@@ -20,7 +20,7 @@ from functions.mcp import BATCHING_MCP_VERSION, CURRENT_MCP_VERSION, HANDSHAKE_M
 from functions.operations import load_operation
 from functions.routes import ROUTES
 from functions.strict_json import MAX_BODY_BYTES
-from local_emulator.host import Host, running
+from local_emulator.host import Host, run_host
 from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
 from tests.varying_fields import drop_varying_fields
@@ -97,7 +97,7 @@ def documents(client: Client, asked: Any, headers: dict[str, str]) -> list[dict[
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any) -> None:
     """Over a socket, with a function key, in the version of today and by the handshake of those before."""
-    with running(function_app.build_app(lambda: app), key="k") as url:
+    with run_host(function_app.build_app(lambda: app), key="k") as url:
         async with httpx2.AsyncClient(headers={"x-functions-key": "k"}) as http:
             document = {"document_id": "notes", "content": NOTES}
             assert (await http.post(f"{url}/api/index_document", json=document)).status_code == 200

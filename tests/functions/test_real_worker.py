@@ -22,7 +22,7 @@ import pytest
 import function_app
 from functions.pages import FILE_ROUTES, PAGE_ROUTES
 from functions.routes import ROUTES
-from local_emulator.host import running
+from local_emulator.host import run_host
 from rag_core.composition import assembly
 from rag_core.core.model import Scope
 from rag_core.core.settings import Settings
@@ -123,7 +123,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def emulator(settings: Settings) -> Iterator[str]:
-    with running(function_app.build_app(lambda: settings)) as url:
+    with run_host(function_app.build_app(lambda: settings)) as url:
         yield url
 
 

@@ -16,7 +16,7 @@ from functions import saved_queries, workbench_steps
 from functions.operations import load_operation
 from functions.requests import parse_request
 from functions.routes import ROUTES
-from local_emulator.host import running
+from local_emulator.host import run_host
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.model import SavedQuery
@@ -125,7 +125,7 @@ def kit_of(settings: Settings, **parts: Any) -> Kit:
 def serving(folder: Path, kit: Kit | None = None, **chosen: Any) -> Iterator[Caller]:
     settings = Settings(**{"data_dir": folder, "models_dir": folder, "trust_principal": True, **chosen})
     parts = kit or kit_of(settings)
-    with running(function_app.build_app(lambda: settings, lambda: parts), at_end=parts.close) as url:
+    with run_host(function_app.build_app(lambda: settings, lambda: parts), on_close=parts.close) as url:
         yield Caller(url)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from local_emulator.document_service import DocumentService
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.kit import NoLayoutReader
 from rag_core.core.model import Extraction
@@ -140,7 +140,7 @@ def test_a_picture_is_measured_in_its_own_dots() -> None:
 
 async def asked(data: bytes, filename: str, *, keys: frozenset[str] = frozenset({"key"})) -> tuple[Extraction, Run]:
     run = Run()
-    with served(DocumentService(keys=set(keys), recognised=SEEN)) as url:
+    with serve_wsgi(DocumentService(keys=set(keys), picture_lines=SEEN)) as url:
         layout = DocumentIntelligence(url, "key")
         try:
             return await extract_file(data, filename, layout, run, timeout_s=30), run
@@ -206,7 +206,7 @@ async def test_a_long_result_is_read_beside_the_requests_of_others(monkeypatch: 
         return extraction_from_layout(result, kind)
 
     monkeypatch.setattr(document_intelligence, "extraction_from_layout", noted)
-    with served(DocumentService(keys={"key"}, recognised=SEEN)) as url:
+    with serve_wsgi(DocumentService(keys={"key"}, picture_lines=SEEN)) as url:
         layout = DocumentIntelligence(url, "key")
         assert (await layout.read(PICTURE, "image")).blocks
         await layout.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local_emulator.azure import addresses, neighbours
+from local_emulator.azure import describe_addresses, serve_azure_services
 from rag_core.cli import main
 from rag_core.composition import assembly
 from rag_core.composition.choices import list_adapter_choices
@@ -44,7 +44,7 @@ async def asked(pointed: Settings) -> tuple[list[str], Run]:
 
 def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> None:
     """S1-23, S3-10, C33, C40: the same pipelines by configuration alone, with the real clients and nothing degraded."""
-    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+    with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
         assert [choice.adapter for choice in list_adapter_choices(pointed)] == [
             "Azure AI Search",
             "Document Intelligence",
@@ -58,9 +58,9 @@ def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> N
 
 def test_an_index_outlives_its_service(tmp_path: Path) -> None:
     here = replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)
-    with neighbours(here) as pointed:
+    with serve_azure_services(here) as pointed:
         asyncio.run(asked(pointed))
-    with neighbours(here) as pointed:
+    with serve_azure_services(here) as pointed:
         kit = assembly.build_kit(pointed)
 
         async def held() -> int:
@@ -74,7 +74,7 @@ def test_an_index_outlives_its_service(tmp_path: Path) -> None:
 
 def test_setup_creates_the_index_and_may_be_repeated(tmp_path: Path) -> None:
     """S1-23..33: `rag setup` is done when the neighbours are; again it upgrades."""
-    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+    with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
         assert (
             asyncio.run(assembly.set_up_stores(pointed))
             == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
@@ -95,9 +95,9 @@ def test_serve_azure_says_where_they_are_and_stops_when_told(tmp_path: Path) -> 
 
 
 def test_the_keys_are_not_in_what_is_printed(tmp_path: Path) -> None:
-    with neighbours(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
+    with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
         assert pointed.azure_search_key
-        assert pointed.azure_search_key not in addresses(pointed)
+        assert pointed.azure_search_key not in describe_addresses(pointed)
 
 
 def test_setup_without_a_service_says_so_in_one_line(

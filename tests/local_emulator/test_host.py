@@ -23,7 +23,7 @@ from werkzeug.test import Client
 from functions.http import PRINCIPAL_HEADER, principal_from_headers
 from functions.operations import Principal
 from local_emulator import host as host_module
-from local_emulator.host import Host, running, running_with
+from local_emulator.host import Host, run_host, run_service
 from local_emulator.search_service import serving
 from rag_core.core.settings import Settings
 
@@ -191,7 +191,7 @@ def test_with_a_key_any_name_and_page_may_call() -> None:
 
 def test_it_vouches_for_an_administrator_only_where_it_is_told_to_and_nobody_is_named() -> None:
     """As Easy Auth would; who names somebody is asked as that one, so that a test can play any user."""
-    host = Host(planted(), administered=["echo"])
+    host = Host(planted(), administrator_functions=["echo"])
     try:
         client = Client(host)
         told: Any = client.get("/api/echo/x").get_json()
@@ -212,7 +212,7 @@ def test_it_vouches_for_an_administrator_only_where_it_is_told_to_and_nobody_is_
 @pytest.mark.parametrize(("admin", "status"), [(True, 200), (False, 403)])
 def test_everybody_is_an_administrator_under_admin_and_an_owner_of_nothing(admin: bool, status: int) -> None:
     """S2-51: what wants the role can be done; documents stay everyone's: nobody is named where they are indexed."""
-    with running_with(Settings(data_dir=None), admin=admin) as url:
+    with run_service(Settings(data_dir=None), admin=admin) as url:
         address = url.removeprefix("http://")
         body = {"document_id": "a", "content": "P0700 is stored by the TCM."}
         assert _sent(address, "POST", "/api/index_document", body) == 200
@@ -230,7 +230,7 @@ def _sent(address: str, method: str, path: str, body: Any) -> int:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running(planted(), key="k") as address:
+    with run_host(planted(), key="k") as address:
         yield address
 
 
@@ -266,7 +266,7 @@ def test_a_body_cut_short_is_refused_and_harms_nobody(url: str) -> None:
 def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signals, tmp_path: Path) -> None:
     code = (
         "import sys, pathlib, local_emulator.host as host, rag_core.core.settings as settings\n"
-        "host.serve(settings.Settings(data_dir=pathlib.Path(sys.argv[1])), port=0, key='k')"
+        "host.serve_until_interrupted(settings.Settings(data_dir=pathlib.Path(sys.argv[1])), port=0, key='k')"
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert child.stdout
@@ -284,7 +284,7 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
 def test_a_body_that_does_not_come_does_not_hold_its_thread(monkeypatch: pytest.MonkeyPatch, sends: str) -> None:
     monkeypatch.setattr(host_module, "BODY_TIMEOUT_S", 0.5)
     monkeypatch.setattr(serving._UnloggedRequestHandler, "timeout", 0.5)
-    with running(planted()) as url:
+    with run_host(planted()) as url:
         address = url.removeprefix("http://")
         name, port = address.split(":")
         with socket.create_connection((name, int(port)), timeout=10) as connection:
@@ -299,7 +299,7 @@ def test_a_body_that_does_not_come_does_not_hold_its_thread(monkeypatch: pytest.
 
 
 def test_the_server_names_no_versions() -> None:
-    with running(planted()) as url:
+    with run_host(planted()) as url:
         connection = HTTPConnection(url.removeprefix("http://"))
         connection.request("GET", "/rag/1")
         assert connection.getresponse().headers["Server"] == "rag"

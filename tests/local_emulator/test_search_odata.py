@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_emulator.search_service.expressions import matches
-from local_emulator.search_service.odata import parse_filter, parse_orderby
-from local_emulator.search_service.refusals import Refusal
-from local_emulator.search_service.schema import schema
+from local_emulator.search_service.expressions import matches_filter
+from local_emulator.search_service.filter_syntax import parse_filter
+from local_emulator.search_service.orderby import parse_orderby
+from local_emulator.search_service.refusals import ServiceRefusal
+from local_emulator.search_service.schema import parse_schema
 
 FIELDS: list[dict[str, Any]] = [
     {"name": "id", "type": "Edm.String", "key": True},
@@ -30,7 +31,7 @@ FIELDS: list[dict[str, Any]] = [
         "fields": [{"name": "beds", "type": "Edm.Int32"}, {"name": "extras", "type": "Collection(Edm.String)"}],
     },
 ]
-SCHEMA = schema({"name": "docs", "fields": FIELDS})
+SCHEMA = parse_schema({"name": "docs", "fields": FIELDS})
 DOCUMENT: dict[str, Any] = {
     "id": "1",
     "name": "O'Hara, 'the' inn",
@@ -46,7 +47,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 def holds(text: str, **changes: Any) -> bool:
-    return matches(parse_filter(text, SCHEMA), DOCUMENT | changes)
+    return matches_filter(parse_filter(text, SCHEMA), DOCUMENT | changes)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_any_of_nothing_is_false_and_all_of_nothing_is_true() -> None:
     ],
 )
 def test_a_wrong_filter_is_refused_with_its_reason(text: str, why: str) -> None:
-    with pytest.raises(Refusal, match=r"^Invalid expression: ") as refusal:
+    with pytest.raises(ServiceRefusal, match=r"^Invalid expression: ") as refusal:
         holds(text)
     assert refusal.value.status == 400
     assert why in refusal.value.message
@@ -146,7 +147,7 @@ def test_a_wrong_filter_is_refused_with_its_reason(text: str, why: str) -> None:
     ["geo.distance(place, geography'POINT(0 0)') lt 5", "search.ismatch('x')", "search.ismatchscoring('x', 'name')"],
 )
 def test_what_a_filter_cannot_do_here_is_501(text: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ServiceRefusal) as refusal:
         holds(text)
     assert refusal.value.status == 501
 
@@ -160,7 +161,7 @@ def test_any_text_is_one_literal_once_its_quotes_are_doubled(text: str) -> None:
 
 @given(st.text(st.sampled_from("()'/,: aortseqn.inl01-:Tnot\x00é")) | st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
-    with suppress(Refusal):
+    with suppress(ServiceRefusal):
         holds(text)
 
 
@@ -185,6 +186,6 @@ def test_an_order_is_a_list_of_sortable_fields() -> None:
     ],
 )
 def test_a_wrong_order_is_refused(text: str, status: int) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with pytest.raises(ServiceRefusal) as refusal:
         parse_orderby(text, SCHEMA)
     assert refusal.value.status == status

@@ -8,7 +8,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 from local_emulator.search_service import SearchService
-from local_emulator.search_service.query import Leg, fused
+from local_emulator.search_service.query import Leg, fuse_legs
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "search_recordings"
 HOTELS = json.loads((RECORDINGS / "hotels.json").read_text("utf-8"))
@@ -83,5 +83,5 @@ def test_the_recordings_name_their_source_and_licence() -> None:
 def test_fused_scores_are_those_of_the_service_to_the_last_bit() -> None:
     recorded = json.loads((RECORDINGS / "fusion.json").read_text("utf-8"))["score_by_rank"]
     leg = [(f"{rank:02}", 0.0) for rank in range(30)]
-    scores = dict(fused([Leg("", leg)]))
+    scores = dict(fuse_legs([Leg("", leg)]))
     assert {rank: scores[f"{int(rank):02}"] for rank in recorded} == recorded

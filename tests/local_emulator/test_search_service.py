@@ -15,7 +15,7 @@ from azure.search.documents.indexes.models import SearchIndex
 from azure.search.documents.models import VectorizedQuery
 from werkzeug.test import Client
 
-from local_emulator.search_service import RankerUnavailable, SearchService, running
+from local_emulator.search_service import RankerUnavailable, SearchService, run_search_service
 
 VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}
@@ -103,7 +103,7 @@ def near(vector: list[float], k: int = 3, **more: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running(SearchService(None, keys={"k"}, reranker=Judge())) as address:
+    with run_search_service(SearchService(None, keys={"k"}, reranker=Judge())) as address:
         SearchIndexClient(address, AzureKeyCredential("k")).create_index(SearchIndex(INDEX))
         SearchClient(address, "docs", AzureKeyCredential("k")).upload_documents(DOCUMENTS)
         yield address
@@ -415,7 +415,7 @@ def test_facets_of_numbers_by_interval() -> None:
 
 
 def test_indexes_and_documents_outlive_the_service(tmp_path: Path) -> None:
-    with running(SearchService(tmp_path, keys={"k"})) as url:
+    with run_search_service(SearchService(tmp_path, keys={"k"})) as url:
         SearchIndexClient(url, AzureKeyCredential("k")).create_index(SearchIndex(INDEX))
         SearchClient(url, "docs", AzureKeyCredential("k")).upload_documents(DOCUMENTS)
     again = service(tmp_path)

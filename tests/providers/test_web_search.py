@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from werkzeug.wrappers import Request, Response
 
-from local_emulator.search_service.serving import served
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import NoWebSearch
@@ -59,7 +59,7 @@ class SearchPage:
 
 @contextmanager
 def engine(page: SearchPage) -> Iterator[DuckDuckGoSearch]:
-    with served(Request.application(page)) as url:
+    with serve_wsgi(Request.application(page)) as url:
         yield DuckDuckGoSearch(f"{url}/html")
 
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from local_emulator.search_service.expressions import Both, Comparison, Either, In, matches
-from local_emulator.search_service.odata import parse_filter
-from local_emulator.search_service.schema import schema
+from local_emulator.search_service.expressions import And, FieldComparison, In, Or, matches_filter
+from local_emulator.search_service.filter_syntax import parse_filter
+from local_emulator.search_service.schema import parse_schema
 from rag_core.core.model import Chunk, Document, Entity, Filter, Scope
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.field_value_codec import decode_field_value, encode_field_value
 from rag_core.stores.azure_search.records import build_chunk_record
 from rag_core.stores.azure_search.schema import build_index_definition
 
-SCHEMA = schema(build_index_definition("filters", 0))
+SCHEMA = parse_schema(build_index_definition("filters", 0))
 SYNTAX = "'\"|,() \x1f\x1e\x1d=\\/%&+;:{}[]"
 ATTACKS = [
     "x' or 1 eq 1 or 'a' eq 'a",
@@ -41,7 +41,7 @@ def sent(text: str) -> str:
 def read_back(values: list[str]) -> set[str]:
     """What the parser takes the builder's membership test of `values` for."""
     parsed = parse_filter(odata.build_odata_membership_filter("document_id", values), SCHEMA)
-    parts = parsed.parts if isinstance(parsed, Either) else (parsed,)
+    parts = parsed.parts if isinstance(parsed, Or) else (parsed,)
     return {value for part in parts for value in _values(part)}
 
 
@@ -49,7 +49,7 @@ def _values(part: object) -> Iterator[str]:
     if isinstance(part, In):
         yield from part.values
     else:
-        assert isinstance(part, Comparison)
+        assert isinstance(part, FieldComparison)
         assert (part.operator, part.path.names) == ("eq", ("document_id",))
         yield str(part.value)
 
@@ -99,8 +99,8 @@ def test_a_scope_lets_through_what_is_its_own_and_nothing_else(mine: Scope, aski
             or bool({*mine.groups} & {*asking.groups})
         )
     )
-    assert matches(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept) is seen
-    assert not matches(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept | {"live": False})
+    assert matches_filter(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept) is seen
+    assert not matches_filter(parse_filter(odata.build_visible_chunks_filter(asking), SCHEMA), kept | {"live": False})
 
 
 values = hostile | st.integers(-5, 5) | st.booleans() | st.floats(-5, 5)
@@ -136,8 +136,8 @@ def test_a_page_is_compared_as_a_number(op: str, given_: object) -> None:
     }
     for page in (1, 2, 3):
         expected = bool(getattr(float(page), compare[op])(float(given_))) if number else op == "ne"  # type: ignore[arg-type]
-        assert matches(parsed, {"page_number": page}) is expected
-    assert not matches(parsed, {"page_number": None})
+        assert matches_filter(parsed, {"page_number": page}) is expected
+    assert not matches_filter(parsed, {"page_number": None})
 
 
 def test_a_long_list_of_ids_is_one_call_of_the_service() -> None:
@@ -146,7 +146,7 @@ def test_a_long_list_of_ids_is_one_call_of_the_service() -> None:
         odata.join_odata_with_and("live", odata.build_odata_membership_filter("id", [f"id{i}" for i in range(500)])),
         SCHEMA,
     )
-    assert isinstance(parsed, Both)
+    assert isinstance(parsed, And)
     assert any(isinstance(part, In) and len(part.values) == 500 for part in parsed.parts)
 
 

@@ -11,8 +11,8 @@ from azure.search.documents.aio import SearchClient
 from azure.search.documents.models import IndexDocumentsBatch
 from werkzeug.wrappers import Request
 
-from local_emulator.search_service import SearchService, running
-from local_emulator.search_service.serving import served
+from local_emulator.search_service import SearchService, run_search_service
+from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
@@ -55,7 +55,7 @@ def watched() -> Served:
 @pytest.fixture
 def url(watched: Served) -> Iterator[str]:
     service = SearchService(None, keys={"key"}, reranker=OverlapReranker())
-    with served(Faulty(service, watched.plan)) as address:
+    with serve_wsgi(Faulty(service, watched.plan)) as address:
         yield address
 
 
@@ -248,7 +248,7 @@ async def test_the_key_goes_to_no_other_host() -> None:
 
 async def test_a_service_without_the_semantic_ranker_still_finds() -> None:
     """C40: a tier that does not have it costs the signal, not the answer."""
-    with served(SearchService(None, keys={"key"}, reranker=None)) as address:
+    with serve_wsgi(SearchService(None, keys={"key"}, reranker=None)) as address:
         made = AzureSearchStore(address, "key", INDEX, dimensions=16, space=SPACE)
         await made.setup()
         await put(made, "doc", ["pads of brakes"])
@@ -413,7 +413,7 @@ async def test_what_was_purged_leaves_the_outbox_too(url: str, store: AzureSearc
 
 async def test_right_after_a_change_the_state_of_a_workflow_is_not_known() -> None:
     """C23, (RELIABILITY C21): a search may not show a write yet; what it finds until then is not to be remembered."""
-    with running(SearchService(None, keys={"key"})) as url:
+    with run_search_service(SearchService(None, keys={"key"})) as url:
         store = AzureSearchStore(url, "key", "settling", dimensions=16)
         await store.setup()
         assert await store.load_corpus_version(SCOPE) == ""

@@ -1,1 +1,1 @@
-"""The neighbours, on this machine."""
+"""The services that the app has beside it on Azure, and its host, run on this machine."""

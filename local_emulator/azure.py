@@ -23,7 +23,7 @@ ENDPOINTS = ("azure_search_endpoint", "azure_openai_endpoint", "doc_intelligence
 
 @dataclass(frozen=True, slots=True)
 class SemanticRanker:
-    """The ranker of the emulated search service: our reranker, its `Unavailable` told in the service's own terms."""
+    """The emulated search service ranks with our reranker, whose `Unavailable` is told as the service tells it."""
 
     reranker: Reranker
 
@@ -38,9 +38,9 @@ class SemanticRanker:
 def serve_azure_services(
     settings: Settings, *, picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None
 ) -> Iterator[Settings]:
-    """Serve them while the block runs, and set up the index; gives the settings that point at them.
+    """Serve the Azure services while the block runs, set up the index, and yield the settings that point at them.
 
-    They want keys, made anew each time. `picture_lines` has the lines of pictures, for there is no text recognition here.
+    They want keys, made anew each time. `picture_lines` has the lines of pictures, as no text is recognised here.
     """
     embedder, reranker = model_assembly.build_local_embedder(settings), model_assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
@@ -69,5 +69,5 @@ def serve_azure_services(
 
 
 def describe_addresses(pointed: Settings) -> str:
-    """Where each of them is, a line each."""
+    """Describe where each service is, one line each."""
     return "\n".join(f"  {name.removesuffix('_endpoint'):18} {getattr(pointed, name)}" for name in ENDPOINTS)

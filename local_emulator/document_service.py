@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class DocumentService:
-    """A WSGI application. An analysis is told `polls` times to be running before its result is given.
+    """The WSGI application says `polls` times that an analysis is running before it gives the result.
 
     `picture_lines` has the lines of pictures by the SHA-256 of their bytes, a list of them a page.
     """
@@ -117,7 +117,7 @@ class DocumentService:
 
 
 def build_analyze_result(extraction: Extraction) -> Json:
-    """An analyzeResult of these blocks. A document without pages is one page without a size, as Word files are."""
+    """Build the analyzeResult of these blocks; without pages it has one page without a size, as of a Word file."""
     layout = _PageLayout(extraction.pages)
     for block in extraction.blocks:
         layout.add_block(block)
@@ -133,7 +133,7 @@ def build_analyze_result(extraction: Extraction) -> Json:
 
 
 class _PageLayout:
-    """Lays blocks out one after the other, counting characters and lines."""
+    """A page layout lays blocks out one after the other and counts characters and lines."""
 
     def __init__(self, pages: int | None) -> None:
         self.content: list[str] = []

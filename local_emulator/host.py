@@ -1,7 +1,7 @@
 """Serves a FunctionApp from its own list of functions, as the Functions host does: what `func start` does.
 
-Where this differs from common web servers, the host does: AZURE functions answer 404 to a wrong method, do not see
-empty query values, and get a body only when Content-Length says that there is one.
+Where this differs from common web servers, the host does: Azure Functions answers 404 to a wrong method, does not see
+empty query values, and gets a body only when Content-Length says that there is one.
 """
 
 import asyncio
@@ -49,15 +49,16 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 async def _do_nothing() -> None:
-    """For an app that has no work of its own and holds nothing open."""
+    """Do nothing, for an app that has no work of its own and holds nothing open."""
 
 
 class Host:
-    """An app's functions as a WSGI application. Holds a loop and threads until closed.
+    """A host serves an app's functions as a WSGI application; it holds a loop and threads until it is closed.
 
     With a `key`, functions that are not anonymous want it in the header x-functions-key or as `code` in the query.
     Without one, nothing is answered to a page of another site that its reader's browser has open: 403.
-    To those `administrator_functions`, by name, it vouches for an administrator where a request names nobody, as Easy Auth would.
+    Where a request names nobody, it vouches for an administrator to the functions that `administrator_functions` names,
+    as Easy Auth would.
     `get_functions` of an app can be called once only: one host an app.
     """
 
@@ -149,7 +150,7 @@ class _IntegerConverter(BaseConverter):
 
 
 def _build_rules(function: Any) -> list[Rule]:
-    """The route of a function: `{name}`, `{name:int}` and `{*rest}` are the host's way to write its parameters.
+    """Build the rules of a function's route: `{name}`, `{name:int}` and `{*rest}` are how the host writes parameters.
 
     The last of these may be empty, and is then no parameter at all.
     """
@@ -165,7 +166,7 @@ def _build_rules(function: Any) -> list[Rule]:
 
 
 def _is_sent_from_this_machine(request: Request) -> bool:
-    """Whether both names are this machine's: that of the page that asks, if one does, and that of the server.
+    """Tell whether both names are this machine's: that of the page that asks, if one does, and that of the server.
 
     The name in Host is another's when DNS made that lead here, and then the browser takes us for the page's own server.
     """
@@ -182,7 +183,7 @@ def _build_administrator_headers() -> Mapping[str, str]:
 
 
 def _receive_body(request: Request, max_body: int) -> bytes:
-    """The body that Content-Length announces.
+    """Receive the body that Content-Length announces.
 
     Raises TimeoutError when it does not come in time, also when it comes byte by byte, RequestEntityTooLarge when it
     is over the limit, and BadRequest when it is cut off.
@@ -216,7 +217,7 @@ def _convert_request(
 
 
 def _respond_with_status(status: int) -> Response:
-    """A reply of the host itself: no body, and no type of one."""
+    """Respond as the host itself does: with a status, without a body and a content type."""
     response = Response(status=status)
     del response.headers["content-type"]
     return response
@@ -246,7 +247,7 @@ def run_host(
     background_work: Work = _do_nothing,
     on_close: Work = _do_nothing,
 ) -> Iterator[str]:
-    """Serve an app on the loopback interface while the block runs; gives its address. Port 0 takes a free one."""
+    """Serve an app on the loopback interface while the block runs, and yield its address. Port 0 takes a free one."""
     host = Host(
         app,
         key=key,
@@ -283,7 +284,7 @@ def run_service(settings: Settings, *, port: int = 0, key: str | None = None, ad
 
 
 async def work_on_jobs(settings: Settings, get_kit: Callable[[], Kit]) -> None:
-    """Do long work, as it comes: what a message in the queue and the timer do on Azure."""
+    """Run pending jobs as they come: a message in the queue and a timer start them on Azure."""
     from functions.job_runner import run_pending_jobs  # loads the ingestion
 
     async def drain_queue() -> None:
@@ -299,7 +300,7 @@ async def work_on_jobs(settings: Settings, get_kit: Callable[[], Kit]) -> None:
 def serve_until_interrupted(
     settings: Settings, *, port: int = 7071, key: str | None = None, admin: bool = False
 ) -> None:
-    """Serve our app with these settings until SIGINT or SIGTERM, and say on the way in what there is to call."""
+    """Serve our app with these settings until SIGINT or SIGTERM, and first print what there is to call."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
     with suppress(KeyboardInterrupt), run_service(settings, port=port, key=key, admin=admin) as url:

@@ -53,7 +53,7 @@ ROUTES = Map(
 
 
 class ModelRefusal(Exception):
-    """A reply that is an error, in the service's own shape."""
+    """A refusal is replied as an error in the service's own shape."""
 
     def __init__(self, status: int, message: str, *, param: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class ModelRefusal(Exception):
 
 
 class ModelService:
-    """A WSGI application. Of `replies`, each answers one chat request as it stands; then the techniques do."""
+    """Each of `replies` answers one chat request as it stands; after them the local techniques answer."""
 
     def __init__(self, embedder: Embedder, llm: LLM, *, keys: Collection[str], replies: Iterable[str] = ()) -> None:
         self._embedder, self._llm, self._keys = embedder, llm, frozenset(keys)
@@ -163,7 +163,7 @@ def _run_technique(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _recognise_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
-    """The prompt of ours that these messages are, with its inputs read back from the user message."""
+    """Find which of our prompts these messages are, and read its inputs back from the user message."""
     said = {message["role"]: message["content"] for message in messages}
     system, user = said.get("system", ""), said.get("user", "")
     if (read := augmentation.parse_augmentation_prompt(f"{system}\n\n{user}")) is not None:
@@ -185,7 +185,7 @@ def _parse_fenced_input(user: str) -> object:
 
 @cache
 def _load_tasks_by_prompt() -> Mapping[str, str]:
-    """Which task each of our system prompts is of."""
+    """Load the task of each of our system prompts."""
     wordings = (file for file in resources.files("rag_core.prompts").iterdir() if file.name.endswith(".md"))
     return {file.read_text("utf-8").strip(): file.name.removesuffix(".md") for file in wordings}
 
@@ -236,7 +236,7 @@ def _read_messages(body: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _read_reply_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The schema that the reply is held to, in the strict subset; None for free text."""
+    """Read the schema that the reply is held to, in the strict subset; return None for free text."""
     wanted = body.get("response_format", {"type": "text"})
     match wanted:
         case {"type": "text"}:
@@ -276,7 +276,7 @@ def _matches_schema(value: object, schema: Mapping[str, Any]) -> bool:
 
 
 def _truncate_reply(text: str, most: int | None) -> tuple[str, str]:
-    """A reply within its limit of tokens, and why it ends."""
+    """Cut a reply to its limit of tokens, and say why it ends."""
     tokens = encode_tokens(text)
     return (text, "stop") if most is None or len(tokens) <= most else (decode_tokens(tokens[:most]), "length")
 

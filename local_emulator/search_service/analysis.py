@@ -26,7 +26,7 @@ ENGLISH_STOPS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A term, where it stands in the text, and its number among the words."""
+    """A token is a term, its place in the text, and its number among the words."""
 
     term: str
     start: int

@@ -27,7 +27,7 @@ _CRS = {"type": "name", "properties": {"name": "EPSG:4326"}}
 
 @dataclass
 class EmulatedIndex:
-    """An index at work. `lock` is held by whoever reads or writes; documents are never changed, only replaced."""
+    """An index holds documents, which are only ever replaced whole. Whoever reads or writes holds `lock`."""
 
     schema: Schema
     etag: str
@@ -62,7 +62,10 @@ class EmulatedIndex:
             self.dropped = True
 
     def apply_actions(self, actions: Sequence[Json], *, unsafe_keys: bool = False) -> list[Json]:
-        """Apply a batch in order, durably and at once; one status an action. Raises a Refusal for a malformed batch."""
+        """Apply a batch in order, durably and at once, and return one status an action.
+
+        Raises a ServiceRefusal for a malformed batch.
+        """
         read = [_read_action(action, self.schema, unsafe_keys=unsafe_keys) for action in actions]
         with self.lock:
             if self.dropped:
@@ -100,7 +103,7 @@ def _build_status(key: str, code: int, message: str | None = None) -> Json:
 
 
 def read_actions(body: Any) -> list[Json]:
-    """The actions of a request's body, within the limits of a batch."""
+    """Read the actions of a request's body, within the limits of a batch."""
     actions = body.get("value") if isinstance(body, dict) else None
     if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
         raise make_refusal(
@@ -177,7 +180,7 @@ _INTEGERS = {"Edm.Int32": 2**31, "Edm.Int64": 2**63}
 
 
 def _read_primitive(value: Any, kind: str, path: str) -> Any:
-    """A value as it is kept: doubles as floats, dates in UTC, points with their reference system."""
+    """Read a value as it is kept: doubles as floats, dates in UTC, points with their reference system."""
     readers: Mapping[str, Callable[[Any], Any]] = {"Edm.DateTimeOffset": _read_date, "Edm.GeographyPoint": _read_point}
     try:
         if kind in readers:
@@ -215,7 +218,7 @@ def _make_document_refusal(message: str) -> ServiceRefusal:
 
 
 def _merge_objects(held: Json, given: Json, schema: Schema, inside: str) -> Json:
-    """Objects are merged member by member; values and whole collections are replaced."""
+    """Merge objects member by member; values and whole collections are replaced."""
     merged = dict(held)
     for name, value in given.items():
         single = schema.kinds[inside + name] == "Edm.ComplexType"
@@ -227,7 +230,7 @@ def _merge_objects(held: Json, given: Json, schema: Schema, inside: str) -> Json
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which fields of a document are shown."""
+    """A selection says which fields of a document are shown."""
 
     schema: Schema
     paths: frozenset[str] | None = None
@@ -236,7 +239,7 @@ class Selection:
         return self._select_object(document, "", chosen=self.paths is None)
 
     def _select_object(self, value: Json, inside: str, *, chosen: bool) -> Json:
-        """Every retrievable member that was selected, whether the document has it or not."""
+        """Select every retrievable member that was asked for, whether the document has it or not."""
         shown = {}
         for name in self.schema.list_children(inside.rstrip("/")):
             path = inside + name
@@ -262,7 +265,7 @@ class Selection:
 
 
 def parse_selection(text: str, schema: Schema, *, parameter: str = "$select") -> Selection:
-    """Read `$select`. Raises a Refusal for a field that is not there or not to be shown."""
+    """Read `$select`. Raises a ServiceRefusal for a field that is not there or not to be shown."""
     paths = [path.strip() for path in text.split(",")] if text else []
     if not paths or "*" in paths:
         return Selection(schema)

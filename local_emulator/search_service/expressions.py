@@ -21,7 +21,7 @@ ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """A field, from the document (`variable` "") or from a lambda's variable."""
+    """A path leads to a field, from the document (`variable` "") or from a lambda's variable."""
 
     variable: str
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Or:
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """`any` or `all` of a collection's items; `any()` without an inner expression asks whether there is one."""
+    """A lambda is `any` or `all` of a collection; `any()` without an inner expression asks whether it has an item."""
 
     path: FieldPath
     every: bool
@@ -79,20 +79,20 @@ def matches_filter(expression: Expression, document: Document) -> bool:
 
 
 def get_value(document: Any, names: Sequence[str]) -> Any:
-    """What stands at a path that crosses no collection; None where nothing does."""
+    """Get the value at a path that crosses no collection; return None where there is none."""
     for name in names:
         document = document.get(name) if isinstance(document, Mapping) else None
     return document
 
 
 def parse_date(text: str) -> datetime:
-    """A date of the wire as a moment. Raises ValueError."""
+    """Parse a date of the wire into a moment. Raises ValueError."""
     found = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text).replace("Z", "+00:00"))
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def format_date(found: datetime) -> str:
-    """A moment as the service writes it: in UTC, with no more digits than it has."""
+    """Format a moment as the service writes it: in UTC, with no more digits than it has."""
     found = found.astimezone(UTC)
     fraction = f".{found.microsecond:06d}".rstrip("0") if found.microsecond else ""
     return f"{found:%Y-%m-%dT%H:%M:%S}{fraction}Z"
@@ -133,7 +133,7 @@ def _get_operand(path: FieldPath, scope: Mapping[str, Any]) -> Any:
 
 
 def _compare_values(left: Any, operator: str, right: Value) -> bool:
-    """Null equals null and nothing else, and is neither more nor less than anything."""
+    """Compare two values: null equals null and nothing else, and is neither more nor less than anything."""
     if operator == "eq":
         return bool(left == right)
     if operator == "ne":

@@ -30,7 +30,10 @@ DEFAULT_COUNT = 10
 
 @dataclass(frozen=True, slots=True)
 class FacetExpression:
-    """One facet expression. `count` 0 is all values; `bounds` and `interval` are for numbers and dates."""
+    """One facet expression asks for the counts of a field's values.
+
+    A `count` of 0 asks for all values; `bounds` and `interval` are for numbers and dates.
+    """
 
     field: Field
     count: int = DEFAULT_COUNT
@@ -77,7 +80,7 @@ def parse_facets(expressions: Any, schema: Schema) -> list[FacetExpression]:
 
 
 def count_facets(facets: Sequence[FacetExpression], documents: Collection[Json]) -> Json:
-    """By field; what two expressions ask of one field stands in one list."""
+    """Count facets by field; what two expressions ask of one field goes into one list."""
     found: dict[str, list[Json]] = {}
     for facet in facets:
         found.setdefault(facet.field.path, []).extend(facet.count_values(documents))
@@ -151,7 +154,7 @@ def _make_facet_refusal(expression: str, why: str) -> ServiceRefusal:
 
 
 def _list_values(value: Any, names: Sequence[str], field: Field) -> Iterator[Any]:
-    """The values at a path, through collections too: a document counts once a value."""
+    """List the values at a path, through collections too; the caller counts a document once a value."""
     if isinstance(value, list):
         for item in value:
             yield from _list_values(item, names, field)
@@ -176,7 +179,7 @@ def _floor_date(value: datetime, interval: str) -> datetime:
 
 
 def _format_edge(value: Any) -> Any:
-    """The end of a range: dates have a form of their own there (recorded 2025-10-31)."""
+    """Format the end of a range: dates have a form of their own there (recorded 2025-10-31)."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}+0000"
     return value

@@ -35,13 +35,13 @@ _KINDS = {
 
 
 class FieldBinder:
-    """Looks every name up in the schema, and checks what may be done with it."""
+    """A binder looks every name up in the schema, and checks what may be done with it."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
 
     def bind_expression(self, expression: Expression, variables: Mapping[str, str]) -> Expression:
-        """The expression with fields in its paths. `variables` are those of the lambdas around it, with their paths."""
+        """Put fields into an expression's paths. `variables` maps the lambdas' variables around it to their paths."""
         match expression:
             case And(parts):
                 return And(tuple(self.bind_expression(part, variables) for part in parts))
@@ -101,7 +101,7 @@ class FieldBinder:
         return Lambda(path, given.every, given.variable, inner)
 
     def _resolve_path(self, path: FieldPath, variables: Mapping[str, str]) -> tuple[FieldPath, str]:
-        """A path with its field, and what it is called from the document on."""
+        """Resolve a path to its field, and to what it is called from the document on."""
         variable = path.names[0] if path.names[0] in variables else ""
         rest = path.names[1:] if variable else path.names
         whole = variables.get(variable, "")
@@ -138,7 +138,10 @@ def _check_types(field: Field, operator: str, value: Value) -> None:
 
 
 def _check_lambda(inner: Expression, *, every: bool) -> None:
-    """On strings `any` takes `eq` and `search.in` joined by `or`; `all` takes their negations joined by `and`."""
+    """Check a lambda on strings.
+
+    `any` takes `eq` and `search.in` joined by `or`; `all` takes their negations joined by `and`.
+    """
     if not _has_only_equalities(_negate_expression(inner) if every else inner):
         raise make_filter_refusal(
             "Invalid lambda expression. Found an unsupported combination of operators for "

@@ -45,13 +45,16 @@ _CONSTANTS: Mapping[str, Value] = {
 
 
 def parse_filter(text: str, schema: Schema) -> Expression:
-    """Read `$filter`. Raises a Refusal with the place where it cannot be read on, then for names that are not known."""
+    """Read `$filter`.
+
+    Raises a ServiceRefusal with the place where it cannot be read on, then for names that are not known.
+    """
     return FieldBinder(schema).bind_expression(_FilterParser(text).parse_whole(), {})
 
 
 @dataclass(frozen=True, slots=True)
 class _FilterToken:
-    """`end` is where it ends: the place that the service names in its errors."""
+    """A token ends at `end`: the place that the service names in its errors."""
 
     kind: str
     text: str
@@ -64,7 +67,7 @@ def _tokenize_filter(text: str) -> list[_FilterToken]:
 
 
 class _FilterParser:
-    """The grammar alone, by recursive descent: or < and < not < comparison. Names are not looked up yet."""
+    """The parser reads the grammar alone, by recursive descent: or < and < not < comparison."""
 
     def __init__(self, text: str) -> None:
         self._text, self._tokens, self._next, self._depth = text, _tokenize_filter(text), 0, 0
@@ -130,7 +133,7 @@ class _FilterParser:
         return self._parse_predicate()
 
     def _parse_constant_first(self) -> Expression:
-        """`5 lt rating` is `rating gt 5`; `true` alone is a filter too."""
+        """Parse what begins with a constant: `5 lt rating` is `rating gt 5`, and `true` alone is a filter too."""
         value = self._parse_literal()
         if self._current_token.text not in _OPERATORS:
             if isinstance(value, bool):
@@ -178,7 +181,7 @@ class _FilterParser:
         return path
 
     def _parse_path(self) -> tuple[FieldPath, str]:
-        """A path, and "any" or "all" where it ends in one."""
+        """Parse a path, and "any" or "all" where it ends in one."""
         names = [self._parse_name()]
         while self._take_if("/"):
             if self._current_token.text in ("any", "all") and self._tokens[self._next + 1].text == "(":
@@ -216,7 +219,7 @@ class _FilterParser:
 
 
 def _split_values(values: str, delimiters: str) -> list[str]:
-    """By any of the delimiters; without them by spaces and commas."""
+    """Split values by any of the delimiters; without delimiters, by spaces and commas."""
     return [part for part in re.split(f"[{re.escape(delimiters or ' ,')}]", values) if part]
 
 

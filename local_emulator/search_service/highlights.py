@@ -23,14 +23,14 @@ class Tags:
     after: str = "</em>"
 
     def mark_tokens(self, text: str, tokens: Sequence[Token]) -> str:
-        """The text with tags around these tokens of it."""
+        """Put tags around these tokens of the text."""
         for token in reversed(tokens):
             text = f"{text[: token.start]}{self.before}{text[token.start : token.end]}{self.after}{text[token.end :]}"
         return text
 
 
 def parse_highlight(text: str, schema: Schema) -> dict[str, int]:
-    """Fields with the number of fragments each may give: `description-2`."""
+    """Parse fields with the number of fragments each may give: `description-2`."""
     asked = {}
     for part in (part.strip() for part in text.split(",")):
         path, _, most = part.partition("-")
@@ -48,7 +48,7 @@ def parse_highlight(text: str, schema: Schema) -> dict[str, int]:
 def highlight_document(
     document: Json, asked: Mapping[str, int], query: Query | None, schema: Schema, tags: Tags
 ) -> Json:
-    """By field its fragments; a field without a hit is left out."""
+    """List the fragments by field; a field without a hit is left out."""
     if query is None:
         return {}
     found = {path: list_fragments(document, schema.fields[path], query, tags)[:most] for path, most in asked.items()}
@@ -65,7 +65,7 @@ def list_fragments(document: Json, field: Field, query: Query, tags: Tags) -> li
 
 
 def find_tokens(text: str, field: Field, query: Query) -> list[Token]:
-    """The tokens of a text that the query asks for."""
+    """Find the tokens of a text that the query asks for."""
     terms, prefixes = list_query_terms(query, field)
     return [
         token for token in analyze_field_text(text, field) if token.term in terms or token.term.startswith(prefixes)

@@ -12,7 +12,7 @@ _CLAUSE = re.compile(r"\s*(?P<path>[A-Za-z_][\w/]*|search\.score\(\)|geo\..*?)(?
 
 @dataclass(frozen=True, slots=True)
 class SortClause:
-    """One clause of `$orderby`: a path, or the score when `path` is empty."""
+    """One clause of `$orderby` sorts by a path, or by the score when `path` is empty."""
 
     path: str
     descending: bool

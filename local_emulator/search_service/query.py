@@ -26,7 +26,7 @@ RRF_K = 60
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One of the rankings that are fused: of a vector field, or of the words where `path` is empty."""
+    """A leg is one of the rankings that are fused: of a vector field, or of the words where `path` is empty."""
 
     path: str
     hits: Scored
@@ -35,7 +35,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class MatchedDocuments:
-    """All that matches, in order, with the documents as they were at that moment."""
+    """The hits are in order, and the documents are as they were at that moment."""
 
     hits: Scored
     legs: Sequence[Leg]
@@ -43,12 +43,12 @@ class MatchedDocuments:
 
 
 def run_search(index: EmulatedIndex, body: Any, reranker: Ranker | None, link: str) -> tuple[int, Json]:
-    """Status and answer. `link` is where the next page is asked for."""
+    """Run a search and return the status and the answer. `link` is where the next page is asked for."""
     asked = parse_search_request(body, index.schema, ranker=reranker is not None)
     with index.lock:
         found = _find_documents(asked, index)
-    judgement = _rank_semantically(asked, found, reranker)
-    return 206 if judgement.missed else 200, _build_search_answer(asked, body, found, judgement, index.schema, link)
+    ranking = _rank_semantically(asked, found, reranker)
+    return 206 if ranking.failure else 200, _build_search_answer(asked, body, found, ranking, index.schema, link)
 
 
 def _find_documents(asked: SearchRequest, index: EmulatedIndex) -> MatchedDocuments:
@@ -60,7 +60,7 @@ def _find_documents(asked: SearchRequest, index: EmulatedIndex) -> MatchedDocume
 
 
 def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, Json]) -> list[Leg]:
-    """A filter narrows the legs before they are cut to their best, or only what is left of them afterwards."""
+    """Run the legs; the filter narrows them before they are cut to their best, or only what is left afterwards."""
     among = passing if asked.filter and asked.filter_mode == "preFilter" else None
     legs = [
         Leg(one.field.path, index.vectors.find_nearest(one.field, one.vector, one.k, among), one.weight)
@@ -74,7 +74,7 @@ def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, 
 
 
 def fuse_legs(legs: Sequence[Leg]) -> Scored:
-    """Reciprocal rank fusion in float32: the sum of weight / (60 + rank), ranks from 0 (AZURE 4.3)."""
+    """Fuse by reciprocal rank in float32: the sum of weight / (60 + rank), ranks from 0, as recorded of the service."""
     scores: dict[str, np.float32] = {}
     for leg in legs:
         for rank, (key, _) in enumerate(leg.hits):
@@ -96,13 +96,13 @@ def _score_words(asked: SearchRequest, index: EmulatedIndex) -> Mapping[str, flo
 
 
 def _sort_by_score(scores: Mapping[str, float | np.float32]) -> Scored:
-    """Best first, equals by key: a score is a float32, as on the wire."""
+    """Sort by score, best first, equals by key; a score is a float32, as on the wire."""
     rounded = ((key, float(np.float32(score))) for key, score in scores.items())
     return sorted(rounded, key=lambda hit: (-hit[1], hit[0]))
 
 
 def _sort_hits(order: Sequence[SortClause], found: Scored, documents: Mapping[str, Json]) -> Scored:
-    """By the clauses, the last one first: each sort keeps the order of equals. Null is less than any value."""
+    """Sort by the clauses, the last one first: each sort keeps the order of equals. Null is less than any value."""
     for clause in reversed(order):
         key = _make_sort_key(clause, documents)
         found = sorted(found, key=key, reverse=clause.descending)
@@ -129,34 +129,34 @@ def _rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: 
 
 
 def _build_search_answer(
-    asked: SearchRequest, body: Json, found: MatchedDocuments, judgement: SemanticRanking, schema: Schema, link: str
+    asked: SearchRequest, body: Json, found: MatchedDocuments, ranking: SemanticRanking, schema: Schema, link: str
 ) -> Json:
-    """The members of the answer that were asked for, in the service's order."""
+    """Build the members of the answer that were asked for, in the service's order."""
     size = min(PAGE if asked.top is None else asked.top, LARGEST_PAGE)
     more = _has_more(asked, len(found.hits), size)
-    hits = _reorder_hits(found.hits, judgement)[asked.skip : asked.skip + size]
+    hits = _reorder_hits(found.hits, ranking)[asked.skip : asked.skip + size]
     members: Mapping[str, tuple[bool, Callable[[], Any]]] = {
         "@odata.count": (asked.count, lambda: len(found.hits)),
         "@search.coverage": (asked.coverage, lambda: 100.0),
         "@search.facets": (bool(asked.facets), lambda: count_facets(asked.facets, found.documents.values())),
-        "@search.answers": (judgement.answers is not None, lambda: judgement.answers),
-        "@search.semanticPartialResponseReason": (bool(judgement.missed), lambda: judgement.missed),
-        "@search.semanticPartialResponseType": (bool(judgement.missed), lambda: "baseResults"),
+        "@search.answers": (ranking.answers is not None, lambda: ranking.answers),
+        "@search.semanticPartialResponseReason": (bool(ranking.failure), lambda: ranking.failure),
+        "@search.semanticPartialResponseType": (bool(ranking.failure), lambda: "baseResults"),
         "@search.nextPageParameters": (more, lambda: _build_next_page(asked, body, size)),
-        "value": (True, lambda: [_build_hit(asked, hit, found, judgement, schema) for hit in hits]),
+        "value": (True, lambda: [_build_hit(asked, hit, found, ranking, schema) for hit in hits]),
         "@odata.nextLink": (more, lambda: link),
     }
     return {name: value() for name, (wanted, value) in members.items() if wanted}
 
 
-def _reorder_hits(hits: Scored, judgement: SemanticRanking) -> Scored:
-    """Those that were judged by that, then the others as they were."""
+def _reorder_hits(hits: Scored, ranking: SemanticRanking) -> Scored:
+    """Put the reranked hits first, in the ranker's order, and the others after them as they were."""
     scores = dict(hits)
-    return [(key, scores[key]) for key in judgement.by_key] + [hit for hit in hits if hit[0] not in judgement.by_key]
+    return [(key, scores[key]) for key in ranking.by_key] + [hit for hit in hits if hit[0] not in ranking.by_key]
 
 
 def _has_more(asked: SearchRequest, found: int, size: int) -> bool:
-    """Whether what was asked for goes on after this page."""
+    """Tell whether what was asked for goes on after this page."""
     end = found if asked.top is None else min(found, asked.skip + asked.top)
     return size > 0 and asked.skip + size < end
 
@@ -167,13 +167,13 @@ def _build_next_page(asked: SearchRequest, body: Json, size: int) -> Json:
 
 
 def _build_hit(
-    asked: SearchRequest, hit: tuple[str, float], found: MatchedDocuments, judgement: SemanticRanking, schema: Schema
+    asked: SearchRequest, hit: tuple[str, float], found: MatchedDocuments, ranking: SemanticRanking, schema: Schema
 ) -> Json:
     key, score = hit
-    document, judged = found.documents[key], judgement.by_key.get(key)
+    document, ranked = found.documents[key], ranking.by_key.get(key)
     shown: Json = {"@search.score": score}
-    if asked.semantic and judged:
-        shown |= _describe_ranking(judged, asked)
+    if asked.semantic and ranked:
+        shown |= _describe_ranking(ranked, asked)
     if marked := highlight_document(document, asked.highlight, asked.words, schema, asked.tags):
         shown["@search.highlights"] = marked
     if asked.subscores:
@@ -181,15 +181,15 @@ def _build_hit(
     return shown | asked.selection.select_fields(document)
 
 
-def _describe_ranking(judged: RankedDocument, asked: SearchRequest) -> Json:
-    scores = {"@search.rerankerScore": judged.score, "@search.rerankerBoostedScore": judged.score}  # no profile boosts
+def _describe_ranking(ranked: RankedDocument, asked: SearchRequest) -> Json:
+    scores = {"@search.rerankerScore": ranked.score, "@search.rerankerBoostedScore": ranked.score}  # no profile boosts
     if asked.semantic and asked.semantic.captions:
-        return {**scores, "@search.captions": semantic.build_captions(judged, asked.semantic)}
+        return {**scores, "@search.captions": semantic.build_captions(ranked, asked.semantic)}
     return scores
 
 
 def _build_subscores(key: str, legs: Sequence[Leg]) -> Json:
-    """What each leg gave a document: BM25, and for vectors the score and the cosine that it is made of."""
+    """Build what each leg gave a document: BM25, and for vectors the score and the cosine that it is made of."""
     given = [(leg.path, score) for leg in legs for k, score in leg.hits if k == key]
     texts = [{"searchScore": score} for path, score in given if not path]
     vectors = [{path: {"searchScore": score, "vectorSimilarity": 2 - 1 / score}} for path, score in given if path]

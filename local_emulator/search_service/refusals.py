@@ -2,7 +2,7 @@
 
 
 class ServiceRefusal(Exception):
-    """Ends a request with `{"error": {"code", "message"}}`."""
+    """A refusal ends a request with `{"error": {"code", "message"}}`."""
 
     def __init__(self, status: int, message: str, *, code: str = "") -> None:
         super().__init__(message)
@@ -10,7 +10,7 @@ class ServiceRefusal(Exception):
 
 
 def make_refusal(message: str, *, parameter: str = "", code: str = "") -> ServiceRefusal:
-    """The caller's mistake. The service names the parameter on a line of its own."""
+    """Make the refusal of a caller's mistake; the service names the parameter on a line of its own."""
     return ServiceRefusal(400, message + (f"\r\nParameter name: {parameter}" if parameter else ""), code=code)
 
 
@@ -20,7 +20,7 @@ def make_filter_refusal(message: str) -> ServiceRefusal:
 
 
 def make_unimplemented_refusal(what: str) -> ServiceRefusal:
-    """The service could, this emulator cannot: said, so that nothing is silently answered without it."""
+    """Make the refusal of what the service can do and this emulator cannot, so that nothing is silently ignored."""
     return ServiceRefusal(501, f"The local search service does not implement {what}.", code="NotImplemented")
 
 

@@ -61,7 +61,7 @@ class VectorQuery:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A search as asked for; `words` None is every document, unless there are vectors."""
+    """A search is asked for with these; `words` None means every document, unless there are vectors."""
 
     words: Query | None
     fields: tuple[str, ...]
@@ -83,7 +83,7 @@ class SearchRequest:
 
 
 def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRequest:
-    """Check a request whole. Raises a Refusal: 400 for what is wrong, 501 for what is not implemented."""
+    """Check a request whole. Raises a ServiceRefusal: 400 for what is wrong, 501 for what is not implemented."""
     given = check_parameters(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
     text, every = given.get("search") or "*", given.get("searchMode") == "all"
     vectors = tuple(one for query in given.get("vectorQueries", ()) for one in _parse_vector_queries(query, schema))
@@ -123,7 +123,7 @@ def check_parameters(
     unimplemented_names: Sequence[str],
     unimplemented_values: Mapping[str, Sequence[Any]],
 ) -> Json:
-    """The parameters that are set, each of its type and one of its values."""
+    """Check that each parameter that is set has its type and one of its values, and return them."""
     if not isinstance(body, dict):
         raise make_refusal("The request is invalid. Details: parameters : The body must be an object.")
     given = {name: value for name, value in body.items() if value is not None and value != []}
@@ -166,7 +166,7 @@ def _parse_search_fields(text: str | None, schema: Schema) -> tuple[str, ...]:
 
 
 def _parse_vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
-    """One query a field named."""
+    """Parse a vector query into one query for each field it names."""
     given = {k: v for k, v in query.items() if v is not None} if isinstance(query, dict) else {}
     if given.get("kind") != "vector":
         raise make_unimplemented_refusal(f"vector queries of kind '{given.get('kind')}': there is no vectorizer")

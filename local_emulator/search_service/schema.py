@@ -57,7 +57,7 @@ FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field that holds values, by its path: `address/city`. `nested` when a collection of objects lies on the way."""
+    """A field holds values at its path: `address/city`. It is `nested` when a collection of objects lies on the way."""
 
     path: str
     type: str
@@ -80,7 +80,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What an index is. `definition` is what the service answers; `kinds` says the type of each path, objects too."""
+    """A schema defines an index: the service answers `definition`; `kinds` has the type of each path, objects too."""
 
     name: str
     definition: Json
@@ -105,13 +105,13 @@ class Schema:
         return [field for field in self.fields.values() if field.type == VECTOR]
 
     def list_children(self, path: str = "") -> list[str]:
-        """The names right under a path, in the order of the definition."""
+        """List the names right under a path, in the order of the definition."""
         inside = f"{path}/" if path else ""
         return [p[len(inside) :] for p in self.kinds if p.startswith(inside) and "/" not in p[len(inside) :]]
 
 
 def parse_schema(definition: Json) -> Schema:
-    """Read a definition. Raises a Refusal for what is wrong with it, or not implemented."""
+    """Read a definition. Raises a ServiceRefusal for what is wrong with it, or not implemented."""
     complete = _complete_definition(definition)
     kinds = dict(_list_types(complete["fields"], ""))
     fields = {
@@ -186,7 +186,7 @@ def _complete_field(given: Json) -> Json:
 
 
 def _get_default_flag(flag: str, given: Json) -> bool:
-    """What a flag is when it was left out (AZURE 4.3)."""
+    """Get what a flag is when it was left out."""
     kind, collection = given["type"], given["type"].startswith("Collection(")
     match flag:
         case "key":
@@ -280,7 +280,7 @@ def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> F
 
 
 def _find_metric(field: Json, vector_search: Json) -> str:
-    """The metric of a vector field, by its profile."""
+    """Find the metric of a vector field, by its profile."""
     if not field["dimensions"] or not 2 <= field["dimensions"] <= 4096:
         raise _make_definition_refusal(
             f"The vector field '{field['name']}' must have the property 'dimensions' between 2 and 4096."
@@ -297,7 +297,7 @@ def _find_metric(field: Json, vector_search: Json) -> str:
 
 
 def _check_references(made: Schema) -> None:
-    """Semantic configurations and suggesters name searchable strings."""
+    """Check that semantic configurations and suggesters name searchable strings."""
     semantic = made.definition["semantic"] or {"configurations": []}
     for configuration in semantic["configurations"]:
         for path in list_semantic_fields(configuration):
@@ -314,7 +314,7 @@ def _check_references(made: Schema) -> None:
 
 
 def list_semantic_fields(configuration: Json) -> list[str]:
-    """Title, content and keyword fields of a semantic configuration, in that order."""
+    """List the title, content and keyword fields of a semantic configuration, in that order."""
     prioritized = configuration["prioritizedFields"]
     title = [prioritized["titleField"]] if prioritized["titleField"] else []
     fields = [*title, *prioritized["prioritizedContentFields"], *prioritized["prioritizedKeywordsFields"]]

@@ -1,4 +1,4 @@
-"""The semantic ranker: a cross-encoder's judgement of the first results, with captions and answers drawn from them."""
+"""The semantic ranker: a cross-encoder ranks the first results, with captions and answers drawn from them."""
 
 import asyncio
 import dataclasses
@@ -23,11 +23,11 @@ _OPTION = re.compile(r"(count|threshold|highlight|maxcharlength)-(.+)")
 
 
 class RankerUnavailable(Exception):
-    """Raised by a ranker that cannot score passages now; the service answers 503, or with a partial result."""
+    """A ranker raises this when it cannot score passages now; the service answers 503, or with a partial result."""
 
 
 class Ranker(Protocol):
-    """A model that scores passages for a question. Whoever makes the service hands it one."""
+    """A ranker is a model that scores passages for a question. Whoever makes the service hands it one."""
 
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         """Return a score from 0 to 1 for each passage, in their order.
@@ -40,7 +40,7 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SemanticRequest:
-    """What was asked of the ranker. `count` 0 is no answers; `wait_s` None is as long as it takes."""
+    """A request says what the ranker is to do. `count` 0 asks for no answers; `wait_s` None sets no time limit."""
 
     question: str
     fields: tuple[Field, ...]
@@ -54,7 +54,7 @@ class SemanticRequest:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document with its score of 0 to 4 and the passage that it is best described by."""
+    """A ranked document has a score of 0 to 4 and the passage that describes it best."""
 
     key: str
     score: float
@@ -63,11 +63,11 @@ class RankedDocument:
 
 @dataclass(frozen=True, slots=True)
 class SemanticRanking:
-    """What the ranker made of the first results, best first; or in `missed` why there is none."""
+    """A ranking puts the first results in the ranker's order; `failure` says why there is none."""
 
     by_key: Mapping[str, RankedDocument] = dataclasses.field(default_factory=dict)
     answers: list[Json] | None = None
-    missed: str = ""
+    failure: str = ""
 
 
 def parse_semantic_request(body: Json, schema: Schema, *, ranker: bool) -> SemanticRequest:
@@ -122,7 +122,7 @@ def _parse_answers(text: str | None, asked: SemanticRequest) -> SemanticRequest:
 
 
 def _parse_options(text: str | None, parameter: str, known: set[str]) -> tuple[str | None, dict[str, str]]:
-    """`extractive|count-3,threshold-0.5` as its kind and options."""
+    """Parse `extractive|count-3,threshold-0.5` into its kind and options."""
     if text is None:
         return None, {}
     kind, _, rest = text.partition("|")
@@ -140,12 +140,12 @@ def _parse_options(text: str | None, parameter: str, known: set[str]) -> tuple[s
 
 
 def rank_documents(asked: SemanticRequest, documents: Sequence[tuple[str, Json]], reranker: Ranker) -> SemanticRanking:
-    """Judge documents. Raises a Refusal when it cannot be done, unless a partial answer was allowed."""
+    """Rank documents. Raises a ServiceRefusal when it cannot be done, unless a partial answer was allowed."""
     try:
         ranked = _score_documents(asked, documents, reranker)
     except (RankerUnavailable, TimeoutError) as failure:
         if asked.partial:
-            return SemanticRanking(missed="maxWaitExceeded" if isinstance(failure, TimeoutError) else "transient")
+            return SemanticRanking(failure="maxWaitExceeded" if isinstance(failure, TimeoutError) else "transient")
         raise _make_ranker_refusal(failure) from failure
     best = _build_answers(ranked, asked) if asked.count else None
     return SemanticRanking({one.key: one for one in ranked}, best)
@@ -154,13 +154,13 @@ def rank_documents(asked: SemanticRequest, documents: Sequence[tuple[str, Json]]
 def _score_documents(
     asked: SemanticRequest, documents: Sequence[tuple[str, Json]], reranker: Ranker
 ) -> list[RankedDocument]:
-    """By their best passage, best first; equals stay in the order they came."""
+    """Score documents by their best passage, best first; equals stay in the order they came."""
     passages = [(key, passage) for key, document in documents for passage in _split_document(document, asked.fields)]
     best: dict[str, RankedDocument] = {key: RankedDocument(key, 0.0, "") for key, _ in documents}
     for (key, passage), score in zip(passages, _score_passages(asked, passages, reranker), strict=True):
         if not best[key].caption or score * HIGHEST > best[key].score:
             best[key] = RankedDocument(key, score * HIGHEST, passage)
-    return sorted(best.values(), key=lambda judged: -judged.score)
+    return sorted(best.values(), key=lambda ranked: -ranked.score)
 
 
 def _score_passages(asked: SemanticRequest, passages: Sequence[tuple[str, str]], reranker: Ranker) -> Sequence[float]:
@@ -177,14 +177,14 @@ def _make_ranker_refusal(failure: RankerUnavailable | TimeoutError) -> ServiceRe
     return ServiceRefusal(503, f"The semantic ranker is not available: {failure}", code="ServiceUnavailable")
 
 
-def build_captions(judged: RankedDocument, asked: SemanticRequest) -> list[Json]:
-    marked = _mark_question_words(judged.caption, asked) if asked.highlighted else None
-    return [{"text": judged.caption, "highlights": marked}]
+def build_captions(ranked: RankedDocument, asked: SemanticRequest) -> list[Json]:
+    marked = _mark_question_words(ranked.caption, asked) if asked.highlighted else None
+    return [{"text": ranked.caption, "highlights": marked}]
 
 
-def _build_answers(judged: Sequence[RankedDocument], asked: SemanticRequest) -> list[Json]:
-    """The best passages that are sure enough, with scores from 0 to 1."""
-    sure = [one for one in judged if one.caption and one.score / HIGHEST >= asked.threshold]
+def _build_answers(ranked: Sequence[RankedDocument], asked: SemanticRequest) -> list[Json]:
+    """Build answers of the best passages that reach the threshold, with scores from 0 to 1."""
+    sure = [one for one in ranked if one.caption and one.score / HIGHEST >= asked.threshold]
     return [
         {
             "key": one.key,
@@ -203,7 +203,7 @@ def _mark_question_words(text: str, asked: SemanticRequest) -> str:
 
 
 def _split_document(document: Json, fields: Sequence[Field]) -> list[str]:
-    """The texts of the configuration's fields, cut at sentences into what a caption holds."""
+    """Split the texts of the configuration's fields at sentences into passages that a caption can hold."""
     cut: list[str] = []
     for field in fields:
         for text in list_texts(document, field.path):

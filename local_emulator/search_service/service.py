@@ -40,7 +40,7 @@ _KEY = r"\('(?P<key>(?:[^']|'')*)'\)"
 
 
 class SearchService:
-    """Indexes in `folder`, or in memory when there is none. Every request needs one of `keys`."""
+    """The service holds the indexes in `folder`, or in memory when there is none. Every request needs one of `keys`."""
 
     def __init__(self, folder: Path | None, *, keys: set[str], reranker: Ranker | None = None) -> None:
         self._storage = Storage(folder)
@@ -181,7 +181,7 @@ class SearchService:
         return _respond_with_minimal_metadata({"@odata.context": context, "counters": counters, "limits": limits}, 200)
 
     def _list_nothing(self, request: Request, kind: str) -> Response:
-        """What there can be none of here."""
+        """List nothing, for the kinds of resources that there can be none of here."""
         return _respond_with_minimal_metadata(
             {"@odata.context": f"{request.host_url}$metadata#{kind}", "value": []}, 200
         )
@@ -255,7 +255,7 @@ _ROUTES: list[tuple[str, str, Callable[..., Response]]] = [
 
 
 def _parse_body(request: Request) -> Any:
-    """The body as strict JSON: no NaN, no half of a surrogate pair."""
+    """Parse the body as strict JSON: no NaN, no half of a surrogate pair."""
     data = request.get_data()
     try:
         body = json.loads(data, parse_constant=_refuse_constant)
@@ -295,7 +295,7 @@ def _check_etag(request: Request, index: EmulatedIndex | None) -> None:
 
 
 def _check_change(held: Schema, made: Schema) -> None:
-    """Fields may be added; those there are may change in what is shown of them, not in how they are indexed."""
+    """Check that no field is removed or indexed otherwise; fields may be added, or be shown otherwise."""
     for path, kind in held.kinds.items():
         if path not in made.kinds:
             raise make_refusal(f"Existing field(s) '{path}' cannot be deleted.", code="OperationNotAllowed")

@@ -24,7 +24,7 @@ class _UnloggedRequestHandler(WSGIRequestHandler):
 
 @contextmanager
 def serve_wsgi(app: Application, *, port: int = 0) -> Iterator[str]:
-    """Serve an application while the block runs, a thread a request; gives its address. Port 0 takes a free one."""
+    """Serve an application while the block runs, a thread a request; yield its address. Port 0 takes a free one."""
     server = make_server("127.0.0.1", port, app, threaded=True, request_handler=_UnloggedRequestHandler)
     server.log_startup = lambda: None  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever)

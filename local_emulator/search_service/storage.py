@@ -23,7 +23,7 @@ BUSY_MS = 5_000
 
 
 class Storage:
-    """One writer at a time; each change is durable when its call returns."""
+    """A storage lets one writer in at a time; each change is durable when its call returns."""
 
     def __init__(self, folder: Path | None) -> None:
         if folder:
@@ -37,7 +37,7 @@ class Storage:
         self._db.execute(TABLES)
 
     def load_indexes(self) -> list[tuple[str, Json]]:
-        """Etag and definition of each index."""
+        """Load the etag and the definition of each index."""
         with self._lock:
             rows: list[Any] = self._db.execute("select etag, definition from indexes").fetchall()
         return [(etag, json.loads(definition)) for etag, definition in rows]
@@ -60,7 +60,7 @@ class Storage:
         return ((key, json.loads(body, object_hook=_decode_vector)) for key, body in rows)
 
     def save_documents(self, name: str, changes: Mapping[str, Json | None]) -> None:
-        """Documents by key, None for those to remove: all of them or none."""
+        """Save documents by key, and remove those given as None: all of them or none."""
         kept = [
             (name, key, json.dumps(body, default=_encode_vector)) for key, body in changes.items() if body is not None
         ]
@@ -69,7 +69,7 @@ class Storage:
             db.executemany("insert into documents values (?, ?, ?)", kept)
 
     def measure_documents(self, name: str) -> int:
-        """Bytes of the documents of an index, as stored."""
+        """Measure the bytes of an index's documents, as stored."""
         with self._lock:
             sql = "select coalesce(sum(length(key) + length(body)), 0) from documents where name = ?"
             rows: list[Any] = self._db.execute(sql, (name,)).fetchall()

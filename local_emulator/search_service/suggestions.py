@@ -32,7 +32,7 @@ _WORD_ANALYZER = ANALYZERS["standard.lucene"]  # suggesters see words, not stems
 
 
 def suggest_documents(index: EmulatedIndex, body: Any) -> Json:
-    """Documents in which every word asked for begins some word of one text; that text is the suggestion."""
+    """Suggest documents in which every word asked for begins some word of one text; that text is the suggestion."""
     given = _parse_parameters(body)
     words = [token.term for token in _WORD_ANALYZER.analyze(given["search"])]
     schema = index.schema
@@ -50,7 +50,7 @@ def suggest_documents(index: EmulatedIndex, body: Any) -> Json:
 
 
 def complete_word(index: EmulatedIndex, body: Any) -> Json:
-    """The words that the last one asked for begins, the commonest first."""
+    """Complete the last word asked for with words that it begins, the commonest first."""
     given = _parse_parameters(body)
     if "select" in given:
         raise make_refusal("'select' is not a parameter of autocomplete.", parameter="select")
@@ -71,7 +71,7 @@ def complete_word(index: EmulatedIndex, body: Any) -> Json:
 
 
 def analyze_text(body: Any) -> list[Json]:
-    """The tokens that an analyzer makes of a text."""
+    """Analyze a text into the tokens that an analyzer makes of it."""
     given = {name: value for name, value in body.items() if value} if isinstance(body, dict) else {}
     if others := given.keys() - {"text", "analyzer"}:
         raise make_unimplemented_refusal(f"'{min(others)}' of an analysis")
@@ -110,7 +110,7 @@ def _list_filtered(index: EmulatedIndex, given: Json) -> Iterator[tuple[str, Jso
 
 
 def _find_suggestion(document: Json, words: Sequence[str], fields: Sequence[Field]) -> tuple[str, int] | None:
-    """The first text that holds all the words, and how many do."""
+    """Find the first text that holds all the words, and count how many do."""
     holding = [
         text for text in _list_suggester_texts(document, fields) if _has_beginnings(words, _split_into_words(text))
     ]

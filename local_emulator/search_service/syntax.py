@@ -23,7 +23,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Without:
-    """All documents but those that match."""
+    """A negation matches all documents but those that `inner` matches."""
 
     inner: "Query"
 
@@ -43,7 +43,7 @@ Join = Callable[[tuple[Query, ...]], Query]
 
 
 def parse_simple_query(text: str, *, every: bool) -> Query | None:
-    """The query; None when nothing is asked. Words side by side are joined by `searchMode`: all or any."""
+    """Parse a query; return None when nothing is asked. `every` joins words side by side with "and", else "or"."""
     return _SimpleQueryParser(text, AllOf if every else AnyOf).parse_group(0)
 
 
@@ -52,7 +52,7 @@ class _SimpleQueryParser:
         self._text, self._at, self._default = text, 0, default
 
     def parse_group(self, depth: int) -> Query | None:
-        """Up to the closing bracket or the end. An operator joins what is to its left with what follows it."""
+        """Parse up to the closing bracket or the end. An operator joins what is to its left with what follows it."""
         left: Query | None = None
         join, negate = self._default, False
         while self._at < len(self._text):

@@ -16,7 +16,7 @@ DECIMALS = 7  # what float32 carries, so that equal vectors score equally wherev
 
 
 class VectorMatrix:
-    """The vectors of an index, by field. The matrix is built when it is first needed after a change."""
+    """The matrix of each field's vectors is built when it is first needed after a change."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
         self._vectors: dict[str, dict[str, Floats]] = {field.path: {} for field in fields}
@@ -34,7 +34,7 @@ class VectorMatrix:
     def find_nearest(
         self, field: Field, vector: Floats, k: int, among: Mapping[str, Json] | None = None
     ) -> list[tuple[str, float]]:
-        """The best `k` of all, or of `among`: keys with 1/(1 + distance), best first, equals by key."""
+        """Find the best `k` of all, or of `among`: keys with 1/(1 + distance), best first, equals by key."""
         keys, matrix = self._build_matrix(field.path)
         if among is not None:
             rows = [row for row, key in enumerate(keys) if key in among]

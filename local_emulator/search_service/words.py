@@ -20,7 +20,7 @@ Scores = dict[str, float]
 
 @dataclasses.dataclass
 class FieldPostings:
-    """One field's inverted index: for each term the documents and how often it stands in them."""
+    """The postings of one field hold, for each term, the documents and how often it stands in them."""
 
     field: Field
     postings: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
@@ -43,7 +43,7 @@ class FieldPostings:
 
 
 class WordIndex:
-    """The words of an index. Changes are taken in when the next search comes."""
+    """The index finds documents by their words. Changes are applied when the next search comes."""
 
     def __init__(self, fields: Sequence[Field], *, k1: float, b: float) -> None:
         self._fields = {field.path: FieldPostings(field) for field in fields}
@@ -55,7 +55,7 @@ class WordIndex:
         self._pending.update(changes)
 
     def find_documents(self, query: Query, paths: Sequence[str], *, every: bool) -> Scores:
-        """Documents that match, with their scores summed over the fields; `every` joins the tokens of one word."""
+        """Find documents, with their scores summed over the fields; `every` asks for all the tokens of one word."""
         self._apply_pending_changes()
         found = self._score_query(query, [self._fields[path] for path in paths], every)
         return {} if found is None else found
@@ -73,7 +73,7 @@ class WordIndex:
         self._pending.clear()
 
     def _score_query(self, query: Query, fields: Sequence[FieldPostings], every: bool) -> Scores | None:
-        """None for what analysis leaves nothing of: stop words neither match nor forbid."""
+        """Score a query; return None when analysis leaves nothing of it: stop words neither match nor forbid."""
         match query:
             case AllOf(parts):
                 return _combine_scores((self._score_query(part, fields, every) for part in parts), every=True)
@@ -107,7 +107,10 @@ class WordIndex:
         return self._compute_bm25(posted, held, [len(held)])
 
     def _compute_bm25(self, posted: FieldPostings, times: Mapping[str, int], found_in: Sequence[int]) -> Scores:
-        """Lucene's BM25: ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * length / average))."""
+        """Compute Lucene's BM25:
+
+        ln(1 + (N - n + 0.5) / (n + 0.5)) * tf / (tf + k1 * (1 - b + b * length / average)).
+        """
         if not times:
             return {}
         held = len(posted.lengths)
@@ -120,7 +123,7 @@ class WordIndex:
 
 
 def list_texts(document: Any, path: str) -> Iterator[str]:
-    """The strings at a path, through collections too."""
+    """List the strings at a path, through collections too."""
     yield from _walk_texts(document, path.split("/"))
 
 
@@ -143,7 +146,7 @@ def analyze_field_text(text: str, field: Field) -> Iterator[Token]:
 
 
 def list_query_terms(query: Query, field: Field) -> tuple[set[str], tuple[str, ...]]:
-    """The terms and the beginnings of terms that a query asks of a field: what a highlight marks."""
+    """List the terms and the beginnings of terms that a query asks of a field: what a highlight marks."""
     match query:
         case AllOf(parts) | AnyOf(parts):
             found = [list_query_terms(part, field) for part in parts]
@@ -161,7 +164,7 @@ def _count_terms(document: Json, field: Field) -> Counter[str]:
 
 
 def _count_phrase(tokens: Sequence[Token], document: Json, field: Field) -> int:
-    """How often the tokens stand in a document one after the other, as far apart as in the question."""
+    """Count how often the tokens stand in a document one after the other, as far apart as in the question."""
     offsets = [(token.term, token.position - tokens[0].position) for token in tokens]
     count = 0
     for text in list_texts(document, field.path):
@@ -172,13 +175,13 @@ def _count_phrase(tokens: Sequence[Token], document: Json, field: Field) -> int:
 
 
 def _score_prefix(text: str, posted: FieldPostings) -> Scores:
-    """A prefix is not analyzed, only lower-cased, and scores 1 whatever it finds."""
+    """Score what a prefix finds, which is lower-cased but not analyzed, with 1."""
     start = text.lower()
     return {key: 1.0 for term, held in posted.postings.items() if term.startswith(start) for key in held}
 
 
 def _combine_scores(parts: Iterable[Scores | None], *, every: bool) -> Scores | None:
-    """The sum of scores of what matches every part, or some; None when there is no part."""
+    """Sum the scores of what matches every part, or some; return None when there is no part."""
     held = [part for part in parts if part is not None]
     if not held:
         return None

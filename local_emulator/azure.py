@@ -1,4 +1,4 @@
-"""The production path on this machine: the neighbours that the app has on Azure, served on the loopback interface."""
+"""Run the production path on this machine: the services that the app has beside it on Azure are served on loopback."""
 
 import asyncio
 import secrets

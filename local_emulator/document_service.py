@@ -1,6 +1,6 @@
-"""The part of the Document Intelligence protocol that this project uses (prebuilt-layout, api-version 2024-11-30).
+"""Serve the part of the Document Intelligence protocol that is used here (prebuilt-layout, api-version 2024-11-30).
 
-Over the local parsers: what they find is laid out as on paper, twelve points a line, one inch from the edges. There is
+What the local parsers find is laid out as on paper, twelve points a line, one inch from the edges. There is
 no text recognition here: a picture's lines are those it was given for it, and any other picture is refused.
 """
 

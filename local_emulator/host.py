@@ -1,4 +1,4 @@
-"""Serves a FunctionApp from its own list of functions, as the Functions host does: what `func start` does.
+"""Serve a FunctionApp from its own list of functions, as the Functions host does at `func start`.
 
 Where this differs from common web servers, the host does: Azure Functions answers 404 to a wrong method, does not see
 empty query values, and gets a body only when Content-Length says that there is one.

@@ -1,4 +1,4 @@
-"""An OpenAI-shaped endpoint over the local models: what the real client talks to where there is no account.
+"""Serve the local models behind an OpenAI-shaped endpoint, for the real client where there is no account.
 
 No chat model is here. A request is recognised by our own system prompts and answered by the local technique for it,
 which the reply names as its `model`; any other is refused. What is not implemented is refused with 501, never ignored.

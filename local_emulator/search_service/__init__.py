@@ -1,4 +1,4 @@
-"""The part of Azure AI Search that this project uses, on this machine."""
+"""The package serves, on this machine, the part of Azure AI Search that this project uses."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

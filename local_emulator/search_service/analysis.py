@@ -1,4 +1,4 @@
-"""Text as the terms it is found by, each with where it stands: the analyzers that are implemented."""
+"""The analyzers that are implemented split a text into the terms it is found by, each with its place."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The documents of one index: batches of actions checked and applied, and documents read back."""
+"""An index keeps documents: batches of actions are checked and applied, and documents are read back."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""What a filter says, as a tree, and whether a document is what it says."""
+"""A filter is a tree of expressions, and a document matches it or does not."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Facets: exact counts of values, ranges or intervals over the documents that match."""
+"""Facets count values, ranges or intervals exactly, over the documents that match."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The names of a parsed filter are looked up in the schema, and what is done with them is checked."""
+"""Look the names of a parsed filter up in the schema, and check what is done with them."""
 
 from collections.abc import Mapping
 from datetime import datetime

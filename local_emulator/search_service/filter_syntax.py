@@ -1,4 +1,4 @@
-"""OData's `$filter`: it is parsed whole, by its grammar alone, before its names are looked up in the schema."""
+"""Parse OData's `$filter` whole, by its grammar alone; its names are looked up in the schema afterwards."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Hit highlighting: the sentences of a field in which the question's words stand, with tags around them."""
+"""Highlights are the sentences of a field in which the question's words stand, with tags around these words."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""OData's `$orderby`: its clauses are parsed and checked against the schema."""
+"""Parse the clauses of OData's `$orderby`, and check them against the schema."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One search: its legs run and fused, and the answer put together as the service does."""
+"""Run one search: its legs are run and fused, and the answer is put together as the service does."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

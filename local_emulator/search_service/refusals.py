@@ -1,4 +1,4 @@
-"""What the service says no with: a status, a code and a message in its own words."""
+"""Refusals carry a status, a code and a message in the service's own words."""
 
 
 class ServiceRefusal(Exception):

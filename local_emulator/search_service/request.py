@@ -1,4 +1,4 @@
-"""A search as it was asked for: every parameter read, checked, or refused by name."""
+"""Parse a search request: every parameter is read, checked, or refused by name."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""An index definition: checked, with every default filled in as the service answers it, and its fields by path."""
+"""Check an index definition, fill in every default as the service answers it, and find its fields by path."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The semantic ranker: a cross-encoder ranks the first results, with captions and answers drawn from them."""
+"""Rank the first results with a cross-encoder, and draw captions and answers from them."""
 
 import asyncio
 import dataclasses

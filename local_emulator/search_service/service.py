@@ -1,4 +1,4 @@
-"""Azure AI Search as a WSGI application: REST api-version 2026-04-01, as far as this project uses it."""
+"""Serve Azure AI Search as a WSGI application: REST api-version 2026-04-01, as far as this project uses it."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""Serves any WSGI application on the loopback interface: the search service, and what the emulator has beside it."""
+"""Serve any WSGI application on the loopback interface: the search service, and what the emulator has beside it."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Definitions and documents in one SQLite file, or in memory: what the indexes are read from at the start."""
+"""Keep definitions and documents in one SQLite file, or in memory; the indexes are read from it at the start."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Suggestions and completions over the fields of a suggester, and the analysis of a text on request."""
+"""Suggest documents and complete words over the fields of a suggester, and analyze a text on request."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The simple query syntax, `+ | - "phrase" prefix* ( )`, as Lucene's SimpleQueryParser reads it: never an error."""
+"""Parse the simple query syntax, `+ | - "phrase" prefix* ( )`, as Lucene's SimpleQueryParser does: never an error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Search by vectors: each field's vectors in one matrix, scanned exactly. `exhaustive` is what it always is."""
+"""Search by vectors: each field's vectors lie in one matrix, which is always scanned exactly, `exhaustive` or not."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,7 @@
-"""Search by words: an inverted index a field and BM25 over it, exact and in memory.
+"""Search by words: an inverted index a field and BM25 over it are exact and in memory.
 
-Our own rather than tantivy: any schema may come and be changed, scores are summed per field as Lucene does, and the
-tokens are needed with their places for phrases, highlights and suggestions. It is meant for what fits in memory.
+It is our own rather than tantivy: any schema may come and be changed, scores are summed per field as Lucene does, and
+the tokens are needed with their places for phrases, highlights and suggestions. It is meant for what fits in memory.
 """
 
 import dataclasses

@@ -41,7 +41,7 @@ BINS = ((0.0, 0.5), (0.5, 0.7), (0.7, 0.85), (0.85, 0.95), (0.95, 1.01))  # of c
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PageQuestion:
     """A question, the pages that answer it, the reference answer, and strings that stand on those pages."""
 
     id: str
@@ -52,56 +52,58 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerOutcome:
     """What was answered, and the page that BM25 over whole pages puts first."""
 
-    question: Question
+    question: PageQuestion
     answer: Answer
-    bm25: str
-    boxed: tuple[float, ...]  # of each citation with boxes, the share of its quote's words that stand in them
+    bm25_page: str
+    box_shares: tuple[float, ...]  # of each citation with boxes, the share of its quote's words that stand in them
 
     @property
-    def cited(self) -> list[str]:
+    def pages_cited(self) -> list[str]:
         """The pages cited, in the order of the answer, each once."""
-        found = [_page(citation) for claim in self.answer.claims for citation in claim.citations]
+        found = [_format_cited_page(citation) for claim in self.answer.claims for citation in claim.citations]
         return list(dict.fromkeys(found))
 
 
 GOLD, BOXED = "a gold string stands in the answer", "quoted words that stand in the cited boxes"
 REFUSED = "unanswerable refused"
 CITED, BM25 = ("first page cited is right", "a page cited is right"), "BM25's first page is right"
-Measure = Callable[[Asked], float]
+Measure = Callable[[AnswerOutcome], float]
 
 MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores 0
     "answered": lambda asked: float(asked.answer.status == "answered"),
-    CITED[0]: lambda asked: float(bool({*asked.cited[:1]} & asked.question.pages)),
-    CITED[1]: lambda asked: float(bool({*asked.cited} & asked.question.pages)),
-    BM25: lambda asked: float(asked.bm25 in asked.question.pages),
-    "recall of the reference answer's terms": lambda asked: recall(asked.question.answer, asked.answer.text),
+    CITED[0]: lambda asked: float(bool({*asked.pages_cited[:1]} & asked.question.pages)),
+    CITED[1]: lambda asked: float(bool({*asked.pages_cited} & asked.question.pages)),
+    BM25: lambda asked: float(asked.bm25_page in asked.question.pages),
+    "recall of the reference answer's terms": lambda asked: compute_term_recall(
+        asked.question.answer, asked.answer.text
+    ),
 }
 
 
-def load(folder: Path) -> list[Question]:
+def load_page_questions(folder: Path) -> list[PageQuestion]:
     """The questions of a folder, in order; those without relevant pages cannot be answered from it."""
     relevant = beir.load_beir_collection(folder).judgements
     return [
-        _question(record, relevant.get(str(record["_id"]), {}))
+        _parse_question(record, relevant.get(str(record["_id"]), {}))
         for record in beir.read_jsonl_records(folder / "queries.jsonl")
     ]
 
 
-def recall(reference: str, text: str) -> float:
+def compute_term_recall(reference: str, text: str) -> float:
     """The share of the reference's terms that the text has."""
     wanted = extract_terms(reference)
     return len(wanted & extract_terms(text)) / max(1, len(wanted))
 
 
-def contains(quote: str, text: str) -> bool:
+def contains_quote(quote: str, text: str) -> bool:
     """Whether the words of the quote stand in the text one after another, spaces and letter case apart."""
-    return _folded(quote) in _folded(text)
+    return _fold_words(quote) in _fold_words(text)
 
 
-def in_boxes(citation: Citation, document: pdfium.PdfDocument) -> float:
+def compute_box_share(citation: Citation, document: pdfium.PdfDocument) -> float:
     """The share of a quote's words that PDFium finds within the citation's boxes, each a point wider all around.
 
     For pages that are neither turned nor cropped.
@@ -112,32 +114,37 @@ def in_boxes(citation: Citation, document: pdfium.PdfDocument) -> float:
     inside = [
         text.get_text_bounded(x0 - 1, height - y1 - 1, x1 + 1, height - y0 + 1) for x0, y0, x1, y1 in citation.boxes
     ]
-    found, wanted = (Counter(_folded(part).split()) for part in (" ".join(inside), citation.quote))
+    found, wanted = (Counter(_fold_words(part).split()) for part in (" ".join(inside), citation.quote))
     return (wanted & found).total() / max(1, wanted.total())
 
 
-async def measure(folder: Path, questions: Sequence[Question], cache: EvaluationCache) -> list[Asked]:
+async def measure_answers(
+    folder: Path, questions: Sequence[PageQuestion], cache: EvaluationCache
+) -> list[AnswerOutcome]:
     """Index the PDFs of a folder and the pages of its corpus, and ask each question of both."""
-    pages = await _pages(folder)
-    kit = await indexed(folder, cache)
+    pages = await _index_corpus_pages(folder)
+    kit = await index_pdf_folder(folder, cache)
     try:
-        with _opened(folder) as documents:
-            return [await _asked(question, kit, pages, documents) for question in questions]
+        with _open_pdfs(folder) as documents:
+            return [await _ask_question(question, kit, pages, documents) for question in questions]
     finally:
         await kit.close()
         await pages.store.close()
 
 
-def report(asked: Sequence[Asked]) -> str:
+def format_report(asked: Sequence[AnswerOutcome]) -> str:
     """Markdown tables: all questions, then each half by the number in its id."""
     even = [one for one in asked if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
     odd = [one for one in asked if one not in even]
     halves = {"all": asked, "even ids": even, "odd ids": odd}
-    rows = {name: [_row(half, name) for half in halves.values()] for name in (*MEASURES, GOLD, BOXED, REFUSED)}
-    rows |= {f"{name}, minus BM25": [_against(half, name) for half in halves.values()] for name in CITED}
+    rows = {
+        name: [_format_measure_cell(half, name) for half in halves.values()]
+        for name in (*MEASURES, GOLD, BOXED, REFUSED)
+    }
+    rows |= {f"{name}, minus BM25": [_compare_with_bm25(half, name) for half in halves.values()] for name in CITED}
     header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
     table = markdown_tables.format_table(header, ([name, *cells] for name, cells in rows.items()))
-    return "\n".join([table, "", _bins(asked), "", _verdicts(asked)])
+    return "\n".join([table, "", _format_confidence_bins(asked), "", _format_verdict_counts(asked)])
 
 
 def main() -> None:
@@ -148,28 +155,28 @@ def main() -> None:
     given = parser.parse_args()
     cache = EvaluationCache(CACHE)
     try:
-        asked = asyncio.run(measure(given.folder, load(given.folder)[:: given.every], cache))
+        asked = asyncio.run(measure_answers(given.folder, load_page_questions(given.folder)[:: given.every], cache))
     finally:
         cache.close()
-    print(*map(_shown, asked[: given.show]), report(asked), sep="\n\n")
+    print(*map(_format_answer, asked[: given.show]), format_report(asked), sep="\n\n")
 
 
-def _question(record: Mapping[str, Any], relevant: Mapping[str, int]) -> Question:
+def _parse_question(record: Mapping[str, Any], relevant: Mapping[str, int]) -> PageQuestion:
     about = record["metadata"]
     pages = frozenset(page for page, grade in relevant.items() if grade > 0)
     quotes = tuple(evidence["text"] for evidence in about.get("evidence", ()) if "text" in evidence)
-    return Question(str(record["_id"]), record["text"], pages, about.get("answer", ""), quotes)
+    return PageQuestion(str(record["_id"]), record["text"], pages, about.get("answer", ""), quotes)
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Mapping[str, pdfium.PdfDocument]]:
+def _open_pdfs(folder: Path) -> Iterator[Mapping[str, pdfium.PdfDocument]]:
     documents = {path.name: pdfium.PdfDocument(path) for path in (folder / "pdfs").glob("*.pdf")}
     yield documents
     for document in documents.values():
         document.close()
 
 
-async def _pages(folder: Path) -> Index:
+async def _index_corpus_pages(folder: Path) -> Index:
     """The words leg of the embedded store, which is BM25, over a chunk a page: title and text of the corpus."""
     index = Index(EmbeddedStore(None), NoEmbedder("words only"))
     for passage in beir.load_beir_collection(folder).documents:
@@ -178,7 +185,7 @@ async def _pages(folder: Path) -> Index:
     return index
 
 
-async def indexed(folder: Path, cache: EvaluationCache) -> Kit:
+async def index_pdf_folder(folder: Path, cache: EvaluationCache) -> Kit:
     """Parts of this process's memory, with the PDFs of a folder indexed."""
     kit = assembly.build_in_memory_kit()
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
@@ -188,7 +195,9 @@ async def indexed(folder: Path, cache: EvaluationCache) -> Kit:
     return kit
 
 
-async def _asked(question: Question, kit: Kit, pages: Index, documents: Mapping[str, pdfium.PdfDocument]) -> Asked:
+async def _ask_question(
+    question: PageQuestion, kit: Kit, pages: Index, documents: Mapping[str, pdfium.PdfDocument]
+) -> AnswerOutcome:
     answer = await answer_with_pipeline(
         resolve_preset("standard").build_query(question.text, SCOPE),
         kit,
@@ -197,39 +206,41 @@ async def _asked(question: Question, kit: Kit, pages: Index, documents: Mapping[
     )
     ranking = (await pages.search([Probe("original", question.text)], SCOPE, limit=1))[0]
     cited = [citation for claim in answer.claims for citation in claim.citations if citation.boxes]
-    boxed = tuple(in_boxes(citation, documents[citation.source]) for citation in cited)
-    return Asked(question, answer, ranking[0].chunk.id if ranking else "", boxed)
+    box_shares = tuple(compute_box_share(citation, documents[citation.source]) for citation in cited)
+    return AnswerOutcome(question, answer, ranking[0].chunk.id if ranking else "", box_shares)
 
 
-def _page(citation: Citation) -> str:
+def _format_cited_page(citation: Citation) -> str:
     return f"{citation.source}#page={citation.place.page if citation.place else None}"
 
 
-def _row(asked: Sequence[Asked], name: str) -> str:
+def _format_measure_cell(asked: Sequence[AnswerOutcome], name: str) -> str:
     answerable = [one for one in asked if one.question.pages]
     if name in MEASURES:
-        return _share([MEASURES[name](one) for one in answerable])
+        return _format_mean([MEASURES[name](one) for one in answerable])
     if name == REFUSED:
-        return _share([one.answer.status == "unknown" for one in asked if not one.question.pages])
+        return _format_mean([one.answer.status == "unknown" for one in asked if not one.question.pages])
     if name == GOLD:
         quoted = [one for one in answerable if one.question.quotes]
-        return _share([any(contains(quote, one.answer.text) for quote in one.question.quotes) for one in quoted])
-    return _share([share for one in asked for share in one.boxed])
+        return _format_mean(
+            [any(contains_quote(quote, one.answer.text) for quote in one.question.quotes) for one in quoted]
+        )
+    return _format_mean([share for one in asked for share in one.box_shares])
 
 
-def _share(values: Iterable[float]) -> str:
+def _format_mean(values: Iterable[float]) -> str:
     listed = list(map(float, values))
     return f"{sum(listed) / len(listed):.3f} (n = {len(listed)})" if listed else "-"
 
 
-def _against(asked: Sequence[Asked], name: str) -> str:
+def _compare_with_bm25(asked: Sequence[AnswerOutcome], name: str) -> str:
     """A measure of the pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
     answerable = [one for one in asked if one.question.pages]
     ours, theirs = ({one.question.id: {name: MEASURES[measure](one)} for one in answerable} for measure in (name, BM25))
     return str(metrics.compare_scores(ours, theirs, name)) if answerable else "-"
 
 
-def _bins(asked: Sequence[Asked]) -> str:
+def _format_confidence_bins(asked: Sequence[AnswerOutcome]) -> str:
     """How often an answer cites a right page, by its confidence; an answer to an unanswerable question never does."""
     given = [one for one in asked if one.answer.status == "answered"]
     rows = []
@@ -242,17 +253,17 @@ def _bins(asked: Sequence[Asked]) -> str:
     return markdown_tables.format_table(["confidence", "answers", "mean confidence", "cites a right page"], rows)
 
 
-def _verdicts(asked: Sequence[Asked]) -> str:
+def _format_verdict_counts(asked: Sequence[AnswerOutcome]) -> str:
     counted = Counter(claim.verdict for one in asked for claim in one.answer.claims)
     return "verdicts: " + ", ".join(f"{verdict} {count}" for verdict, count in counted.most_common())
 
 
-def _shown(one: Asked) -> str:
-    cited = ", ".join(one.cited)
+def _format_answer(one: AnswerOutcome) -> str:
+    cited = ", ".join(one.pages_cited)
     return f"Q: {one.question.text}\nA: {one.answer.text}\n   [{cited}] confidence {one.answer.confidence.value}"
 
 
-def _folded(text: str) -> str:
+def _fold_words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 

@@ -51,59 +51,59 @@ TEXT = "P0700 is stored by the transmission control module. P0715 is the input s
 
 
 @dataclass(frozen=True)
-class Cost:
+class ProcessCost:
     cpu_s: float
     wall_s: float
 
 
-def cost(code: str, folder: str) -> Cost:
+def measure_process(code: str, folder: str) -> ProcessCost:
     """Of a new process, which prints the CPU seconds that count."""
     env = {**os.environ, "RAG_DATA_DIR": folder}
     began = time.perf_counter()
     child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    return Cost(float(child.stdout), time.perf_counter() - began)
+    return ProcessCost(float(child.stdout), time.perf_counter() - began)
 
 
-def answer(app: str, name: str, **body: Any) -> str:
+def build_request_code(app: str, name: str, **body: Any) -> str:
     return app + ANSWERED.format(name=name, body=json.dumps(body).encode())
 
 
-def medians(tasks: Mapping[str, Callable[[], Cost]], runs: int) -> dict[str, Cost]:
+def measure_medians(tasks: Mapping[str, Callable[[], ProcessCost]], runs: int) -> dict[str, ProcessCost]:
     """Taken in turns, so that a busy machine slows all alike; the first turn fills the caches and is not counted."""
     turns = [[task() for task in tasks.values()] for _ in range(runs + 1)]
     columns = zip(*turns[1:], strict=True)
-    return {name: _median(column) for name, column in zip(tasks, columns, strict=True)}
+    return {name: _compute_median_cost(column) for name, column in zip(tasks, columns, strict=True)}
 
 
-def _median(costs: Sequence[Cost]) -> Cost:
-    return Cost(statistics.median(c.cpu_s for c in costs), statistics.median(c.wall_s for c in costs))
+def _compute_median_cost(costs: Sequence[ProcessCost]) -> ProcessCost:
+    return ProcessCost(statistics.median(c.cpu_s for c in costs), statistics.median(c.wall_s for c in costs))
 
 
-def bench(runs: int, folder: str) -> record.Found:
+def bench_startup(runs: int, folder: str) -> record.Result:
     """Medians by what was started; printed as a table."""
-    cost(answer(OURS, "index_document", content=TEXT, document_id="notes"), folder)
-    ask = partial(answer, OURS, "consult_rag", query="What does P0700 mean?", preset="pages", top_k=3)
+    measure_process(build_request_code(OURS, "index_document", content=TEXT, document_id="notes"), folder)
+    ask = partial(build_request_code, OURS, "consult_rag", query="What does P0700 mean?", preset="pages", top_k=3)
     codes = {
         "import azure.functions": IMPORTED.format("azure.functions"),
         "import function_app": IMPORTED.format("function_app"),
-        "first answer, an empty function": answer(BARE, "empty"),
+        "first answer, an empty function": build_request_code(BARE, "empty"),
         "first answer, keyword": ask(search_type="keyword"),
         "first answer, hybrid": ask(search_type="hybrid"),
     }
-    taken = medians({name: partial(cost, code, folder) for name, code in codes.items()}, runs)
+    taken = measure_medians({name: partial(measure_process, code, folder) for name, code in codes.items()}, runs)
     found = {name: {"ms CPU": 1000 * one.cpu_s, "ms": 1000 * one.wall_s} for name, one in taken.items()}
-    print(f"{table(found)}\n\nGoal of the import: at most {GOAL}. Load {record.load()}")
+    print(f"{format_startup_table(found)}\n\nGoal of the import: at most {GOAL}. Load {record.read_load()}")
     return found
 
 
-def table(found: Mapping[str, Mapping[str, float]]) -> str:
+def format_startup_table(found: Mapping[str, Mapping[str, float]]) -> str:
     """Each ratio is to the import of azure.functions, or to the first answer of an empty function."""
     return markdown_tables.format_table(
-        ["", "ms CPU", "ratio", "ms in all"], ([name, *_cells(name, found)] for name in found)
+        ["", "ms CPU", "ratio", "ms in all"], ([name, *_format_startup_cells(name, found)] for name in found)
     )
 
 
-def _cells(name: str, found: Mapping[str, Mapping[str, float]]) -> list[str]:
+def _format_startup_cells(name: str, found: Mapping[str, Mapping[str, float]]) -> list[str]:
     imported = name.startswith("import")
     base = found["import azure.functions" if imported else "first answer, an empty function"]
     spent = found[name]["ms CPU"]
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        record.keep(given.json, "python -m evals.bench_cold_start", partial(bench, given.runs, folder))
+        record.record_result(given.json, "python -m evals.bench_cold_start", partial(bench_startup, given.runs, folder))
 
 
 if __name__ == "__main__":

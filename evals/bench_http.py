@@ -26,7 +26,7 @@ import azure.functions as func
 
 import function_app
 from evals import record
-from evals.bench_store import SEED, definitions
+from evals.bench_store import SEED, load_code_definitions
 from local_emulator.host import run_host
 from rag_core.composition import assembly
 from rag_core.core.settings import Settings
@@ -44,23 +44,27 @@ KINDS: Mapping[str, Mapping[str, Any] | None] = {
 
 
 @dataclass
-class Taken:
+class RequestTimes:
     """Seconds of each request, and of all of them with several clients at a time."""
 
-    each: list[float] = field(default_factory=list)
-    all: float = 0.0
+    seconds: list[float] = field(default_factory=list)
+    seconds_in_all: float = 0.0
 
-    def per_second(self) -> float:
-        return len(self.each) / self.all
+    def compute_rate(self) -> float:
+        return len(self.seconds) / self.seconds_in_all
 
-    def ms(self, percent: int) -> float:
-        return statistics.quantiles(self.each, n=100)[percent - 1] * 1000
+    def compute_percentile_ms(self, percent: int) -> float:
+        return statistics.quantiles(self.seconds, n=100)[percent - 1] * 1000
 
-    def numbers(self) -> dict[str, float]:
-        return {"requests/s": self.per_second(), "p50 ms": self.ms(50), "p99 ms": self.ms(99)}
+    def summarize_times(self) -> dict[str, float]:
+        return {
+            "requests/s": self.compute_rate(),
+            "p50 ms": self.compute_percentile_ms(50),
+            "p99 ms": self.compute_percentile_ms(99),
+        }
 
 
-def serve(folder: Path) -> None:
+def serve_app(folder: Path) -> None:
     """Our app and the empty function, until the input ends."""
     settings = Settings(data_dir=folder)
     kit = assembly.build_kit(settings)
@@ -75,7 +79,7 @@ def serve(folder: Path) -> None:
         sys.stdin.read()
 
 
-def post(address: str, function: str, body: Mapping[str, Any]) -> float:
+def post_request(address: str, function: str, body: Mapping[str, Any]) -> float:
     """Seconds until the reply was read. Raises RuntimeError when it is a refusal."""
     began = time.perf_counter()
     connection = HTTPConnection(address, timeout=60)
@@ -88,45 +92,45 @@ def post(address: str, function: str, body: Mapping[str, Any]) -> float:
     return time.perf_counter() - began
 
 
-def fill(address: str, known: Sequence[str]) -> None:
+def index_codes(address: str, known: Sequence[str]) -> None:
     for first in range(0, DOCUMENTS * CODES_EACH, CODES_EACH):
         places = range(first, first + CODES_EACH, PARAGRAPH)
         paragraphs = ["; ".join(known[place : place + PARAGRAPH]) + "." for place in places]
-        post(address, "index_document", {"content": "\n\n".join(paragraphs), "document_id": f"codes-{first}"})
+        post_request(address, "index_document", {"content": "\n\n".join(paragraphs), "document_id": f"codes-{first}"})
 
 
-def ask(address: str, numbers: Mapping[str, Any] | None, words: str) -> float:
+def post_question(address: str, numbers: Mapping[str, Any] | None, words: str) -> float:
     if numbers is None:
-        return post(address, "empty", {"query": words})
-    return post(address, "consult_rag", {"query": words, "top_k": 5, **numbers})
+        return post_request(address, "empty", {"query": words})
+    return post_request(address, "consult_rag", {"query": words, "top_k": 5, **numbers})
 
 
-def measured(address: str, asked: Sequence[str], rounds: int, clients: int) -> dict[str, Taken]:
+def measure_requests(address: str, asked: Sequence[str], rounds: int, clients: int) -> dict[str, RequestTimes]:
     """Every kind's questions in turn; the first few of each only load what the first one loads."""
-    taken = {kind: Taken() for kind in KINDS}
+    taken = {kind: RequestTimes() for kind in KINDS}
     for numbers in KINDS.values():
         for words in asked[:3]:
-            ask(address, numbers, words)
+            post_question(address, numbers, words)
     each = len(asked) // rounds
     with ThreadPoolExecutor(clients) as pool:
         for first in range(0, rounds * each, each):
             for kind, numbers in KINDS.items():
                 began = time.perf_counter()
-                taken[kind].each += pool.map(partial(ask, address, numbers), asked[first : first + each])
-                taken[kind].all += time.perf_counter() - began
+                taken[kind].seconds += pool.map(partial(post_question, address, numbers), asked[first : first + each])
+                taken[kind].seconds_in_all += time.perf_counter() - began
     return taken
 
 
-def table(found: Mapping[str, Mapping[str, float]]) -> str:
+def format_request_table(found: Mapping[str, Mapping[str, float]]) -> str:
     """The numbers of each kind; each ratio is to the empty function."""
     base = next(iter(found.values()))
     return markdown_tables.format_table(
         ["", "requests/s", "of the empty", "p50 ms", "p99 ms", "times the empty's p99"],
-        ([kind, *_cells(of_kind, base)] for kind, of_kind in found.items()),
+        ([kind, *_format_request_cells(of_kind, base)] for kind, of_kind in found.items()),
     )
 
 
-def _cells(of_kind: Mapping[str, float], base: Mapping[str, float]) -> list[str]:
+def _format_request_cells(of_kind: Mapping[str, float], base: Mapping[str, float]) -> list[str]:
     rate, p50, p99 = of_kind.values()
     return [
         f"{rate:.0f}",
@@ -137,22 +141,23 @@ def _cells(of_kind: Mapping[str, float], base: Mapping[str, float]) -> list[str]
     ]
 
 
-def bench(rounds: int, requests: int, clients: int) -> record.Found:
+def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
     """What was measured, by kind; printed as a table."""
     draw = random.Random(SEED)
-    known = definitions()
+    known = load_code_definitions()
     asked = [" ".join(draw.choice(known).split()[:WORDS]) for _ in range(rounds * requests)]
     with tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-m", "evals.bench_http", "--serve", folder)
         with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout
             address = server.stdout.readline().strip().removeprefix("http://")
-            fill(address, known)
-            taken = measured(address, asked, rounds, clients)
+            index_codes(address, known)
+            taken = measure_requests(address, asked, rounds, clients)
             assert server.stdin
             server.stdin.close()
-    found = {kind: one.numbers() for kind, one in taken.items()}
-    print(f"{rounds * requests} questions, {clients} at a time, load {record.load()}\n\n{table(found)}")
+    found = {kind: one.summarize_times() for kind, one in taken.items()}
+    head = f"{rounds * requests} questions, {clients} at a time, load {record.read_load()}"
+    print(f"{head}\n\n{format_request_table(found)}")
     return found
 
 
@@ -165,10 +170,10 @@ def main() -> None:
     parser.add_argument("--serve", type=Path, metavar="FOLDER", help="only serve")
     given = parser.parse_args()
     if given.serve:
-        serve(given.serve)
+        serve_app(given.serve)
     else:
-        measured = partial(bench, given.rounds, given.requests, given.clients)
-        record.keep(given.json, "python -m evals.bench_http", measured)
+        measure = partial(bench_requests, given.rounds, given.requests, given.clients)
+        record.record_result(given.json, "python -m evals.bench_http", measure)
 
 
 if __name__ == "__main__":

@@ -96,17 +96,10 @@ UNITS = {
 }
 ANTONYMS = [
     *["increase decrease", "increases decreases", "increased decreased", "increasing decreasing", "before after"],
-    *[
-        "minimum maximum",
-        "required optional",
-        "covered excluded",
-        "above below",
-        "first last",
-        "high low",
-        "most least",
-    ],
-    *["higher lower", "larger smaller", "early late", "include exclude", "includes excludes", "internal external"],
-    *["won lost", "more fewer", "allow forbid", "allows forbids", "accept reject", "always never", "with without"],
+    *["minimum maximum", "required optional", "covered excluded", "above below", "first last", "high low"],
+    *["most least", "higher lower", "larger smaller", "early late", "include exclude", "includes excludes"],
+    *["internal external", "won lost", "more fewer", "allow forbid", "allows forbids", "accept reject"],
+    *["always never", "with without"],
     *["success failure", "north south", "east west", "inside outside", "older younger", "positive negative"],
 ]
 PREFIXED = [
@@ -146,39 +139,39 @@ ABBREVIATED = [
 ]
 
 
-def exchanged(pairs: list[str], *, both_ways: bool = False) -> Kind:
+def exchange_words(pairs: list[str], *, both_ways: bool = False) -> Kind:
     """Puts the second of a pair for the first where it first stands, or the other way round."""
     given = [tuple(pair.split("|" if "|" in pair else " ", 1)) for pair in pairs]
     table = given + [(after, before) for before, after in given if both_ways]
 
-    def made(source: Source, random: Random) -> str | None:
-        fitting = [(a, b) for a, b in table if re.search(_word(a), source.text)]
+    def exchange_one(source: Source, random: Random) -> str | None:
+        fitting = [(a, b) for a, b in table if re.search(_build_word_pattern(a), source.text)]
         if not fitting:
             return None
         before, after = random.choice(fitting)
-        return re.sub(_word(before), after, source.text, count=1)
+        return re.sub(_build_word_pattern(before), after, source.text, count=1)
 
-    return made
+    return exchange_one
 
 
-def _word(text: str) -> str:
+def _build_word_pattern(text: str) -> str:
     return rf"(?<!\w){re.escape(text)}(?!\w)"
 
 
-def _replaced(text: str, found: re.Match[str], by: str) -> str:
+def _replace_match(text: str, found: re.Match[str], by: str) -> str:
     return text[: found.start()] + by + text[found.end() :]
 
 
-def _pick(pattern: re.Pattern[str], text: str, random: Random) -> re.Match[str] | None:
+def _pick_match(pattern: re.Pattern[str], text: str, random: Random) -> re.Match[str] | None:
     found = list(pattern.finditer(text))
     return random.choice(found) if found else None
 
 
-def verbatim(source: Source, random: Random) -> str | None:
+def repeat_sentence(source: Source, random: Random) -> str | None:
     return source.text
 
 
-def adjunct_dropped(source: Source, random: Random) -> str | None:
+def drop_adjunct(source: Source, random: Random) -> str | None:
     """Without a parenthesis, or a last or first part set off by a comma that begins with a preposition."""
     text = source.text
     brackets = re.search(r" \([^()]*\)", text)
@@ -187,11 +180,11 @@ def adjunct_dropped(source: Source, random: Random) -> str | None:
     found = [match for match in (brackets, last, first) if match]
     if not found:
         return None
-    left = _replaced(text, random.choice(found), "").strip()
+    left = _replace_match(text, random.choice(found), "").strip()
     return left[:1].upper() + left[1:] if len(left.split()) > 3 else None
 
 
-def clauses_reordered(source: Source, random: Random) -> str | None:
+def reorder_clauses(source: Source, random: Random) -> str | None:
     """What stood before the first comma goes to the end."""
     parts = re.fullmatch(
         r"((?:In|At|On|During|By|After|Since|When|While|Because|For|From|With)\b [^,;:]{3,60}), ([^;:?!]{20,}?)\s?\.",
@@ -203,21 +196,21 @@ def clauses_reordered(source: Source, random: Random) -> str | None:
     return f"{rest[:1].upper()}{rest[1:]} {moved[:1].lower()}{moved[1:]}."
 
 
-def number_format(source: Source, random: Random) -> str | None:
+def reformat_number(source: Source, random: Random) -> str | None:
     """1,000 as 1000 and back, four as 4 and back, 2 million as 2,000,000."""
     text = source.text
     if million := re.search(r"(?<![\d.,])(\d{1,3}) million\b", text):
-        return _replaced(text, million, f"{million[1]},000,000")
+        return _replace_match(text, million, f"{million[1]},000,000")
     if comma := re.search(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d.,])", text):
-        return _replaced(text, comma, comma[0].replace(",", ""))
+        return _replace_match(text, comma, comma[0].replace(",", ""))
     if word := re.search(rf"\b(?:{'|'.join(SMALL_NUMBERS)})\b(?!-)", text):
-        return _replaced(text, word, str(SMALL_NUMBERS.index(word[0]) + 2))
+        return _replace_match(text, word, str(SMALL_NUMBERS.index(word[0]) + 2))
     if digit := re.search(r"(?<![\w.,:/$£€-])(?:[2-9]|1[0-2])(?= [a-z])", text):
-        return _replaced(text, digit, SMALL_NUMBERS[int(digit[0]) - 2])
+        return _replace_match(text, digit, SMALL_NUMBERS[int(digit[0]) - 2])
     return None
 
 
-def date_format(source: Source, random: Random) -> str | None:
+def reformat_date(source: Source, random: Random) -> str | None:
     """March 5, 2024 as 5 March 2024, 2024-03-05 or Mar 5, 2024, and the like back."""
     months = "|".join(MONTHS)
     if found := re.search(rf"\b({months}) (\d{{1,2}}), (\d{{4}})\b", source.text):
@@ -225,7 +218,9 @@ def date_format(source: Source, random: Random) -> str | None:
     elif found := re.search(rf"\b(\d{{1,2}}) ({months}) (\d{{4}})\b", source.text):
         day, month, year = found.groups()
     elif found := re.search(rf"\b({months}) (\d{{4}})\b", source.text):
-        return _replaced(source.text, found, random.choice([f"{found[1][:3]} {found[2]}", f"{found[1]} of {found[2]}"]))
+        return _replace_match(
+            source.text, found, random.choice([f"{found[1][:3]} {found[2]}", f"{found[1]} of {found[2]}"])
+        )
     else:
         return None
     number = MONTHS.index(month) + 1
@@ -235,71 +230,71 @@ def date_format(source: Source, random: Random) -> str | None:
         f"{year}-{number:02}-{int(day):02}",
         f"{month[:3]} {day}, {year}",
     ]
-    return _replaced(source.text, found, random.choice([form for form in forms if form != found[0]]))
+    return _replace_match(source.text, found, random.choice([form for form in forms if form != found[0]]))
 
 
-def number_altered(source: Source, random: Random) -> str | None:
+def alter_digit(source: Source, random: Random) -> str | None:
     """One digit of a number is another."""
-    found = _pick(NUMBER, source.text, random)
+    found = _pick_match(NUMBER, source.text, random)
     if not found:
         return None
     at = random.choice([place for place, sign in enumerate(found[0]) if sign.isdigit()])
     other = random.choice([digit for digit in "123456789" if digit != found[0][at]])
-    return _replaced(source.text, found, found[0][:at] + other + found[0][at + 1 :])
+    return _replace_match(source.text, found, found[0][:at] + other + found[0][at + 1 :])
 
 
-def number_borrowed(source: Source, random: Random) -> str | None:
+def borrow_number(source: Source, random: Random) -> str | None:
     """A number is replaced by another number of the text around it."""
-    found = _pick(NUMBER, source.text, random)
+    found = _pick_match(NUMBER, source.text, random)
     others = sorted({n[0] for n in NUMBER.finditer(source.around)} - {found[0]}) if found else []
-    return _replaced(source.text, found, random.choice(others)) if found and others else None
+    return _replace_match(source.text, found, random.choice(others)) if found and others else None
 
 
-def number_word(source: Source, random: Random) -> str | None:
+def change_number_word(source: Source, random: Random) -> str | None:
     """A number that is spelled out is another."""
-    found = _pick(re.compile(rf"\b(?:{'|'.join(SMALL_NUMBERS)})\b"), source.text, random)
+    found = _pick_match(re.compile(rf"\b(?:{'|'.join(SMALL_NUMBERS)})\b"), source.text, random)
     others = [word for word in SMALL_NUMBERS if found and word != found[0]]
-    return _replaced(source.text, found, random.choice(others)) if found else None
+    return _replace_match(source.text, found, random.choice(others)) if found else None
 
 
-def number_swapped(source: Source, random: Random) -> str | None:
+def swap_numbers(source: Source, random: Random) -> str | None:
     """Two numbers change places."""
-    return _swapped(NUMBER, source.text, random)
+    return _swap_matches(NUMBER, source.text, random)
 
 
-def number_scaled(source: Source, random: Random) -> str | None:
+def scale_number(source: Source, random: Random) -> str | None:
     """A thousand for a million, or ten times as much."""
     if found := re.search(rf"\b(?:{'|'.join(MAGNITUDES)})\b", source.text):
-        return _replaced(source.text, found, MAGNITUDES[found[0]])
-    found = _pick(NUMBER, source.text, random)
+        return _replace_match(source.text, found, MAGNITUDES[found[0]])
+    found = _pick_match(NUMBER, source.text, random)
     return (
-        _replaced(source.text, found, f"{found[0].replace(',', '')}0")
+        _replace_match(source.text, found, f"{found[0].replace(',', '')}0")
         if found and found[0].strip("0") and "." not in found[0]
         else None
     )
 
 
-def unit(source: Source, random: Random) -> str | None:
+def change_unit(source: Source, random: Random) -> str | None:
     """A number in another unit or currency."""
-    found = _pick(re.compile(rf"(?<=\d)\s?({'|'.join(UNITS)})(?!\w)|[$£€](?=\d)"), source.text, random)
+    found = _pick_match(re.compile(rf"(?<=\d)\s?({'|'.join(UNITS)})(?!\w)|[$£€](?=\d)"), source.text, random)
     if not found:
         return None
     if found[0] in "$£€":
-        return _replaced(source.text, found, random.choice([sign for sign in "$£€" if sign != found[0]]))
-    return _replaced(source.text, found, found[0].replace(found[1], UNITS[found[1]]))
+        return _replace_match(source.text, found, random.choice([sign for sign in "$£€" if sign != found[0]]))
+    return _replace_match(source.text, found, found[0].replace(found[1], UNITS[found[1]]))
 
 
-def date(source: Source, random: Random) -> str | None:
+def change_date(source: Source, random: Random) -> str | None:
     """Another month or another year."""
-    found = _pick(re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b(?:1[5-9]|20)\d\d\b"), source.text, random)
+    found = _pick_match(re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b(?:1[5-9]|20)\d\d\b"), source.text, random)
     if not found:
         return None
     if found[0].isdigit():
-        return _replaced(source.text, found, str(int(found[0]) + random.choice([-10, -2, -1, 1, 2, 10])))
-    return _replaced(source.text, found, random.choice([month for month in MONTHS if month != found[0]]))
+        return _replace_match(source.text, found, str(int(found[0]) + random.choice([-10, -2, -1, 1, 2, 10])))
+    return _replace_match(source.text, found, random.choice([month for month in MONTHS if month != found[0]]))
 
 
-def code(source: Source, random: Random) -> str | None:
+def change_code(source: Source, random: Random) -> str | None:
     """A character of a code is another of its sort, or two are exchanged."""
     known = find_codes(source.text)
     found = [match for match in re.finditer(r"\w+", source.text) if match[0].casefold() in known]
@@ -308,53 +303,58 @@ def code(source: Source, random: Random) -> str | None:
     chosen = random.choice(found)
     at = random.choice([place for place, sign in enumerate(chosen[0]) if sign.isdigit()])
     other = random.choice([digit for digit in "0123456789" if digit != chosen[0][at]])
-    return _replaced(source.text, chosen, chosen[0][:at] + other + chosen[0][at + 1 :])
+    return _replace_match(source.text, chosen, chosen[0][:at] + other + chosen[0][at + 1 :])
 
 
-def entity(source: Source, random: Random) -> str | None:
+def change_entity(source: Source, random: Random) -> str | None:
     """A name is another name of the text around it."""
-    found = _pick(NAME, source.text, random)
+    found = _pick_match(NAME, source.text, random)
     others = sorted({n[0] for n in NAME.finditer(source.around) if n[0] not in source.text}) if found else []
-    return _replaced(source.text, found, random.choice(others)) if found and others else None
+    return _replace_match(source.text, found, random.choice(others)) if found and others else None
 
 
-def roles(source: Source, random: Random) -> str | None:
+def swap_names(source: Source, random: Random) -> str | None:
     """Two names change places."""
-    return _swapped(NAME, source.text, random)
+    return _swap_matches(NAME, source.text, random)
 
 
-def _swapped(pattern: re.Pattern[str], text: str, random: Random) -> str | None:
+def _swap_matches(pattern: re.Pattern[str], text: str, random: Random) -> str | None:
     found = list(pattern.finditer(text))
-    pairs = [(a, b) for a in found for b in found if a.end() < b.start() and a[0] != b[0] and not _listed(text, a, b)]
+    pairs = [
+        (a, b)
+        for a in found
+        for b in found
+        if a.end() < b.start() and a[0] != b[0] and not _are_list_members(text, a, b)
+    ]
     if not pairs:
         return None
     a, b = random.choice(pairs)
     return text[: a.start()] + b[0] + text[a.end() : b.start()] + a[0] + text[b.end() :]
 
 
-def _listed(text: str, a: re.Match[str], b: re.Match[str]) -> bool:
+def _are_list_members(text: str, a: re.Match[str], b: re.Match[str]) -> bool:
     """Whether the two are members of one list, in which places mean nothing."""
     return bool(re.fullmatch(r"[\s,&]*(?:and|or|to|[\w,'’ -]*,(?: and| or)?)?[\s,]*", text[a.end() : b.start()]))
 
 
-def not_inserted(source: Source, random: Random) -> str | None:
+def insert_not(source: Source, random: Random) -> str | None:
     found = AUXILIARY.search(source.text)
-    return _replaced(source.text, found, f"{found[0]} not") if found else None
+    return _replace_match(source.text, found, f"{found[0]} not") if found else None
 
 
-def not_removed(source: Source, random: Random) -> str | None:
+def remove_negation(source: Source, random: Random) -> str | None:
     """The (only) negation goes."""
     found = list(re.finditer(r" not\b(?! only)| never\b|(?<=can)not\b|n['’]t\b| no(?= [a-z])", source.text))
-    return _replaced(source.text, found[0], "") if len(found) == 1 else None
+    return _replace_match(source.text, found[0], "") if len(found) == 1 else None
 
 
-def no_inserted(source: Source, random: Random) -> str | None:
+def insert_no(source: Source, random: Random) -> str | None:
     """An article becomes "no"."""
-    found = _pick(re.compile(r"(?<=[a-z] )an?(?= [a-z])"), source.text, random)
-    return _replaced(source.text, found, "no") if found else None
+    found = _pick_match(re.compile(r"(?<=[a-z] )an?(?= [a-z])"), source.text, random)
+    return _replace_match(source.text, found, "no") if found else None
 
 
-def conflated(source: Source, random: Random) -> str | None:
+def conflate_sentences(source: Source, random: Random) -> str | None:
     """The beginning of a sentence, to its verb, with what the next one says of something else."""
     first, second = AUXILIARY.search(source.text), AUXILIARY.search(source.following)
     if not first or not second or re.match(r"(?:It|They|He|She|This|These|That|Those|There)\b", source.following):
@@ -368,32 +368,32 @@ def conflated(source: Source, random: Random) -> str | None:
 
 
 SUPPORTED: Mapping[str, Kind] = {
-    "verbatim": verbatim,
-    "adjunct_dropped": adjunct_dropped,
-    "clauses_reordered": clauses_reordered,
-    "synonym": exchanged(SYNONYMS, both_ways=True),
-    "number_format": number_format,
-    "date_format": date_format,
-    "abbreviation": exchanged(ABBREVIATED),
+    "verbatim": repeat_sentence,
+    "adjunct_dropped": drop_adjunct,
+    "clauses_reordered": reorder_clauses,
+    "synonym": exchange_words(SYNONYMS, both_ways=True),
+    "number_format": reformat_number,
+    "date_format": reformat_date,
+    "abbreviation": exchange_words(ABBREVIATED),
 }
 FALSE: Mapping[str, Kind] = {
-    "number_altered": number_altered,
-    "number_borrowed": number_borrowed,
-    "number_word": number_word,
-    "number_swapped": number_swapped,
-    "number_scaled": number_scaled,
-    "unit": unit,
-    "date": date,
-    "code": code,
-    "entity": entity,
-    "roles": roles,
-    "not_inserted": not_inserted,
-    "not_removed": not_removed,
-    "no_inserted": no_inserted,
-    "antonym": exchanged(ANTONYMS, both_ways=True),
-    "prefixed": exchanged(PREFIXED, both_ways=True),
-    "quantifier": exchanged(QUANTIFIERS, both_ways=True),
-    "modality": exchanged(MODALITY),
-    "conflated": conflated,
-    "cross_document": verbatim,
+    "number_altered": alter_digit,
+    "number_borrowed": borrow_number,
+    "number_word": change_number_word,
+    "number_swapped": swap_numbers,
+    "number_scaled": scale_number,
+    "unit": change_unit,
+    "date": change_date,
+    "code": change_code,
+    "entity": change_entity,
+    "roles": swap_names,
+    "not_inserted": insert_not,
+    "not_removed": remove_negation,
+    "no_inserted": insert_no,
+    "antonym": exchange_words(ANTONYMS, both_ways=True),
+    "prefixed": exchange_words(PREFIXED, both_ways=True),
+    "quantifier": exchange_words(QUANTIFIERS, both_ways=True),
+    "modality": exchange_words(MODALITY),
+    "conflated": conflate_sentences,
+    "cross_document": repeat_sentence,
 }

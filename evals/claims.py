@@ -45,7 +45,7 @@ SCOPE = Scope("claims")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class LabelledClaim:
     """A claim, whether it is true, and the evidence it is judged by."""
 
     kind: str
@@ -55,23 +55,25 @@ class Made:
     evidence: tuple[Evidence, ...]
 
 
-async def load(folder: Path) -> Index:
+async def load_claim_index(folder: Path) -> Index:
     """Every set of the folder as chunks, searchable by words."""
     index = Index(EmbeddedStore(None), NoEmbedder("the nearest are found by words"))
     for name in SETS:
-        for number, row in enumerate(_rows(folder / name)):
-            chunks = [_chunk(f"{name}/{row['_id']}", number, n, part) for n, part in enumerate(_parts(row["text"]))]
+        for number, row in enumerate(_read_documents(folder / name)):
+            chunks = [
+                _build_chunk(f"{name}/{row['_id']}", number, n, part) for n, part in enumerate(_split_text(row["text"]))
+            ]
             about = Document(chunks[0].document_id, SCOPE.workflow_id, row["title"], name, row["_id"], "evals")
             await index.add_document(about, chunks, SCOPE)
     return index
 
 
-def _rows(folder: Path) -> list[dict[str, Any]]:
+def _read_documents(folder: Path) -> list[dict[str, Any]]:
     """The documents of a set, evenly chosen; lines of one sentence are taken twenty together."""
     found = [path for path in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if path.is_file()]
     if not found:
         return []
-    rows = [json.loads(line) for line in _open(found[0]) if line.strip()]
+    rows = [json.loads(line) for line in _read_lines(found[0]) if line.strip()]
     if len(rows) > 10 * DOCUMENTS and all(len(row["text"]) < 200 for row in rows[:50]):
         lines = [f"{row['_id'].split('|')[0]}: {row['text'].rstrip('.')}." for row in rows]
         rows = [
@@ -81,12 +83,12 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
     return [row for row in rows[::step] if row["text"].strip()][:DOCUMENTS]
 
 
-def _open(path: Path) -> Iterator[str]:
+def _read_lines(path: Path) -> Iterator[str]:
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         yield from file
 
 
-def _parts(text: str) -> list[str]:
+def _split_text(text: str) -> list[str]:
     parts, began = [], 0
     for (_, end), (_, following) in pairwise([*find_sentences(text), (len(text), len(text))]):
         if following - began > CHUNK or end == len(text.rstrip()):
@@ -95,12 +97,12 @@ def _parts(text: str) -> list[str]:
     return [part for part in parts if part] or [text]
 
 
-def _chunk(document: str, number: int, ordinal: int, content: str) -> Chunk:
+def _build_chunk(document: str, number: int, ordinal: int, content: str) -> Chunk:
     id = f"{document}/{ordinal}"
     return Chunk(id, document, ordinal, content, "", document, id, metadata={"number": number})
 
 
-async def made(index: Index, *, final: bool, count: int) -> list[Made]:
+async def make_claims(index: Index, *, final: bool, count: int) -> list[LabelledClaim]:
     """At most `count` claims a kind and set, each from another sentence; the same every time."""
     wanted = {name: kind for name, kind in {**SUPPORTED, **FALSE}.items() if final or name not in HELD_BACK}
     chunks = [c for c in await index.store.select(SCOPE, limit=100_000) if c.metadata["number"] % 2 == final]
@@ -110,33 +112,37 @@ async def made(index: Index, *, final: bool, count: int) -> list[Made]:
         random = Random(f"{SEED} {name}")
         for chunk in random.sample(chunks, len(chunks)):
             origin = "/".join(chunk.document_id.split("/")[:2])
-            if taken[origin] < count and (said := _said(chunk, kind, random)):
-                evidence = await _evidence(index, said, chunk, without=name == "cross_document")
+            if taken[origin] < count and (said := _make_claim(chunk, kind, random)):
+                evidence = await _find_evidence(index, said, chunk, without=name == "cross_document")
                 if name == "cross_document" and any(said in one.text for one in evidence):
                     continue
                 taken[origin] += 1
-                found.append(Made(name, said, name in SUPPORTED, origin, evidence))
+                found.append(LabelledClaim(name, said, name in SUPPORTED, origin, evidence))
     return found
 
 
-async def asked(index: Index, folder: Path, *, final: bool, count: int) -> list[Made]:
+async def make_question_claims(index: Index, folder: Path, *, final: bool, count: int) -> list[LabelledClaim]:
     """Questions of people with their answers, turned into statements: true, and not in the words of the text."""
     path = folder / ASKED / "queries.jsonl"
-    rows = [json.loads(line) for line in _open(path)] if path.is_file() else []
-    passages = dict(line.split("\t")[:2] for line in _open(folder / ASKED / "qrels.tsv")) if rows else {}
+    rows = [json.loads(line) for line in _read_lines(path)] if path.is_file() else []
+    passages = dict(line.split("\t")[:2] for line in _read_lines(folder / ASKED / "qrels.tsv")) if rows else {}
     chunks = {
         c.document_id: c for c in await index.store.select(SCOPE, limit=100_000) if c.metadata["number"] % 2 == final
     }
     found = []
     for row in rows:
         chunk = chunks.get(f"{ASKED}/{passages[row['_id']]}")
-        said = stated(row["text"], row["metadata"]["answers"][0]["text"])
+        said = state_answer(row["text"], row["metadata"]["answers"][0]["text"])
         if chunk and said:
-            found.append(Made("question_answer", said, True, ASKED, await _evidence(index, said, chunk, without=False)))
+            found.append(
+                LabelledClaim(
+                    "question_answer", said, True, ASKED, await _find_evidence(index, said, chunk, without=False)
+                )
+            )
     return Random(SEED).sample(found, min(count, len(found)))
 
 
-def stated(question: str, answer: str) -> str | None:
+def state_answer(question: str, answer: str) -> str | None:
     """ "Who led the Panthers?", "Ann Lee" as "Ann Lee led the Panthers."; None for a question of another form."""
     if who := re.fullmatch(r"Who (?!did |does |do |else )([a-z].+)\?", question):
         return f"{answer.rstrip('.')} {who[1]}."
@@ -145,48 +151,48 @@ def stated(question: str, answer: str) -> str | None:
     return None
 
 
-def _said(chunk: Chunk, kind: Callable[[Source, Random], str | None], random: Random) -> str | None:
+def _make_claim(chunk: Chunk, kind: Callable[[Source, Random], str | None], random: Random) -> str | None:
     """A claim made of one of the chunk's sentences, if the kind fits any."""
     ranges = find_sentences(chunk.content)
     texts = [" ".join(chunk.content[start:end].split()) for start, end in ranges]
-    sources = [Source(text, after, chunk.content) for text, after in pairwise([*texts, ""]) if _whole(text)]
+    sources = [Source(text, after, chunk.content) for text, after in pairwise([*texts, ""]) if _is_whole_sentence(text)]
     said = [claim for source in random.sample(sources, len(sources))[:8] if (claim := kind(source, random))]
     return said[0] if said else None
 
 
-def _whole(text: str) -> bool:
+def _is_whole_sentence(text: str) -> bool:
     return (
         5 <= len(text.split()) <= 45 and text.endswith(".") and text[0].isalnum() and not re.search(r"[|{}<>_=]", text)
     )
 
 
-async def _evidence(index: Index, said: str, chunk: Chunk, *, without: bool) -> tuple[Evidence, ...]:
+async def _find_evidence(index: Index, said: str, chunk: Chunk, *, without: bool) -> tuple[Evidence, ...]:
     [hits] = await index.search([Probe("claim", said)], SCOPE, limit=NEAREST + 1)
     others = [hit for hit in hits if hit.chunk.document_id != chunk.document_id]
     own = [] if without else [Hit(chunk, 1.0)]
     return evidence_from_hits([*own, *others][:NEAREST])
 
 
-async def judged(claims: Sequence[Made], reranker: Reranker) -> list[Claim]:
+async def judge_claims(claims: Sequence[LabelledClaim], reranker: Reranker) -> list[Claim]:
     plain = [Claim(one.text, 0, len(one.text), "unsupported") for one in claims]
     return await verify_with_cross_encoder(plain, [one.evidence for one in claims], reranker)
 
 
-def table(claims: Sequence[Made], verdicts: Sequence[Claim]) -> list[str]:
+def format_claim_table(claims: Sequence[LabelledClaim], verdicts: Sequence[Claim]) -> list[str]:
     """Kind by verdict, with the rate at which it is judged wrongly and its 95 % interval; then the groups."""
     counts: Mapping[str, Counter[str]] = defaultdict(Counter)
     for one, verdict in zip(claims, verdicts, strict=True):
-        for row in (one.kind, *_groups(one)):
+        for row in (one.kind, *_list_groups(one)):
             counts[row][verdict.verdict] += 1
     true = {*SUPPORTED, "question_answer", "true", "true, held back"}
     lines = [
         "| kind | held back | n | verified | partial | unsupported | wrongly judged, 95 % |",
         "|---|---|---|---|---|---|---|",
     ]
-    return lines + [_line(row, count, row in true) for row, count in counts.items()]
+    return lines + [_format_claim_row(row, count, row in true) for row, count in counts.items()]
 
 
-def _groups(one: Made) -> Iterator[str]:
+def _list_groups(one: LabelledClaim) -> Iterator[str]:
     if one.kind == "question_answer":  # not a light rephrasing: a row of its own
         return
     groups = ["true" if one.true else "false"]
@@ -197,7 +203,7 @@ def _groups(one: Made) -> Iterator[str]:
             yield f"{group}, held back"
 
 
-def _line(row: str, count: Counter[str], true: bool) -> str:
+def _format_claim_row(row: str, count: Counter[str], true: bool) -> str:
     n = count.total()
     wrong = n - count["verified"] if true else count["verified"]
     low, high = compute_wilson_interval(wrong, n)
@@ -221,17 +227,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20, help="claims a kind and set, at most")
     parser.add_argument("--show", help="print the wrongly judged claims of a kind ('all': of every kind)")
     chosen = parser.parse_args()
-    asyncio.run(_report(chosen))
+    asyncio.run(_print_report(chosen))
 
 
-async def _report(chosen: argparse.Namespace) -> None:
-    index = await load(chosen.folder)
-    claims = await made(index, final=chosen.final, count=chosen.count)
-    claims += await asked(index, chosen.folder, final=chosen.final, count=2 * chosen.count)
+async def _print_report(chosen: argparse.Namespace) -> None:
+    index = await load_claim_index(chosen.folder)
+    claims = await make_claims(index, final=chosen.final, count=chosen.count)
+    claims += await make_question_claims(index, chosen.folder, final=chosen.final, count=2 * chosen.count)
     began = time.perf_counter()
-    verdicts = await judged(claims, model_assembly.build_local_reranker(Settings()))
+    verdicts = await judge_claims(claims, model_assembly.build_local_reranker(Settings()))
     took = time.perf_counter() - began
-    print(*table(claims, verdicts), sep="\n")
+    print(*format_claim_table(claims, verdicts), sep="\n")
     print(f"\n{len(claims)} claims, {took / len(claims) * 1000:.0f} ms a claim")
     for one, claim in zip(claims, verdicts, strict=True):
         if chosen.show in (one.kind, "all") and one.true != (claim.verdict == "verified"):

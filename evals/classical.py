@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evals.answers import recall
+from evals.answers import compute_term_recall
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.answering.citation_styles import render_cited_answer
@@ -52,7 +52,7 @@ BUDGET: Mapping[str, tuple[str, float]] = {  # what, and the milliseconds that i
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TimedAnswer:
     """A question, its answer, the documents that are relevant, and the milliseconds of each line of the budget."""
 
     id: str
@@ -60,31 +60,31 @@ class Asked:
     answer: Answer
     relevant: frozenset[str]
     reference: str
-    spent: Mapping[str, float]
+    times_ms: Mapping[str, float]
 
     @property
-    def cited(self) -> list[str]:
+    def documents_cited(self) -> list[str]:
         return list(dict.fromkeys(c.document_id for claim in self.answer.claims for c in claim.citations))
 
 
-def percentile(values: Sequence[float], share: float) -> float:
+def find_percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of them do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
-def budget(asked: Sequence[Asked]) -> str:
+def format_budget(asked: Sequence[TimedAnswer]) -> str:
     """The documents' targets against what was measured; a miss is called one."""
     lines = ["| | target p95, ms | p50 | p95 | |", "| --- | --- | --- | --- | --- |"]
     for id, (what, target) in BUDGET.items():
-        values = [one.spent[id] for one in asked if id in one.spent]
-        p50, p95 = (percentile(values, share) for share in (0.5, 0.95))
+        values = [one.times_ms[id] for one in asked if id in one.times_ms]
+        p50, p95 = (find_percentile(values, share) for share in (0.5, 0.95))
         met = "met" if p95 < target else "**missed**"
         lines.append(f"| {id} {what} | {target:.0f} | {p50:.0f} | {p95:.0f} | {met} |")
     return "\n".join(lines)
 
 
-def quality(asked: Sequence[Asked]) -> str:
+def format_quality(asked: Sequence[TimedAnswer]) -> str:
     """How many were answered, and whether what was cited is right and holds."""
     answered = [one for one in asked if one.answer.status == "answered"]
     claims = [claim for one in answered for claim in one.answer.claims]
@@ -93,27 +93,34 @@ def quality(asked: Sequence[Asked]) -> str:
         "a relevant document is among the passages": [
             any(p.hit.chunk.document_id in one.relevant for p in one.answer.evidence) for one in asked
         ],
-        "first document cited is relevant": [bool({*one.cited[:1]} & one.relevant) for one in asked],
-        "a document cited is relevant": [bool({*one.cited} & one.relevant) for one in asked],
+        "first document cited is relevant": [bool({*one.documents_cited[:1]} & one.relevant) for one in asked],
+        "a document cited is relevant": [bool({*one.documents_cited} & one.relevant) for one in asked],
         "claims verified": [claim.verdict == "verified" for claim in claims],
         "claims with a citation": [bool(claim.citations) for claim in claims],
-        "recall of the reference answer's terms": [recall(one.reference, one.answer.text) for one in asked],
+        "recall of the reference answer's terms": [
+            compute_term_recall(one.reference, one.answer.text) for one in asked
+        ],
     }
     lines = ["| | share | n |", "| --- | --- | --- |"]
-    return "\n".join([*lines, *(f"| {name} | {_mean(values):.3f} | {len(values)} |" for name, values in rows.items())])
+    return "\n".join(
+        [*lines, *(f"| {name} | {_compute_mean(values):.3f} | {len(values)} |" for name, values in rows.items())]
+    )
 
 
-async def measure(folder: Path, *, every: int, passages: int, llm: LLM | None, cache: EvaluationCache) -> list[Asked]:
+async def measure_classical(
+    folder: Path, *, every: int, passages: int, llm: LLM | None, cache: EvaluationCache
+) -> list[TimedAnswer]:
     """Ask every n-th question of the relevant documents and the first others, `passages` together."""
     collection = beir.load_beir_collection(folder)
     chosen = list(collection.queries)[::every]
     wanted = {id for query in chosen for id, grade in collection.judgements[query].items() if grade > 0}
     kept = sorted(collection.documents, key=lambda passage: passage.id not in wanted)[: max(passages, len(wanted))]
-    references = {str(r["_id"]): str(r["metadata"].get("reference_answer", "")) for r in _queries(folder)}
-    kit = await _indexed(kept, llm, cache)
+    references = {str(r["_id"]): str(r["metadata"].get("reference_answer", "")) for r in _read_queries(folder)}
+    kit = await _index_passages(kept, llm, cache)
     try:
         return [
-            await _asked(id, collection.queries[id], collection.judgements[id], references[id], kit) for id in chosen
+            await _ask_twice(id, collection.queries[id], collection.judgements[id], references[id], kit)
+            for id in chosen
         ]
     finally:
         await kit.close()
@@ -128,11 +135,17 @@ def main() -> None:
     parser.add_argument("--show", nargs="*", default=(), help="ids of questions whose answers are printed")
     given = parser.parse_args()
     cache = EvaluationCache(CACHE)
-    with _chat(given.served) as llm:
-        asked = asyncio.run(measure(given.folder, every=given.every, passages=given.passages, llm=llm, cache=cache))
+    with _open_chat_model(given.served) as llm:
+        asked = asyncio.run(
+            measure_classical(given.folder, every=given.every, passages=given.passages, llm=llm, cache=cache)
+        )
     cache.close()
     halves = {"even": asked[::2], "odd": asked[1::2]}
-    print(budget(asked), *(f"{name}\n\n{quality(half)}" for name, half in {"all": asked, **halves}.items()), sep="\n\n")
+    print(
+        format_budget(asked),
+        *(f"{name}\n\n{format_quality(half)}" for name, half in {"all": asked, **halves}.items()),
+        sep="\n\n",
+    )
     for one in asked:
         if one.id in given.show:
             print(
@@ -141,7 +154,7 @@ def main() -> None:
 
 
 @contextmanager
-def _chat(over_http: bool) -> Iterator[LLM | None]:
+def _open_chat_model(over_http: bool) -> Iterator[LLM | None]:
     if not over_http:
         yield None
         return
@@ -153,7 +166,7 @@ def _chat(over_http: bool) -> Iterator[LLM | None]:
         yield OpenAIChatModel(replace(PROVIDER_PROFILES["openai"], base_url=f"{url}/v1"), key="key")
 
 
-async def _indexed(passages: Sequence[beir.BeirDocument], llm: LLM | None, cache: EvaluationCache) -> Kit:
+async def _index_passages(passages: Sequence[beir.BeirDocument], llm: LLM | None, cache: EvaluationCache) -> Kit:
     kit = assembly.build_in_memory_kit()
     embedder = kit.index.embedder
     remembering = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(embedder, cache)))
@@ -164,7 +177,7 @@ async def _indexed(passages: Sequence[beir.BeirDocument], llm: LLM | None, cache
     return replace(remembering, llm=llm or kit.llm)
 
 
-async def _asked(id: str, text: str, judged: Mapping[str, int], reference: str, kit: Kit) -> Asked:
+async def _ask_twice(id: str, text: str, judged: Mapping[str, int], reference: str, kit: Kit) -> TimedAnswer:
     query = resolve_preset("classical").build_query(text, SCOPE)
     run = Run(EVALUATION_TIMEOUT_S)
     began = time.perf_counter()
@@ -173,22 +186,22 @@ async def _asked(id: str, text: str, judged: Mapping[str, int], reference: str, 
     await answer_with_pipeline(query, kit, Run(EVALUATION_TIMEOUT_S), pipeline="classical")
     whole, again = (first - began) * 1000, (time.perf_counter() - first) * 1000
     steps = run.timings
-    spent = {
+    times_ms = {
         "S4-33": whole,
         "S4-34": again,
         "S4-35": steps["embed"],
         "S4-36": steps["words"] + steps["meaning"],  # an upper bound: the two run at once
         "S4-37": steps.get("rerank", 0.0),
     }
-    spent |= {"S4-38": steps["answer"]} if "answer" in steps else {}
-    return Asked(id, text, answer, frozenset(d for d, grade in judged.items() if grade > 0), reference, spent)
+    times_ms |= {"S4-38": steps["answer"]} if "answer" in steps else {}
+    return TimedAnswer(id, text, answer, frozenset(d for d, grade in judged.items() if grade > 0), reference, times_ms)
 
 
-def _queries(folder: Path) -> Iterator[dict[str, dict[str, str]]]:
+def _read_queries(folder: Path) -> Iterator[dict[str, dict[str, str]]]:
     return beir.read_jsonl_records(folder / "queries.jsonl")
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     return sum(map(float, values)) / max(1, len(values))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from evals import record
-from evals.answers import CACHE, SCOPE, indexed, load
+from evals.answers import CACHE, SCOPE, index_pdf_folder, load_page_questions
 from rag_core.core.kit import Kit
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
@@ -30,7 +30,7 @@ PIPELINES = ("standard", "rerank", "advanced")
 ANSWERING = (*PIPELINES, "pages", "classical")
 
 
-async def billed(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> ModelUsage:
+async def count_usage(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> ModelUsage:
     """What one question came to, by `consult` or by `ask`."""
     bill, preset = ModelUsage(), resolve_preset(name)
     index = replace(kit.index, embedder=CountingEmbedder(kit.index.embedder, bill))
@@ -39,7 +39,7 @@ async def billed(work: Callable[..., Awaitable[object]], text: str, name: str, k
     return bill
 
 
-def numbers(bills: Sequence[ModelUsage]) -> dict[str, Any]:
+def summarize_usage(bills: Sequence[ModelUsage]) -> dict[str, Any]:
     """Means, the most calls of a question, and USD for 1,000 questions by model."""
     calls = [len(bill.chat_tasks) for bill in bills]
     return {
@@ -53,29 +53,29 @@ def numbers(bills: Sequence[ModelUsage]) -> dict[str, Any]:
     }
 
 
-def table(found: record.Found) -> str:
+def format_cost_table(found: record.Result) -> str:
     head = ["pipeline", "chat calls", "tokens in", "out", "embedded"]
     return markdown_tables.format_table(
-        [*head, *(f"USD per 1,000, {model}" for model in PRICED_MODELS)], starmap(_cells, found.items())
+        [*head, *(f"USD per 1,000, {model}" for model in PRICED_MODELS)], starmap(_format_cost_cells, found.items())
     )
 
 
-def _cells(name: str, of: Mapping[str, Any]) -> list[str]:
+def _format_cost_cells(name: str, of: Mapping[str, Any]) -> list[str]:
     tokens = [f"{of[kind]:,}" for kind in ("input_tokens", "output_tokens", "embedded_tokens")]
     money = [f"{usd:.2f}" for usd in of["usd"].values()]
     return [name, ", ".join(of["tasks"]) or "none", *tokens, *money]
 
 
-async def measure(folder: Path, every: int, cache: EvaluationCache) -> record.Found:
+async def measure_costs(folder: Path, every: int, cache: EvaluationCache) -> record.Result:
     """What was counted, by pipeline."""
-    questions = [question.text for question in load(folder)[::every]]
-    kit = await indexed(folder, cache)
+    questions = [question.text for question in load_page_questions(folder)[::every]]
+    kit = await index_pdf_folder(folder, cache)
     found: dict[str, Any] = {}
     try:
         for work, names in ((search_with_pipeline, PIPELINES), (answer_with_pipeline, ANSWERING)):
             for name in names:
-                bills = [await billed(work, text, name, kit) for text in questions]
-                found[f"{'find' if work is search_with_pipeline else 'ask'}: {name}"] = numbers(bills)
+                bills = [await count_usage(work, text, name, kit) for text in questions]
+                found[f"{'find' if work is search_with_pipeline else 'ask'}: {name}"] = summarize_usage(bills)
     finally:
         await kit.close()
     return found
@@ -89,13 +89,15 @@ def main() -> None:
     given = parser.parse_args()
     cache = EvaluationCache(CACHE)
 
-    def measured() -> record.Found:
-        found = asyncio.run(measure(given.folder, given.every, cache))
-        print(f"every {given.every}. question of {given.folder.name}\n\n{table(found)}")
+    def measure_and_print() -> record.Result:
+        found = asyncio.run(measure_costs(given.folder, given.every, cache))
+        print(f"every {given.every}. question of {given.folder.name}\n\n{format_cost_table(found)}")
         return found
 
     try:
-        record.keep(given.json, f"python -m evals.cost {given.folder.name} --every {given.every}", measured)
+        record.record_result(
+            given.json, f"python -m evals.cost {given.folder.name} --every {given.every}", measure_and_print
+        )
     finally:
         cache.close()
 

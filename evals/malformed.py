@@ -56,16 +56,16 @@ class Outcome:
     wrong: str
 
 
-def kept(folder: Path) -> Iterator[Case]:
+def read_cases(folder: Path) -> Iterator[Case]:
     """The files of a folder, as its manifest describes them."""
     for line in (folder / "manifest.jsonl").read_text("utf-8").splitlines():
         entry = json.loads(line)
         path = folder / entry["file"]
         if path.exists():
-            yield Case(path.name, path.read_bytes(), _expected(entry), *_texts(entry))
+            yield Case(path.name, path.read_bytes(), _parse_outcomes(entry), *_parse_texts(entry))
 
 
-def _expected(entry: dict[str, Any]) -> frozenset[str]:
+def _parse_outcomes(entry: dict[str, Any]) -> frozenset[str]:
     """The manifest's words as outcomes: what is to be rejected gives no text, what holds one gives it."""
     said = entry.get("expect", "")
     if entry.get("must_contain"):
@@ -75,39 +75,39 @@ def _expected(entry: dict[str, Any]) -> frozenset[str]:
     return frozenset()
 
 
-def _texts(entry: dict[str, Any]) -> tuple[str, str]:
+def _parse_texts(entry: dict[str, Any]) -> tuple[str, str]:
     return entry.get("must_contain", ""), entry.get("must_not_contain", zoo.SECRET)
 
 
-def traps(chosen: Iterable[zoo.Trap]) -> Iterator[Case]:
+def build_trap_cases(chosen: Iterable[zoo.Trap]) -> Iterator[Case]:
     return (Case(trap.name, trap.make(), trap.outcomes) for trap in chosen)
 
 
-def mutants(count: int, seed: int) -> Iterator[Case]:
+def build_mutant_cases(count: int, seed: int) -> Iterator[Case]:
     originals = [
         (path.name, path.read_bytes()) for path in sorted(EXAMPLES.iterdir()) if path.suffix in (".pdf", ".docx")
     ]
-    return traps(zoo.mutants(originals, count, seed))
+    return build_trap_cases(zoo.mutants(originals, count, seed))
 
 
-def warm(chosen: Iterable[Case]) -> None:
+def warm_up(chosen: Iterable[Case]) -> None:
     """What a server has loaded, and this harness made, before its memory is looked at."""
-    asyncio.run(run((Case(path.name, path.read_bytes()) for path in files(EXAMPLES)), timeout_s=60))
+    asyncio.run(run_cases((Case(path.name, path.read_bytes()) for path in list_examples(EXAMPLES)), timeout_s=60))
     deque(chosen, maxlen=0)
 
 
-def files(folder: Path) -> list[Path]:
+def list_examples(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".pdf", ".docx", ".csv", ".md", ".txt"))
 
 
-async def tried(case: Case, timeout_s: float) -> Outcome:
+async def try_case(case: Case, timeout_s: float) -> Outcome:
     began = time.perf_counter()
     try:
         extraction = await extract_in_sandbox(case.data, case.name, timeout_s=timeout_s)
         text = " ".join(" ".join(block.text for block in extraction.blocks).split())
-        ended, wrong = "text", _wrong_text(text, case)
+        ended, wrong = "text", _check_text(text, case)
     except RagError as refused:
-        ended, wrong = refused.code, _wrong_refusal(refused)
+        ended, wrong = refused.code, _check_refusal(refused)
     except Exception as untyped:  # this is what is looked for
         ended, wrong = "untyped", repr(untyped)[:200]
     seconds = time.perf_counter() - began
@@ -118,32 +118,32 @@ async def tried(case: Case, timeout_s: float) -> Outcome:
     return Outcome(case.name[:60], ended, round(seconds, 3), wrong)
 
 
-def _wrong_text(text: str, case: Case) -> str:
+def _check_text(text: str, case: Case) -> str:
     if case.must_not_contain in text:
         return "a text is in it that must not be"
     return "" if case.must_contain in text else "the text that must be in it is not"
 
 
-def _wrong_refusal(refused: RagError) -> str:
+def _check_refusal(refused: RagError) -> str:
     if not isinstance(refused, TYPED):
         return f"a {type(refused).__name__}, not a refusal of the document"
     ended_by = str(refused.details.get("parser_ended_by", ""))
     return f"the parser ended by {ended_by}" if ended_by.startswith(("exit", "its reply")) else ""
 
 
-async def run(cases: Iterable[Case], *, timeout_s: float, jobs: int = JOBS) -> list[Outcome]:
+async def run_cases(cases: Iterable[Case], *, timeout_s: float, jobs: int = JOBS) -> list[Outcome]:
     """All of them, `jobs` at once, in the order given; a case is made when its turn comes."""
     waiting, done = iter(cases), []
 
-    async def work() -> None:
+    async def run_next_cases() -> None:
         for case in waiting:
-            done.append(await tried(case, timeout_s))
+            done.append(await try_case(case, timeout_s))
 
-    await asyncio.gather(*(work() for _ in range(jobs)))
+    await asyncio.gather(*(run_next_cases() for _ in range(jobs)))
     return done
 
 
-def summary(outcomes: Sequence[Outcome], growth_mb: float, left_behind: Sequence[str]) -> dict[str, Any]:
+def summarize_outcomes(outcomes: Sequence[Outcome], growth_mb: float, left_behind: Sequence[str]) -> dict[str, Any]:
     slowest = max(outcomes, key=lambda outcome: outcome.seconds)
     return {
         "run": len(outcomes),
@@ -158,13 +158,13 @@ def summary(outcomes: Sequence[Outcome], growth_mb: float, left_behind: Sequence
     }
 
 
-def resident_mb() -> float:
+def measure_resident_mb() -> float:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGESIZE") / 1024**2
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--mutants", type=int, default=500)
@@ -176,16 +176,16 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    asked = _arguments()
+    asked = _parse_arguments()
     chosen = [trap for trap in zoo.ZOO if not (asked.light and trap.heavy)]
-    groups = (kept(asked.folder), traps(chosen), mutants(asked.mutants, asked.seed))
+    groups = (read_cases(asked.folder), build_trap_cases(chosen), build_mutant_cases(asked.mutants, asked.seed))
     cases = (case for group in groups for case in group)
-    warm(traps(trap for trap in chosen if not trap.heavy))
-    held = resident_mb()
+    warm_up(build_trap_cases(trap for trap in chosen if not trap.heavy))
+    held = measure_resident_mb()
     with tempfile.TemporaryDirectory() as tempfile.tempdir:
-        outcomes = asyncio.run(run(cases, timeout_s=asked.timeout))
+        outcomes = asyncio.run(run_cases(cases, timeout_s=asked.timeout))
         left_behind = os.listdir(tempfile.tempdir)
-    result = summary(outcomes, resident_mb() - held, left_behind)
+    result = summarize_outcomes(outcomes, measure_resident_mb() - held, left_behind)
     print(json.dumps(result | {"seed": asked.seed}))
     if asked.report:
         asked.report.write_text("".join(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes), "utf-8")

@@ -44,7 +44,7 @@ class Tally:
     held: int = 0
     on_page: int = 0
 
-    def numbers(self) -> dict[str, object]:
+    def summarize_counts(self) -> dict[str, object]:
         return {
             "pages": self.pages,
             "words": self.words,
@@ -57,22 +57,22 @@ class Tally:
         }
 
 
-def measure(pdf: Path, pages: Mapping[int, str]) -> Tally:
+def measure_pdf(pdf: Path, pages: Mapping[int, str]) -> Tally:
     """`pages` is the text of each, by number."""
     data = pdf.read_bytes()
     extraction, tally = extract_pdf(data), Tally()
     _count_words(data, extraction, pages, tally)
-    letters = dict(enumerate(_letters(data), 1))
-    for number, (page, boxes, sentence) in enumerate(_sentences(extraction)):
+    letters = dict(enumerate(_read_letters(data), 1))
+    for number, (page, boxes, sentence) in enumerate(_locate_sentences(extraction)):
         if number % EVERY == 0:
-            inside = _squeezed(_inside(letters[page], boxes))
+            inside = _squeeze_word(_join_letters_inside(letters[page], boxes))
             tally.sentences += 1
-            tally.held += all(word in inside for word in map(_squeezed, _WORD.findall(sentence)))
+            tally.held += all(word in inside for word in map(_squeeze_word, _WORD.findall(sentence)))
             tally.on_page += set(_WORD.findall(sentence)) <= set(_WORD.findall(pages[page]))
     return tally
 
 
-def seconds_a_page(read: Callable[[bytes], object], data: bytes, pages: int) -> float:
+def time_page(read: Callable[[bytes], object], data: bytes, pages: int) -> float:
     began = time.process_time()
     read(data)
     return (time.process_time() - began) / pages
@@ -82,7 +82,7 @@ def _count_words(data: bytes, extraction: Extraction, pages: Mapping[int, str], 
     found = {number: Counter[str]() for number in pages}
     for block in extraction.blocks:
         found[block.page or 0].update(_WORD.findall(block.text))
-    for number, excused in enumerate(_excused(data, tally), 1):
+    for number, excused in enumerate(_count_excused_words(data, tally), 1):
         wanted = Counter(_WORD.findall(pages[number]))
         lost = wanted - found[number]
         tally.pages += 1
@@ -91,7 +91,7 @@ def _count_words(data: bytes, extraction: Extraction, pages: Mapping[int, str], 
         tally.missing += lost - excused
 
 
-def _excused(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
+def _count_excused_words(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
     """What is left out of each page on purpose: furniture and hidden text."""
     pages, unseen = [], []
     for number, page in enumerate(PdfDocument(data), 1):
@@ -110,7 +110,7 @@ def _excused(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
         yield Counter(word for strip in said for word in _WORD.findall(strip.text))
 
 
-def _sentences(extraction: Extraction) -> Iterator[tuple[int, Sequence[Box], str]]:
+def _locate_sentences(extraction: Extraction) -> Iterator[tuple[int, Sequence[Box], str]]:
     """The sentences of the chunks, as a citation would give them: page, boxes, words."""
     for number, piece in enumerate(split_into_chunks(extraction.blocks, Chunking())):
         whole = Chunk(str(number), "", number, piece.content, "", "", "", piece.spans)
@@ -120,25 +120,25 @@ def _sentences(extraction: Extraction) -> Iterator[tuple[int, Sequence[Box], str
                 yield place.page, whole.locate_boxes(start, end), piece.content[start:end]
 
 
-def _letters(data: bytes) -> Iterator[Letters]:
+def _read_letters(data: bytes) -> Iterator[Letters]:
     from pdfminer.high_level import extract_pages
 
     for page in extract_pages(BytesIO(data)):
         yield [
             ((letter.x0 + letter.x1) / 2, page.height - (letter.y0 + letter.y1) / 2, letter.get_text())
-            for letter in _leaves(page)
+            for letter in _walk_letters(page)
         ]
 
 
-def _leaves(thing: Any) -> Iterator[Any]:
+def _walk_letters(thing: Any) -> Iterator[Any]:
     if hasattr(thing, "fontname"):
         yield thing
     elif hasattr(thing, "__iter__"):
         for part in thing:
-            yield from _leaves(part)
+            yield from _walk_letters(part)
 
 
-def _inside(letters: Letters, boxes: Sequence[Box]) -> str:
+def _join_letters_inside(letters: Letters, boxes: Sequence[Box]) -> str:
     return "".join(
         letter
         for x, y, letter in letters
@@ -146,11 +146,11 @@ def _inside(letters: Letters, boxes: Sequence[Box]) -> str:
     )
 
 
-def _squeezed(text: str) -> str:
+def _squeeze_word(text: str) -> str:
     return "".join(filter(str.isalnum, text)).lower()
 
 
-def _by_pypdf(data: bytes) -> None:
+def _read_with_pypdf(data: bytes) -> None:
     from pypdf import PdfReader
 
     for page in PdfReader(BytesIO(data)).pages:
@@ -159,14 +159,14 @@ def _by_pypdf(data: bytes) -> None:
 
 def main(folders: Sequence[str]) -> None:
     for folder in map(Path, folders):
-        for name, pages in _texts(folder).items():
+        for name, pages in _read_page_texts(folder).items():
             pdf = folder / "pdfs" / name
-            ours, pypdf = (seconds_a_page(by, pdf.read_bytes(), len(pages)) for by in (extract_pdf, _by_pypdf))
+            ours, pypdf = (time_page(by, pdf.read_bytes(), len(pages)) for by in (extract_pdf, _read_with_pypdf))
             times = {"ms_a_page": round(1000 * ours, 1), "times_pypdf": round(ours / pypdf, 2)}
-            print(json.dumps({"pdf": name, **measure(pdf, pages).numbers(), **times}), flush=True)
+            print(json.dumps({"pdf": name, **measure_pdf(pdf, pages).summarize_counts(), **times}), flush=True)
 
 
-def _texts(folder: Path) -> dict[str, dict[int, str]]:
+def _read_page_texts(folder: Path) -> dict[str, dict[int, str]]:
     """The text of each page of each file."""
     texts: dict[str, dict[int, str]] = {}
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as corpus:

@@ -41,9 +41,9 @@ MEASURED = {  # by the heading of the table of bench_store
 }
 
 
-def quality(told: Mapping[str, Any]) -> Figure:
+def draw_quality(told: Mapping[str, Any]) -> Figure:
     """nDCG@10 on every set, its mean over the questions and the 95 % interval."""
-    figure, panels = _panels(told, SHOWN, WAYS)
+    figure, panels = _build_panels(told, SHOWN, WAYS)
     for axes, (name, of) in zip(panels, told["found"].items(), strict=False):
         rows = {row["pipeline"]: row for row in of["rows"]}
         axes.set_title(f"{name}\n{rows['hybrid']['n']} questions")
@@ -51,13 +51,13 @@ def quality(told: Mapping[str, Any]) -> Figure:
         axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         for place, (way, colour) in enumerate(WAYS.items()):
             mean = rows[way]["ndcg@10"]
-            _dot(axes, place, mean, rows[way]["interval"], colour, f"{mean:.2f}")
+            _draw_interval(axes, place, mean, rows[way]["interval"], colour, f"{mean:.2f}")
     return figure
 
 
-def stages(told: Mapping[str, Any]) -> Figure:
+def draw_stages(told: Mapping[str, Any]) -> Figure:
     """What each stage adds to both legs fused, in nDCG@10, and the 95 % interval; grey where that may be chance."""
-    figure, panels = _panels(told, SHOWN, STAGES)
+    figure, panels = _build_panels(told, SHOWN, STAGES)
     for axes, (name, of) in zip(panels, told["found"].items(), strict=False):
         gaps = {row["name"]: row["differences"]["ndcg@10"] for row in of["rows"] if row["differences"]}
         axes.set_title(f"{name}\n{of['questions']} questions")
@@ -65,46 +65,48 @@ def stages(told: Mapping[str, Any]) -> Figure:
         axes.set(xlim=(-REACH, REACH))
         axes.set_xticks([-0.2, 0, 0.2], ["−0.2", "0", "+0.2"])
         for place, stage in enumerate(STAGES):
-            _gap(axes, place, gaps[stage])
+            _draw_difference(axes, place, gaps[stage])
     return figure
 
 
-def _gap(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
+def _draw_difference(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
     """An arrow at the edge when it is further than the panel."""
     mean, said = gap["mean"], f"{gap['mean']:+.3f}".replace("-", "−")
     if abs(mean) < REACH:
-        _dot(axes, place, mean, (gap["low"], gap["high"]), verdict(gap), said)
+        _draw_interval(axes, place, mean, (gap["low"], gap["high"]), choose_colour(gap), said)
     else:
         edge = math.copysign(0.95 * REACH, mean)
-        _named(axes, edge, place, "<" if mean < 0 else ">", verdict(gap), said, left=mean > 0)
+        _draw_labelled_point(axes, edge, place, "<" if mean < 0 else ">", choose_colour(gap), said, left=mean > 0)
 
 
-def verdict(gap: Mapping[str, float]) -> str:
+def choose_colour(gap: Mapping[str, float]) -> str:
     """The colour of a difference: a gain or a loss only where the whole interval is one."""
     return OURS if gap["low"] > 0 else LOSS if gap["high"] < 0 else GREY
 
 
-def store(told: Mapping[str, Any]) -> Figure:
+def draw_stores(told: Mapping[str, Any]) -> Figure:
     """Times and sizes of other stores as multiples of ours; left of the line another is ahead."""
-    figure, panels = _panels(told, len(told["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28)
+    figure, panels = _build_panels(
+        told, len(told["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28
+    )
     for axes, (size, of) in zip(panels, told["found"].items(), strict=True):
-        _multiples(axes, f"{int(size):,} chunks")
+        _prepare_axes(axes, f"{int(size):,} chunks")
         for place, heading in enumerate(MEASURED):
-            _row(axes, place, heading, {name: numbers[heading] for name, numbers in of.items()})
+            _draw_peers(axes, place, heading, {name: numbers[heading] for name, numbers in of.items()})
     return figure
 
 
-def _row(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -> None:
+def _draw_peers(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -> None:
     """The peers below each other, told by name in the first row; ours in its unit at the right."""
     ours = of["embedded"]
-    axes.text(1.02, place, _amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
+    axes.text(1.02, place, _format_amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
     for turn, (peer, (name, colour, shape)) in enumerate(PEERS.items(), start=-1):
         times = of[peer] / ours
         said = f"{times:.{1 if times < 10 else 0}f}" + ("" if place else f" {name}")
-        _named(axes, times, place + 0.27 * turn, shape, colour, said, left=times < 1)
+        _draw_labelled_point(axes, times, place + 0.27 * turn, shape, colour, said, left=times < 1)
 
 
-def _multiples(axes: Axes, title: str) -> None:
+def _prepare_axes(axes: Axes, title: str) -> None:
     axes.set_title(title, pad=18)
     axes.set(xscale="log", xlim=(0.1, 2000))
     axes.set_xticks([0.1, 1, 10, 100, 1000], ["÷ 10", "1", "× 10", "× 100", "× 1000"])
@@ -116,33 +118,33 @@ def _multiples(axes: Axes, title: str) -> None:
         axes.text(times, 1.01, said, color=colour, ha=align, transform=axes.get_xaxis_transform())
 
 
-def _amount(number: float, heading: str) -> str:
+def _format_amount(number: float, heading: str) -> str:
     unit = heading.rpartition(" ")[2]
     return f"{number:.{1 if number < 10 else 0}f} {unit}"
 
 
-def cost(told: Mapping[str, Any]) -> Figure:
+def draw_costs(told: Mapping[str, Any]) -> Figure:
     """USD for 1,000 questions with a hosted model, by pipeline: chat and embedding."""
     found = told["found"]
-    figure, (axes,) = _panels(told, 1, found, left=0.16)
+    figure, (axes,) = _build_panels(told, 1, found, left=0.16)
     axes.set(xscale="log", xlim=(0.05, 120))
     axes.set_xticks([0.1, 1, 10, 100], ["$0.10", "$1", "$10", "$100"])
     axes.set_title("USD for 1,000 questions with {} (●) and {} (■)".format(*PRICED_MODELS))
     for place, of in enumerate(found.values()):
         if of["calls"]:
-            _prices(axes, place, *(of["usd"][model] for model in PRICED_MODELS))
+            _draw_prices(axes, place, *(of["usd"][model] for model in PRICED_MODELS))
         else:
             axes.text(0.055, place, "no chat call", color=OURS, va="center")
     return figure
 
 
-def _prices(axes: Axes, place: float, cheap: float, dear: float) -> None:
+def _draw_prices(axes: Axes, place: float, cheap: float, dear: float) -> None:
     axes.plot([cheap, dear], [place, place], color=OURS, linewidth=1)
-    _named(axes, cheap, place, "o", OURS, f"{cheap:.2f}", left=True)
-    _named(axes, dear, place, "s", OURS, f"{dear:.2f}")
+    _draw_labelled_point(axes, cheap, place, "o", OURS, f"{cheap:.2f}", left=True)
+    _draw_labelled_point(axes, dear, place, "s", OURS, f"{dear:.2f}")
 
 
-def _panels(
+def _build_panels(
     told: Mapping[str, Any],
     panels: int,
     rows: Collection[str],
@@ -166,42 +168,44 @@ def _panels(
     return figure, list(drawn)
 
 
-def _dot(axes: Axes, place: float, value: float, interval: Sequence[float], colour: str, said: str) -> None:
+def _draw_interval(axes: Axes, place: float, value: float, interval: Sequence[float], colour: str, said: str) -> None:
     axes.plot(interval, [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
     axes.plot(value, place, "o", color=colour)
     axes.annotate(said, (value, place), (0, 4), textcoords="offset points", ha="center", fontsize=7.5, color=colour)
 
 
-def _named(axes: Axes, x: float, y: float, shape: str, colour: str, said: str, *, left: bool = False) -> None:
+def _draw_labelled_point(
+    axes: Axes, x: float, y: float, shape: str, colour: str, said: str, *, left: bool = False
+) -> None:
     axes.plot(x, y, shape, color=colour)
     shift, align = (-6, "right") if left else (6, "left")
     text = axes.annotate(said, (x, y), (shift, 0), textcoords="offset points", ha=align, va="center_baseline")
     text.set(color=colour, fontsize=8)
 
 
-DRAWN: Mapping[str, Callable[[Mapping[str, Any]], Figure]] = {  # by the name of the result and of the picture
-    "quality": quality,
-    "stages": stages,
-    "store": store,
-    "cost": cost,
+DRAWINGS: Mapping[str, Callable[[Mapping[str, Any]], Figure]] = {  # by the name of the result and of the picture
+    "quality": draw_quality,
+    "stages": draw_stages,
+    "store": draw_stores,
+    "cost": draw_costs,
 }
 
 
-def drawn() -> Iterator[tuple[Path, str]]:
+def draw_pictures() -> Iterator[tuple[Path, str]]:
     """Every picture's file, and what must stand in it."""
-    for name, draw in DRAWN.items():
+    for name, draw in DRAWINGS.items():
         with mpl.rc_context(fname=STYLE):
-            yield PICTURES / f"{name}.svg", _svg(draw(record.read(name)), title=str(draw.__doc__))
+            yield PICTURES / f"{name}.svg", _render_svg(draw(record.read_result(name)), title=str(draw.__doc__))
 
 
-def _svg(figure: Figure, title: str) -> str:
+def _render_svg(figure: Figure, title: str) -> str:
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata={"Title": title, "Date": None, "Creator": None})
     return written.getvalue()
 
 
 def main() -> None:
-    for path, text in drawn():
+    for path, text in draw_pictures():
         path.write_text(text, "utf-8")
 
 

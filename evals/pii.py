@@ -42,20 +42,20 @@ STRUCTURED = ("CREDIT_CARD", "PHONE", "EMAIL", "IBAN", "SSN", "IP", "DRIVER_LICE
 ALIKE = {"DOB": "DATE", "LOGIN_URL": "URL"}
 
 
-def tuned_on(template: int) -> bool:
+def is_tuned_on(template: int) -> bool:
     """Which half of the templates the rules were made with. Fixed before the first look at the texts' errors."""
     return hashlib.sha256(str(template).encode()).digest()[0] % 2 == 0
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PiiText:
     text: str
     gold: tuple[PiiSpan, ...]
     template: int
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PiiCounts:
     """Of a type: how many are labelled, covered, typed right; how many are ours, right, outside of any label."""
 
     type: str
@@ -74,15 +74,16 @@ def main() -> int:
     parser.add_argument("--others", type=Path, nargs="*", default=(), metavar="DIR")
     parser.add_argument("--misses", action="store_true", help="show those of the half that was tuned on")
     chosen = parser.parse_args()
-    texts, redactor = load(chosen.folder), build_redactor(chosen.redactor, PII_TYPES)
+    texts, redactor = load_pii_texts(chosen.folder), build_redactor(chosen.redactor, PII_TYPES)
     if chosen.misses:
-        print("\n".join(misses([text for text in texts if tuned_on(text.template)], redactor)))
+        print("\n".join(find_misses([text for text in texts if is_tuned_on(text.template)], redactor)))
         return 0
     for half in (True, False):
-        mine = [text for text in texts if tuned_on(text.template) is half]
-        print(f"\n{'tuned on' if half else 'reported'}: {len(mine)} texts\n\n{table(rows(mine, redactor))}")
+        mine = [text for text in texts if is_tuned_on(text.template) is half]
+        head = f"{'tuned on' if half else 'reported'}: {len(mine)} texts"
+        print(f"\n{head}\n\n{format_pii_table(count_by_type(mine, redactor))}")
     for folder in chosen.others:
-        print(f"\n{false_alarms(folder, redactor)}")
+        print(f"\n{report_false_alarms(folder, redactor)}")
     return 0
 
 
@@ -96,115 +97,116 @@ def build_redactor(name: str, types: frozenset[str]) -> Redactor:
     return PresidioRedactor(types)
 
 
-def load(folder: Path) -> list[Text]:
+def load_pii_texts(folder: Path) -> list[PiiText]:
     with gzip.open(folder / "presidio_synth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [_text(json.loads(line)) for line in lines]
+        return [_parse_text(json.loads(line)) for line in lines]
 
 
-def _text(found: Mapping[str, object]) -> Text:
+def _parse_text(found: Mapping[str, object]) -> PiiText:
     spans = [PiiSpan(s["start"], s["end"], OURS.get(s["type"], s["type"])) for s in found["spans"]]  # type: ignore[attr-defined]
-    return Text(str(found["text"]), tuple(spans), int(str(found["template"])))
+    return PiiText(str(found["text"]), tuple(spans), int(str(found["template"])))
 
 
-def rows(texts: Iterable[Text], redactor: Redactor) -> list[Row]:
+def count_by_type(texts: Iterable[PiiText], redactor: Redactor) -> list[PiiCounts]:
     """A row for each type of ours, and one for the structured types together."""
     counts: Counter[tuple[str, str]] = Counter()
     for text in texts:
-        counts.update(_counted(text, merge_spans(redactor.find_pii_spans(text.text))))
+        counts.update(_count_spans(text, merge_spans(redactor.find_pii_spans(text.text))))
     each = [
-        Row(kind, **{name: n for (k, name), n in counts.items() if k == kind}) for kind in dict.fromkeys(OURS.values())
+        PiiCounts(kind, **{name: n for (k, name), n in counts.items() if k == kind})
+        for kind in dict.fromkeys(OURS.values())
     ]
-    return [*each, _together("structured", [row for row in each if row.type in STRUCTURED])]
+    return [*each, _sum_counts("structured", [row for row in each if row.type in STRUCTURED])]
 
 
-def _row(kind: str, counts: Mapping[tuple[str, str], int]) -> Row:
-    return Row(kind, **{number: count for (of, number), count in counts.items() if of == kind})
-
-
-def _together(name: str, parts: Sequence[Row]) -> Row:
+def _sum_counts(name: str, parts: Sequence[PiiCounts]) -> PiiCounts:
     numbers = ("gold", "covered", "typed", "ours", "right", "outside")
-    return Row(name, *(sum(getattr(row, number) for row in parts) for number in numbers))
+    return PiiCounts(name, *(sum(getattr(row, number) for row in parts) for number in numbers))
 
 
-def _counted(text: Text, ours: Sequence[PiiSpan]) -> Iterator[tuple[str, str]]:
+def _count_spans(text: PiiText, ours: Sequence[PiiSpan]) -> Iterator[tuple[str, str]]:
     for gold in text.gold:
         yield gold.type, "gold"
-        if covered(text.text, gold, ours):
+        if is_covered(text.text, gold, ours):
             yield gold.type, "covered"
-        if any(_meet(gold, span) and _kind(span) == gold.type for span in ours):
+        if any(_overlap_spans(gold, span) and _unify_type(span) == gold.type for span in ours):
             yield gold.type, "typed"
     for span in ours:
-        met = [gold.type for gold in text.gold if _meet(gold, span)]
-        yield _kind(span), "ours"
-        if _kind(span) in met:
-            yield _kind(span), "right"
+        met = [gold.type for gold in text.gold if _overlap_spans(gold, span)]
+        yield _unify_type(span), "ours"
+        if _unify_type(span) in met:
+            yield _unify_type(span), "right"
         if not met:
-            yield _kind(span), "outside"
+            yield _unify_type(span), "outside"
 
 
-def covered(text: str, gold: PiiSpan, ours: Sequence[PiiSpan]) -> bool:
+def is_covered(text: str, gold: PiiSpan, ours: Sequence[PiiSpan]) -> bool:
     """Nothing that can be read of it is left."""
     hidden = {at for span in ours for at in range(span.start, span.end)}
     return all(at in hidden or not text[at].isalnum() for at in range(gold.start, gold.end))
 
 
-def _meet(one: PiiSpan, other: PiiSpan) -> bool:
+def _overlap_spans(one: PiiSpan, other: PiiSpan) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def _kind(span: PiiSpan) -> str:
+def _unify_type(span: PiiSpan) -> str:
     return ALIKE.get(span.type, span.type)
 
 
-def misses(texts: Iterable[Text], redactor: Redactor) -> Iterator[str]:
+def find_misses(texts: Iterable[PiiText], redactor: Redactor) -> Iterator[str]:
     """What was not covered, and what was taken for something that it is not, each in its context."""
     for text in texts:
         ours = merge_spans(redactor.find_pii_spans(text.text))
         for gold in text.gold:
-            if gold.type in OURS.values() and not covered(text.text, gold, ours):
-                yield f"missed {_shown(text.text, gold)}"
+            if gold.type in OURS.values() and not is_covered(text.text, gold, ours):
+                yield f"missed {_format_span(text.text, gold)}"
         for span in ours:
-            if not any(_meet(span, gold) and gold.type == _kind(span) for gold in text.gold):
-                yield f"wrong  {_shown(text.text, span)}"
+            if not any(_overlap_spans(span, gold) and gold.type == _unify_type(span) for gold in text.gold):
+                yield f"wrong  {_format_span(text.text, span)}"
 
 
-def _shown(text: str, span: PiiSpan) -> str:
+def _format_span(text: str, span: PiiSpan) -> str:
     before, after = text[max(0, span.start - 30) : span.start], text[span.end : span.end + 15]
     return f"{span.type} {before!r} <{text[span.start : span.end]!r}> {after!r}"
 
 
-def table(found: Sequence[Row]) -> str:
+def format_pii_table(found: Sequence[PiiCounts]) -> str:
     head = ["type", "labelled", "covered", "recall", "typed recall", "ours", "precision", "outside any label"]
-    return markdown_tables.format_table(head, map(_cells, found))
+    return markdown_tables.format_table(head, map(_format_pii_cells, found))
 
 
-def _cells(row: Row) -> list[str]:
-    shares = (_share(row.covered, row.gold), _share(row.typed, row.gold), _share(row.right, row.ours))
+def _format_pii_cells(row: PiiCounts) -> list[str]:
+    shares = (
+        _format_ratio(row.covered, row.gold),
+        _format_ratio(row.typed, row.gold),
+        _format_ratio(row.right, row.ours),
+    )
     return [row.type, str(row.gold), str(row.covered), *shares[:2], str(row.ours), shares[2], str(row.outside)]
 
 
-def _share(part: int, whole: int) -> str:
+def _format_ratio(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else "–"
 
 
-def false_alarms(folder: Path, redactor: Redactor) -> str:
+def report_false_alarms(folder: Path, redactor: Redactor) -> str:
     """What is redacted in texts of a folder, by type, with the first few of each, and the speed."""
-    texts = [line for path in sorted(folder.rglob("*")) for line in lines_of(path)]
+    texts = [line for path in sorted(folder.rglob("*")) for line in read_texts(path)]
     began = time.process_time()
     spans = [(text, span) for text in texts for span in merge_spans(redactor.find_pii_spans(text))]
     size, seconds = sum(map(len, texts)), time.process_time() - began
     kinds = Counter(span.type for _, span in spans)
-    shown = (f"  {kind} {count}: {_examples(spans, kind)}" for kind, count in kinds.most_common())
+    shown = (f"  {kind} {count}: {_format_examples(spans, kind)}" for kind, count in kinds.most_common())
     head = f"{folder}: {len(texts)} texts, {size} characters, {size / seconds:.0f} a CPU second"
     return "\n".join([head, *shown])
 
 
-def _examples(spans: Sequence[tuple[str, PiiSpan]], kind: str) -> str:
+def _format_examples(spans: Sequence[tuple[str, PiiSpan]], kind: str) -> str:
     found = dict.fromkeys(text[span.start : span.end] for text, span in spans if span.type == kind)
     return "; ".join(list(found)[:12]).replace("\n", " ")
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def read_texts(path: Path) -> Iterator[str]:
     """The texts of a file: each line, without the JSON around it."""
     if not path.name.endswith((".jsonl", ".jsonl.gz", ".csv.gz", ".md")):
         return

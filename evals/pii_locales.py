@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evals.pii import build_redactor, covered
+from evals.pii import build_redactor, is_covered
 from rag_core.core.model import PiiSpan
 from rag_core.core.ports import Redactor
 from rag_core.evaluation import markdown_tables
@@ -118,7 +118,7 @@ def _name_rows(type: str, locale: str) -> tuple[str, ...]:
 def _count_text(text: LabelledText, ours: Sequence[PiiSpan]) -> Iterator[tuple[str, str]]:
     for gold in text.gold:
         yield gold.type, "gold"
-        if covered(text.text, gold, ours):
+        if is_covered(text.text, gold, ours):
             yield gold.type, "found"
     for span in ours:
         yield span.type, "ours"
@@ -146,7 +146,7 @@ def find_errors(texts: Sequence[LabelledText], redactor: Redactor) -> Iterator[s
     """Yield what was missed, and what was taken for something that it is not, each with its text."""
     for text in texts:
         ours = merge_spans(redactor.find_pii_spans(text.text))
-        missed = (("missed", gold) for gold in text.gold if not covered(text.text, gold, ours))
+        missed = (("missed", gold) for gold in text.gold if not is_covered(text.text, gold, ours))
         wrong = (("wrong ", span) for span in ours if not _is_right(span, text))
         for word, span in (*missed, *wrong):
             yield f"{text.id} {word} {span.type} {text.text[span.start : span.end]!r} in {text.text!r}"

@@ -40,7 +40,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {"proposals": {}, "the same by words": {
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ProposalAnswer:
     """What was asked, the proposal and the words expected, what was answered, and the proposals cited, in order."""
 
     query: str
@@ -50,46 +50,50 @@ class Answered:
     cited: tuple[str, ...]
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """Whether the words expected were said; for a question that cannot be answered, that nothing was."""
         return self.says.lower() in self.text.lower() if self.expected else not self.cited
 
 
-def withheld(record: ProposalRecord) -> ProposalRecord:
+def withhold_title(record: ProposalRecord) -> ProposalRecord:
     """The record without its title."""
     return {**record, "metadata": {**record["metadata"], "title": ""}}
 
 
-async def known_items(folder: Path, cache: EvaluationCache, every: int) -> dict[str, metrics.MeasureScores]:
+async def score_known_items(folder: Path, cache: EvaluationCache, every: int) -> dict[str, metrics.MeasureScores]:
     """The scores of each way of asking, with titles and without. A proposal without a stage cannot be found."""
     collection = beir.load_beir_collection(folder)
     queries = dict(list(collection.queries.items())[::every])
     judged = {query: collection.judgements[query] for query in queries}
     changes: dict[str, Callable[[ProposalRecord], ProposalRecord]] = {
         "titles kept": lambda record: record,
-        "titles withheld": withheld,
+        "titles withheld": withhold_title,
     }
     scores: dict[str, metrics.MeasureScores] = {}
     for name, change in changes.items():
-        kit = await filled([change(record) for record in beir.read_jsonl_records(beir.find_corpus_file(folder))], cache)
+        kit = await build_proposal_kit(
+            [change(record) for record in beir.read_jsonl_records(beir.find_corpus_file(folder))], cache
+        )
         for way, numbers in WAYS.items():
-            found = {id: await _ranked(text, kit, numbers) for id, text in queries.items()}
+            found = {id: await _rank_proposals(text, kit, numbers) for id, text in queries.items()}
             scores[f"{way}, {name}"] = metrics.score_rankings(found, judged)
         await kit.close()
     return scores
 
 
-async def expected(folder: Path, questions: Sequence[Mapping[str, str]], cache: EvaluationCache) -> list[Answered]:
+async def answer_questions(
+    folder: Path, questions: Sequence[Mapping[str, str]], cache: EvaluationCache
+) -> list[ProposalAnswer]:
     """Each question asked as over HTTP."""
-    kit = await filled(list(beir.read_jsonl_records(beir.find_corpus_file(folder))), cache)
-    answered = [await _answered(q["query"], q["proposal_id"], q["says"], kit) for q in questions]
+    kit = await build_proposal_kit(list(beir.read_jsonl_records(beir.find_corpus_file(folder))), cache)
+    answered = [await _answer_with_citations(q["query"], q["proposal_id"], q["says"], kit) for q in questions]
     await kit.close()
     return answered
 
 
-async def of_documents(folder: Path, cache: EvaluationCache) -> list[Answered]:
+async def answer_document_questions(folder: Path, cache: EvaluationCache) -> list[ProposalAnswer]:
     """The questions of a folder of documents that are no proposals."""
-    kit = await filled([], cache)
+    kit = await build_proposal_kit([], cache)
     for path in sorted((folder / "docs").glob("*.md")):
         upload = Upload(data=path.read_bytes(), filename=path.name, document_id=path.name)
         await index_document(upload, SCOPE, kit, Run(PATIENCE_S), chunking=CHUNKING, limits=PROPOSAL_LIMITS)
@@ -97,14 +101,16 @@ async def of_documents(folder: Path, cache: EvaluationCache) -> list[Answered]:
     asked = [(r, r["metadata"]) for r in beir.read_jsonl_records(folder / "queries.jsonl")]
     chosen = [(r, told) for r, told in asked if told.get("evidence_string") or told["kind"] == "unanswerable"]
     answered = [
-        await _answered(r["text"], next(iter(relevant.get(r["_id"], {})), ""), told.get("evidence_string", ""), kit)
+        await _answer_with_citations(
+            r["text"], next(iter(relevant.get(r["_id"], {})), ""), told.get("evidence_string", ""), kit
+        )
         for r, told in chosen
     ]
     await kit.close()
     return answered
 
 
-async def filled(records: Sequence[ProposalRecord], cache: EvaluationCache) -> Kit:
+async def build_proposal_kit(records: Sequence[ProposalRecord], cache: EvaluationCache) -> Kit:
     """An index in memory that holds these proposals."""
     kit = assembly.build_in_memory_kit(DEFAULT_SETTINGS)
     kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
@@ -112,7 +118,7 @@ async def filled(records: Sequence[ProposalRecord], cache: EvaluationCache) -> K
     return kit
 
 
-def table(scores: Mapping[str, metrics.MeasureScores]) -> str:
+def format_score_table(scores: Mapping[str, metrics.MeasureScores]) -> str:
     """Markdown: a row a way of asking."""
     rows = [
         [name, *(f"{metrics.average_measure(s, measure):.3f}" for measure in metrics.REPORTED_MEASURES)]
@@ -122,32 +128,32 @@ def table(scores: Mapping[str, metrics.MeasureScores]) -> str:
     return markdown_tables.format_table(heads, rows)
 
 
-def verdicts(answered: Sequence[Answered]) -> str:
+def format_answer_counts(answered: Sequence[ProposalAnswer]) -> str:
     """How many cite what is expected, and say it; then each that does not."""
     known = [one for one in answered if one.expected]
     first = sum(one.expected in one.cited[:1] for one in known)
     some = sum(one.expected in one.cited for one in known)
-    says = sum(one.right for one in known)
+    says = sum(one.is_right for one in known)
     lines = [f"the expected one cited first {first}, cited {some}, its words said {says}, of {len(known)}"]
-    others = [one.right for one in answered if not one.expected]
+    others = [one.is_right for one in answered if not one.expected]
     lines += [f"unanswerable refused {sum(others)} of {len(others)}"] if others else []
-    misses = (one for one in answered if not one.right)
+    misses = (one for one in answered if not one.is_right)
     return "\n".join([*lines, *(f"- {one.query} -> {one.text[:200]!r} {list(one.cited)}" for one in misses)])
 
 
-async def _ranked(text: str, kit: Kit, numbers: Mapping[str, Any]) -> list[str]:
+async def _rank_proposals(text: str, kit: Kit, numbers: Mapping[str, Any]) -> list[str]:
     preset = resolve_preset("proposals", top_k=60, **numbers)
     result = await search_with_pipeline(preset.build_query(text, SCOPE), kit, Run(PATIENCE_S), pipeline=preset.pipeline)
     return list(dict.fromkeys(str(hit.chunk.metadata["proposal_id"]) for hit in result.hits))
 
 
-async def _answered(query: str, expected: str, says: str, kit: Kit) -> Answered:
+async def _answer_with_citations(query: str, expected: str, says: str, kit: Kit) -> ProposalAnswer:
     reply, cited = await RAG(kit).answer_proposals(query, scope=SCOPE, run=Run(PATIENCE_S), top_k=5)
     text = "\n".join((reply.answer.text, *(citation.quote for citation in cited)))
-    return Answered(query, expected, says, text, tuple(dict.fromkeys(map(_id, cited))))
+    return ProposalAnswer(query, expected, says, text, tuple(dict.fromkeys(map(_get_cited_id, cited))))
 
 
-def _id(citation: Citation) -> str:
+def _get_cited_id(citation: Citation) -> str:
     return str(citation.metadata.get("proposal_id", citation.document_id))
 
 
@@ -161,12 +167,12 @@ def main() -> None:
     cache = EvaluationCache(CACHE)
     try:
         if given.documents:
-            print(verdicts(asyncio.run(of_documents(given.folder, cache))))
+            print(format_answer_counts(asyncio.run(answer_document_questions(given.folder, cache))))
         elif given.questions:
             questions = [json.loads(line) for line in given.questions.read_text("utf-8").splitlines()]
-            print(verdicts(asyncio.run(expected(given.folder, questions, cache))))
+            print(format_answer_counts(asyncio.run(answer_questions(given.folder, questions, cache))))
         else:
-            print(table(asyncio.run(known_items(given.folder, cache, given.every))))
+            print(format_score_table(asyncio.run(score_known_items(given.folder, cache, given.every))))
     finally:
         cache.close()
 

@@ -31,32 +31,32 @@ SETS: Mapping[str, Mapping[str, Any]] = {  # and how it is asked: how many of it
 HALF = "second"
 
 
-def quality(data: Path) -> record.Found:
+def evaluate_sets(data: Path) -> record.Result:
     """What `rag eval run` says of each set, with the 95 % interval of every mean nDCG@10."""
-    return {(data / name).name: _run(data / name, **how) for name, how in SETS.items()}
+    return {(data / name).name: _evaluate_set(data / name, **how) for name, how in SETS.items()}
 
 
-def _run(folder: Path, **how: Any) -> record.Found:
+def _evaluate_set(folder: Path, **how: Any) -> record.Result:
     report = pipeline_evaluation.evaluate_pipelines(folder, half=HALF, **how)
     return {
         "documents": report.document_count,
         "chunks": report.chunk_count,
-        "rows": [_row(row) for row in report.rows],
+        "rows": [_convert_row(row) for row in report.rows],
     }
 
 
-def _row(row: pipeline_evaluation.EvaluationRow) -> record.Found:
+def _convert_row(row: pipeline_evaluation.EvaluationRow) -> record.Result:
     beside = {"against": row.compared_to, "difference": asdict(row.difference)} if row.difference else {}
-    return {**row.to_json(), "interval": _interval(row.scores), **beside}
+    return {**row.to_json(), "interval": _compute_interval(row.scores), **beside}
 
 
-def _interval(scores: metrics.MeasureScores, measure: str = "ndcg@10") -> tuple[float, float]:
+def _compute_interval(scores: metrics.MeasureScores, measure: str = "ndcg@10") -> tuple[float, float]:
     """A bootstrap over the questions, as of the difference to a system that finds nothing."""
     gap = metrics.compare_scores(scores, {query: {measure: 0.0} for query in scores}, measure)
     return gap.low, gap.high
 
 
-def stages(data: Path) -> record.Found:
+def ablate_sets(data: Path) -> record.Result:
     """What `rag eval ablate --json` says of each set."""
     ways = {name: preset for name, (preset, _) in ABLATION_PRESETS.items()}
     return {
@@ -69,8 +69,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     data: Path = parser.parse_args().data
-    record.keep(record.RESULTS / "quality.json", "python -m evals.quality DATA", partial(quality, data))
-    record.keep(record.RESULTS / "stages.json", "python -m evals.quality DATA", partial(stages, data))
+    record.record_result(record.RESULTS / "quality.json", "python -m evals.quality DATA", partial(evaluate_sets, data))
+    record.record_result(record.RESULTS / "stages.json", "python -m evals.quality DATA", partial(ablate_sets, data))
 
 
 if __name__ == "__main__":

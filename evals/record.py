@@ -12,38 +12,38 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("apsw", "numpy", "onnxruntime", "tantivy")  # what the numbers of the offline store and models hang on
 
-Found = Mapping[str, Any]  # JSON
+Result = Mapping[str, Any]  # JSON
 
 
-def keep(file: Path | None, command: str, measure: Callable[[], Found]) -> None:
+def record_result(file: Path | None, command: str, measure: Callable[[], Result]) -> None:
     """Measure, and write what was found to `file`, if there is one; load is of the minute before and of the last."""
-    begun, before = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", load()
+    begun, before = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", read_load()
     found = measure()
     if file:
-        told = {"command": command, "date": begun, "machine": machine(), "load": [before, load()]}
-        text = json.dumps({**told, "versions": versions(), "found": _rounded(found)}, indent=1)
+        told = {"command": command, "date": begun, "machine": describe_machine(), "load": [before, read_load()]}
+        text = json.dumps({**told, "versions": list_versions(), "found": _round_numbers(found)}, indent=1)
         file.write_text(f"{text}\n", "utf-8")
 
 
-def read(name: str, folder: Path | None = None) -> dict[str, Any]:
+def read_result(name: str, folder: Path | None = None) -> dict[str, Any]:
     """One that is kept, by the name of its file."""
     told: dict[str, Any] = json.loads(((folder or RESULTS) / f"{name}.json").read_text("utf-8"))
     return told
 
 
-def _rounded(found: Found) -> Found:
+def _round_numbers(found: Result) -> Result:
     """To four places: a file that differs by less would be a change that says nothing."""
-    rounded: Found = json.loads(json.dumps(found), parse_float=lambda written: round(float(written), 4))
+    rounded: Result = json.loads(json.dumps(found), parse_float=lambda written: round(float(written), 4))
     return rounded
 
 
-def machine() -> str:
+def describe_machine() -> str:
     return f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores"
 
 
-def load() -> float:
+def read_load() -> float:
     return round(os.getloadavg()[0], 1)
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}

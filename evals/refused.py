@@ -25,15 +25,17 @@ def main() -> int:
     parser.add_argument("--sql", action="store_true", help="hints, gold SQL and the SQL agent's question instead")
     chosen = parser.parse_args()
     names = ("corpus",) if chosen.corpus else NAMES
-    found = [text for record in records(chosen.folder, names) for text in texts(record, sql=chosen.sql) if text]
-    wrong = [(text, shape) for text in found if (shape := refused(text))]
+    found = [
+        text for record in read_records(chosen.folder, names) for text in select_texts(record, sql=chosen.sql) if text
+    ]
+    wrong = [(text, shape) for text in found if (shape := find_refusal(text))]
     for text, shape in wrong:
         print(f"{shape}: {text[:200]!r}")
     print(f"{len(wrong)} of {len(found)} refused", file=sys.stderr)
     return 1 if wrong else 0
 
 
-def records(folder: Path, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def read_records(folder: Path, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     for path in sorted(folder.rglob("*.jsonl*")):
         if path.name.startswith(names):
             with (
@@ -44,7 +46,7 @@ def records(folder: Path, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
                 yield from map(json.loads, lines)
 
 
-def texts(record: dict[str, Any], *, sql: bool) -> Iterator[str]:
+def select_texts(record: dict[str, Any], *, sql: bool) -> Iterator[str]:
     if not sql:
         yield record.get("text") or record.get("question") or ""
         return
@@ -53,7 +55,7 @@ def texts(record: dict[str, Any], *, sql: bool) -> Iterator[str]:
         yield from (said["hint"], said["gold_sql"], f"database column meanings: {', '.join(said['tables'])}")
 
 
-def refused(text: str) -> str:
+def find_refusal(text: str) -> str:
     """The shape for which it is refused, or ""."""
     try:
         check_input(text)

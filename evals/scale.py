@@ -45,7 +45,7 @@ REPLICAS = 2  # Microsoft promises the availability of reads from two
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class VectorFormat:
     """How vectors are kept: bits a number in memory, and how many float32 copies lie on disk beside those."""
 
     name: str
@@ -54,9 +54,9 @@ class Way:
 
 
 WAYS = (  # learn.microsoft.com/azure/search/vector-search-how-to-storage-options names the copies
-    Way("float32", 32, 2),
-    Way("int8", 8, 2),
-    Way("int8, no originals", 8, 0),  # stored: false, rescoreStorageMethod: discardOriginals
+    VectorFormat("float32", 32, 2),
+    VectorFormat("int8", 8, 2),
+    VectorFormat("int8, no originals", 8, 0),  # stored: false, rescoreStorageMethod: discardOriginals
 )
 PLAIN = WAYS[0]
 
@@ -82,20 +82,20 @@ class Assumptions:
         fresh = self.chunk_size - self.overlap
         return max(1, math.ceil((self.tokens_per_page * self.pages - self.overlap) / fresh))
 
-    def vectors_gb(self, chunks: int, way: Way = PLAIN) -> float:
+    def estimate_vectors_gb(self, chunks: int, way: VectorFormat = PLAIN) -> float:
         """GB of vectors in memory."""
         return chunks * self.dims * way.bits / 8 * (1 + self.graph) * (1 + self.deleted) / GB
 
-    def text_gb(self, chunks: int) -> float:
+    def estimate_text_gb(self, chunks: int) -> float:
         """GB on disk of the text, its words and the other fields."""
         return chunks * self.chunk_size * self.bytes_per_token * self.text_copies * (1 + self.deleted) / GB
 
-    def disk_gb(self, chunks: int, way: Way = PLAIN) -> float:
+    def estimate_disk_gb(self, chunks: int, way: VectorFormat = PLAIN) -> float:
         """GB on disk of everything."""
-        originals = way.originals * self.vectors_gb(chunks)
-        return self.text_gb(chunks) + originals + self.vectors_gb(chunks, way)
+        originals = way.originals * self.estimate_vectors_gb(chunks)
+        return self.estimate_text_gb(chunks) + originals + self.estimate_vectors_gb(chunks, way)
 
-    def embedding_tokens(self, chunks: int) -> int:
+    def count_embedding_tokens(self, chunks: int) -> int:
         return chunks * self.chunk_size
 
 
@@ -112,12 +112,12 @@ class Service:
         return self.tier.usd * HOURS * self.partitions * REPLICAS * self.count
 
 
-def cheapest(storage_gb: float, vectors_gb: float) -> Service:
+def find_cheapest_service(storage_gb: float, vectors_gb: float) -> Service:
     """By the month, two replicas each; the fewer services win a draw."""
-    return min(_fitting(storage_gb, vectors_gb), key=lambda service: (service.usd_a_month, service.count))
+    return min(_list_fitting_services(storage_gb, vectors_gb), key=lambda service: (service.usd_a_month, service.count))
 
 
-def _fitting(storage_gb: float, vectors_gb: float) -> Iterator[Service]:
+def _list_fitting_services(storage_gb: float, vectors_gb: float) -> Iterator[Service]:
     for tier in TIERS:
         needed = max(1, math.ceil(max(storage_gb / tier.storage, vectors_gb / tier.vectors)))
         count = math.ceil(needed / tier.partitions)
@@ -125,41 +125,46 @@ def _fitting(storage_gb: float, vectors_gb: float) -> Iterator[Service]:
         yield Service(tier, next(p for p in PARTITIONS if p >= share), count)
 
 
-def tables(given: Assumptions) -> str:
+def format_scale_tables(given: Assumptions) -> str:
     """The tables in markdown, a row an order of magnitude."""
     sizes = [10**power for power in range(4, 10)]
-    return "\n".join([*_corpus(given, sizes), "", *_services(given, sizes)]) + "\n"
+    return "\n".join([*_format_corpus_rows(given, sizes), "", *_format_service_rows(given, sizes)]) + "\n"
 
 
-def _corpus(given: Assumptions, sizes: list[int]) -> Iterator[str]:
+def _format_corpus_rows(given: Assumptions, sizes: list[int]) -> Iterator[str]:
     heads = f"chunks | documents of {given.pages} pages | text and words GB | vectors GB | million tokens to embed"
     yield f"| {heads} | USD | days |"
     yield "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for chunks in sizes:
-        tokens = given.embedding_tokens(chunks)
+        tokens = given.count_embedding_tokens(chunks)
         usd, days = tokens / 1e6 * given.embedder_usd, tokens / given.embedder_tokens_per_minute / 60 / 24
-        documents, text = chunks // given.chunks_a_document, given.text_gb(chunks)
-        yield _row(chunks, documents, text, given.vectors_gb(chunks), tokens / 1e6, usd, days)
+        documents, text = chunks // given.chunks_a_document, given.estimate_text_gb(chunks)
+        yield _format_row(chunks, documents, text, given.estimate_vectors_gb(chunks), tokens / 1e6, usd, days)
 
 
-def _services(given: Assumptions, sizes: list[int]) -> Iterator[str]:
+def _format_service_rows(given: Assumptions, sizes: list[int]) -> Iterator[str]:
     yield "| chunks | " + " | ".join(f"{way.name} | USD a month" for way in WAYS) + " |"
     yield "| ---: |" + " --- | ---: |" * len(WAYS)
     for chunks in sizes:
-        chosen = [cheapest(given.disk_gb(chunks, way), given.vectors_gb(chunks, way)) for way in WAYS]
-        yield _row(chunks, *[cell for service in chosen for cell in (_named(service), service.usd_a_month)])
+        chosen = [
+            find_cheapest_service(given.estimate_disk_gb(chunks, way), given.estimate_vectors_gb(chunks, way))
+            for way in WAYS
+        ]
+        yield _format_row(
+            chunks, *[cell for service in chosen for cell in (_format_service(service), service.usd_a_month)]
+        )
 
 
-def _named(service: Service) -> str:
+def _format_service(service: Service) -> str:
     times = f"{service.count:,}×" if service.count > 1 else ""
     return f"{times}{service.tier.name}, {service.partitions}×{REPLICAS}"
 
 
-def _row(*cells: str | float) -> str:
-    return markdown_tables.format_row(cell if isinstance(cell, str) else _short(cell) for cell in cells)
+def _format_row(*cells: str | float) -> str:
+    return markdown_tables.format_row(cell if isinstance(cell, str) else _format_number(cell) for cell in cells)
 
 
-def _short(number: float) -> str:
+def _format_number(number: float) -> str:
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
 
 
@@ -170,7 +175,7 @@ def main() -> None:
         kind = int if isinstance(field.default, int) else float
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default)
     given: Mapping[str, float] = vars(parser.parse_args())
-    made = tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
+    made = format_scale_tables(Assumptions(**{field.name: given[field.name] for field in fields(Assumptions)}))  # type: ignore[arg-type]
     print(made)
     if given["write"]:
         PAGE.write_text(

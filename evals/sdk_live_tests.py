@@ -66,17 +66,17 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--sdist", type=Path, help="a downloaded source distribution, instead of asking the index")
     with tempfile.TemporaryDirectory() as folder:
-        sdist = options.parse_args().sdist or _downloaded(Path(folder))
+        sdist = options.parse_args().sdist or _download_sdist(Path(folder))
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
         (tests,) = Path(folder).glob("azure_search_documents-*/tests")
         with run_search_service(SearchService(None, keys={KEY})) as url:
-            _prepare(tests, url)
-            report = sorted(_run(tests))
-    _tell(report)
+            _prepare_tests(tests, url)
+            report = sorted(_run_tests(tests))
+    _print_outcomes(report)
 
 
-def _downloaded(folder: Path) -> Path:
+def _download_sdist(folder: Path) -> Path:
     name = SDK.partition("==")[0]
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", name, "-d", str(folder), SDK]
     subprocess.run(command, check=True)
@@ -84,7 +84,7 @@ def _downloaded(folder: Path) -> Path:
     return sdist
 
 
-def _prepare(tests: Path, url: str) -> None:
+def _prepare_tests(tests: Path, url: str) -> None:
     """Put beside the tests what they import and read."""
     tools = tests / "devtools_testutils"
     tools.mkdir()
@@ -98,7 +98,7 @@ def _prepare(tests: Path, url: str) -> None:
     (tests / "hotel_large.json").write_text(json.dumps({"value": large}))
 
 
-def _run(tests: Path) -> Iterator[tuple[str, str, str]]:
+def _run_tests(tests: Path) -> Iterator[tuple[str, str, str]]:
     """Name, outcome and the last line of the reason, of each live test."""
     files = [path.name for path in tests.glob("test_*live*.py")]
     options = [
@@ -122,7 +122,7 @@ def _run(tests: Path) -> Iterator[tuple[str, str, str]]:
         yield f"{case.get('classname')}.{case.get('name')}", outcome, reason
 
 
-def _tell(report: list[tuple[str, str, str]]) -> None:
+def _print_outcomes(report: list[tuple[str, str, str]]) -> None:
     for name, outcome, reason in report:
         print(f"{outcome:7} {name}{f'  ({reason})' if reason else ''}")
     for implemented, what in ((True, "operations implemented"), (False, "other operations, answered with 501")):

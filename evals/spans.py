@@ -51,7 +51,7 @@ WAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChunkingScores:
     """One way of cutting, how many chunks came of it, recall and IoU of the best ones and of their best sentences."""
 
     chunking: Chunking
@@ -70,14 +70,14 @@ def main() -> int:
     kit = assembly.build_in_memory_kit()
     embedder = CachedEmbedder(kit.index.embedder, EvaluationCache(chosen.cache))
     kit = replace(kit, index=replace(kit.index, embedder=embedder))
-    print(table(asyncio.run(evaluate(documents, questions, kit))))
+    print(format_chunking_table(asyncio.run(evaluate_chunkings(documents, questions, kit))))
     print(f"\n{time.perf_counter() - began:.0f} s", file=sys.stderr)
     return 0
 
 
-async def evaluate(
+async def evaluate_chunkings(
     documents: Mapping[str, str], questions: Sequence[RangeQuestion], kit: Kit, ways: Sequence[Chunking] = WAYS
-) -> list[Row]:
+) -> list[ChunkingScores]:
     """A row for each way of cutting.
 
     Raises:
@@ -85,12 +85,12 @@ async def evaluate(
     """
     vectors = [await kit.index.embedder.embed_query(question.text) for question in questions]
     asked = list(zip(questions, vectors, strict=True))
-    return [await _row(way, documents, asked, kit) for way in ways]
+    return [await _evaluate_chunking(way, documents, asked, kit) for way in ways]
 
 
-async def _row(
+async def _evaluate_chunking(
     way: Chunking, documents: Mapping[str, str], asked: Sequence[tuple[RangeQuestion, Vector]], kit: Kit
-) -> Row:
+) -> ChunkingScores:
     scope = Scope(f"{way.strategy}-{way.chunk_size}-{way.overlap}")
     uploads = [(scope, Upload(content=text, source=name)) for name, text in documents.items()]
     await index_uploads(uploads, kit, chunking=way)
@@ -100,12 +100,12 @@ async def _row(
     for question, vector in asked:
         [hits] = await kit.index.search([Probe("original", question.text, vector)], scope, limit=MAX_SCORED_CHUNKS)
         found = [place for hit in hits for place in places[hit.chunk.id]]
-        best = await _best_sentences(found, documents, vector, kit.index.embedder)
+        best = await _find_best_sentences(found, documents, vector, kit.index.embedder)
         scores.append((*score_ranges(question.gold, found), *score_ranges(question.gold, best)))
-    return Row(way, len(chunks), tuple(map(float, np.mean(scores, axis=0))))
+    return ChunkingScores(way, len(chunks), tuple(map(float, np.mean(scores, axis=0))))
 
 
-async def _best_sentences(
+async def _find_best_sentences(
     found: Sequence[CharacterRange], documents: Mapping[str, str], vector: Vector, embedder: Embedder
 ) -> list[CharacterRange]:
     """The MAX_SCORED_CHUNKS sentences of some passages by their likeness to the question."""
@@ -121,12 +121,12 @@ async def _best_sentences(
     return [places[number] for number in np.argsort(-likeness, kind="stable")[:MAX_SCORED_CHUNKS]]
 
 
-def table(rows: Sequence[Row]) -> str:
+def format_chunking_table(rows: Sequence[ChunkingScores]) -> str:
     head = ["strategy", "size", "overlap", "chunks", "recall", "IoU", "recall of sentences", "IoU of sentences"]
-    return markdown_tables.format_table(head, map(_cells, rows))
+    return markdown_tables.format_table(head, map(_format_chunking_cells, rows))
 
 
-def _cells(row: Row) -> list[str]:
+def _format_chunking_cells(row: ChunkingScores) -> list[str]:
     how = row.chunking
     counts = (how.chunk_size, how.overlap, row.chunks)
     return [how.strategy, *map(str, counts), *(f"{x:.3f}" for x in row.scores)]

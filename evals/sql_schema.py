@@ -29,7 +29,7 @@ TOP = 10
 HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 
 Recall = Mapping[str, float]  # by question
-Ask = Callable[["Question"], Awaitable[set[str]]]  # the ids of the columns it is given
+Ask = Callable[["SchemaQuestion"], Awaitable[set[str]]]  # the ids of the columns it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SchemaQuestion:
     id: str
     database: str
     text: str
@@ -55,75 +55,78 @@ def main() -> int:
     parser.add_argument("--queries", type=int, metavar="N", help="only every so many questions, N in all")
     chosen = parser.parse_args()
     began = time.perf_counter()
-    columns, questions = load(chosen.folder, queries=chosen.queries)
-    rows = asyncio.run(evaluate(columns, questions))
-    print(table(rows, columns, questions))
+    columns, questions = load_schema_questions(chosen.folder, queries=chosen.queries)
+    rows = asyncio.run(evaluate_column_recall(columns, questions))
+    print(format_recall_table(rows, columns, questions))
     print(f"\n{time.perf_counter() - began:.0f} s", file=sys.stderr)
     return 0
 
 
-def load(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[Question]]:
+def load_schema_questions(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[SchemaQuestion]]:
     """The columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
     collection = beir.load_beir_collection(folder, workflow_field="db")
     columns = [Column(p.id, p.workflow_id, p.title, p.text) for p in collection.documents]
     tables = {str(r["_id"]): r["metadata"]["tables"] for r in beir.read_jsonl_records(folder / beir.QUERIES_FILE)}
-    questions = [_question(id, collection, tables[id]) for id in collection.queries]
+    questions = [_build_question(id, collection, tables[id]) for id in collection.queries]
     every = max(1, len(questions) // queries) if queries else 1
     return columns, questions[::every][:queries]
 
 
-def _question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) -> Question:
+def _build_question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) -> SchemaQuestion:
     needed = frozenset(column for column, grade in asked.judgements[id].items() if grade > 0)
-    return Question(id, asked.workflow_ids[id], asked.queries[id], tuple(tables), needed)
+    return SchemaQuestion(id, asked.workflow_ids[id], asked.queries[id], tuple(tables), needed)
 
 
-async def evaluate(columns: Sequence[Column], questions: Sequence[Question]) -> dict[str, Recall]:
+async def evaluate_column_recall(columns: Sequence[Column], questions: Sequence[SchemaQuestion]) -> dict[str, Recall]:
     """Column recall by each way of asking."""
     kit = assembly.build_in_memory_kit(HERE)
     try:
-        await index_uploads([_upload(place, column) for place, column in enumerate(columns)], kit)
-        return {name: await _recall(ask, questions) for name, ask in _ways(columns, kit)}
+        await index_uploads([_build_upload(place, column) for place, column in enumerate(columns)], kit)
+        return {name: await _compute_recall(ask, questions) for name, ask in _list_ways(columns, kit)}
     finally:
         await kit.close()
 
 
-def _upload(place: int, column: Column) -> tuple[Scope, Upload]:
+def _build_upload(place: int, column: Column) -> tuple[Scope, Upload]:
     upload = Upload(content=f"{column.name}\n\n{column.text}", document_id=str(place), title=column.name)
     return Scope(column.database), upload
 
 
-def _ways(columns: Sequence[Column], kit: Kit) -> Iterator[tuple[str, Ask]]:
+def _list_ways(columns: Sequence[Column], kit: Kit) -> Iterator[tuple[str, Ask]]:
     tables: dict[str, dict[str, None]] = {}
     for column in columns:
         tables.setdefault(column.database, {})[column.name.partition(".")[0]] = None
 
-    def raw(pipeline: str) -> Ask:
-        async def ask(question: Question) -> set[str]:
+    def build_question_search(pipeline: str) -> Ask:
+        async def find_columns(question: SchemaQuestion) -> set[str]:
             found = await consult_rag(
                 query=question.text, pipeline=pipeline, workflow_id=question.database, top_k=TOP, chosen=HERE, kit=kit
             )
-            return _named(found, columns)
+            return _get_column_ids(found, columns)
 
-        return ask
+        return find_columns
 
-    def enriched(names: Callable[[Question], Sequence[str]]) -> Ask:
+    def build_table_search(names: Callable[[SchemaQuestion], Sequence[str]]) -> Ask:
         known: dict[tuple[str, ...], set[str]] = {}
 
-        async def ask(question: Question) -> set[str]:
+        async def find_columns(question: SchemaQuestion) -> set[str]:
             about = (question.database, *names(question))
             if about not in known:
-                known[about] = await _enriched(question.database, about[1:], columns, kit)
+                known[about] = await _enrich_tables(question.database, about[1:], columns, kit)
             return known[about]
 
-        return ask
+        return find_columns
 
-    yield "the question, `standard`", raw("standard")
-    yield "the question, `advanced`", raw("advanced")
-    yield "`enrich_schema`, all tables of the database", enriched(lambda question: list(tables[question.database]))
-    yield "`enrich_schema`, the tables of the gold SQL", enriched(lambda question: question.tables)
+    yield "the question, `standard`", build_question_search("standard")
+    yield "the question, `advanced`", build_question_search("advanced")
+    yield (
+        "`enrich_schema`, all tables of the database",
+        build_table_search(lambda question: list(tables[question.database])),
+    )
+    yield "`enrich_schema`, the tables of the gold SQL", build_table_search(lambda question: question.tables)
 
 
-async def _enriched(database: str, names: Sequence[str], columns: Sequence[Column], kit: Kit) -> set[str]:
+async def _enrich_tables(database: str, names: Sequence[str], columns: Sequence[Column], kit: Kit) -> set[str]:
     given: list[Mapping[str, Any]] = []
 
     async def consult(**fields: Any) -> dict[str, Any]:
@@ -131,18 +134,20 @@ async def _enriched(database: str, names: Sequence[str], columns: Sequence[Colum
         return found
 
     await enrich_schema("", names, workflow_id=database, top_k=TOP, consult=consult)
-    return _named(given[0], columns)
+    return _get_column_ids(given[0], columns)
 
 
-def _named(found: Mapping[str, Any], columns: Sequence[Column]) -> set[str]:
+def _get_column_ids(found: Mapping[str, Any], columns: Sequence[Column]) -> set[str]:
     return {columns[int(document["metadata"]["document_id"])].id for document in found["documents"]}
 
 
-async def _recall(ask: Ask, questions: Sequence[Question]) -> Recall:
+async def _compute_recall(ask: Ask, questions: Sequence[SchemaQuestion]) -> Recall:
     return {q.id: len(q.needed & await ask(q)) / len(q.needed) for q in questions}
 
 
-def table(rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequence[Question]) -> str:
+def format_recall_table(
+    rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequence[SchemaQuestion]
+) -> str:
     """Markdown; `*` marks a difference from the first row whose 95 % interval leaves out 0."""
     first = next(iter(rows))
     needed = sum(len(question.needed) for question in questions)
@@ -153,12 +158,12 @@ def table(rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequ
         "| --- | --- | --- |",
     ]
     for name, recall in rows.items():
-        beside = str(_difference(recall, rows[first])) if name != first else ""
+        beside = str(_compare_recall(recall, rows[first])) if name != first else ""
         lines.append(f"| {name} | {np.mean(list(recall.values())):.3f} | {beside} |")
     return "\n".join(lines)
 
 
-def _difference(ours: Recall, theirs: Recall) -> metrics.MeanDifference:
+def _compare_recall(ours: Recall, theirs: Recall) -> metrics.MeanDifference:
     scored = [{id: {"recall": value} for id, value in recall.items()} for recall in (ours, theirs)]
     return metrics.compare_scores(scored[0], scored[1], "recall")
 

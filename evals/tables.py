@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from evals import bench_cold_start, bench_http, bench_store, cost, record
 from rag_core.evaluation import markdown_tables, metrics
@@ -11,75 +10,74 @@ from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS
 DOCS = Path(__file__).parents[1] / "docs" / "reference"
 SHOWN = ("recall@10", "ndcg@10")  # of a stage
 
-Of = Mapping[str, Any]
 
-
-def quality(found: Of) -> str:
+def format_quality_table(found: record.Result) -> str:
     """Return a table with a row for each set: nDCG@10 and the median time of each pipeline."""
     pipelines = [row["pipeline"] for row in next(iter(found.values()))["rows"]]
     return markdown_tables.format_table(
-        ["set", "questions", *pipelines], [_set(name, of) for name, of in found.items()]
+        ["set", "questions", *pipelines], [_format_set_row(name, of) for name, of in found.items()]
     )
 
 
-def _set(name: str, of: Of) -> list[str]:
-    return [name, str(of["rows"][0]["n"]), *map(_pipeline, of["rows"])]
+def _format_set_row(name: str, of: record.Result) -> list[str]:
+    return [name, str(of["rows"][0]["n"]), *map(_format_pipeline_cell, of["rows"])]
 
 
-def _pipeline(row: Of) -> str:
+def _format_pipeline_cell(row: record.Result) -> str:
     """Return nDCG@10, starred where it differs beyond chance from the row that it is compared with, and the time."""
     mark = metrics.MeanDifference(**row["difference"]).significance_mark if "difference" in row else ""
     return f"{row['ndcg@10']:.3f}{mark}, {row['p50_ms']:.0f}"
 
 
-def stages(found: Of) -> str:
+def format_stage_table(found: record.Result) -> str:
     """What each stage adds to both legs fused, in recall@10 and nDCG@10, by set; below, what is expected."""
-    lines = [[name, *map(_gaps, of["rows"])] for name, of in found.items()]
+    lines = [[name, *map(_format_stage_cell, of["rows"])] for name, of in found.items()]
     expected = [expects for _, expects in ABLATION_PRESETS.values()]
     return markdown_tables.format_table(["", *ABLATION_PRESETS], [*lines, ["the specification expects", *expected]])
 
 
-def _gaps(row: Of) -> str:
+def _format_stage_cell(row: record.Result) -> str:
     if row["name"] == ABLATION_BASELINE:
         return ", ".join(f"{row[measure]:.3f}" for measure in SHOWN)
     gaps = (metrics.MeanDifference(**row["differences"][measure]) for measure in SHOWN)
     return ", ".join(f"{gap.mean:+.3f}{gap.significance_mark}" for gap in gaps)
 
 
-def store(found: Of) -> str:
-    return "\n\n".join(bench_store.table(int(size), of) for size, of in found.items())
+def format_store_tables(found: record.Result) -> str:
+    return "\n\n".join(bench_store.format_store_table(int(size), of) for size, of in found.items())
 
 
-MADE: Mapping[str, tuple[str, Callable[[Of], str]]] = {  # by the name of the result: the page, and the table
-    "quality": ("evaluation-retrieval.md", quality),
-    "stages": ("evaluation-retrieval.md", stages),
-    "cost": ("cost-and-scale.md", cost.table),
-    "store": ("benchmarks.md", store),
-    "http": ("benchmarks.md", bench_http.table),
-    "cold-start": ("benchmarks.md", bench_cold_start.table),
+# by the name of the result: the page, and the function that makes the table
+PAGE_TABLES: Mapping[str, tuple[str, Callable[[record.Result], str]]] = {
+    "quality": ("evaluation-retrieval.md", format_quality_table),
+    "stages": ("evaluation-retrieval.md", format_stage_table),
+    "cost": ("cost-and-scale.md", cost.format_cost_table),
+    "store": ("benchmarks.md", format_store_tables),
+    "http": ("benchmarks.md", bench_http.format_request_table),
+    "cold-start": ("benchmarks.md", bench_cold_start.format_startup_table),
 }
 
 
-def pages() -> dict[Path, str]:
+def fill_pages() -> dict[Path, str]:
     """What must stand in each page."""
     made: dict[Path, str] = {}
-    for name, (page, table) in MADE.items():
-        path, told = DOCS / page, record.read(name)
-        text = f"{_source(told)}\n\n{table(told['found'])}"
+    for name, (page, table) in PAGE_TABLES.items():
+        path, told = DOCS / page, record.read_result(name)
+        text = f"{_format_source(told)}\n\n{table(told['found'])}"
         made[path] = markdown_tables.fill_section(
             made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text
         )
     return made
 
 
-def _source(told: Of) -> str:
+def _format_source(told: record.Result) -> str:
     """Return what was run, when and where; the results also have the versions of the packages."""
     low, high = sorted(told["load"])
     return f"`{told['command']}`, {told['date']}, {told['machine']}, load {low} to {high}"
 
 
 def main() -> None:
-    for path, text in pages().items():
+    for path, text in fill_pages().items():
         path.write_text(text, "utf-8")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import chromadb
 from chromadb.config import Settings
 
-from evals.peers.speech import TOP, Floats, Row, serve
+from evals.peers.speech import TOP, Floats, Row, serve_engine
 
 
 class Chroma:
@@ -21,7 +21,7 @@ class Chroma:
         self._chunks = self._client.create_collection("chunks", configuration=cosine, embedding_function=None)
         most = self._client.get_max_batch_size()
         for first in range(0, len(rows), most):
-            self._chunks.add(**_columns(rows[first : first + most]))
+            self._chunks.add(**_build_columns(rows[first : first + most]))
 
     def open(self) -> None:
         self._chunks = self._client.get_collection("chunks", embedding_function=None)
@@ -32,10 +32,10 @@ class Chroma:
         return list(zip(found["ids"][0], found["documents"][0], strict=True))
 
     def replace(self, rows: Sequence[Row]) -> None:
-        self._chunks.upsert(**_columns(rows))
+        self._chunks.upsert(**_build_columns(rows))
 
 
-def _columns(rows: Sequence[Row]) -> dict[str, Any]:
+def _build_columns(rows: Sequence[Row]) -> dict[str, Any]:
     return {
         "ids": [row.id for row in rows],
         "documents": [row.text for row in rows],
@@ -45,4 +45,4 @@ def _columns(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    serve(Chroma(sys.argv[1]))
+    serve_engine(Chroma(sys.argv[1]))

@@ -8,15 +8,15 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
 
-def python(name: str) -> Path:
+def prepare_interpreter(name: str) -> Path:
     """The interpreter of a peer's environment, which is made if it is not there as its requirements are now."""
     folder, wanted = ROOT / ".cache" / "bench" / name, HERE / f"{name}.txt"
     if not is_made(name):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         install = ["pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "-r", str(wanted)]
-        subprocess.run([str(interpreter(name)), "-m", *install], check=True)
+        subprocess.run([str(locate_interpreter(name)), "-m", *install], check=True)
         (folder / "made").write_text(wanted.read_text())
-    return interpreter(name)
+    return locate_interpreter(name)
 
 
 def is_made(name: str) -> bool:
@@ -24,5 +24,5 @@ def is_made(name: str) -> bool:
     return stamp.is_file() and stamp.read_text() == (HERE / f"{name}.txt").read_text()
 
 
-def interpreter(name: str) -> Path:
+def locate_interpreter(name: str) -> Path:
     return ROOT / ".cache" / "bench" / name / "bin" / "python"

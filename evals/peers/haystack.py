@@ -17,7 +17,7 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMe
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 
-from evals.peers.speech import TOP, Floats, Row, serve
+from evals.peers.speech import TOP, Floats, Row, serve_engine
 
 
 class Haystack:
@@ -25,15 +25,15 @@ class Haystack:
         os.makedirs(folder, exist_ok=True)
         self._file = os.path.join(folder, "store.json")
         self._store = InMemoryDocumentStore(embedding_similarity_function="cosine")
-        self._hybrid = _hybrid(self._store)
+        self._hybrid = _build_pipeline(self._store)
 
     def build(self, rows: Sequence[Row]) -> None:
-        self._store.write_documents(_documents(rows))
+        self._store.write_documents(_build_documents(rows))
         self._store.save_to_disk(self._file)
 
     def open(self) -> None:
         self._store = InMemoryDocumentStore.load_from_disk(self._file)
-        self._hybrid = _hybrid(self._store)
+        self._hybrid = _build_pipeline(self._store)
 
     def ask(self, words: str, vector: Floats, group: int | None) -> list[tuple[str, str]]:
         filters = None if group is None else {"field": "meta.group", "operator": "==", "value": group}
@@ -46,10 +46,10 @@ class Haystack:
         return [(hit.id, hit.content) for hit in found]
 
     def replace(self, rows: Sequence[Row]) -> None:
-        self._store.write_documents(_documents(rows), policy=DuplicatePolicy.OVERWRITE)
+        self._store.write_documents(_build_documents(rows), policy=DuplicatePolicy.OVERWRITE)
 
 
-def _hybrid(store: InMemoryDocumentStore) -> Pipeline:
+def _build_pipeline(store: InMemoryDocumentStore) -> Pipeline:
     pipeline = Pipeline()
     pipeline.add_component("words", InMemoryBM25Retriever(store, top_k=TOP))
     pipeline.add_component("meaning", InMemoryEmbeddingRetriever(store, top_k=TOP))
@@ -59,11 +59,11 @@ def _hybrid(store: InMemoryDocumentStore) -> Pipeline:
     return pipeline
 
 
-def _documents(rows: Sequence[Row]) -> list[Document]:
+def _build_documents(rows: Sequence[Row]) -> list[Document]:
     return [
         Document(id=row.id, content=row.text, embedding=row.vector.tolist(), meta={"group": row.group}) for row in rows
     ]
 
 
 if __name__ == "__main__":
-    serve(Haystack(sys.argv[1]))
+    serve_engine(Haystack(sys.argv[1]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from evals.peers.speech import TOP, Floats, Row, serve
+from evals.peers.speech import TOP, Floats, Row, serve_engine
 from rag_core.core.model import Chunk, Document, Filter, Scope
 from rag_core.core.ports import ChunkStore, Probe
 
@@ -41,7 +41,7 @@ class Ours:
         self._runner.run(self._store.replace_document(document, chunks, vectors, SCOPE, space="bench"))
 
 
-def store(where: str) -> ChunkStore:
+def open_store(where: str) -> ChunkStore:
     if "://" not in where:
         from rag_core.stores.embedded import EmbeddedStore
 
@@ -54,4 +54,4 @@ def store(where: str) -> ChunkStore:
 
 
 if __name__ == "__main__":
-    serve(Ours(store(sys.argv[1])))
+    serve_engine(Ours(open_store(sys.argv[1])))

@@ -52,68 +52,76 @@ class Engine(Protocol):
         """Put the rows of one document in the place of those with the same ids."""
 
 
-def saved(folder: Path, texts: Sequence[str], vectors: Floats) -> None:
+def save_corpus(folder: Path, texts: Sequence[str], vectors: Floats) -> None:
     """Put the corpus where every contestant reads it."""
     (folder / "texts.json").write_text(json.dumps(list(texts)), encoding="utf-8")
     np.save(folder / "vectors.npy", vectors)
 
 
-def rows(folder: Path) -> list[Row]:
+def load_rows(folder: Path) -> list[Row]:
     texts, vectors = json.loads((folder / "texts.json").read_text(encoding="utf-8")), np.load(folder / "vectors.npy")
     return [
-        Row(str(i), document(i, len(texts)), i % GROUPS, text, vector)
+        Row(str(i), name_document(i, len(texts)), i % GROUPS, text, vector)
         for i, (text, vector) in enumerate(zip(texts, vectors, strict=True))
     ]
 
 
-def document(i: int, count: int) -> str:
+def name_document(i: int, count: int) -> str:
     return "the small one" if i >= count - SMALL else f"document {i // PER_DOCUMENT}"
 
 
-def serve(engine: Engine) -> None:
+def serve_engine(engine: Engine) -> None:
     """Do as the input says until it ends."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
     for line in sys.stdin:
-        print(json.dumps(_done(engine, **json.loads(line))), file=answers, flush=True)
+        print(json.dumps(_carry_out(engine, **json.loads(line))), file=answers, flush=True)
 
 
-def _done(engine: Engine, do: str, **given: Any) -> dict[str, Any]:
+def _carry_out(engine: Engine, do: str, **given: Any) -> dict[str, Any]:
     tasks: dict[str, Callable[..., dict[str, Any]]] = {
-        "build": _build,
-        "open": _open,
-        "ask": _ask,
-        "replace": _replace,
+        "build": _time_build,
+        "open": _open_engine,
+        "ask": _time_question,
+        "replace": _time_replacement,
     }
     return tasks[do](engine, **given)
 
 
-def _build(engine: Engine, data: str, words: str, vector: Sequence[float]) -> dict[str, Any]:
+def _time_build(engine: Engine, data: str, words: str, vector: Sequence[float]) -> dict[str, Any]:
     """Seconds until the first question was answered."""
-    given = rows(Path(data))
+    given = load_rows(Path(data))
     began = time.perf_counter()
     engine.build(given)
-    engine.ask(words, _floats(vector), None)
+    engine.ask(words, _convert_vector(vector), None)
     return {"s": time.perf_counter() - began}
 
 
-def _open(engine: Engine, words: str, vector: Sequence[float]) -> dict[str, Any]:
+def _open_engine(engine: Engine, words: str, vector: Sequence[float]) -> dict[str, Any]:
     engine.open()
-    return {"found": len(engine.ask(words, _floats(vector), None))}
+    return {"found": len(engine.ask(words, _convert_vector(vector), None))}
 
 
-def _ask(engine: Engine, words: str, vector: Sequence[float], group: int | None) -> dict[str, Any]:
-    probe = _floats(vector)
+def _time_question(engine: Engine, words: str, vector: Sequence[float], group: int | None) -> dict[str, Any]:
+    probe = _convert_vector(vector)
     began = time.perf_counter()
     found = engine.ask(words, probe, group)
     return {"ms": (time.perf_counter() - began) * 1000, "ids": [id for id, _ in found]}
 
 
-def _replace(engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+def _time_replacement(
+    engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Sequence[float]]
+) -> dict[str, Any]:
     """Milliseconds from the call until a question for the new word is answered with it; infinite when it never is."""
     count = int(ids[-1]) + 1
     new = [
-        Row(id, document(int(id), count), int(id) % GROUPS, f"{word} as part {place} has it", _floats(vector))
+        Row(
+            id,
+            name_document(int(id), count),
+            int(id) % GROUPS,
+            f"{word} as part {place} has it",
+            _convert_vector(vector),
+        )
         for place, (id, vector) in enumerate(zip(ids, vectors, strict=True))
     ]
     began = time.perf_counter()
@@ -124,5 +132,5 @@ def _replace(engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Se
     return {"ms": (time.perf_counter() - began) * 1000}
 
 
-def _floats(vector: Sequence[float]) -> Floats:
+def _convert_vector(vector: Sequence[float]) -> Floats:
     return np.asarray(vector, dtype=np.float32)

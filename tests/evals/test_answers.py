@@ -5,7 +5,14 @@ from pathlib import Path
 import pypdfium2 as pdfium  # type: ignore[import-untyped]
 import pytest
 
-from evals.answers import Asked, Question, contains, in_boxes, recall, report
+from evals.answers import (
+    AnswerOutcome,
+    PageQuestion,
+    compute_box_share,
+    compute_term_recall,
+    contains_quote,
+    format_report,
+)
 from rag_core.core.model import Answer, Citation, Claim, Confidence, Span
 
 PAGE = Path(__file__).parents[2] / "examples" / "perks-plus.pdf"
@@ -15,22 +22,22 @@ def cited(page: int, boxes: tuple[tuple[float, float, float, float], ...] = ()) 
     return Citation("c", "d", "T", "a.pdf", "PerksPlus", 1.0, place=Span(0, 5, page, 1, 1), boxes=boxes)
 
 
-def asked(number: int, *pages: int, relevant: int | None = 1, bm25: int = 2) -> Asked:
+def asked(number: int, *pages: int, relevant: int | None = 1, bm25: int = 2) -> AnswerOutcome:
     claims = tuple(Claim("Brakes wear.", 0, 12, "verified", (cited(page),)) for page in pages)
     confidence = Confidence(0.9 if pages else 0.0, {}, "")
     answer = Answer("Brakes wear.", "answered" if pages else "unknown", "extractive", claims, confidence, ())
     wanted = frozenset() if relevant is None else frozenset({f"a.pdf#page={relevant}"})
-    return Asked(
-        Question(f"q{number}", "?", wanted, "brakes rust", ("brakes  WEAR",)), answer, f"a.pdf#page={bm25}", ()
+    return AnswerOutcome(
+        PageQuestion(f"q{number}", "?", wanted, "brakes rust", ("brakes  WEAR",)), answer, f"a.pdf#page={bm25}", ()
     )
 
 
 def test_a_report_counts_pages_refusals_and_strings_in_each_half() -> None:
     rows = dict(
         line.strip("| ").split(" | ", 1)
-        for line in report([asked(0, 1, 2), asked(1, 2, 1), asked(2, relevant=None), asked(4, 3, relevant=None)]).split(
-            "\n"
-        )
+        for line in format_report(
+            [asked(0, 1, 2), asked(1, 2, 1), asked(2, relevant=None), asked(4, 3, relevant=None)]
+        ).split("\n")
         if line.count(" | ") == 3
     )
     assert rows["first page cited is right"] == "0.500 (n = 2) | 1.000 (n = 1) | 0.000 (n = 1)"
@@ -43,14 +50,14 @@ def test_a_report_counts_pages_refusals_and_strings_in_each_half() -> None:
 
 
 def test_recall_counts_terms_and_a_string_is_found_whatever_its_spaces() -> None:
-    assert recall("brakes rust", "Brakes wear.") == pytest.approx(0.5)
-    assert contains("500 million", "digitize 500\nMillion pages")
-    assert not contains("500 million", "500 thousand million")
+    assert compute_term_recall("brakes rust", "Brakes wear.") == pytest.approx(0.5)
+    assert contains_quote("500 million", "digitize 500\nMillion pages")
+    assert not contains_quote("500 million", "500 thousand million")
 
 
 def test_a_box_has_the_words_only_where_they_stand() -> None:
     document = pdfium.PdfDocument(PAGE)
     width, height = document[0].get_size()
-    assert in_boxes(cited(1, ((0, 0, width, height),)), document) == 1.0
-    assert in_boxes(cited(1, ((0, height - 2, 2, height),)), document) == 0.0
+    assert compute_box_share(cited(1, ((0, 0, width, height),)), document) == 1.0
+    assert compute_box_share(cited(1, ((0, height - 2, 2, height),)), document) == 0.0
     document.close()

@@ -10,20 +10,30 @@ import numpy as np
 import pytest
 
 from evals import bench_cold_start, bench_http, bench_store
-from evals.bench_store import PEERS, REPLACED, Child, Contestant, Data, contestants, measure, numbers, table
+from evals.bench_store import (
+    PEERS,
+    REPLACED,
+    BenchmarkData,
+    Contestant,
+    ContestantProcess,
+    build_contestants,
+    format_store_table,
+    list_figures,
+    measure_contestants,
+)
 from evals.peers import environments
-from evals.peers.speech import GROUPS, SMALL, TOP, document, rows, saved
+from evals.peers.speech import GROUPS, SMALL, TOP, load_rows, name_document, save_corpus
 
 SIZE = 60
 
 
 @pytest.fixture(scope="module")
-def data() -> Data:
+def data() -> BenchmarkData:
     draw = np.random.default_rng(1)
     vectors = draw.normal(size=(SIZE + 3, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     texts = [f"part{i} of the gear box number {i % 7}" for i in range(SIZE)]
-    return Data(texts, vectors[:SIZE], ["part3 gear", "part53 number", "box part8"], vectors[SIZE:])
+    return BenchmarkData(texts, vectors[:SIZE], ["part3 gear", "part53 number", "box part8"], vectors[SIZE:])
 
 
 @pytest.fixture(autouse=True)
@@ -31,60 +41,65 @@ def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_store, "OPENINGS", 1)
 
 
-def measured(data: Data, one: Contestant, folder: Path) -> Contestant:
-    measure(data, [one], folder)
+def measure_one(data: BenchmarkData, one: Contestant, folder: Path) -> Contestant:
+    measure_contestants(data, [one], folder)
     return one
 
 
-def test_a_contestant_is_built_opened_asked_and_changed_in_processes_of_its_own(data: Data, tmp_path: Path) -> None:
-    (ours,) = contestants([], None, tmp_path)
-    measured(data, ours, tmp_path)
-    assert (len(ours.opened), len(ours.hybrid), len(ours.filtered)) == (1, 3, 3)
+def test_a_contestant_is_built_opened_asked_and_changed_in_processes_of_its_own(
+    data: BenchmarkData, tmp_path: Path
+) -> None:
+    (ours,) = build_contestants([], None, tmp_path)
+    measure_one(data, ours, tmp_path)
+    assert (len(ours.open_s), len(ours.hybrid_ms), len(ours.filter_ms)) == (1, 3, 3)
     assert ours.overlap == [1.0, 1.0, 1.0]
-    assert len(ours.replaced) == REPLACED
-    assert max(ours.replaced) < math.inf
-    assert ours.built_s > 0
+    assert len(ours.replace_ms) == REPLACED
+    assert max(ours.replace_ms) < math.inf
+    assert ours.build_s > 0
     assert ours.disk_mb > 0
     assert ours.memory_mb > 10
 
 
 @pytest.mark.parametrize("peer", PEERS)
-def test_a_peer_whose_environment_is_there_does_the_same(data: Data, tmp_path: Path, peer: str) -> None:
+def test_a_peer_whose_environment_is_there_does_the_same(data: BenchmarkData, tmp_path: Path, peer: str) -> None:
     if not environments.is_made(peer):
         pytest.skip("`make bench` makes it")
-    _, other = contestants([peer], None, tmp_path)
-    measured(data, other, tmp_path)
+    _, other = build_contestants([peer], None, tmp_path)
+    measure_one(data, other, tmp_path)
     assert other.overlap == [1.0, 1.0, 1.0]
-    assert max(other.replaced) < math.inf
+    assert max(other.replace_ms) < math.inf
 
 
-def test_questions_are_answered_within_the_group_that_they_name(data: Data, tmp_path: Path) -> None:
-    (ours,) = contestants([], None, tmp_path)
-    saved(tmp_path, data.texts, data.vectors)
-    with Child(ours.command) as child:
-        child.do("build", data=str(tmp_path), **data.question(0))
-        asked: dict[str, Any] = data.question(0)
-        assert set(child.do("ask", group=3, **asked)["ids"]) == {"3", "53"}
-        assert len(child.do("ask", group=None, **asked)["ids"]) == TOP
+def test_questions_are_answered_within_the_group_that_they_name(data: BenchmarkData, tmp_path: Path) -> None:
+    (ours,) = build_contestants([], None, tmp_path)
+    save_corpus(tmp_path, data.texts, data.vectors)
+    with ContestantProcess(ours.command) as child:
+        child.send_task("build", data=str(tmp_path), **data.build_question(0))
+        asked: dict[str, Any] = data.build_question(0)
+        assert set(child.send_task("ask", group=3, **asked)["ids"]) == {"3", "53"}
+        assert len(child.send_task("ask", group=None, **asked)["ids"]) == TOP
 
 
 def test_a_process_that_ends_is_told_of_and_not_waited_for() -> None:
-    with Child([sys.executable, "-c", "raise SystemExit(3)"]) as child, pytest.raises(RuntimeError, match="at open"):
-        child.do("open")
+    with (
+        ContestantProcess([sys.executable, "-c", "raise SystemExit(3)"]) as child,
+        pytest.raises(RuntimeError, match="at open"),
+    ):
+        child.send_task("open")
 
 
-def test_one_that_is_slow_is_opened_once_and_asked_no_more_when_patience_ends(data: Data) -> None:
-    slow = Contestant("slow", ["no such program"], None, opened=[bench_store.SLOW_S + 1], hybrid=[61_000.0])
-    slow.open(data.question(0))
-    with Child([sys.executable, "-c", ""]) as child:
-        slow.answer(child, data.question(0), set())
-    assert (len(slow.opened), len(slow.hybrid)) == (1, 1)
+def test_one_that_is_slow_is_opened_once_and_asked_no_more_when_patience_ends(data: BenchmarkData) -> None:
+    slow = Contestant("slow", ["no such program"], None, open_s=[bench_store.SLOW_S + 1], hybrid_ms=[61_000.0])
+    slow.open_store(data.build_question(0))
+    with ContestantProcess([sys.executable, "-c", ""]) as child:
+        slow.answer_question(child, data.build_question(0), set())
+    assert (len(slow.open_s), len(slow.hybrid_ms)) == (1, 1)
 
 
-def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: Data, tmp_path: Path) -> None:
-    saved(tmp_path, data.texts, data.vectors)
-    given = rows(tmp_path)
-    assert [row.document for row in given].count(document(SIZE - 1, SIZE)) == SMALL
+def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: BenchmarkData, tmp_path: Path) -> None:
+    save_corpus(tmp_path, data.texts, data.vectors)
+    given = load_rows(tmp_path)
+    assert [row.document for row in given].count(name_document(SIZE - 1, SIZE)) == SMALL
     assert 1 / GROUPS == 0.02
     assert (given[7].text, given[7].group) == (data.texts[7], 7)
     assert np.array_equal(given[7].vector, data.vectors[7])
@@ -92,8 +107,8 @@ def test_the_last_document_is_small_and_each_group_is_two_in_a_hundred(data: Dat
 
 def test_a_table_compares_times_and_sizes_with_the_first() -> None:
     first = Contestant("first", [], None, 2.0, 10.0, 100.0, [1.0], [2.0, 2.0], [1.0], [1.0], [1.0], [4.0, 4.0])
-    other = replace(first, name="other", built_s=1.0, memory_mb=250.0, hybrid=[3.0, 3.0])
-    printed = table(1000, {one.name: numbers(1000, one) for one in (first, other)})
+    other = replace(first, name="other", build_s=1.0, memory_mb=250.0, hybrid_ms=[3.0, 3.0])
+    printed = format_store_table(1000, {one.name: list_figures(1000, one) for one in (first, other)})
     assert printed.startswith("| 1,000 chunks | first | other |")
     assert "| hybrid p50 ms | 2.00 | 3.00 (1.5x) |" in printed
     assert "| searchable after s | 2.0 | 1.0 (0.5x) |" in printed
@@ -126,7 +141,7 @@ def test_questions_over_http_are_compared_with_an_empty_function(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench_http, "DOCUMENTS", 1)
-    bench_http.bench(rounds=2, requests=3, clients=2)
+    bench_http.bench_requests(rounds=2, requests=3, clients=2)
     told = capsys.readouterr().out
     assert "6 questions, 2 at a time" in told
     assert all(f"| {kind} | " in told for kind in bench_http.KINDS)
@@ -136,15 +151,21 @@ def test_a_refusal_over_http_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(bench_http, "DOCUMENTS", 1)
     monkeypatch.setattr(bench_http, "KINDS", {"refused": {"search_type": "no such"}})
     with pytest.raises(RuntimeError, match="answered 400"):
-        bench_http.bench(rounds=1, requests=2, clients=1)
+        bench_http.bench_requests(rounds=1, requests=2, clients=1)
 
 
 def test_a_first_answer_is_measured_from_the_start_of_a_process(tmp_path: Path) -> None:
     """From what an earlier process indexed; a refusal would raise."""
     ours, folder = bench_cold_start.OURS, str(tmp_path)
-    indexing = bench_cold_start.answer(ours, "index_document", content=bench_cold_start.TEXT, document_id="notes")
-    asking = bench_cold_start.answer(ours, "consult_rag", query="P0700", preset="pages", search_type="keyword")
-    bench_cold_start.cost(indexing, folder)
-    first = bench_cold_start.cost(asking, folder)
-    empty = bench_cold_start.cost(bench_cold_start.answer(bench_cold_start.BARE, "empty"), folder)
+    indexing = bench_cold_start.build_request_code(
+        ours, "index_document", content=bench_cold_start.TEXT, document_id="notes"
+    )
+    asking = bench_cold_start.build_request_code(
+        ours, "consult_rag", query="P0700", preset="pages", search_type="keyword"
+    )
+    bench_cold_start.measure_process(indexing, folder)
+    first = bench_cold_start.measure_process(asking, folder)
+    empty = bench_cold_start.measure_process(
+        bench_cold_start.build_request_code(bench_cold_start.BARE, "empty"), folder
+    )
     assert 0 < empty.cpu_s < first.cpu_s

@@ -7,7 +7,7 @@ import pytest
 
 from evals import claims
 from evals.claim_kinds import FALSE, HELD_BACK, NEGATIONS, NUMBERS, SUPPORTED, Source
-from evals.claims import Made
+from evals.claims import LabelledClaim
 from rag_core.core.model import Claim
 from rag_core.evaluation.metrics import compute_wilson_interval
 
@@ -21,7 +21,7 @@ class Convinced:
         return [0.99] * len(passages)
 
 
-Judged = list[tuple[Made, Claim]]
+Judged = list[tuple[LabelledClaim, Claim]]
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +30,9 @@ def judged() -> Judged:
 
 
 async def _judged() -> Judged:
-    index = await claims.load(claims.SLICE)
-    made = await claims.made(index, final=True, count=4) + await claims.made(index, final=False, count=4)
-    verdicts = await claims.judged(made, Convinced())
+    index = await claims.load_claim_index(claims.SLICE)
+    made = await claims.make_claims(index, final=True, count=4) + await claims.make_claims(index, final=False, count=4)
+    verdicts = await claims.judge_claims(made, Convinced())
     await index.store.close()
     return list(zip(made, verdicts, strict=True))
 
@@ -61,8 +61,8 @@ def test_of_true_claims_at_least_85_in_100_are_verified(judged: Judged) -> None:
 
 def test_a_claim_is_made_the_same_every_time() -> None:
     async def texts() -> list[str]:
-        index = await claims.load(claims.SLICE)
-        made = [one.text for one in await claims.made(index, final=False, count=1)]
+        index = await claims.load_claim_index(claims.SLICE)
+        made = [one.text for one in await claims.make_claims(index, final=False, count=1)]
         await index.store.close()
         return made
 
@@ -102,9 +102,9 @@ def test_a_kind_changes_what_it_says(kind: str, text: str, made: set[str | None]
 
 
 def test_a_question_with_its_answer_is_a_statement() -> None:
-    assert claims.stated("Who led the Panthers?", "Ann Lee.") == "Ann Lee led the Panthers."
-    assert claims.stated("What was the score?", "23–16") == "The score was 23–16."
-    assert claims.stated("Who did they beat?", "Ann Lee") is None
+    assert claims.state_answer("Who led the Panthers?", "Ann Lee.") == "Ann Lee led the Panthers."
+    assert claims.state_answer("What was the score?", "23–16") == "The score was 23–16."
+    assert claims.state_answer("Who did they beat?", "Ann Lee") is None
 
 
 def test_the_interval_of_a_share_is_wilson_s() -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from evals.classical import BUDGET, Asked, _asked, budget, percentile, quality
+from evals.classical import BUDGET, TimedAnswer, _ask_twice, find_percentile, format_budget, format_quality
 from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence
 from rag_core.core.run import Run
 from rag_core.providers.embedded_cache import EmbeddedCache
@@ -17,12 +17,12 @@ from tests.fakes import kit as build_kit
 from tests.requirements import PAGE, ROW
 
 
-def asked(document: str, relevant: str, **spent: float) -> Asked:
+def asked(document: str, relevant: str, **spent: float) -> TimedAnswer:
     citation = Citation("c", document, "Title", "a.md", "words", 1.0)
     claim = Claim("It is so.", 0, 9, "verified", (citation,))
     answer = Answer("It is so.", "answered", "extractive", (claim,), Confidence(0.9, {}, ""), (_seen(document),))
     named = {id.replace("_", "-"): milliseconds for id, milliseconds in spent.items()}
-    return Asked("q", "Is it?", answer, frozenset({relevant}), "so it is", named)
+    return TimedAnswer("q", "Is it?", answer, frozenset({relevant}), "so it is", named)
 
 
 def _seen(document: str) -> Evidence:
@@ -36,9 +36,9 @@ def test_a_target_that_is_missed_is_called_missed(id: str, target: float) -> Non
     names = {other.replace("-", "_"): 1.0 for other in BUDGET}
     met = [asked("a", "a", **names)] * 20
     slow = [asked("a", "a", **(names | {id.replace("-", "_"): target + 1}))] * 2
-    rows = budget([*met[:18], *slow]).splitlines()
+    rows = format_budget([*met[:18], *slow]).splitlines()
     assert [row.split()[1] for row in rows if "missed" in row] == [id]
-    assert "missed" not in budget(met)
+    assert "missed" not in format_budget(met)
 
 
 def test_the_documents_targets_are_these() -> None:
@@ -82,7 +82,7 @@ async def test_each_budget_is_compared_with_the_time_of_its_own_step(monkeypatch
         build_kit(await filled(chunk("a", fact)), llm=ScriptedLLM(answer=json.dumps(reply))),
         cache=EmbeddedCache(None, b"secret"),
     )
-    spent = (await _asked("q", "When does the gearbox overheat?", {"manual": 1}, fact, kit)).spent
+    spent = (await _ask_twice("q", "When does the gearbox overheat?", {"manual": 1}, fact, kit)).times_ms
     assert set(spent) == set(BUDGET)
     assert {id: spent[id] for id in ("S4-35", "S4-36", "S4-37", "S4-38")} == {
         "S4-35": 5.0,
@@ -96,12 +96,14 @@ async def test_each_budget_is_compared_with_the_time_of_its_own_step(monkeypatch
 
 
 def test_a_percentile_is_a_value_that_was_measured() -> None:
-    assert [percentile(range(1, 101), share) for share in (0.5, 0.95, 1.0)] == [50, 95, 100]
-    assert percentile([7.0], 0.95) == 7.0
+    assert [find_percentile(range(1, 101), share) for share in (0.5, 0.95, 1.0)] == [50, 95, 100]
+    assert find_percentile([7.0], 0.95) == 7.0
 
 
 def test_quality_counts_right_documents_and_claims_that_hold() -> None:
-    rows = {row.split(" | ")[0].strip("| "): row for row in quality([asked("a", "a"), asked("b", "a")]).splitlines()}
+    rows = {
+        row.split(" | ")[0].strip("| "): row for row in format_quality([asked("a", "a"), asked("b", "a")]).splitlines()
+    }
     assert "0.500" in rows["first document cited is relevant"]
     assert "1.000" in rows["claims verified"]
     assert "2 |" in rows["answered"]

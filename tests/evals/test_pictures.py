@@ -9,27 +9,27 @@ from evals import pictures, record
 
 
 def test_every_committed_picture_is_what_the_committed_results_give() -> None:
-    for path, text in pictures.drawn():
+    for path, text in pictures.draw_pictures():
         assert path.read_text("utf-8") == text, f"{path.name}: run make pictures"
 
 
 def test_a_picture_is_drawn_anew_when_a_number_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = record.read("store")
+    told = record.read_result("store")
     told["found"]["10000"]["LanceDB"]["open s"] *= 2
     (tmp_path / "store.json").write_text(json.dumps(told))
-    monkeypatch.setattr(pictures, "DRAWN", {"store": pictures.store})
-    ((_, before),) = pictures.drawn()
+    monkeypatch.setattr(pictures, "DRAWINGS", {"store": pictures.draw_stores})
+    ((_, before),) = pictures.draw_pictures()
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    ((_, after),) = pictures.drawn()
+    ((_, after),) = pictures.draw_pictures()
     assert before != after
 
 
-@pytest.mark.parametrize("name", pictures.DRAWN)
+@pytest.mark.parametrize("name", pictures.DRAWINGS)
 def test_a_picture_is_small_and_its_words_are_text_with_a_title(name: str) -> None:
     drawn = (pictures.PICTURES / f"{name}.svg").read_text("utf-8")
     assert len(drawn) < 60_000
-    assert f"<title>{pictures.DRAWN[name].__doc__}</title>" in drawn
-    assert record.read(name)["date"] in drawn
+    assert f"<title>{pictures.DRAWINGS[name].__doc__}</title>" in drawn
+    assert record.read_result(name)["date"] in drawn
     assert "sans-serif" in drawn
 
 
@@ -40,4 +40,4 @@ def test_a_picture_is_small_and_its_words_are_text_with_a_title(name: str) -> No
 def test_only_a_difference_beyond_chance_has_the_colour_of_a_gain_or_a_loss(
     low: float, high: float, colour: str
 ) -> None:
-    assert pictures.verdict({"low": low, "high": high}) == colour
+    assert pictures.choose_colour({"low": low, "high": high}) == colour

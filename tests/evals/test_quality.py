@@ -14,7 +14,7 @@ def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: py
     scores = {str(i): {"ndcg@10": float(i % 2)} for i in range(40)}
     report = EvaluationReport("tiny", 2, 3, (EvaluationRow("words", scores, (1.0, 2.0), ModelUsage(), {}),))
     monkeypatch.setattr(quality.pipeline_evaluation, "evaluate_pipelines", lambda folder, **how: report)
-    found = quality.quality(Path("data"))
+    found = quality.evaluate_sets(Path("data"))
     assert list(found) == [Path(name).name for name in quality.SETS]
     (row,) = found["dtc"]["rows"]
     low, high = row["interval"]
@@ -30,5 +30,5 @@ def test_every_set_keeps_what_ablate_prints(monkeypatch: pytest.MonkeyPatch) -> 
         return SimpleNamespace(to_json=lambda: {"set": folder.name})
 
     monkeypatch.setattr(quality, "compare_presets", tried)
-    assert quality.stages(Path("data"))["contoso"] == {"set": "contoso"}
+    assert quality.ablate_sets(Path("data"))["contoso"] == {"set": "contoso"}
     assert ("data/pdf/contoso", "hybrid", {"max_questions": 100, "half": "second"}) in asked

@@ -26,7 +26,9 @@ async def test_every_way_of_cutting_is_scored(tmp_path: Path) -> None:
     kit = assembly.build_in_memory_kit()
     if not kit.index.embedder.dimensions:
         pytest.skip("needs the local models: make install")
-    rows = await spans.evaluate(documents, questions, kit, [Chunking("blocks", 32, 0), Chunking("tokens", 800, 0)])
+    rows = await spans.evaluate_chunkings(
+        documents, questions, kit, [Chunking("blocks", 32, 0), Chunking("tokens", 800, 0)]
+    )
     assert [(row.chunks, row.scores[0]) for row in rows] == [(3, 1.0), (1, 1.0)]
-    assert "| blocks | 32 | 0 | 3 | 1.000 |" in spans.table(rows)
+    assert "| blocks | 32 | 0 | 3 | 1.000 |" in spans.format_chunking_table(rows)
     await kit.index.store.close()

@@ -10,17 +10,17 @@ from rag_core.evaluation import markdown_tables
 
 
 def test_every_page_holds_the_tables_of_the_committed_results() -> None:
-    for path, text in tables.pages().items():
+    for path, text in tables.fill_pages().items():
         assert path.read_text("utf-8") == text, f"{path.name}: run make pictures"
 
 
 def test_a_page_changes_with_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = record.read("http")
+    told = record.read_result("http")
     told["found"]["an empty function"]["requests/s"] = 4321.0
     (tmp_path / "http.json").write_text(json.dumps(told))
-    monkeypatch.setattr(tables, "MADE", {"http": tables.MADE["http"]})
+    monkeypatch.setattr(tables, "PAGE_TABLES", {"http": tables.PAGE_TABLES["http"]})
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    ((_, page),) = tables.pages().items()
+    ((_, page),) = tables.fill_pages().items()
     assert "| an empty function | 4321 | 1.00 |" in page
 
 
@@ -29,7 +29,7 @@ def test_a_stage_is_starred_only_beyond_chance() -> None:
     base = {"name": "hybrid", "recall@10": 0.9, "ndcg@10": 0.8}
     others = [name for name in tables.ABLATION_PRESETS if name != "hybrid"]
     rows = [{"name": name, "differences": {"recall@10": sure, "ndcg@10": unsure}} for name in others]
-    printed = tables.stages({"tiny": {"rows": [rows[0], base, *rows[1:]]}})
+    printed = tables.format_stage_table({"tiny": {"rows": [rows[0], base, *rows[1:]]}})
     assert "| tiny | +0.020 *, -0.020 | 0.900, 0.800 | +0.020 *, -0.020 |" in printed
     assert "| the specification expects | fast, medium recall and precision | medium, high recall |" in printed
 

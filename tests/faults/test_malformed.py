@@ -11,7 +11,7 @@ from werkzeug.test import Client
 
 import function_app
 from evals import malformed
-from evals.malformed import Case, kept, mutants, run, traps
+from evals.malformed import Case, build_mutant_cases, build_trap_cases, read_cases, run_cases
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
 from rag_core.ingestion import sandbox
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 
 
 async def wrongs(cases: Iterator[Case], timeout_s: float = PATIENCE_S) -> list[malformed.Outcome]:
-    return [outcome for outcome in await run(cases, timeout_s=timeout_s) if outcome.wrong]
+    return [outcome for outcome in await run_cases(cases, timeout_s=timeout_s) if outcome.wrong]
 
 
 def around() -> set[Path]:
@@ -37,7 +37,7 @@ def around() -> set[Path]:
 async def test_every_broken_document_gives_its_text_or_a_typed_refusal() -> None:
     """C23, C25, C26, C32, C33: 111 files of five test suites; none hangs, none is read wrong, nothing is written."""
     before = around()
-    assert await wrongs(kept(malformed.FOLDER)) == []
+    assert await wrongs(read_cases(malformed.FOLDER)) == []
     assert around() == before
 
 
@@ -46,7 +46,7 @@ async def test_the_zoo_is_refused_or_read(kind: str) -> None:
     """C24, C27, C28, C29, C30, C31, C32: bombs, loops, entities, names and lies, made by code."""
     before = around()
     chosen = [trap for trap in LIGHT if trap.name.endswith(f".{kind}")]
-    assert await wrongs(traps(chosen[:: 3 if kind == "pdf" else 1])) == []  # the soak reads them all
+    assert await wrongs(build_trap_cases(chosen[:: 3 if kind == "pdf" else 1])) == []  # the soak reads them all
     assert around() == before
 
 
@@ -54,28 +54,28 @@ async def test_what_is_no_document_of_ours_is_refused() -> None:
     """C32: whatever the ending says."""
     rest = [trap for trap in LIGHT if not trap.name.endswith((".pdf", ".docx", ".csv", ".md", ".txt"))]
     assert rest
-    assert await wrongs(traps(rest)) == []
+    assert await wrongs(build_trap_cases(rest)) == []
 
 
 async def test_mutations_of_real_documents_are_refused_or_read() -> None:
     """C23: bits flipped, parts cut out, doubled or overwritten."""
-    assert await wrongs(mutants(12, SEED)) == []
+    assert await wrongs(build_mutant_cases(12, SEED)) == []
 
 
 @pytest.mark.soak
 async def test_the_whole_zoo_and_five_hundred_mutations() -> None:
     """C23, C24, C27, C30: within 5 s each, and the server keeps its size."""
-    await run(mutants(20, SEED + 1), timeout_s=5)
-    held = malformed.resident_mb()
-    assert await wrongs(traps(zoo.ZOO), timeout_s=5) == []
-    assert await wrongs(mutants(500, SEED), timeout_s=5) == []
-    assert malformed.resident_mb() - held < malformed.GROWTH_MB
+    await run_cases(build_mutant_cases(20, SEED + 1), timeout_s=5)
+    held = malformed.measure_resident_mb()
+    assert await wrongs(build_trap_cases(zoo.ZOO), timeout_s=5) == []
+    assert await wrongs(build_mutant_cases(500, SEED), timeout_s=5) == []
+    assert malformed.measure_resident_mb() - held < malformed.GROWTH_MB
 
 
 def test_the_zoo_is_the_same_each_time() -> None:
     assert len(zoo.ZOO) >= 60
     assert len({trap.name for trap in zoo.ZOO}) == len(zoo.ZOO)
-    assert [case.data for case in mutants(9, SEED)] == [case.data for case in mutants(9, SEED)]
+    assert [case.data for case in build_mutant_cases(9, SEED)] == [case.data for case in build_mutant_cases(9, SEED)]
     assert [trap.make() for trap in zoo.PDFS[:2]] == [trap.make() for trap in zoo.PDFS[:2]]
 
 

@@ -53,7 +53,7 @@ class PageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """What was answered, and the page that BM25 over whole pages puts first."""
+    """The answer to a question, and the page that BM25 over whole pages puts first."""
 
     question: PageQuestion
     answer: Answer
@@ -84,7 +84,7 @@ MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores
 
 
 def load_page_questions(folder: Path) -> list[PageQuestion]:
-    """The questions of a folder, in order; those without relevant pages cannot be answered from it."""
+    """Return the questions of a folder, in order; those without relevant pages cannot be answered from it."""
     relevant = beir.load_beir_collection(folder).judgements
     return [
         _parse_question(record, relevant.get(str(record["_id"]), {}))
@@ -93,20 +93,20 @@ def load_page_questions(folder: Path) -> list[PageQuestion]:
 
 
 def compute_term_recall(reference: str, text: str) -> float:
-    """The share of the reference's terms that the text has."""
+    """Return the share of the reference's terms that the text has."""
     wanted = extract_terms(reference)
     return len(wanted & extract_terms(text)) / max(1, len(wanted))
 
 
 def contains_quote(quote: str, text: str) -> bool:
-    """Whether the words of the quote stand in the text one after another, spaces and letter case apart."""
+    """Return whether the words of the quote stand in the text one after another, spaces and letter case apart."""
     return _fold_words(quote) in _fold_words(text)
 
 
 def compute_box_share(citation: Citation, document: pdfium.PdfDocument) -> float:
-    """The share of a quote's words that PDFium finds within the citation's boxes, each a point wider all around.
+    """Return the share of a quote's words that PDFium finds within the boxes, each a point wider all around.
 
-    For pages that are neither turned nor cropped.
+    It holds for pages that are neither turned nor cropped.
     """
     number = citation.place.page if citation.place else None
     page = document[(number or 1) - 1]
@@ -133,7 +133,7 @@ async def measure_answers(
 
 
 def format_report(asked: Sequence[AnswerOutcome]) -> str:
-    """Markdown tables: all questions, then each half by the number in its id."""
+    """Format Markdown tables: all questions, then each half by the number in its id."""
     even = [one for one in asked if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
     odd = [one for one in asked if one not in even]
     halves = {"all": asked, "even ids": even, "odd ids": odd}
@@ -177,7 +177,7 @@ def _open_pdfs(folder: Path) -> Iterator[Mapping[str, pdfium.PdfDocument]]:
 
 
 async def _index_corpus_pages(folder: Path) -> Index:
-    """The words leg of the embedded store, which is BM25, over a chunk a page: title and text of the corpus."""
+    """Index a chunk a page, title and text of the corpus, for the lexical leg of the embedded store, which is BM25."""
     index = Index(EmbeddedStore(None), NoEmbedder("words only"))
     for passage in beir.load_beir_collection(folder).documents:
         page = Chunk(passage.id, passage.id, 0, f"{passage.title} {passage.text}".strip(), "", "", passage.id)
@@ -186,7 +186,7 @@ async def _index_corpus_pages(folder: Path) -> Index:
 
 
 async def index_pdf_folder(folder: Path, cache: EvaluationCache) -> Kit:
-    """Parts of this process's memory, with the PDFs of a folder indexed."""
+    """Return a kit in this process's memory, with the PDFs of a folder indexed."""
     kit = assembly.build_in_memory_kit()
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
@@ -234,14 +234,14 @@ def _format_mean(values: Iterable[float]) -> str:
 
 
 def _compare_with_bm25(asked: Sequence[AnswerOutcome], name: str) -> str:
-    """A measure of the pages cited against BM25's first, paired, with the 95 % interval of a bootstrap."""
+    """Compare a measure of the pages cited with BM25's first page, paired, with a bootstrap's 95 % interval."""
     answerable = [one for one in asked if one.question.pages]
     ours, theirs = ({one.question.id: {name: MEASURES[measure](one)} for one in answerable} for measure in (name, BM25))
     return str(metrics.compare_scores(ours, theirs, name)) if answerable else "-"
 
 
 def _format_confidence_bins(asked: Sequence[AnswerOutcome]) -> str:
-    """How often an answer cites a right page, by its confidence; an answer to an unanswerable question never does."""
+    """Format how often an answer cites a right page, by confidence; to an unanswerable question it never does."""
     given = [one for one in asked if one.answer.status == "answered"]
     rows = []
     for low, high in BINS:

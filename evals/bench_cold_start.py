@@ -57,7 +57,7 @@ class ProcessCost:
 
 
 def measure_process(code: str, folder: str) -> ProcessCost:
-    """Of a new process, which prints the CPU seconds that count."""
+    """Measure a new process, which prints the CPU seconds that count."""
     env = {**os.environ, "RAG_DATA_DIR": folder}
     began = time.perf_counter()
     child = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
@@ -69,7 +69,7 @@ def build_request_code(app: str, name: str, **body: Any) -> str:
 
 
 def measure_medians(tasks: Mapping[str, Callable[[], ProcessCost]], runs: int) -> dict[str, ProcessCost]:
-    """Taken in turns, so that a busy machine slows all alike; the first turn fills the caches and is not counted."""
+    """Run the tasks in turns, so that a busy machine slows all alike; the first, to fill the caches, is not counted."""
     turns = [[task() for task in tasks.values()] for _ in range(runs + 1)]
     columns = zip(*turns[1:], strict=True)
     return {name: _compute_median_cost(column) for name, column in zip(tasks, columns, strict=True)}
@@ -80,7 +80,7 @@ def _compute_median_cost(costs: Sequence[ProcessCost]) -> ProcessCost:
 
 
 def bench_startup(runs: int, folder: str) -> record.Result:
-    """Medians by what was started; printed as a table."""
+    """Return the medians by what was started, and print them as a table."""
     measure_process(build_request_code(OURS, "index_document", content=TEXT, document_id="notes"), folder)
     ask = partial(build_request_code, OURS, "consult_rag", query="What does P0700 mean?", preset="pages", top_k=3)
     codes = {
@@ -97,7 +97,7 @@ def bench_startup(runs: int, folder: str) -> record.Result:
 
 
 def format_startup_table(found: Mapping[str, Mapping[str, float]]) -> str:
-    """Each ratio is to the import of azure.functions, or to the first answer of an empty function."""
+    """Format a table; each ratio is to the import of azure.functions, or to the first answer of an empty function."""
     return markdown_tables.format_table(
         ["", "ms CPU", "ratio", "ms in all"], ([name, *_format_startup_cells(name, found)] for name in found)
     )

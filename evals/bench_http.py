@@ -65,7 +65,7 @@ class RequestTimes:
 
 
 def serve_app(folder: Path) -> None:
-    """Our app and the empty function, until the input ends."""
+    """Serve our app and the empty function, until the input ends."""
     settings = Settings(data_dir=folder)
     kit = assembly.build_kit(settings)
     app = function_app.build_app(lambda: settings, lambda: kit)
@@ -80,7 +80,7 @@ def serve_app(folder: Path) -> None:
 
 
 def post_request(address: str, function: str, body: Mapping[str, Any]) -> float:
-    """Seconds until the reply was read. Raises RuntimeError when it is a refusal."""
+    """Return the seconds until the reply was read. Raises RuntimeError when it is a refusal."""
     began = time.perf_counter()
     connection = HTTPConnection(address, timeout=60)
     connection.request("POST", f"/api/{function}", json.dumps(body), {"content-type": "application/json"})
@@ -106,7 +106,7 @@ def post_question(address: str, numbers: Mapping[str, Any] | None, words: str) -
 
 
 def measure_requests(address: str, asked: Sequence[str], rounds: int, clients: int) -> dict[str, RequestTimes]:
-    """Every kind's questions in turn; the first few of each only load what the first one loads."""
+    """Ask every kind's questions in turn; the first few of each only load what the first one loads."""
     taken = {kind: RequestTimes() for kind in KINDS}
     for numbers in KINDS.values():
         for words in asked[:3]:
@@ -122,7 +122,7 @@ def measure_requests(address: str, asked: Sequence[str], rounds: int, clients: i
 
 
 def format_request_table(found: Mapping[str, Mapping[str, float]]) -> str:
-    """The numbers of each kind; each ratio is to the empty function."""
+    """Format the numbers of each kind; each ratio is to the empty function."""
     base = next(iter(found.values()))
     return markdown_tables.format_table(
         ["", "requests/s", "of the empty", "p50 ms", "p99 ms", "times the empty's p99"],
@@ -142,7 +142,7 @@ def _format_request_cells(of_kind: Mapping[str, float], base: Mapping[str, float
 
 
 def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
-    """What was measured, by kind; printed as a table."""
+    """Return what was measured, by kind, and print it as a table."""
     draw = random.Random(SEED)
     known = load_code_definitions()
     asked = [" ".join(draw.choice(known).split()[:WORDS]) for _ in range(rounds * requests)]

@@ -62,7 +62,7 @@ class BenchmarkData:
         return {"words": self.query_texts[i], "vector": self.probes[i].tolist()}
 
     def find_nearest(self, question: int) -> set[str]:
-        """By brute force."""
+        """Return the ids of the TOP nearest chunks to a question, by brute force."""
         return {str(i) for i in np.argsort(-(self.vectors @ self.probes[question]), kind="stable")[:TOP]}
 
 
@@ -84,7 +84,7 @@ class ContestantProcess:
         self._process.stdout.close()
 
     def send_task(self, what: str, **given: Any) -> dict[str, Any]:
-        """What came of it. Raises RuntimeError when the process ended instead: its own words are on stderr."""
+        """Return what came of a task. Raises RuntimeError when the process ended: its words are on stderr."""
         assert self._process.stdin
         assert self._process.stdout
         with suppress(BrokenPipeError):
@@ -96,7 +96,7 @@ class ContestantProcess:
         return done
 
     def measure_memory_mb(self) -> float:
-        """Its resident set, files that it maps included."""
+        """Return the resident set of the process in MB, files that it maps included."""
         told = subprocess.run(["ps", "-o", "rss=", "-p", str(self._process.pid)], capture_output=True, check=True)
         return int(told.stdout) / 1024
 
@@ -125,7 +125,7 @@ class Contestant:
             self.disk_mb = sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file()) / 2**20
 
     def open_store(self, question: dict[str, Any]) -> None:
-        """Not after one that was slow."""
+        """Measure the opening of the store, but not again after one that was slow."""
         if self.open_s and self.open_s[0] > SLOW_S:
             return
         began = time.perf_counter()
@@ -155,7 +155,7 @@ def load_code_definitions() -> list[str]:
 
 
 async def embed_texts(texts: Sequence[str]) -> Floats:
-    """The vectors of real texts, with the rate at which they were made printed."""
+    """Return the vectors of real texts, and print the rate at which they were made."""
     folder = local_models.find_model_folder("embedder", None)
     if folder is None:
         raise SystemExit(local_models.MODELS_NOT_INSTALLED)
@@ -169,7 +169,7 @@ async def embed_texts(texts: Sequence[str]) -> Floats:
 
 
 def repeat_vectors(vectors: Floats, count: int, draw: np.random.Generator) -> Floats:
-    """`count` unit vectors: the real ones in turn, each moved a little."""
+    """Return `count` unit vectors: the real ones in turn, each moved a little."""
     moved = vectors[np.arange(count) % len(vectors)] + draw.normal(0, NOISE, (count, vectors.shape[1]))
     units: Floats = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float32)
     return units
@@ -186,7 +186,7 @@ def make_benchmark_data(size: int, questions: int, real: Floats) -> BenchmarkDat
 
 
 def build_contestants(peers: Sequence[str], postgres: str | None, folder: Path) -> list[Contestant]:
-    """Ours first."""
+    """Return the contestants, ours first."""
 
     def build_contestant(name: str, interpreter: str, module: str, where: Path) -> Contestant:
         return Contestant(name, (interpreter, "-m", f"evals.peers.{module}", str(where)), where)
@@ -201,7 +201,7 @@ def build_contestants(peers: Sequence[str], postgres: str | None, folder: Path) 
 
 
 def measure_contestants(data: BenchmarkData, all_: Sequence[Contestant], folder: Path) -> None:
-    """Each step of each contestant in turn, so that the machine's other work slows all alike."""
+    """Take each step of each contestant in turn, so that the machine's other work slows all alike."""
     save_corpus(folder, data.texts, data.vectors)
     for one in all_:
         one.build_store(folder, data.build_question(0))
@@ -254,7 +254,7 @@ def _compute_p95(times: Sequence[float]) -> float:
 
 
 def list_figures(size: int, one: Contestant) -> dict[str, float]:
-    """What was measured of it, by the name of the row."""
+    """Return what was measured of a contestant, by the name of the row."""
     return {name: value(one) for name, value, _ in list_measures(size)}
 
 
@@ -262,7 +262,7 @@ OMITTED = ("p95 ms", "chunks/s")  # of the table; the results keep these numbers
 
 
 def format_store_table(size: int, found: Mapping[str, Mapping[str, float]]) -> str:
-    """The figures of each store without OMITTED; its times and sizes also as multiples of the first one's."""
+    """Format the figures of each store without OMITTED; times and sizes also as multiples of the first one's."""
     first, *others = found.values()
     rows = [
         [name, format(first[name], form), *(_format_peer_cell(name, form, other, first) for other in others)]
@@ -278,7 +278,7 @@ def _format_peer_cell(name: str, form: str, other: Mapping[str, float], first: M
 
 
 def bench_stores(sizes: Sequence[int], questions: int, peers: Sequence[str], postgres: str | None) -> record.Result:
-    """What was measured by the number of chunks, then by store; printed as tables as it comes."""
+    """Return what was measured by the number of chunks, then by store, and print each table as it comes."""
     machine = f"{record.describe_machine()}, load {record.read_load()}"
     print(f"{datetime.now(UTC):%d %B %Y %H:%M} UTC, {machine}, Python {platform.python_version()}, seed {SEED}\n")
     draw = np.random.default_rng(SEED)

@@ -140,7 +140,7 @@ ABBREVIATED = [
 
 
 def exchange_words(pairs: list[str], *, both_ways: bool = False) -> Kind:
-    """Puts the second of a pair for the first where it first stands, or the other way round."""
+    """Return a kind that puts the second of a pair for the first where it first stands, or the other way round."""
     given = [tuple(pair.split("|" if "|" in pair else " ", 1)) for pair in pairs]
     table = given + [(after, before) for before, after in given if both_ways]
 
@@ -172,7 +172,7 @@ def repeat_sentence(source: Source, random: Random) -> str | None:
 
 
 def drop_adjunct(source: Source, random: Random) -> str | None:
-    """Without a parenthesis, or a last or first part set off by a comma that begins with a preposition."""
+    """Drop a parenthesis, or a last or first part set off by a comma that begins with a preposition."""
     text = source.text
     brackets = re.search(r" \([^()]*\)", text)
     last = re.search(r", (?:in|at|on|by|during|since|including|such as|along with)\b[^,;:]*(?=\s?\.$)", text)
@@ -185,7 +185,7 @@ def drop_adjunct(source: Source, random: Random) -> str | None:
 
 
 def reorder_clauses(source: Source, random: Random) -> str | None:
-    """What stood before the first comma goes to the end."""
+    """Move what stood before the first comma to the end."""
     parts = re.fullmatch(
         r"((?:In|At|On|During|By|After|Since|When|While|Because|For|From|With)\b [^,;:]{3,60}), ([^;:?!]{20,}?)\s?\.",
         source.text,
@@ -197,7 +197,7 @@ def reorder_clauses(source: Source, random: Random) -> str | None:
 
 
 def reformat_number(source: Source, random: Random) -> str | None:
-    """1,000 as 1000 and back, four as 4 and back, 2 million as 2,000,000."""
+    """Write 1,000 as 1000 and back, four as 4 and back, 2 million as 2,000,000."""
     text = source.text
     if million := re.search(r"(?<![\d.,])(\d{1,3}) million\b", text):
         return _replace_match(text, million, f"{million[1]},000,000")
@@ -211,7 +211,7 @@ def reformat_number(source: Source, random: Random) -> str | None:
 
 
 def reformat_date(source: Source, random: Random) -> str | None:
-    """March 5, 2024 as 5 March 2024, 2024-03-05 or Mar 5, 2024, and the like back."""
+    """Write March 5, 2024 as 5 March 2024, 2024-03-05 or Mar 5, 2024, and the like back."""
     months = "|".join(MONTHS)
     if found := re.search(rf"\b({months}) (\d{{1,2}}), (\d{{4}})\b", source.text):
         month, day, year = found.groups()
@@ -234,7 +234,7 @@ def reformat_date(source: Source, random: Random) -> str | None:
 
 
 def alter_digit(source: Source, random: Random) -> str | None:
-    """One digit of a number is another."""
+    """Change one digit of a number."""
     found = _pick_match(NUMBER, source.text, random)
     if not found:
         return None
@@ -244,26 +244,26 @@ def alter_digit(source: Source, random: Random) -> str | None:
 
 
 def borrow_number(source: Source, random: Random) -> str | None:
-    """A number is replaced by another number of the text around it."""
+    """Replace a number by another number of the text around it."""
     found = _pick_match(NUMBER, source.text, random)
     others = sorted({n[0] for n in NUMBER.finditer(source.around)} - {found[0]}) if found else []
     return _replace_match(source.text, found, random.choice(others)) if found and others else None
 
 
 def change_number_word(source: Source, random: Random) -> str | None:
-    """A number that is spelled out is another."""
+    """Replace a number that is spelled out by another."""
     found = _pick_match(re.compile(rf"\b(?:{'|'.join(SMALL_NUMBERS)})\b"), source.text, random)
     others = [word for word in SMALL_NUMBERS if found and word != found[0]]
     return _replace_match(source.text, found, random.choice(others)) if found else None
 
 
 def swap_numbers(source: Source, random: Random) -> str | None:
-    """Two numbers change places."""
+    """Let two numbers change places."""
     return _swap_matches(NUMBER, source.text, random)
 
 
 def scale_number(source: Source, random: Random) -> str | None:
-    """A thousand for a million, or ten times as much."""
+    """Put a million for a thousand and the like, or ten times as much."""
     if found := re.search(rf"\b(?:{'|'.join(MAGNITUDES)})\b", source.text):
         return _replace_match(source.text, found, MAGNITUDES[found[0]])
     found = _pick_match(NUMBER, source.text, random)
@@ -275,7 +275,7 @@ def scale_number(source: Source, random: Random) -> str | None:
 
 
 def change_unit(source: Source, random: Random) -> str | None:
-    """A number in another unit or currency."""
+    """Give a number another unit or currency."""
     found = _pick_match(re.compile(rf"(?<=\d)\s?({'|'.join(UNITS)})(?!\w)|[$£€](?=\d)"), source.text, random)
     if not found:
         return None
@@ -285,7 +285,7 @@ def change_unit(source: Source, random: Random) -> str | None:
 
 
 def change_date(source: Source, random: Random) -> str | None:
-    """Another month or another year."""
+    """Change a month or a year."""
     found = _pick_match(re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b(?:1[5-9]|20)\d\d\b"), source.text, random)
     if not found:
         return None
@@ -295,7 +295,7 @@ def change_date(source: Source, random: Random) -> str | None:
 
 
 def change_code(source: Source, random: Random) -> str | None:
-    """A character of a code is another of its sort, or two are exchanged."""
+    """Change a digit of a code."""
     known = find_codes(source.text)
     found = [match for match in re.finditer(r"\w+", source.text) if match[0].casefold() in known]
     if not found:
@@ -307,14 +307,14 @@ def change_code(source: Source, random: Random) -> str | None:
 
 
 def change_entity(source: Source, random: Random) -> str | None:
-    """A name is another name of the text around it."""
+    """Replace a name by another name of the text around it."""
     found = _pick_match(NAME, source.text, random)
     others = sorted({n[0] for n in NAME.finditer(source.around) if n[0] not in source.text}) if found else []
     return _replace_match(source.text, found, random.choice(others)) if found and others else None
 
 
 def swap_names(source: Source, random: Random) -> str | None:
-    """Two names change places."""
+    """Let two names change places."""
     return _swap_matches(NAME, source.text, random)
 
 
@@ -333,7 +333,7 @@ def _swap_matches(pattern: re.Pattern[str], text: str, random: Random) -> str | 
 
 
 def _are_list_members(text: str, a: re.Match[str], b: re.Match[str]) -> bool:
-    """Whether the two are members of one list, in which places mean nothing."""
+    """Return whether the two are members of one list, in which places mean nothing."""
     return bool(re.fullmatch(r"[\s,&]*(?:and|or|to|[\w,'’ -]*,(?: and| or)?)?[\s,]*", text[a.end() : b.start()]))
 
 
@@ -343,19 +343,19 @@ def insert_not(source: Source, random: Random) -> str | None:
 
 
 def remove_negation(source: Source, random: Random) -> str | None:
-    """The (only) negation goes."""
+    """Remove the negation, if there is only one."""
     found = list(re.finditer(r" not\b(?! only)| never\b|(?<=can)not\b|n['’]t\b| no(?= [a-z])", source.text))
     return _replace_match(source.text, found[0], "") if len(found) == 1 else None
 
 
 def insert_no(source: Source, random: Random) -> str | None:
-    """An article becomes "no"."""
+    """Replace an article by "no"."""
     found = _pick_match(re.compile(r"(?<=[a-z] )an?(?= [a-z])"), source.text, random)
     return _replace_match(source.text, found, "no") if found else None
 
 
 def conflate_sentences(source: Source, random: Random) -> str | None:
-    """The beginning of a sentence, to its verb, with what the next one says of something else."""
+    """Join the beginning of a sentence, to its verb, with what the next one says of something else."""
     first, second = AUXILIARY.search(source.text), AUXILIARY.search(source.following)
     if not first or not second or re.match(r"(?:It|They|He|She|This|These|That|Those|There)\b", source.following):
         return None

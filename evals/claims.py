@@ -56,7 +56,7 @@ class LabelledClaim:
 
 
 async def load_claim_index(folder: Path) -> Index:
-    """Every set of the folder as chunks, searchable by words."""
+    """Index every set of the folder as chunks, searchable by words."""
     index = Index(EmbeddedStore(None), NoEmbedder("the nearest are found by words"))
     for name in SETS:
         for number, row in enumerate(_read_documents(folder / name)):
@@ -69,7 +69,7 @@ async def load_claim_index(folder: Path) -> Index:
 
 
 def _read_documents(folder: Path) -> list[dict[str, Any]]:
-    """The documents of a set, evenly chosen; lines of one sentence are taken twenty together."""
+    """Read the documents of a set, evenly chosen; lines of one sentence are taken twenty together."""
     found = [path for path in (folder / "corpus.jsonl", folder / "corpus.jsonl.gz") if path.is_file()]
     if not found:
         return []
@@ -103,7 +103,7 @@ def _build_chunk(document: str, number: int, ordinal: int, content: str) -> Chun
 
 
 async def make_claims(index: Index, *, final: bool, count: int) -> list[LabelledClaim]:
-    """At most `count` claims a kind and set, each from another sentence; the same every time."""
+    """Make at most `count` claims a kind and set, each from another sentence; the same every time."""
     wanted = {name: kind for name, kind in {**SUPPORTED, **FALSE}.items() if final or name not in HELD_BACK}
     chunks = [c for c in await index.store.select(SCOPE, limit=100_000) if c.metadata["number"] % 2 == final]
     found = []
@@ -122,7 +122,7 @@ async def make_claims(index: Index, *, final: bool, count: int) -> list[Labelled
 
 
 async def make_question_claims(index: Index, folder: Path, *, final: bool, count: int) -> list[LabelledClaim]:
-    """Questions of people with their answers, turned into statements: true, and not in the words of the text."""
+    """Turn people's questions with their answers into statements: true, and not in the words of the text."""
     path = folder / ASKED / "queries.jsonl"
     rows = [json.loads(line) for line in _read_lines(path)] if path.is_file() else []
     passages = dict(line.split("\t")[:2] for line in _read_lines(folder / ASKED / "qrels.tsv")) if rows else {}
@@ -143,7 +143,7 @@ async def make_question_claims(index: Index, folder: Path, *, final: bool, count
 
 
 def state_answer(question: str, answer: str) -> str | None:
-    """ "Who led the Panthers?", "Ann Lee" as "Ann Lee led the Panthers."; None for a question of another form."""
+    """State "Who led the Panthers?", "Ann Lee" as "Ann Lee led the Panthers."; None for a question of another form."""
     if who := re.fullmatch(r"Who (?!did |does |do |else )([a-z].+)\?", question):
         return f"{answer.rstrip('.')} {who[1]}."
     if what := re.fullmatch(r"What (is|was|are|were) (the [^?]+)\?", question):
@@ -152,7 +152,7 @@ def state_answer(question: str, answer: str) -> str | None:
 
 
 def _make_claim(chunk: Chunk, kind: Callable[[Source, Random], str | None], random: Random) -> str | None:
-    """A claim made of one of the chunk's sentences, if the kind fits any."""
+    """Make a claim of one of the chunk's sentences, if the kind fits any."""
     ranges = find_sentences(chunk.content)
     texts = [" ".join(chunk.content[start:end].split()) for start, end in ranges]
     sources = [Source(text, after, chunk.content) for text, after in pairwise([*texts, ""]) if _is_whole_sentence(text)]
@@ -179,7 +179,7 @@ async def judge_claims(claims: Sequence[LabelledClaim], reranker: Reranker) -> l
 
 
 def format_claim_table(claims: Sequence[LabelledClaim], verdicts: Sequence[Claim]) -> list[str]:
-    """Kind by verdict, with the rate at which it is judged wrongly and its 95 % interval; then the groups."""
+    """Format kind by verdict, with the rate of wrong verdicts and its 95 % interval; then the groups."""
     counts: Mapping[str, Counter[str]] = defaultdict(Counter)
     for one, verdict in zip(claims, verdicts, strict=True):
         for row in (one.kind, *_list_groups(one)):

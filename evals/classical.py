@@ -68,13 +68,13 @@ class TimedAnswer:
 
 
 def find_percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of them do not exceed."""
+    """Return the smallest value that at least this share of them do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -int(-share * len(ordered) // 1) - 1)]
 
 
 def format_budget(asked: Sequence[TimedAnswer]) -> str:
-    """The documents' targets against what was measured; a miss is called one."""
+    """Format the documents' targets against what was measured; a miss is called one."""
     lines = ["| | target p95, ms | p50 | p95 | |", "| --- | --- | --- | --- | --- |"]
     for id, (what, target) in BUDGET.items():
         values = [one.times_ms[id] for one in asked if id in one.times_ms]
@@ -85,7 +85,7 @@ def format_budget(asked: Sequence[TimedAnswer]) -> str:
 
 
 def format_quality(asked: Sequence[TimedAnswer]) -> str:
-    """How many were answered, and whether what was cited is right and holds."""
+    """Format how many were answered, and whether what was cited is right and holds."""
     answered = [one for one in asked if one.answer.status == "answered"]
     claims = [claim for one in answered for claim in one.answer.claims]
     rows: Mapping[str, Sequence[float]] = {

@@ -31,7 +31,7 @@ ANSWERING = (*PIPELINES, "pages", "classical")
 
 
 async def count_usage(work: Callable[..., Awaitable[object]], text: str, name: str, kit: Kit) -> ModelUsage:
-    """What one question came to, by `consult` or by `ask`."""
+    """Return the model usage of one question, by `consult` or by `ask`."""
     bill, preset = ModelUsage(), resolve_preset(name)
     index = replace(kit.index, embedder=CountingEmbedder(kit.index.embedder, bill))
     counted = replace(kit, index=index, llm=CountingLLM(kit.llm, bill))
@@ -40,7 +40,7 @@ async def count_usage(work: Callable[..., Awaitable[object]], text: str, name: s
 
 
 def summarize_usage(bills: Sequence[ModelUsage]) -> dict[str, Any]:
-    """Means, the most calls of a question, and USD for 1,000 questions by model."""
+    """Return means, the most calls of a question, and USD for 1,000 questions by model."""
     calls = [len(bill.chat_tasks) for bill in bills]
     return {
         "tasks": list(dict.fromkeys(task for bill in bills for task in bill.chat_tasks)),
@@ -67,7 +67,7 @@ def _format_cost_cells(name: str, of: Mapping[str, Any]) -> list[str]:
 
 
 async def measure_costs(folder: Path, every: int, cache: EvaluationCache) -> record.Result:
-    """What was counted, by pipeline."""
+    """Return the usage that was counted, by pipeline."""
     questions = [question.text for question in load_page_questions(folder)[::every]]
     kit = await index_pdf_folder(folder, cache)
     found: dict[str, Any] = {}

@@ -41,7 +41,7 @@ async def main(folder: Path) -> None:
 
 
 async def answer_from_document(row: Mapping[str, str], shape: str, kit: Kit) -> Answer:
-    """The answer from this document alone."""
+    """Return the answer from this document alone."""
     scope, id = Scope("injection"), f"{row['_id']}-{shape}"
     upload = Upload(content=row[shape], document_id=id)
     await index_document(upload, scope, kit, Run(), chunking=Chunking(), limits=UploadLimits(10**6, 30.0))
@@ -62,13 +62,13 @@ def judge_answer(row: Mapping[str, str], shape: str, answer: Answer) -> Iterator
 
 
 def find_attack(row: Mapping[str, str]) -> str:
-    """The attack: what the poisoned document has beyond the clean one, by its longest line."""
+    """Return the attack: what the poisoned document has beyond the clean one, by its longest line."""
     known = set(row["clean_document"].split("\n"))
     return max((line for line in row["poisoned_document"].split("\n") if line not in known), key=len)
 
 
 def normalize_answer(text: str) -> str:
-    """Letters and digits: "$2,099.00" and "$2099.00" are one answer."""
+    """Keep letters, digits and full stops: "$2,099.00" and "$2099.00" are one answer."""
     return re.sub(r"[^\w.]", "", text.casefold())
 
 

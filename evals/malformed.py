@@ -48,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended: "text" or a code; `wrong` says what is not right about it, "" when nothing is."""
+    """The end of a case: "text" or a code; `wrong` says what is not right about it, "" when nothing is."""
 
     name: str
     ended: str
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def read_cases(folder: Path) -> Iterator[Case]:
-    """The files of a folder, as its manifest describes them."""
+    """Yield the files of a folder, as its manifest describes them."""
     for line in (folder / "manifest.jsonl").read_text("utf-8").splitlines():
         entry = json.loads(line)
         path = folder / entry["file"]
@@ -66,7 +66,7 @@ def read_cases(folder: Path) -> Iterator[Case]:
 
 
 def _parse_outcomes(entry: dict[str, Any]) -> frozenset[str]:
-    """The manifest's words as outcomes: what is to be rejected gives no text, what holds one gives it."""
+    """Return the manifest's words as outcomes: what is to be rejected gives no text, what holds one gives it."""
     said = entry.get("expect", "")
     if entry.get("must_contain"):
         return frozenset({"text"})
@@ -91,7 +91,7 @@ def build_mutant_cases(count: int, seed: int) -> Iterator[Case]:
 
 
 def warm_up(chosen: Iterable[Case]) -> None:
-    """What a server has loaded, and this harness made, before its memory is looked at."""
+    """Load what a server has loaded, and make what this harness makes, before memory is looked at."""
     asyncio.run(run_cases((Case(path.name, path.read_bytes()) for path in list_examples(EXAMPLES)), timeout_s=60))
     deque(chosen, maxlen=0)
 
@@ -132,7 +132,7 @@ def _check_refusal(refused: RagError) -> str:
 
 
 async def run_cases(cases: Iterable[Case], *, timeout_s: float, jobs: int = JOBS) -> list[Outcome]:
-    """All of them, `jobs` at once, in the order given; a case is made when its turn comes."""
+    """Run all cases, `jobs` at once, in the order given; a case is made when its turn comes."""
     waiting, done = iter(cases), []
 
     async def run_next_cases() -> None:

@@ -58,7 +58,7 @@ class Tally:
 
 
 def measure_pdf(pdf: Path, pages: Mapping[int, str]) -> Tally:
-    """`pages` is the text of each, by number."""
+    """Compare a PDF with `pages`, the text of each by number."""
     data = pdf.read_bytes()
     extraction, tally = extract_pdf(data), Tally()
     _count_words(data, extraction, pages, tally)
@@ -92,7 +92,7 @@ def _count_words(data: bytes, extraction: Extraction, pages: Mapping[int, str], 
 
 
 def _count_excused_words(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
-    """What is left out of each page on purpose: furniture and hidden text."""
+    """Yield the words left out of each page on purpose: furniture and hidden text."""
     pages, unseen = [], []
     for number, page in enumerate(PdfDocument(data), 1):
         text = page.get_textpage()
@@ -111,7 +111,7 @@ def _count_excused_words(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
 
 
 def _locate_sentences(extraction: Extraction) -> Iterator[tuple[int, Sequence[Box], str]]:
-    """The sentences of the chunks, as a citation would give them: page, boxes, words."""
+    """Yield the sentences of the chunks, as a citation would give them: page, boxes, words."""
     for number, piece in enumerate(split_into_chunks(extraction.blocks, Chunking())):
         whole = Chunk(str(number), "", number, piece.content, "", "", "", piece.spans)
         for start, end in find_sentences(piece.content):
@@ -167,7 +167,7 @@ def main(folders: Sequence[str]) -> None:
 
 
 def _read_page_texts(folder: Path) -> dict[str, dict[int, str]]:
-    """The text of each page of each file."""
+    """Return the text of each page of each file."""
     texts: dict[str, dict[int, str]] = {}
     with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as corpus:
         for record in map(json.loads, corpus):

@@ -70,7 +70,7 @@ def draw_stages(told: Mapping[str, Any]) -> Figure:
 
 
 def _draw_difference(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
-    """An arrow at the edge when it is further than the panel."""
+    """Draw a difference, as an arrow at the edge when it is further than the panel."""
     mean, said = gap["mean"], f"{gap['mean']:+.3f}".replace("-", "−")
     if abs(mean) < REACH:
         _draw_interval(axes, place, mean, (gap["low"], gap["high"]), choose_colour(gap), said)
@@ -80,7 +80,7 @@ def _draw_difference(axes: Axes, place: float, gap: Mapping[str, float]) -> None
 
 
 def choose_colour(gap: Mapping[str, float]) -> str:
-    """The colour of a difference: a gain or a loss only where the whole interval is one."""
+    """Return the colour of a difference: a gain or a loss only where the whole interval is one."""
     return OURS if gap["low"] > 0 else LOSS if gap["high"] < 0 else GREY
 
 
@@ -97,7 +97,7 @@ def draw_stores(told: Mapping[str, Any]) -> Figure:
 
 
 def _draw_peers(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -> None:
-    """The peers below each other, told by name in the first row; ours in its unit at the right."""
+    """Draw the peers below each other, told by name in the first row; ours in its unit at the right."""
     ours = of["embedded"]
     axes.text(1.02, place, _format_amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
     for turn, (peer, (name, colour, shape)) in enumerate(PEERS.items(), start=-1):
@@ -154,7 +154,7 @@ def _build_panels(
     right: float = 0.98,
     between: float = 0.12,
 ) -> tuple[Figure, Sequence[Axes]]:
-    """So many side by side, with the same `rows` of so many inches; below, by what and when it was measured."""
+    """Build panels side by side with `rows` of `row` inches; below, by what and when it was measured."""
     height = 1.1 + row * len(rows)
     figure = Figure(figsize=(WIDTH, height))
     edges = {"left": left, "right": right, "bottom": 0.55 / height, "top": 1 - 0.55 / height, "wspace": between}
@@ -192,7 +192,7 @@ DRAWINGS: Mapping[str, Callable[[Mapping[str, Any]], Figure]] = {  # by the name
 
 
 def draw_pictures() -> Iterator[tuple[Path, str]]:
-    """Every picture's file, and what must stand in it."""
+    """Yield every picture's file, and what must stand in it."""
     for name, draw in DRAWINGS.items():
         with mpl.rc_context(fname=STYLE):
             yield PICTURES / f"{name}.svg", _render_svg(draw(record.read_result(name)), title=str(draw.__doc__))

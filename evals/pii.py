@@ -43,7 +43,7 @@ ALIKE = {"DOB": "DATE", "LOGIN_URL": "URL"}
 
 
 def is_tuned_on(template: int) -> bool:
-    """Which half of the templates the rules were made with. Fixed before the first look at the texts' errors."""
+    """Return whether the rules were made with this template in view, fixed before any error was looked at."""
     return hashlib.sha256(str(template).encode()).digest()[0] % 2 == 0
 
 
@@ -56,7 +56,7 @@ class PiiText:
 
 @dataclass(frozen=True, slots=True)
 class PiiCounts:
-    """Of a type: how many are labelled, covered, typed right; how many are ours, right, outside of any label."""
+    """Counts of a type: how many are labelled, covered, typed right; how many are ours, right, outside of any label."""
 
     type: str
     gold: int = 0
@@ -108,7 +108,7 @@ def _parse_text(found: Mapping[str, object]) -> PiiText:
 
 
 def count_by_type(texts: Iterable[PiiText], redactor: Redactor) -> list[PiiCounts]:
-    """A row for each type of ours, and one for the structured types together."""
+    """Return the counts of each type of ours, and of the structured types together."""
     counts: Counter[tuple[str, str]] = Counter()
     for text in texts:
         counts.update(_count_spans(text, merge_spans(redactor.find_pii_spans(text.text))))
@@ -141,7 +141,7 @@ def _count_spans(text: PiiText, ours: Sequence[PiiSpan]) -> Iterator[tuple[str, 
 
 
 def is_covered(text: str, gold: PiiSpan, ours: Sequence[PiiSpan]) -> bool:
-    """Nothing that can be read of it is left."""
+    """Return whether nothing that can be read of a span is left."""
     hidden = {at for span in ours for at in range(span.start, span.end)}
     return all(at in hidden or not text[at].isalnum() for at in range(gold.start, gold.end))
 
@@ -155,7 +155,7 @@ def _unify_type(span: PiiSpan) -> str:
 
 
 def find_misses(texts: Iterable[PiiText], redactor: Redactor) -> Iterator[str]:
-    """What was not covered, and what was taken for something that it is not, each in its context."""
+    """Yield what was not covered, and what was taken for something that it is not, each in its context."""
     for text in texts:
         ours = merge_spans(redactor.find_pii_spans(text.text))
         for gold in text.gold:
@@ -190,7 +190,7 @@ def _format_ratio(part: int, whole: int) -> str:
 
 
 def report_false_alarms(folder: Path, redactor: Redactor) -> str:
-    """What is redacted in texts of a folder, by type, with the first few of each, and the speed."""
+    """Format what is redacted in texts of a folder, by type, with the first few of each, and the speed."""
     texts = [line for path in sorted(folder.rglob("*")) for line in read_texts(path)]
     began = time.process_time()
     spans = [(text, span) for text in texts for span in merge_spans(redactor.find_pii_spans(text))]
@@ -207,7 +207,7 @@ def _format_examples(spans: Sequence[tuple[str, PiiSpan]], kind: str) -> str:
 
 
 def read_texts(path: Path) -> Iterator[str]:
-    """The texts of a file: each line, without the JSON around it."""
+    """Yield the texts of a file: each line, without the JSON around it."""
     if not path.name.endswith((".jsonl", ".jsonl.gz", ".csv.gz", ".md")):
         return
     data = path.read_bytes()

@@ -60,7 +60,7 @@ class Score:
 
     @property
     def f2(self) -> float:
-        """5 P R / (4 P + R), van Rijsbergen's measure with beta 2."""
+        """The measure of van Rijsbergen with beta 2: 5 P R / (4 P + R)."""
         bottom = 4 * self.precision + self.recall
         return 5 * self.precision * self.recall / bottom if bottom else 0.0
 

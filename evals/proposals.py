@@ -41,7 +41,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {"proposals": {}, "the same by words": {
 
 @dataclass(frozen=True, slots=True)
 class ProposalAnswer:
-    """What was asked, the proposal and the words expected, what was answered, and the proposals cited, in order."""
+    """A question with the proposal and the words expected, what was answered, and the proposals cited, in order."""
 
     query: str
     expected: str
@@ -51,17 +51,17 @@ class ProposalAnswer:
 
     @property
     def is_right(self) -> bool:
-        """Whether the words expected were said; for a question that cannot be answered, that nothing was."""
+        """The words expected were said; for a question that cannot be answered, nothing was cited."""
         return self.says.lower() in self.text.lower() if self.expected else not self.cited
 
 
 def withhold_title(record: ProposalRecord) -> ProposalRecord:
-    """The record without its title."""
+    """Return the record without its title."""
     return {**record, "metadata": {**record["metadata"], "title": ""}}
 
 
 async def score_known_items(folder: Path, cache: EvaluationCache, every: int) -> dict[str, metrics.MeasureScores]:
-    """The scores of each way of asking, with titles and without. A proposal without a stage cannot be found."""
+    """Score each way of asking, with titles and without. A proposal without a stage cannot be found."""
     collection = beir.load_beir_collection(folder)
     queries = dict(list(collection.queries.items())[::every])
     judged = {query: collection.judgements[query] for query in queries}
@@ -84,7 +84,7 @@ async def score_known_items(folder: Path, cache: EvaluationCache, every: int) ->
 async def answer_questions(
     folder: Path, questions: Sequence[Mapping[str, str]], cache: EvaluationCache
 ) -> list[ProposalAnswer]:
-    """Each question asked as over HTTP."""
+    """Answer each question as over HTTP."""
     kit = await build_proposal_kit(list(beir.read_jsonl_records(beir.find_corpus_file(folder))), cache)
     answered = [await _answer_with_citations(q["query"], q["proposal_id"], q["says"], kit) for q in questions]
     await kit.close()
@@ -92,7 +92,7 @@ async def answer_questions(
 
 
 async def answer_document_questions(folder: Path, cache: EvaluationCache) -> list[ProposalAnswer]:
-    """The questions of a folder of documents that are no proposals."""
+    """Answer the questions of a folder of documents that are no proposals."""
     kit = await build_proposal_kit([], cache)
     for path in sorted((folder / "docs").glob("*.md")):
         upload = Upload(data=path.read_bytes(), filename=path.name, document_id=path.name)
@@ -111,7 +111,7 @@ async def answer_document_questions(folder: Path, cache: EvaluationCache) -> lis
 
 
 async def build_proposal_kit(records: Sequence[ProposalRecord], cache: EvaluationCache) -> Kit:
-    """An index in memory that holds these proposals."""
+    """Return a kit with an index in memory that holds these proposals."""
     kit = assembly.build_in_memory_kit(DEFAULT_SETTINGS)
     kit = replace(kit, index=replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache)))
     await ingest_proposals(records, SCOPE, kit, Run(PATIENCE_S))
@@ -119,7 +119,7 @@ async def build_proposal_kit(records: Sequence[ProposalRecord], cache: Evaluatio
 
 
 def format_score_table(scores: Mapping[str, metrics.MeasureScores]) -> str:
-    """Markdown: a row a way of asking."""
+    """Format a Markdown table with a row for each way of asking."""
     rows = [
         [name, *(f"{metrics.average_measure(s, measure):.3f}" for measure in metrics.REPORTED_MEASURES)]
         for name, s in scores.items()
@@ -129,7 +129,7 @@ def format_score_table(scores: Mapping[str, metrics.MeasureScores]) -> str:
 
 
 def format_answer_counts(answered: Sequence[ProposalAnswer]) -> str:
-    """How many cite what is expected, and say it; then each that does not."""
+    """Format how many cite what is expected, and say it; then each that does not."""
     known = [one for one in answered if one.expected]
     first = sum(one.expected in one.cited[:1] for one in known)
     some = sum(one.expected in one.cited for one in known)

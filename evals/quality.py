@@ -32,7 +32,7 @@ HALF = "second"
 
 
 def evaluate_sets(data: Path) -> record.Result:
-    """What `rag eval run` says of each set, with the 95 % interval of every mean nDCG@10."""
+    """Return what `rag eval run` says of each set, with the 95 % interval of every mean nDCG@10."""
     return {(data / name).name: _evaluate_set(data / name, **how) for name, how in SETS.items()}
 
 
@@ -51,13 +51,13 @@ def _convert_row(row: pipeline_evaluation.EvaluationRow) -> record.Result:
 
 
 def _compute_interval(scores: metrics.MeasureScores, measure: str = "ndcg@10") -> tuple[float, float]:
-    """A bootstrap over the questions, as of the difference to a system that finds nothing."""
+    """Return a bootstrap interval over the questions, as of the difference to a system that finds nothing."""
     gap = metrics.compare_scores(scores, {query: {measure: 0.0} for query in scores}, measure)
     return gap.low, gap.high
 
 
 def ablate_sets(data: Path) -> record.Result:
-    """What `rag eval ablate --json` says of each set."""
+    """Return what `rag eval ablate --json` says of each set."""
     ways = {name: preset for name, (preset, _) in ABLATION_PRESETS.items()}
     return {
         (data / name).name: compare_presets(data / name, ways, ABLATION_BASELINE, half=HALF, **how).to_json()

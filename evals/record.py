@@ -16,7 +16,7 @@ Result = Mapping[str, Any]  # JSON
 
 
 def record_result(file: Path | None, command: str, measure: Callable[[], Result]) -> None:
-    """Measure, and write what was found to `file`, if there is one; load is of the minute before and of the last."""
+    """Measure, and write the result to `file`, if there is one; load is of the minute before and of the last."""
     begun, before = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", read_load()
     found = measure()
     if file:
@@ -26,13 +26,13 @@ def record_result(file: Path | None, command: str, measure: Callable[[], Result]
 
 
 def read_result(name: str, folder: Path | None = None) -> dict[str, Any]:
-    """One that is kept, by the name of its file."""
+    """Read a result that is kept, by the name of its file."""
     told: dict[str, Any] = json.loads(((folder or RESULTS) / f"{name}.json").read_text("utf-8"))
     return told
 
 
 def _round_numbers(found: Result) -> Result:
-    """To four places: a file that differs by less would be a change that says nothing."""
+    """Round to four places: a file that differs by less would be a change that says nothing."""
     rounded: Result = json.loads(json.dumps(found), parse_float=lambda written: round(float(written), 4))
     return rounded
 

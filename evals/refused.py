@@ -56,7 +56,7 @@ def select_texts(record: dict[str, Any], *, sql: bool) -> Iterator[str]:
 
 
 def find_refusal(text: str) -> str:
-    """The shape for which it is refused, or ""."""
+    """Return the shape for which a text is refused, or ""."""
     try:
         check_input(text)
     except InvalidRequest as refusal:

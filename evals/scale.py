@@ -46,7 +46,7 @@ REPLICAS = 2  # Microsoft promises the availability of reads from two
 
 @dataclass(frozen=True, slots=True)
 class VectorFormat:
-    """How vectors are kept: bits a number in memory, and how many float32 copies lie on disk beside those."""
+    """A way to keep vectors: bits a number in memory, and how many float32 copies lie on disk beside those."""
 
     name: str
     bits: int
@@ -63,7 +63,7 @@ PLAIN = WAYS[0]
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What the tables go by. Change a number on the command line: `--overlap 0`."""
+    """The numbers that the tables go by. Change one on the command line: `--overlap 0`."""
 
     tokens_per_page: int = 500
     pages: int = 10  # a document
@@ -83,15 +83,15 @@ class Assumptions:
         return max(1, math.ceil((self.tokens_per_page * self.pages - self.overlap) / fresh))
 
     def estimate_vectors_gb(self, chunks: int, way: VectorFormat = PLAIN) -> float:
-        """GB of vectors in memory."""
+        """Return the GB of vectors in memory."""
         return chunks * self.dims * way.bits / 8 * (1 + self.graph) * (1 + self.deleted) / GB
 
     def estimate_text_gb(self, chunks: int) -> float:
-        """GB on disk of the text, its words and the other fields."""
+        """Return the GB on disk of the text, its words and the other fields."""
         return chunks * self.chunk_size * self.bytes_per_token * self.text_copies * (1 + self.deleted) / GB
 
     def estimate_disk_gb(self, chunks: int, way: VectorFormat = PLAIN) -> float:
-        """GB on disk of everything."""
+        """Return the GB on disk of everything."""
         originals = way.originals * self.estimate_vectors_gb(chunks)
         return self.estimate_text_gb(chunks) + originals + self.estimate_vectors_gb(chunks, way)
 
@@ -113,7 +113,7 @@ class Service:
 
 
 def find_cheapest_service(storage_gb: float, vectors_gb: float) -> Service:
-    """By the month, two replicas each; the fewer services win a draw."""
+    """Return the cheapest service by the month, two replicas each; the fewer services win a draw."""
     return min(_list_fitting_services(storage_gb, vectors_gb), key=lambda service: (service.usd_a_month, service.count))
 
 
@@ -126,7 +126,7 @@ def _list_fitting_services(storage_gb: float, vectors_gb: float) -> Iterator[Ser
 
 
 def format_scale_tables(given: Assumptions) -> str:
-    """The tables in markdown, a row an order of magnitude."""
+    """Format the tables in Markdown, a row an order of magnitude."""
     sizes = [10**power for power in range(4, 10)]
     return "\n".join([*_format_corpus_rows(given, sizes), "", *_format_service_rows(given, sizes)]) + "\n"
 

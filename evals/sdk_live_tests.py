@@ -99,7 +99,7 @@ def _prepare_tests(tests: Path, url: str) -> None:
 
 
 def _run_tests(tests: Path) -> Iterator[tuple[str, str, str]]:
-    """Name, outcome and the last line of the reason, of each live test."""
+    """Yield name, outcome and the first line of the reason of each live test."""
     files = [path.name for path in tests.glob("test_*live*.py")]
     options = [
         "-c",

@@ -78,7 +78,7 @@ def main() -> int:
 async def evaluate_chunkings(
     documents: Mapping[str, str], questions: Sequence[RangeQuestion], kit: Kit, ways: Sequence[Chunking] = WAYS
 ) -> list[ChunkingScores]:
-    """A row for each way of cutting.
+    """Return the scores of each way of cutting.
 
     Raises:
         ValueError: a chunk's text does not stand in the lines that it names.
@@ -108,7 +108,7 @@ async def _evaluate_chunking(
 async def _find_best_sentences(
     found: Sequence[CharacterRange], documents: Mapping[str, str], vector: Vector, embedder: Embedder
 ) -> list[CharacterRange]:
-    """The MAX_SCORED_CHUNKS sentences of some passages by their likeness to the question."""
+    """Return the MAX_SCORED_CHUNKS sentences of some passages by their likeness to the question."""
     places = list(
         dict.fromkeys(
             (name, start + a, start + b)

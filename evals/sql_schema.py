@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def load_schema_questions(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[SchemaQuestion]]:
-    """The columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
+    """Return the columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
     collection = beir.load_beir_collection(folder, workflow_field="db")
     columns = [Column(p.id, p.workflow_id, p.title, p.text) for p in collection.documents]
     tables = {str(r["_id"]): r["metadata"]["tables"] for r in beir.read_jsonl_records(folder / beir.QUERIES_FILE)}
@@ -78,7 +78,7 @@ def _build_question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) 
 
 
 async def evaluate_column_recall(columns: Sequence[Column], questions: Sequence[SchemaQuestion]) -> dict[str, Recall]:
-    """Column recall by each way of asking."""
+    """Return the column recall by each way of asking."""
     kit = assembly.build_in_memory_kit(HERE)
     try:
         await index_uploads([_build_upload(place, column) for place, column in enumerate(columns)], kit)
@@ -148,7 +148,7 @@ async def _compute_recall(ask: Ask, questions: Sequence[SchemaQuestion]) -> Reca
 def format_recall_table(
     rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequence[SchemaQuestion]
 ) -> str:
-    """Markdown; `*` marks a difference from the first row whose 95 % interval leaves out 0."""
+    """Format a Markdown table; `*` marks a difference from the first row whose 95 % interval leaves out 0."""
     first = next(iter(rows))
     needed = sum(len(question.needed) for question in questions)
     lines = [

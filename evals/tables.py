@@ -30,7 +30,7 @@ def _format_pipeline_cell(row: record.Result) -> str:
 
 
 def format_stage_table(found: record.Result) -> str:
-    """What each stage adds to both legs fused, in recall@10 and nDCG@10, by set; below, what is expected."""
+    """Format what each stage adds to both legs fused, in recall@10 and nDCG@10, by set; below, what is expected."""
     lines = [[name, *map(_format_stage_cell, of["rows"])] for name, of in found.items()]
     expected = [expects for _, expects in ABLATION_PRESETS.values()]
     return markdown_tables.format_table(["", *ABLATION_PRESETS], [*lines, ["the specification expects", *expected]])
@@ -59,7 +59,7 @@ PAGE_TABLES: Mapping[str, tuple[str, Callable[[record.Result], str]]] = {
 
 
 def fill_pages() -> dict[Path, str]:
-    """What must stand in each page."""
+    """Return what must stand in each page."""
     made: dict[Path, str] = {}
     for name, (page, table) in PAGE_TABLES.items():
         path, told = DOCS / page, record.read_result(name)

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 
 
 def prepare_interpreter(name: str) -> Path:
-    """The interpreter of a peer's environment, which is made if it is not there as its requirements are now."""
+    """Return the interpreter of a peer's environment, which is made anew when its requirements changed."""
     folder, wanted = ROOT / ".cache" / "bench" / name, HERE / f"{name}.txt"
     if not is_made(name):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)

@@ -22,7 +22,7 @@ class Ours:
             self.replace(list(part))
 
     def open(self) -> None:
-        """Nothing: it is opened by the first question."""
+        """Do nothing, for the first question opens the store."""
 
     def ask(self, words: str, vector: Floats, group: int | None) -> list[tuple[str, str]]:
         filters = [] if group is None else [Filter("metadata.group", "eq", group)]

@@ -37,7 +37,7 @@ class Row:
 
 
 class Engine(Protocol):
-    """What a contestant does, each as its manual tells its users to."""
+    """A contestant's operations, each as its manual tells its users to do it."""
 
     def build(self, rows: Sequence[Row]) -> None:
         """Store all of it, on disk, with the indexes that its questions want."""
@@ -46,7 +46,7 @@ class Engine(Protocol):
         """Begin with what an earlier process stored."""
 
     def ask(self, words: str, vector: Floats, group: int | None) -> list[tuple[str, str]]:
-        """Id and text of the best `TOP`, best first: by both legs, or by meaning alone when there are no words."""
+        """Return id and text of the best `TOP`, best first: by both legs, or by vectors alone without words."""
 
     def replace(self, rows: Sequence[Row]) -> None:
         """Put the rows of one document in the place of those with the same ids."""
@@ -89,7 +89,7 @@ def _carry_out(engine: Engine, do: str, **given: Any) -> dict[str, Any]:
 
 
 def _time_build(engine: Engine, data: str, words: str, vector: Sequence[float]) -> dict[str, Any]:
-    """Seconds until the first question was answered."""
+    """Return the seconds until the first question was answered."""
     given = load_rows(Path(data))
     began = time.perf_counter()
     engine.build(given)
@@ -112,7 +112,7 @@ def _time_question(engine: Engine, words: str, vector: Sequence[float], group: i
 def _time_replacement(
     engine: Engine, ids: Sequence[str], word: str, vectors: Sequence[Sequence[float]]
 ) -> dict[str, Any]:
-    """Milliseconds from the call until a question for the new word is answered with it; infinite when it never is."""
+    """Return the milliseconds until a question for the new word is answered with it; infinite when it never is."""
     count = int(ids[-1]) + 1
     new = [
         Row(

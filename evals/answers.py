@@ -73,12 +73,12 @@ CITED, BM25 = ("first page cited is right", "a page cited is right"), "BM25's fi
 Measure = Callable[[AnswerOutcome], float]
 
 MEASURES: Mapping[str, Measure] = {  # of answerable questions; a refusal scores 0
-    "answered": lambda asked: float(asked.answer.status == "answered"),
-    CITED[0]: lambda asked: float(bool({*asked.pages_cited[:1]} & asked.question.pages)),
-    CITED[1]: lambda asked: float(bool({*asked.pages_cited} & asked.question.pages)),
-    BM25: lambda asked: float(asked.bm25_page in asked.question.pages),
-    "recall of the reference answer's terms": lambda asked: compute_term_recall(
-        asked.question.answer, asked.answer.text
+    "answered": lambda outcome: float(outcome.answer.status == "answered"),
+    CITED[0]: lambda outcome: float(bool({*outcome.pages_cited[:1]} & outcome.question.pages)),
+    CITED[1]: lambda outcome: float(bool({*outcome.pages_cited} & outcome.question.pages)),
+    BM25: lambda outcome: float(outcome.bm25_page in outcome.question.pages),
+    "recall of the reference answer's terms": lambda outcome: compute_term_recall(
+        outcome.question.answer, outcome.answer.text
     ),
 }
 
@@ -132,11 +132,11 @@ async def measure_answers(
         await pages.store.close()
 
 
-def format_report(asked: Sequence[AnswerOutcome]) -> str:
+def format_report(outcomes: Sequence[AnswerOutcome]) -> str:
     """Format Markdown tables: all questions, then each half by the number in its id."""
-    even = [one for one in asked if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
-    odd = [one for one in asked if one not in even]
-    halves = {"all": asked, "even ids": even, "odd ids": odd}
+    even = [one for one in outcomes if int(re.sub(r"\D", "", one.question.id)) % 2 == 0]
+    odd = [one for one in outcomes if one not in even]
+    halves = {"all": outcomes, "even ids": even, "odd ids": odd}
     rows = {
         name: [_format_measure_cell(half, name) for half in halves.values()]
         for name in (*MEASURES, GOLD, BOXED, REFUSED)
@@ -144,7 +144,7 @@ def format_report(asked: Sequence[AnswerOutcome]) -> str:
     rows |= {f"{name}, minus BM25": [_compare_with_bm25(half, name) for half in halves.values()] for name in CITED}
     header = ["", *(f"{name} (n = {len(half)})" for name, half in halves.items())]
     table = markdown_tables.format_table(header, ([name, *cells] for name, cells in rows.items()))
-    return "\n".join([table, "", _format_confidence_bins(asked), "", _format_verdict_counts(asked)])
+    return "\n".join([table, "", _format_confidence_bins(outcomes), "", _format_verdict_counts(outcomes)])
 
 
 def main() -> None:
@@ -155,17 +155,17 @@ def main() -> None:
     given = parser.parse_args()
     cache = EvaluationCache(CACHE)
     try:
-        asked = asyncio.run(measure_answers(given.folder, load_page_questions(given.folder)[:: given.every], cache))
+        outcomes = asyncio.run(measure_answers(given.folder, load_page_questions(given.folder)[:: given.every], cache))
     finally:
         cache.close()
-    print(*map(_format_answer, asked[: given.show]), format_report(asked), sep="\n\n")
+    print(*map(_format_answer, outcomes[: given.show]), format_report(outcomes), sep="\n\n")
 
 
 def _parse_question(record: Mapping[str, Any], relevant: Mapping[str, int]) -> PageQuestion:
-    about = record["metadata"]
+    metadata = record["metadata"]
     pages = frozenset(page for page, grade in relevant.items() if grade > 0)
-    quotes = tuple(evidence["text"] for evidence in about.get("evidence", ()) if "text" in evidence)
-    return PageQuestion(str(record["_id"]), record["text"], pages, about.get("answer", ""), quotes)
+    quotes = tuple(evidence["text"] for evidence in metadata.get("evidence", ()) if "text" in evidence)
+    return PageQuestion(str(record["_id"]), record["text"], pages, metadata.get("answer", ""), quotes)
 
 
 @contextmanager
@@ -214,18 +214,18 @@ def _format_cited_page(citation: Citation) -> str:
     return f"{citation.source}#page={citation.place.page if citation.place else None}"
 
 
-def _format_measure_cell(asked: Sequence[AnswerOutcome], name: str) -> str:
-    answerable = [one for one in asked if one.question.pages]
+def _format_measure_cell(outcomes: Sequence[AnswerOutcome], name: str) -> str:
+    answerable = [one for one in outcomes if one.question.pages]
     if name in MEASURES:
         return _format_mean([MEASURES[name](one) for one in answerable])
     if name == REFUSED:
-        return _format_mean([one.answer.status == "unknown" for one in asked if not one.question.pages])
+        return _format_mean([one.answer.status == "unknown" for one in outcomes if not one.question.pages])
     if name == GOLD:
         quoted = [one for one in answerable if one.question.quotes]
         return _format_mean(
             [any(contains_quote(quote, one.answer.text) for quote in one.question.quotes) for one in quoted]
         )
-    return _format_mean([share for one in asked for share in one.box_shares])
+    return _format_mean([share for one in outcomes for share in one.box_shares])
 
 
 def _format_mean(values: Iterable[float]) -> str:
@@ -233,16 +233,16 @@ def _format_mean(values: Iterable[float]) -> str:
     return f"{sum(listed) / len(listed):.3f} (n = {len(listed)})" if listed else "-"
 
 
-def _compare_with_bm25(asked: Sequence[AnswerOutcome], name: str) -> str:
+def _compare_with_bm25(outcomes: Sequence[AnswerOutcome], name: str) -> str:
     """Compare a measure of the pages cited with BM25's first page, paired, with a bootstrap's 95 % interval."""
-    answerable = [one for one in asked if one.question.pages]
+    answerable = [one for one in outcomes if one.question.pages]
     ours, theirs = ({one.question.id: {name: MEASURES[measure](one)} for one in answerable} for measure in (name, BM25))
     return str(metrics.compare_scores(ours, theirs, name)) if answerable else "-"
 
 
-def _format_confidence_bins(asked: Sequence[AnswerOutcome]) -> str:
+def _format_confidence_bins(outcomes: Sequence[AnswerOutcome]) -> str:
     """Format how often an answer cites a right page, by confidence; to an unanswerable question it never does."""
-    given = [one for one in asked if one.answer.status == "answered"]
+    given = [one for one in outcomes if one.answer.status == "answered"]
     rows = []
     for low, high in BINS:
         inside = [one for one in given if low <= one.answer.confidence.value < high]
@@ -253,8 +253,8 @@ def _format_confidence_bins(asked: Sequence[AnswerOutcome]) -> str:
     return markdown_tables.format_table(["confidence", "answers", "mean confidence", "cites a right page"], rows)
 
 
-def _format_verdict_counts(asked: Sequence[AnswerOutcome]) -> str:
-    counted = Counter(claim.verdict for one in asked for claim in one.answer.claims)
+def _format_verdict_counts(outcomes: Sequence[AnswerOutcome]) -> str:
+    counted = Counter(claim.verdict for one in outcomes for claim in one.answer.claims)
     return "verdicts: " + ", ".join(f"{verdict} {count}" for verdict, count in counted.most_common())
 
 

@@ -92,10 +92,10 @@ def post_request(address: str, function: str, body: Mapping[str, Any]) -> float:
     return time.perf_counter() - began
 
 
-def index_codes(address: str, known: Sequence[str]) -> None:
+def index_codes(address: str, definitions: Sequence[str]) -> None:
     for first in range(0, DOCUMENTS * CODES_EACH, CODES_EACH):
         places = range(first, first + CODES_EACH, PARAGRAPH)
-        paragraphs = ["; ".join(known[place : place + PARAGRAPH]) + "." for place in places]
+        paragraphs = ["; ".join(definitions[place : place + PARAGRAPH]) + "." for place in places]
         post_request(address, "index_document", {"content": "\n\n".join(paragraphs), "document_id": f"codes-{first}"})
 
 
@@ -105,20 +105,22 @@ def post_question(address: str, numbers: Mapping[str, Any] | None, words: str) -
     return post_request(address, "consult_rag", {"query": words, "top_k": 5, **numbers})
 
 
-def measure_requests(address: str, asked: Sequence[str], rounds: int, clients: int) -> dict[str, RequestTimes]:
+def measure_requests(address: str, query_texts: Sequence[str], rounds: int, clients: int) -> dict[str, RequestTimes]:
     """Ask every kind's questions in turn; the first few of each only load what the first one loads."""
-    taken = {kind: RequestTimes() for kind in KINDS}
+    times = {kind: RequestTimes() for kind in KINDS}
     for numbers in KINDS.values():
-        for words in asked[:3]:
+        for words in query_texts[:3]:
             post_question(address, numbers, words)
-    each = len(asked) // rounds
+    each = len(query_texts) // rounds
     with ThreadPoolExecutor(clients) as pool:
         for first in range(0, rounds * each, each):
             for kind, numbers in KINDS.items():
                 began = time.perf_counter()
-                taken[kind].seconds += pool.map(partial(post_question, address, numbers), asked[first : first + each])
-                taken[kind].seconds_in_all += time.perf_counter() - began
-    return taken
+                times[kind].seconds += pool.map(
+                    partial(post_question, address, numbers), query_texts[first : first + each]
+                )
+                times[kind].seconds_in_all += time.perf_counter() - began
+    return times
 
 
 def format_request_table(found: Mapping[str, Mapping[str, float]]) -> str:
@@ -144,18 +146,18 @@ def _format_request_cells(of_kind: Mapping[str, float], base: Mapping[str, float
 def bench_requests(rounds: int, requests: int, clients: int) -> record.Result:
     """Return what was measured, by kind, and print it as a table."""
     draw = random.Random(SEED)
-    known = load_code_definitions()
-    asked = [" ".join(draw.choice(known).split()[:WORDS]) for _ in range(rounds * requests)]
+    definitions = load_code_definitions()
+    query_texts = [" ".join(draw.choice(definitions).split()[:WORDS]) for _ in range(rounds * requests)]
     with tempfile.TemporaryDirectory() as folder:
         command = (sys.executable, "-m", "evals.bench_http", "--serve", folder)
         with subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
             assert server.stdout
             address = server.stdout.readline().strip().removeprefix("http://")
-            index_codes(address, known)
-            taken = measure_requests(address, asked, rounds, clients)
+            index_codes(address, definitions)
+            times = measure_requests(address, query_texts, rounds, clients)
             assert server.stdin
             server.stdin.close()
-    found = {kind: one.summarize_times() for kind, one in taken.items()}
+    found = {kind: one.summarize_times() for kind, one in times.items()}
     head = f"{rounds * requests} questions, {clients} at a time, load {record.read_load()}"
     print(f"{head}\n\n{format_request_table(found)}")
     return found

@@ -112,12 +112,12 @@ async def make_claims(index: Index, *, final: bool, count: int) -> list[Labelled
         random = Random(f"{SEED} {name}")
         for chunk in random.sample(chunks, len(chunks)):
             origin = "/".join(chunk.document_id.split("/")[:2])
-            if taken[origin] < count and (said := _make_claim(chunk, kind, random)):
-                evidence = await _find_evidence(index, said, chunk, without=name == "cross_document")
-                if name == "cross_document" and any(said in one.text for one in evidence):
+            if taken[origin] < count and (statement := _make_claim(chunk, kind, random)):
+                evidence = await _find_evidence(index, statement, chunk, without=name == "cross_document")
+                if name == "cross_document" and any(statement in one.text for one in evidence):
                     continue
                 taken[origin] += 1
-                found.append(LabelledClaim(name, said, name in SUPPORTED, origin, evidence))
+                found.append(LabelledClaim(name, statement, name in SUPPORTED, origin, evidence))
     return found
 
 
@@ -132,11 +132,15 @@ async def make_question_claims(index: Index, folder: Path, *, final: bool, count
     found = []
     for row in rows:
         chunk = chunks.get(f"{ASKED}/{passages[row['_id']]}")
-        said = state_answer(row["text"], row["metadata"]["answers"][0]["text"])
-        if chunk and said:
+        statement = state_answer(row["text"], row["metadata"]["answers"][0]["text"])
+        if chunk and statement:
             found.append(
                 LabelledClaim(
-                    "question_answer", said, True, ASKED, await _find_evidence(index, said, chunk, without=False)
+                    "question_answer",
+                    statement,
+                    True,
+                    ASKED,
+                    await _find_evidence(index, statement, chunk, without=False),
                 )
             )
     return Random(SEED).sample(found, min(count, len(found)))
@@ -156,8 +160,8 @@ def _make_claim(chunk: Chunk, kind: Callable[[Source, Random], str | None], rand
     ranges = find_sentences(chunk.content)
     texts = [" ".join(chunk.content[start:end].split()) for start, end in ranges]
     sources = [Source(text, after, chunk.content) for text, after in pairwise([*texts, ""]) if _is_whole_sentence(text)]
-    said = [claim for source in random.sample(sources, len(sources))[:8] if (claim := kind(source, random))]
-    return said[0] if said else None
+    statements = [claim for source in random.sample(sources, len(sources))[:8] if (claim := kind(source, random))]
+    return statements[0] if statements else None
 
 
 def _is_whole_sentence(text: str) -> bool:
@@ -166,8 +170,8 @@ def _is_whole_sentence(text: str) -> bool:
     )
 
 
-async def _find_evidence(index: Index, said: str, chunk: Chunk, *, without: bool) -> tuple[Evidence, ...]:
-    [hits] = await index.search([Probe("claim", said)], SCOPE, limit=NEAREST + 1)
+async def _find_evidence(index: Index, statement: str, chunk: Chunk, *, without: bool) -> tuple[Evidence, ...]:
+    [hits] = await index.search([Probe("claim", statement)], SCOPE, limit=NEAREST + 1)
     others = [hit for hit in hits if hit.chunk.document_id != chunk.document_id]
     own = [] if without else [Hit(chunk, 1.0)]
     return evidence_from_hits([*own, *others][:NEAREST])

@@ -41,10 +41,10 @@ MEASURED = {  # by the heading of the table of bench_store
 }
 
 
-def draw_quality(told: Mapping[str, Any]) -> Figure:
+def draw_quality(result: Mapping[str, Any]) -> Figure:
     """nDCG@10 on every set, its mean over the questions and the 95 % interval."""
-    figure, panels = _build_panels(told, SHOWN, WAYS)
-    for axes, (name, of) in zip(panels, told["found"].items(), strict=False):
+    figure, panels = _build_panels(result, SHOWN, WAYS)
+    for axes, (name, of) in zip(panels, result["found"].items(), strict=False):
         rows = {row["pipeline"]: row for row in of["rows"]}
         axes.set_title(f"{name}\n{rows['hybrid']['n']} questions")
         axes.set(xlim=(0, 1.02))
@@ -55,10 +55,10 @@ def draw_quality(told: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def draw_stages(told: Mapping[str, Any]) -> Figure:
+def draw_stages(result: Mapping[str, Any]) -> Figure:
     """What each stage adds to both legs fused, in nDCG@10, and the 95 % interval; grey where that may be chance."""
-    figure, panels = _build_panels(told, SHOWN, STAGES)
-    for axes, (name, of) in zip(panels, told["found"].items(), strict=False):
+    figure, panels = _build_panels(result, SHOWN, STAGES)
+    for axes, (name, of) in zip(panels, result["found"].items(), strict=False):
         gaps = {row["name"]: row["differences"]["ndcg@10"] for row in of["rows"] if row["differences"]}
         axes.set_title(f"{name}\n{of['questions']} questions")
         axes.axvline(0, color=GREY, linewidth=0.5)
@@ -71,12 +71,12 @@ def draw_stages(told: Mapping[str, Any]) -> Figure:
 
 def _draw_difference(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
     """Draw a difference, as an arrow at the edge when it is further than the panel."""
-    mean, said = gap["mean"], f"{gap['mean']:+.3f}".replace("-", "−")
+    mean, label = gap["mean"], f"{gap['mean']:+.3f}".replace("-", "−")
     if abs(mean) < REACH:
-        _draw_interval(axes, place, mean, (gap["low"], gap["high"]), choose_colour(gap), said)
+        _draw_interval(axes, place, mean, (gap["low"], gap["high"]), choose_colour(gap), label)
     else:
         edge = math.copysign(0.95 * REACH, mean)
-        _draw_labelled_point(axes, edge, place, "<" if mean < 0 else ">", choose_colour(gap), said, left=mean > 0)
+        _draw_labelled_point(axes, edge, place, "<" if mean < 0 else ">", choose_colour(gap), label, left=mean > 0)
 
 
 def choose_colour(gap: Mapping[str, float]) -> str:
@@ -84,12 +84,12 @@ def choose_colour(gap: Mapping[str, float]) -> str:
     return OURS if gap["low"] > 0 else LOSS if gap["high"] < 0 else GREY
 
 
-def draw_stores(told: Mapping[str, Any]) -> Figure:
+def draw_stores(result: Mapping[str, Any]) -> Figure:
     """Times and sizes of other stores as multiples of ours; left of the line another is ahead."""
     figure, panels = _build_panels(
-        told, len(told["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28
+        result, len(result["found"]), MEASURED.values(), row=0.56, left=0.19, right=0.92, between=0.28
     )
-    for axes, (size, of) in zip(panels, told["found"].items(), strict=True):
+    for axes, (size, of) in zip(panels, result["found"].items(), strict=True):
         _prepare_axes(axes, f"{int(size):,} chunks")
         for place, heading in enumerate(MEASURED):
             _draw_peers(axes, place, heading, {name: numbers[heading] for name, numbers in of.items()})
@@ -102,8 +102,8 @@ def _draw_peers(axes: Axes, place: int, heading: str, of: Mapping[str, float]) -
     axes.text(1.02, place, _format_amount(ours, heading), color=OURS, va="center", transform=axes.get_yaxis_transform())
     for turn, (peer, (name, colour, shape)) in enumerate(PEERS.items(), start=-1):
         times = of[peer] / ours
-        said = f"{times:.{1 if times < 10 else 0}f}" + ("" if place else f" {name}")
-        _draw_labelled_point(axes, times, place + 0.27 * turn, shape, colour, said, left=times < 1)
+        label = f"{times:.{1 if times < 10 else 0}f}" + ("" if place else f" {name}")
+        _draw_labelled_point(axes, times, place + 0.27 * turn, shape, colour, label, left=times < 1)
 
 
 def _prepare_axes(axes: Axes, title: str) -> None:
@@ -113,9 +113,9 @@ def _prepare_axes(axes: Axes, title: str) -> None:
     axes.set_xticks([], minor=True)
     axes.axvspan(0.1, 1, color=PALE, linewidth=0)
     axes.axvline(1, color=OURS, linewidth=2)
-    for times, said, align in ((0.1, "ahead", "left"), (1, " ours", "left"), (2000, "behind", "right")):
+    for times, label, align in ((0.1, "ahead", "left"), (1, " ours", "left"), (2000, "behind", "right")):
         colour = OURS if times == 1 else GREY
-        axes.text(times, 1.01, said, color=colour, ha=align, transform=axes.get_xaxis_transform())
+        axes.text(times, 1.01, label, color=colour, ha=align, transform=axes.get_xaxis_transform())
 
 
 def _format_amount(number: float, heading: str) -> str:
@@ -123,10 +123,10 @@ def _format_amount(number: float, heading: str) -> str:
     return f"{number:.{1 if number < 10 else 0}f} {unit}"
 
 
-def draw_costs(told: Mapping[str, Any]) -> Figure:
+def draw_costs(result: Mapping[str, Any]) -> Figure:
     """USD for 1,000 questions with a hosted model, by pipeline: chat and embedding."""
-    found = told["found"]
-    figure, (axes,) = _build_panels(told, 1, found, left=0.16)
+    found = result["found"]
+    figure, (axes,) = _build_panels(result, 1, found, left=0.16)
     axes.set(xscale="log", xlim=(0.05, 120))
     axes.set_xticks([0.1, 1, 10, 100], ["$0.10", "$1", "$10", "$100"])
     axes.set_title("USD for 1,000 questions with {} (●) and {} (■)".format(*PRICED_MODELS))
@@ -145,7 +145,7 @@ def _draw_prices(axes: Axes, place: float, cheap: float, dear: float) -> None:
 
 
 def _build_panels(
-    told: Mapping[str, Any],
+    result: Mapping[str, Any],
     panels: int,
     rows: Collection[str],
     *,
@@ -162,24 +162,24 @@ def _build_panels(
     for axes in drawn:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), rows)
-    low, high = sorted(told["load"])
-    source = f"{told['command']} · {told['date']} · {told['machine']}, load {low} to {high}"
+    low, high = sorted(result["load"])
+    source = f"{result['command']} · {result['date']} · {result['machine']}, load {low} to {high}"
     figure.text(0.99, 0.08 / height, source, ha="right", va="bottom", fontsize=7.5, color=GREY)
     return figure, list(drawn)
 
 
-def _draw_interval(axes: Axes, place: float, value: float, interval: Sequence[float], colour: str, said: str) -> None:
+def _draw_interval(axes: Axes, place: float, value: float, interval: Sequence[float], colour: str, label: str) -> None:
     axes.plot(interval, [place, place], color=colour, linewidth=1.5, solid_capstyle="butt")
     axes.plot(value, place, "o", color=colour)
-    axes.annotate(said, (value, place), (0, 4), textcoords="offset points", ha="center", fontsize=7.5, color=colour)
+    axes.annotate(label, (value, place), (0, 4), textcoords="offset points", ha="center", fontsize=7.5, color=colour)
 
 
 def _draw_labelled_point(
-    axes: Axes, x: float, y: float, shape: str, colour: str, said: str, *, left: bool = False
+    axes: Axes, x: float, y: float, shape: str, colour: str, label: str, *, left: bool = False
 ) -> None:
     axes.plot(x, y, shape, color=colour)
     shift, align = (-6, "right") if left else (6, "left")
-    text = axes.annotate(said, (x, y), (shift, 0), textcoords="offset points", ha=align, va="center_baseline")
+    text = axes.annotate(label, (x, y), (shift, 0), textcoords="offset points", ha=align, va="center_baseline")
     text.set(color=colour, fontsize=8)
 
 

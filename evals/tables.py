@@ -62,18 +62,18 @@ def fill_pages() -> dict[Path, str]:
     """Return what must stand in each page."""
     made: dict[Path, str] = {}
     for name, (page, table) in PAGE_TABLES.items():
-        path, told = DOCS / page, record.read_result(name)
-        text = f"{_format_source(told)}\n\n{table(told['found'])}"
+        path, result = DOCS / page, record.read_result(name)
+        text = f"{_format_source(result)}\n\n{table(result['found'])}"
         made[path] = markdown_tables.fill_section(
             made.get(path) or path.read_text("utf-8"), f"evals/results/{name}.json", text
         )
     return made
 
 
-def _format_source(told: record.Result) -> str:
+def _format_source(result: record.Result) -> str:
     """Return what was run, when and where; the results also have the versions of the packages."""
-    low, high = sorted(told["load"])
-    return f"`{told['command']}`, {told['date']}, {told['machine']}, load {low} to {high}"
+    low, high = sorted(result["load"])
+    return f"`{result['command']}`, {result['date']}, {result['machine']}, load {low} to {high}"
 
 
 def main() -> None:

@@ -36,10 +36,10 @@ REQUESTS: dict[str, tuple[int, str, dict[str, Any]]] = {  # how many of a hundre
 SERVER = """
 import sys
 from pathlib import Path
-from local_emulator.host import running_with
+from local_emulator.host import run_service
 from rag_core.core.settings import Settings
 
-with running_with(Settings(data_dir=Path(sys.argv[1]))) as url:
+with run_service(Settings(data_dir=Path(sys.argv[1]))) as url:
     print(url, flush=True)
     sys.stdin.read()
 """

@@ -102,7 +102,7 @@ class Service:
             route_params=in_path,
             body=b"" if method == "GET" else json.dumps(fields).encode(),
         )
-        handler = http.make_handler(route, lambda: self.settings, self.get_kit)
+        handler = http.make_handler(route, http.Service(lambda: self.settings, self.get_kit))
         try:
             reply = await asyncio.wait_for(handler(request), STEP_LIMIT_S)
             body = json.loads(reply.get_body())

@@ -14,6 +14,7 @@ from functions.proposals import ProposalQuery
 from functions.requests import parse_request
 from local_emulator.host import Host
 from rag_core.core import settings as reading
+from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import Settings
 from tests.functions.test_functions import Caller, serving
 from tests.proposal_records import RECORDS
@@ -193,7 +194,7 @@ def test_a_query_is_made_public_by_a_setting(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("RAG_PUBLIC_QUERY", said)
         assert reading.is_public_query_enabled() is public
     assert reading.load_settings({"RAG_PUBLIC_QUERY": "1"}).public_query is True
-    with pytest.raises(reading.Misconfigured, match="RAG_PUBLIC_QUERY"):
+    with pytest.raises(Misconfigured, match="RAG_PUBLIC_QUERY"):
         reading.load_settings({"RAG_PUBLIC_QUERY": "true"})
 
 

@@ -310,6 +310,11 @@ def translate_apsw_errors() -> Iterator[None]:
         raise _error_from_apsw(failure) from failure
 
 
+def _describe_os_error(failure: OSError) -> str:
+    """Return the error with the name of its file but not its folder: replies must not show where the data is."""
+    return f"{Path(failure.filename).name}: {failure.strerror}" if failure.filename else str(failure.strerror)
+
+
 def _error_from_apsw(failure: Exception) -> RagError:
     match failure:
         case apsw.FullError() | apsw.IOError() if _is_lack_of_room(failure):
@@ -319,7 +324,7 @@ def _error_from_apsw(failure: Exception) -> RagError:
         case _ if is_damage(failure):
             return Misconfigured(DAMAGE_MESSAGE, code=DAMAGE_CODE)
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError() | OSError():
-            reason = failure.strerror if isinstance(failure, OSError) else failure
+            reason = _describe_os_error(failure) if isinstance(failure, OSError) else failure
             return Misconfigured(f"the data folder cannot be used: {reason}", code="storage_unusable")
         case apsw.ConstraintError():
             return Conflict("two chunks have the same id", code="duplicate_chunk")

@@ -32,7 +32,7 @@ def test_no_one_of_100_damages_makes_a_wrong_answer(bench: DamageBench) -> None:
     """Each is harmless, repaired or named; the seeds are fixed, so that a failure can be tried again by its number."""
     counted = count_outcomes([bench.try_damage(seed) for seed in range(100)])
     assert counted["WRONG"] == 0
-    assert min(counted[verdict] for verdict in ("harmless", "repaired", "named")) > 10
+    assert min(counted[verdict] for verdict in ("harmless", "repaired", "named")) > 5
 
 
 @pytest.mark.soak

@@ -6,7 +6,6 @@ Without a bound all requests of a burst share the processors, all of them run ou
 import asyncio
 import math
 import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -27,8 +26,8 @@ class Admission:
 
     def __init__(self, places: int, queue: int) -> None:
         """Let `places` requests run at once and `queue` more wait."""
-        self._free, self._places, self._queue = places, places, queue
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._places, self._queue, self._waiting = places, queue, 0
+        self._free_places = asyncio.Semaphore(places)
         self._mean_s = FIRST_ESTIMATE_S
 
     @asynccontextmanager
@@ -44,38 +43,22 @@ class Admission:
             yield
         finally:
             self._mean_s += NEWEST_SHARE * (time.monotonic() - started_at - self._mean_s)
-            self._pass_place_on()
+            self._free_places.release()
 
     async def _take_place(self, longest_wait_s: float) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        if len(self._waiting) >= self._queue:
+        if self._free_places.locked() and self._waiting >= self._queue:
             raise self._make_overloaded_error()
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        self._waiting += 1
         try:
-            await asyncio.wait_for(asyncio.shield(turn), longest_wait_s)
+            async with asyncio.timeout(longest_wait_s):
+                await self._free_places.acquire()
         except TimeoutError:
             raise self._make_overloaded_error() from None
         finally:
-            self._leave_queue(turn)
-
-    def _leave_queue(self, turn: "asyncio.Future[None]") -> None:
-        """Take a request that gave up out of the queue."""
-        if not turn.done():
-            turn.cancel()
-            self._waiting.remove(turn)
-
-    def _pass_place_on(self) -> None:
-        """Give a place that was left to the request that has waited longest."""
-        if self._waiting:
-            self._waiting.popleft().set_result(None)
-        else:
-            self._free += 1
+            self._waiting -= 1
 
     def _make_overloaded_error(self) -> Overloaded:
-        ahead = len(self._waiting) + 1
+        ahead = self._waiting + 1
         retry_after_s = min(MAX_RETRY_AFTER_S, math.ceil(self._mean_s * ahead / self._places))
-        message = f"{self._places} requests that need models or read files are running and {len(self._waiting)} wait"
+        message = f"{self._places} requests that need models or read files are running and {self._waiting} wait"
         return Overloaded(f"{message}: repeat the request in {retry_after_s} s", retry_after_s=retry_after_s)

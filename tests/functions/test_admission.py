@@ -120,6 +120,19 @@ async def test_who_has_waited_for_half_of_the_time_is_told_to_come_again() -> No
     await _enter(admission)
 
 
+async def test_who_is_cancelled_when_its_turn_has_come_loses_no_place() -> None:
+    """The turn is given and the request goes away before it runs again, as when its caller hangs up."""
+    admission = Admission(1, 5)
+    async with admission.admit(Run()):
+        waiting = asyncio.create_task(_enter(admission))
+        await asyncio.sleep(0.01)
+    waiting.cancel()
+    with suppress(asyncio.CancelledError):
+        await waiting
+    async with asyncio.timeout(10):
+        await _enter(admission)
+
+
 async def test_a_failed_request_gives_its_place_back() -> None:
     admission = Admission(1, 0)
     with pytest.raises(ZeroDivisionError):

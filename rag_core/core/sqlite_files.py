@@ -1,9 +1,10 @@
 """SQLite files besides the index (outbox, jobs, cache): how they are opened and how their errors are translated."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -77,6 +78,15 @@ def connect_sqlite(
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
     return sqlite3.connect(path or ":memory:", timeout=busy_s, isolation_level=isolation_level, check_same_thread=False)
+
+
+def write_mark_file(file: Path, content: str) -> None:
+    """Replace a small file beside a database in one step, readable by its owner alone; nothing fails without it."""
+    new_file = file.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        new_file.touch(mode=0o600)
+        new_file.write_text(content)
+        os.replace(new_file, file)
 
 
 @contextmanager

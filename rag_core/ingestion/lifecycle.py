@@ -11,17 +11,16 @@ async def delete_document(document_id: str, scope: Scope, kit: Kit, run: Run, *,
     """Delete a document so that it can be restored; with `purge`, remove it for good, whether live or deleted.
 
     Unfinished jobs for the document end too, also where it is not in the index yet: what was accepted is taken back.
-    Cached answers that quote it are not given again in either case,
-    because the cache key holds the state of the documents. A purge also clears the answer cache, and removes the
-    original and what saved queries quote of the document; an interrupted purge can be repeated.
+    Cached answers that quote it are not given again in either case, because the cache key holds the state of the
+    documents. A purge also clears the answer cache, and removes the original and what saved queries quote of the
+    document; an interrupted purge can be repeated.
 
     Raises:
         NotFound: there is no such document, or it does not belong to the caller.
         Unavailable: document_being_indexed: a job is writing the document just now.
     """
-    async with kit.jobs.supersede_document(
-        document_id, scope
-    ) as had_jobs:  # ends before the purge, which leaves no trace of the document
+    # the block ends before the purge, which leaves no trace of the document
+    async with kit.jobs.supersede_document(document_id, scope) as had_jobs:
         was_live = await run.step("delete", _delete_or_find(document_id, scope, kit.index, purge=purge))
         if not (was_live or had_jobs or (purge and await _can_purge_deleted(document_id, scope, kit.index))):
             raise make_unknown_document_error()

@@ -39,8 +39,7 @@ class MarkdownScreen:
             return text.replace("]:", "]\\:")  # without its definition, a reference is neither a link nor an image
         lines = re.split(r"\r\n?|\n", text)
         inlines = [token for token in tokens if token.type == "inline" and token.map]
-        found = [token for token in inlines if any(map(self._must_go, token.children or ()))]
-        found += [token for token in inlines if token not in found and self._hides_address(token)]
+        found = [t for t in inlines if any(map(self._must_go, t.children or ())) or self._hides_address(t)]
         if not found:
             return text
         for token in sorted(found, key=lambda token: token.map or (), reverse=True):

@@ -1,11 +1,10 @@
 """The archive's database: opened and migrated when first used, with its errors translated."""
 
 import asyncio
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -145,12 +144,7 @@ def get_archive_mark(path: Path) -> Path:
 
 def write_archive_mark(path: Path, changes: int, *, is_earlier: bool = False) -> None:
     """Write how many changes the archive has had, so that one put back to an earlier state is noticed."""
-    mark = get_archive_mark(path)
-    new_file = mark.with_suffix(f".{os.getpid()}")
-    with suppress(OSError):
-        new_file.touch(mode=0o600)
-        new_file.write_text(f"{changes}{' earlier' if is_earlier else ''}")
-        os.replace(new_file, mark)
+    sqlite_files.write_mark_file(get_archive_mark(path), f"{changes}{' earlier' if is_earlier else ''}")
 
 
 def count_archive_changes(path: Path) -> int:
@@ -249,7 +243,7 @@ def _upgrade_archive_schema(engine: Engine) -> None:
     if revisions != [NEWEST_REVISION]:
         from rag_core.stores.archive.migrations import migrate
 
-        with engine.execution_options(begin="begin immediate").begin() as db:
+        with engine.execution_options(begin=WRITE).begin() as db:
             migrate(db)
 
 
@@ -258,7 +252,7 @@ def _update_shipped_rows(engine: Engine) -> None:
     with engine.begin() as db:
         is_outdated = any(list_outdated_rows(db))
     if is_outdated:
-        with engine.execution_options(begin="begin immediate").begin() as db:
+        with engine.execution_options(begin=WRITE).begin() as db:
             write_shipped_rows(db)
 
 

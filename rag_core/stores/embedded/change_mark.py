@@ -1,11 +1,12 @@
 """The mark beside an index database that says how many changes it has had, to notice one that was put back."""
 
 import json
-import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from rag_core.core.sqlite_files import write_mark_file
 
 
 class ChangeMark(NamedTuple):
@@ -37,8 +38,4 @@ def read_change_mark(folder: Path) -> ChangeMark | None:
 def write_change_mark(folder: Path, mark: ChangeMark) -> None:
     """Write the mark of a change that was committed. One that cannot be written, or is lost, only notices less."""
     content = json.dumps(mark)
-    new_file = get_change_mark_file(folder).with_suffix(f".{os.getpid()}")
-    with suppress(OSError):
-        new_file.touch(mode=0o600)
-        new_file.write_text(f"{zlib.crc32(content.encode())} {content}")
-        os.replace(new_file, get_change_mark_file(folder))
+    write_mark_file(get_change_mark_file(folder), f"{zlib.crc32(content.encode())} {content}")

@@ -295,7 +295,7 @@ def _holds_bytes(file: Path) -> bool:
 def _require_no_lost_database(folder: Path | None) -> None:
     if folder and (get_lexical_index_folder(folder).exists() or get_change_mark_file(folder).exists()):
         raise Misconfigured(
-            f"{get_database_file(folder)} is empty, but what belongs to it is not: put a backup in its place by "
+            f"{get_database_file(folder).name} is empty, but what belongs to it is not: put a backup in its place by "
             "rag restore-backup, or remove the data folder and index the documents again",
             code=DAMAGE_CODE,
         )

@@ -45,7 +45,7 @@ REFERENCE_IMAGE_PATTERN = re.compile(r"!(?=\[(?!\d+\])[^\[\]]*+\]\[)")  # "Stop!
 TARGET_PATTERN = re.compile(  # of what is or resembles a link: its label, where that has no brackets, and its address
     r"(?P<label>!?\[[^\[\]]*+)?\]\((?:(?=(?P<at>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)))?"
 )
-ARGUMENTS_PATTERN = re.compile(r"\w+,?\s[\w\s,]*+")  # no address, such as those in `handlers[name](request, 3)`
+ARGUMENTS_PATTERN = re.compile(r"\b\w++,?\s[\w\s,]*+")  # no address, such as those in `handlers[name](request, 3)`
 ADDRESS_END_PATTERN = re.compile(r"[.,;:!?'\")\]*_~]{0,3}(?:[\s<]|$)")  # what no viewer counts as part of an address
 DELIMITERS = ("]()", "<>")  # around the address of a link
 PLAIN_SIGNS = str.maketrans({"[": "⟦", "]": "⟧", "<": "‹", "&": " ", "\\": " "})

@@ -6,10 +6,12 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from rag_core.guard.pii.postal_addresses import ADDRESS_FORMS, compile_address_form
 
 PACKAGES = ("rag_core", "functions")
 NOT_IMPORTED = ("rag_core.stores.archive.migrations.env", "rag_core.cli.__main__")  # each runs when it is imported
@@ -21,7 +23,8 @@ def collect_patterns() -> dict[str, re.Pattern[Any]]:
     """Return each different pattern of the app once, under the first place where it was found."""
     found: dict[str, re.Pattern[Any]] = {}
     seen: set[tuple[Any, int]] = set()
-    for place, pattern in (*_find_module_patterns(), *_find_inline_patterns()):
+    lazy = ((f"ADDRESS_FORMS.{number}", compile_address_form(form)) for number, (_, form) in enumerate(ADDRESS_FORMS))
+    for place, pattern in (*_find_module_patterns(), *lazy, *_find_inline_patterns()):
         if (pattern.pattern, pattern.flags) not in seen:
             seen.add((pattern.pattern, pattern.flags))
             found[place] = pattern
@@ -72,7 +75,10 @@ def _iterate_parts(value: object) -> Iterator[tuple[str, object]]:
     elif isinstance(value, type) and value.__module__.split(".")[0] in PACKAGES:
         yield from vars(value).items()
     elif is_dataclass(value):
-        yield from ((field.name, getattr(value, field.name, None)) for field in fields(value))
+        computed = (name for name, part in vars(type(value)).items() if isinstance(part, cached_property))
+        yield from (
+            (name, getattr(value, name, None)) for name in (*(field.name for field in fields(value)), *computed)
+        )
 
 
 def _find_inline_patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:

@@ -12,8 +12,16 @@ from tests.adversarial.shapes import SHAPES, Shape
 
 CHARS = 2_500  # and twice as many; what is suspected, also for four times that
 FLOOR_S, MAX_S = 0.008, 0.1  # for the longer text
-# that compile what a module keeps, and a part of a pattern that is pumped as a whole
-FUNCTIONS_WITH_VARIABLES = {"_compile_cue", "_normalize_part_names"}
+# that compile what a module or a record keeps, and parts of a pattern that is pumped as a whole
+FUNCTIONS_WITH_VARIABLES = {
+    "_compile_cue",
+    "_cue",
+    "_normalize_part_names",
+    "cell",
+    "compile_address_form",
+    "header",
+    "pattern",
+}
 
 
 def test_no_pattern_of_the_app_takes_more_than_linear_time() -> None:

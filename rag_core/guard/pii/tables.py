@@ -8,9 +8,9 @@ from rag_core.core.model import PiiSpan
 from rag_core.guard.pii import announcements, person_names
 
 MAX_HEADER_CHARS = 40  # a longer cell is rather a sentence with commas
-MARKDOWN_RULE = re.compile(r"[ \t|:-]*-[ \t|:-]*")
-DELIMITERS = {
-    delimiter: re.compile(rf'(?:[ \t]{{0,8}}"([^"\n]{{0,500}}+)"|([^{delimiter}\n]*+))({delimiter}|\Z)')
+RULE_LINE = re.compile(r"[ \t|:-]+")  # with a hyphen, the line under the header of a Markdown table
+CELLS = {  # of a line, up to a delimiter or to its end
+    delimiter: re.compile(rf'(?:[ \t]{{0,8}}"([^"]{{0,500}}+)"|([^{delimiter}]*+))({delimiter}|\Z)')
     for delimiter in (r"\|", ",", ";", "\t")
 }
 PERSON_HEADER = re.compile(
@@ -52,7 +52,7 @@ def find_cells(text: str) -> Iterator[Cell]:
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if delimiter and delimiter[-1] in line:
-            if MARKDOWN_RULE.fullmatch(line):
+            if _is_markdown_rule(line):
                 continue
             cells = _split_cells(line, delimiter)
             if len(cells) == len(headers):
@@ -60,6 +60,10 @@ def find_cells(text: str) -> Iterator[Cell]:
                 continue
         delimiter = _find_delimiter(line, following)
         headers = [line[start:end] for start, end in _split_cells(line, delimiter)] if delimiter else []
+
+
+def _is_markdown_rule(line: str) -> bool:
+    return "-" in line and bool(RULE_LINE.fullmatch(line))
 
 
 def _place_cells(headers: list[str], cells: list[tuple[int, int]], line_start: int) -> Iterator[Cell]:
@@ -70,7 +74,7 @@ def _place_cells(headers: list[str], cells: list[tuple[int, int]], line_start: i
 
 def _find_delimiter(line: str, following: str) -> str:
     """Return the delimiter of a line that is the header of the following one; "" for any other line."""
-    if "|" in line and MARKDOWN_RULE.fullmatch(following):
+    if "|" in line and _is_markdown_rule(following):
         return r"\|"
     for delimiter in (";", "\t", ","):
         count = line.count(delimiter)
@@ -88,7 +92,7 @@ def _split_cells(line: str, delimiter: str) -> list[tuple[int, int]]:
     cells = []
     if delimiter == r"\|":  # the bars at both ends of a Markdown row divide nothing
         line = re.sub(r"\|[ \t]{0,8}\Z", "", re.sub(r"\A([ \t]{0,8})\|", r"\1 ", line))
-    for match in DELIMITERS[delimiter].finditer(line):
+    for match in CELLS[delimiter].finditer(line):
         start, end = match.span(1) if match[1] is not None else match.span(2)
         content = line[start:end]
         start += len(content) - len(content.lstrip())

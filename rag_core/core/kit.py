@@ -14,6 +14,7 @@ from rag_core.core.ports import (
     Cache,
     JobNotifier,
     Jobs,
+    Judge,
     LayoutReader,
     Lease,
     QueryLog,
@@ -210,13 +211,14 @@ class Kit:
     """The configured parts of the service, shared by all requests.
 
     `llm` may be a local technique, which its completions say. `full_llm_or_none` is the full chat model where it is
-    another one than `llm` (S0-70).
+    another one than `llm` (S0-70). Without a `judge`, claims are judged by the local technique alone.
     """
 
     index: Index
     llm: LLM
     reranker: Reranker
     full_llm_or_none: LLM | None = None
+    judge: Judge | None = None
     layout_reader: LayoutReader = NoLayoutReader()
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()

@@ -1,6 +1,17 @@
 """The nouns of the domain: what a document, a hit, a piece of evidence, an answer and a saved query are."""
 
-from rag_core.core.model.answers import Answer, Citation, Claim, Confidence, Evidence, PiiSpan, Redaction, Verdict
+from rag_core.core.model.answers import (
+    Answer,
+    Citation,
+    Claim,
+    Confidence,
+    Evidence,
+    Finding,
+    Judgement,
+    PiiSpan,
+    Redaction,
+    Verdict,
+)
 from rag_core.core.model.documents import (
     Block,
     Box,
@@ -55,11 +66,13 @@ __all__ = [
     "Facet",
     "FacetBucket",
     "Filter",
+    "Finding",
     "GraphEdge",
     "GraphNode",
     "Hit",
     "IndexingResult",
     "Job",
+    "Judgement",
     "Original",
     "PageImage",
     "PiiSpan",

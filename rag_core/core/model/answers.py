@@ -30,6 +30,24 @@ class Citation:
 
 
 Verdict = Literal["verified", "partial", "unsupported"]
+Finding = Literal["supported", "contradicted", "not_stated", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge finds about a claim in its passages; "unclear" where it cannot tell "supported" from "not_stated".
+
+    `support` is the probability, 0..1, that the passages support the claim. `passage` is the index of the passage that
+    decides, None where none does; `words` are the words of it that decide. `reasons` say why the claim is not
+    supported, as "kind: word". `judge` names who judged.
+    """
+
+    finding: Finding
+    support: float
+    passage: int | None = None
+    words: str = ""
+    reasons: tuple[str, ...] = ()
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rag_core.core.model import Extraction, PiiSpan, Vector
+from rag_core.core.model import Extraction, Judgement, PiiSpan, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,28 @@ class Reranker(Protocol):
         """Return the relevance of each passage to a text, 0..1, in order; comparable within one call only.
 
         Raises Unavailable.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimToJudge:
+    """A claim with the passages, best first, that it is judged by, and the question that it answers ("": none)."""
+
+    text: str
+    passages: tuple[str, ...]
+    question: str = ""
+
+
+class Judge(Protocol):
+    """A model that says whether passages support a claim; `name` is shown to the user."""
+
+    @property
+    def name(self) -> str: ...
+    async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
+        """Return a judgement for each claim, in order; None for a claim that the model left out or got wrong.
+
+        Raises Unavailable; a missing or malformed reply is never a judgement.
         """
         ...
 

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core.answering import citations
 from rag_core.answering.drafting import (
     Draft,
     DraftSentence,
@@ -21,6 +20,7 @@ from rag_core.answering.drafting import (
     rank_hits_by_relevance,
     realign_claims,
 )
+from rag_core.answering.verification import cite_claims, judge_claims
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Claim, Confidence, Evidence, Ranking
 from rag_core.core.presets import Query
@@ -52,7 +52,7 @@ async def answer_from_evidence(
     When none is supported, the answer is made by extraction instead. `options` default to DEFAULT_GENERATION.
     """
     answer_draft = await _draft_or_extract(query_text, evidence, kit, run, options or DEFAULT_GENERATION)
-    verified = await _verify_draft(answer_draft, evidence, kit, run)
+    verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)
     if answer_draft.sentences and not verified:
         return await answer_by_extraction(query_text, evidence, kit, run)
     return _build_answer(query_text, answer_draft, verified, evidence)
@@ -61,7 +61,9 @@ async def answer_from_evidence(
 async def answer_by_extraction(query_text: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run) -> Answer:
     """Answer in sentences of the evidence, without a chat model; each of them is verified, too."""
     answer_draft = await _extract_with_fallback(query_text, evidence, kit, run)
-    return _build_answer(query_text, answer_draft, await _verify_draft(answer_draft, evidence, kit, run), evidence)
+    return _build_answer(
+        query_text, answer_draft, await _verify_draft(query_text, answer_draft, evidence, kit, run), evidence
+    )
 
 
 async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Evidence, ...]:
@@ -114,7 +116,9 @@ async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], 
     return await asyncio.to_thread(extract_draft_by_shared_terms, query_text, evidence)
 
 
-async def _verify_draft(answer_draft: Draft, evidence: Sequence[Evidence], kit: Kit, run: Run) -> list[Claim]:
+async def _verify_draft(
+    query_text: str, answer_draft: Draft, evidence: Sequence[Evidence], kit: Kit, run: Run
+) -> list[Claim]:
     """Return the draft's sentences as claims with verdicts and citations.
 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
@@ -122,13 +126,14 @@ async def _verify_draft(answer_draft: Draft, evidence: Sequence[Evidence], kit: 
     """
     sentences = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
     unverified = claims_from_sentences([sentence.text for sentence in sentences])
-    verified = await verify_claims(
+    cited = await cite_claims(
         unverified, [_select_cited_evidence(sentence, evidence) for sentence in sentences], kit, run
     )
-    unsupported = [n for n, claim in enumerate(verified) if claim.verdict == "unsupported"]
-    second_try = await verify_claims([unverified[n] for n in unsupported], [evidence] * len(unsupported), kit, run)
-    for n, claim in zip(unsupported, second_try, strict=True):
-        verified[n] = claim
+    uncited = [n for n, claim in enumerate(cited) if claim.verdict == "unsupported"]
+    second_try = await cite_claims([unverified[n] for n in uncited], [evidence] * len(uncited), kit, run)
+    for n, claim in zip(uncited, second_try, strict=True):
+        cited[n] = claim
+    verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
         return verified
     supported = [claim for claim in verified if claim.verdict != "unsupported"]
@@ -161,23 +166,6 @@ def _screen_links(
     if is_screened:
         run.degrade("screen", "link_removed", "a link or image is not in the cited passage", "left out")
     return kept
-
-
-async def verify_claims(
-    claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]], kit: Kit, run: Run
-) -> list[Claim]:
-    """Return the claims with verdicts and citations, each compared with its own evidence (as many as claims).
-
-    When the cross-encoder fails, the verdicts are made by rule, which verifies no claim.
-    """
-    verified = await run.attempt(
-        "verify",
-        citations.verify_with_cross_encoder(claims, evidence, kit.reranker),
-        otherwise=None,
-        fallback="citations by rule, none of them verified",
-        within_s=SCORING_TIMEOUT_S,
-    )
-    return await asyncio.to_thread(citations.verify_by_rule, claims, evidence) if verified is None else verified
 
 
 def _report_unverified(

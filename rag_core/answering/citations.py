@@ -23,6 +23,8 @@ from rag_core.text.terms import extract_terms
 HITS_PER_CLAIM = 5
 PASSAGES_PER_CLAIM = 8  # of one or two sentences each
 MAX_CITATIONS_PER_CLAIM = 3
+PASSAGES_FOR_JUDGE = 6
+SENTENCES_FOR_JUDGE = 3  # of a passage: a claim often needs the sentence before, and a longer one hides a fact
 # the passage entails the claim, and the cross-encoder finds it not relevant
 LOW_RELEVANCE_REASONS = ("relevance: low",)
 PAGE_LABEL_FIELD = "page_label"  # of a chunk's metadata, set by chunking
@@ -97,7 +99,7 @@ def verify_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence
 
 
 async def _verify_claim(claim: Claim, evidence: Sequence[Evidence], reranker: Reranker) -> Claim:
-    passages = await asyncio.to_thread(_rank_passages_by_shared_terms, claim.text, evidence)
+    passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim.text, evidence)
     citations = await _cite_entailing_passages(claim.text, passages, reranker)
     if citations:
         return _attach_verdict(claim, "verified", citations)
@@ -111,9 +113,7 @@ async def _cite_each_statement(
 ) -> tuple[Citation, ...]:
     """Return a citation for each statement, each passage once; none unless every statement has one."""
     found = [
-        await _cite_entailing_passages(
-            s, await asyncio.to_thread(_rank_passages_by_shared_terms, s, evidence), reranker
-        )
+        await _cite_entailing_passages(s, await asyncio.to_thread(rank_passages_by_shared_terms, s, evidence), reranker)
         for s in statements
     ]
     best = [citations[0] for citations in found if citations]
@@ -140,7 +140,7 @@ async def _cite_relevant_passages(
 ) -> list[Citation]:
     scores = await reranker.score_passages(statement, [passage.text for passage in passages]) if passages else []
     return [
-        _build_citation(p, score) for p, score in zip(passages, scores, strict=True) if score >= MIN_CITATION_RELEVANCE
+        build_citation(p, score) for p, score in zip(passages, scores, strict=True) if score >= MIN_CITATION_RELEVANCE
     ]
 
 
@@ -155,12 +155,10 @@ async def _assess_unverified_claim(claim: Claim, passages: Sequence[ClaimPassage
     compared = await asyncio.to_thread(_check_entailments, claim.text, related)
     result, closest = max(compared, key=lambda pair: (pair[0].overlap, pair[1].start - pair[1].end))
     if result.contradicts:
-        return _attach_verdict(claim, "unsupported", [_build_citation(closest, closest.term_share)], result.reasons)
+        return _attach_verdict(claim, "unsupported", [build_citation(closest, closest.term_share)], result.reasons)
     citations = await _cite_relevant_passages(claim.text, related, reranker)
     citations = citations or [
-        _build_citation(passage, passage.term_share)
-        for passage in related
-        if passage.term_share >= MIN_TERM_SHARE_ALONE
+        build_citation(passage, passage.term_share) for passage in related if passage.term_share >= MIN_TERM_SHARE_ALONE
     ]
     return _attach_verdict(claim, "partial", citations, result.reasons or LOW_RELEVANCE_REASONS) if citations else claim
 
@@ -171,8 +169,8 @@ def _check_entailments(statement: str, passages: Sequence[ClaimPassage]) -> list
 
 def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
     citations = [
-        _build_citation(passage, passage.term_share)
-        for passage in _rank_passages_by_shared_terms(claim.text, evidence)
+        build_citation(passage, passage.term_share)
+        for passage in rank_passages_by_shared_terms(claim.text, evidence)
         if passage.term_share >= MIN_TERM_SHARE_ALONE
     ]
     return _attach_verdict(claim, "partial", citations) if citations else claim
@@ -197,10 +195,37 @@ def _attach_verdict(
     return replace(claim, verdict=verdict, citations=one_per_chunk[:MAX_CITATIONS_PER_CLAIM], reasons=reasons)
 
 
-def _rank_passages_by_shared_terms(statement: str, evidence: Sequence[Evidence]) -> list[ClaimPassage]:
+def rank_passages_by_shared_terms(statement: str, evidence: Sequence[Evidence]) -> list[ClaimPassage]:
     """Return the passages that share most terms with the statement, shorter ones first among equals."""
     passages = [passage for item in evidence for passage in _generate_claim_passages(item, extract_terms(statement))]
     return sorted(passages, key=lambda passage: (-passage.term_share, passage.end - passage.start))[:PASSAGES_PER_CLAIM]
+
+
+def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> list[ClaimPassage]:
+    """Return the passages of up to SENTENCES_FOR_JUDGE sentences that share most terms with the statement, best first.
+
+    Every chunk of the evidence has one at least: a claim in other words may share no term with what states it.
+    """
+    claim_terms = extract_terms(statement)
+    ranked = [
+        sorted(_generate_windows(item, claim_terms), key=lambda passage: -passage.term_share) for item in evidence
+    ]
+    best = [windows[0] for windows in ranked if windows]
+    others = sorted((w for windows in ranked for w in windows[1:]), key=lambda passage: -passage.term_share)
+    return sorted([*best, *others][:PASSAGES_FOR_JUDGE], key=lambda passage: -passage.term_share)
+
+
+def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
+    """Yield each sentence of the evidence with those around it, up to SENTENCES_FOR_JUDGE."""
+    chunk = evidence.hit.chunk
+    ranges = [(evidence.start + start, evidence.start + end) for start, end in find_sentences(evidence.text)]
+    step = SENTENCES_FOR_JUDGE - 1
+    for first in range(0, max(1, len(ranges) - 1), step):
+        window = ranges[first : first + SENTENCES_FOR_JUDGE]
+        if window:
+            start, end = window[0][0], window[-1][1]
+            common = extract_terms(chunk.content[start:end]) & claim_terms
+            yield ClaimPassage(chunk, start, end, len(common) / max(1, len(claim_terms)))
 
 
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
@@ -213,7 +238,8 @@ def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) ->
         yield ClaimPassage(chunk, start, end, len(common) / max(1, len(claim_terms)))
 
 
-def _build_citation(passage: ClaimPassage, score: float) -> Citation:
+def build_citation(passage: ClaimPassage, score: float) -> Citation:
+    """Return a citation of the passage, with its place in its document."""
     chunk = passage.chunk
     label, place = chunk.metadata.get(PAGE_LABEL_FIELD), chunk.locate(passage.start, passage.end)
     return Citation(

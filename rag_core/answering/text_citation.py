@@ -4,6 +4,7 @@ import asyncio
 from functools import partial
 
 from rag_core.answering import citations
+from rag_core.answering.verification import verify_claims
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Scope
@@ -35,11 +36,5 @@ async def cite_text(text: str, scope: Scope, kit: Kit, run: Run) -> tuple[Claim,
     search = partial(citations.search_claims, variants, vectors, scope, kit.index)
     rankings = await search_with_leg_fallback(search, "hybrid" if vectors else "keyword", run)
     evidence = [citations.evidence_from_hits(hits) for hits in rankings]
-    verified = await run.attempt(
-        "cite",
-        citations.verify_with_cross_encoder(claims, evidence, note_techniques(kit, run).reranker),
-        otherwise=None,
-        fallback="citations by rule, none of them verified",
-        within_s=CITE_TIMEOUT_S,
-    )
-    return tuple(await asyncio.to_thread(citations.verify_by_rule, claims, evidence) if verified is None else verified)
+    noting_kit = note_techniques(kit, run)
+    return tuple(await verify_claims(claims, evidence, noting_kit, run, step="cite", within_s=CITE_TIMEOUT_S))

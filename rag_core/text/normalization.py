@@ -74,6 +74,12 @@ _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
 _PHRASE_REPLACEMENTS = [
     (re.compile(r"[’ʼ]"), "'"),
     (re.compile(r"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?=[a-z])", re.IGNORECASE), r"\1 "),
+    (
+        re.compile(
+            r"(?<=\d)-(?=(?:second|minute|hour|day|week|month|quarter|year|mile|foot|inch|page|point|percent)s?\b)"
+        ),
+        " ",
+    ),
     (re.compile(r"(?<=[^\W\d_])-\s{0,9}(?=[a-z])"), ""),  # also joins a word hyphenated at a line end
     (re.compile(r"\bcannot\b|\bcan't\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),

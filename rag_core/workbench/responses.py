@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Sequence
 
 from rag_core.answering import citation_styles, citations
-from rag_core.answering.answer import REFUSAL_TEXT, answer_by_extraction, verify_claims
+from rag_core.answering.answer import REFUSAL_TEXT, answer_by_extraction
 from rag_core.answering.claim_replies import CitationReply, ClaimReply, format_claims
+from rag_core.answering.verification import verify_claims
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence
 from rag_core.core.ports import LLM, Prompt

@@ -55,6 +55,7 @@ class Claim:
     """A sentence of a text (characters `start` to `end`) with the verdict of its verification against the index.
 
     `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage has the 45.
+    `judgement` is what the verdict follows from; None for a claim that nobody has judged yet.
     """
 
     text: str
@@ -63,6 +64,7 @@ class Claim:
     verdict: Verdict
     citations: tuple[Citation, ...] = ()
     reasons: tuple[str, ...] = ()
+    judgement: Judgement | None = None
 
 
 @dataclass(frozen=True, slots=True)

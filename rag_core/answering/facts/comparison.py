@@ -1,0 +1,46 @@
+"""Facts of a claim compared with those of a passage: what differs is said with its kind and both words.
+
+Facts are numbers with their units, dates, names, negations, directions and other oppositions, quantifiers and modal
+verbs. Two texts that differ in one of them do not say the same, however many words they share; a model that finds
+otherwise is overruled. Texts that agree in all of them need not say the same.
+"""
+
+from rag_core.answering.facts.amounts import compare_amounts, compare_months, compare_ranges, compare_units
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.names import compare_names
+from rag_core.answering.facts.polarity import compare_order, compare_polarity
+from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
+from rag_core.answering.facts.words import is_content_word, is_same_word
+from rag_core.text.normalization import normalize_words
+
+MAX_FACT_WORDS = 200  # of either text; a longer one is compared by its first words
+
+
+def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple[FactConflict, ...]:
+    """Return the facts of a claim that a passage does not have or contradicts, those with another fact first.
+
+    `context` is what else the names of the claim may stand in, such as the question or the title of the document.
+    """
+    claim_words = normalize_words(claim)[:MAX_FACT_WORDS]
+    passage_words = normalize_words(passage)[:MAX_FACT_WORDS]
+    context_forms = frozenset(word.form for word in normalize_words(context)[:MAX_FACT_WORDS])
+    found = [
+        *compare_amounts(claim_words, passage_words),
+        *compare_months(claim_words, passage_words),
+        *compare_ranges(claim_words, passage_words),
+        *compare_polarity(claim_words, passage_words),
+        *compare_order(claim_words, passage_words),
+        *compare_quantifiers(claim_words, passage_words),
+        *compare_modals(claim_words, passage_words),
+        *compare_units(claim_words, passage_words),
+        *compare_names(claim_words, passage_words, context_forms),
+    ]
+    return tuple(sorted(dict.fromkeys(found), key=lambda conflict: not conflict.stated))
+
+
+def compute_word_share(claim: str, passage: str) -> float:
+    """Return the share of a claim's content words that a passage has in any form and order, 0..1."""
+    claim_words = [word for word in normalize_words(claim)[:MAX_FACT_WORDS] if is_content_word(word)]
+    passage_words = normalize_words(passage)[:MAX_FACT_WORDS]
+    found = sum(any(is_same_word(word.form, other.form) for other in passage_words) for word in claim_words)
+    return found / max(1, len(claim_words))

@@ -1,0 +1,105 @@
+"""Negations, opposites and the order of compared things in a claim, compared with those of a passage."""
+
+from collections.abc import Iterator, Set
+
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.words import Words, begins_clause, find_common_span, is_content_word, is_same_word
+from rag_core.text.normalization import NormalizedWord, normalize_words
+from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
+
+NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
+MAX_SIDE_WORDS = 12  # of a comparison
+
+
+PIVOT_FORMS = frozenset(
+    word.form
+    for word in normalize_words("than before after over under above below preceded followed morethan lessthan")
+)
+
+
+def compare_polarity(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield a negation or an opposite that one text has and the other has not, unless they cancel each other out.
+
+    It is certain where the negated word is in both texts, or where two opposites stand in the place of each other.
+    """
+    span = find_common_span(claim, passage)
+    flips = [(word, other) for word in claim if (other := _find_opposite(word, claim, span))]
+    difference = _find_negation_difference(claim, span)
+    is_negated_otherwise = difference is not None
+    if is_negated_otherwise and len(flips) % 2:
+        return
+    for word, other in flips:
+        yield FactConflict("direction", word.raw, other.raw)
+    if difference:
+        yield difference
+
+
+def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | None:
+    """Return the negation that only one of the texts has, certain if the negated word is in both; None for neither."""
+    claimed = [n for n, word in enumerate(claim) if word.form in NEGATION_FORMS]
+    stated = [n for n, word in enumerate(passage) if word.form in NEGATION_FORMS and _concerns(passage, n, claim)]
+    if len(claimed) % 2 == len(stated) % 2:
+        return None
+    if claimed and not stated:
+        word = claim[claimed[0]]
+        is_certain = any(
+            is_same_word(form, other.form) for form in _find_negated(claim, claimed[0]) for other in passage
+        )
+        return FactConflict("negation", word.raw, "no negation" if is_certain else "")
+    if stated and not claimed:
+        return FactConflict("negation", "none", passage[stated[0]].raw)
+    return FactConflict("negation", claim[claimed[0]].raw)
+
+
+def _find_negated(words: Words, n: int) -> list[str]:
+    """Return the first content word after the negation at `n`."""
+    return [word.form for word in words[n + 1 : n + 1 + NEGATION_REACH] if is_content_word(word)][:1]
+
+
+def _find_opposite(word: NormalizedWord, claim: Words, passage: Words) -> NormalizedWord | None:
+    """Return the word of the passage that is the opposite of one of the claim; None if the passage has both or none."""
+    if word.form not in SIDES_BY_FORM or any(is_same_word(word.form, other.form) for other in passage):
+        return None
+    opposites = [other for other in passage if are_opposites(word.form, other.form)]
+    if not opposites or any(_shares_side(word.form, other.form) for other in passage):
+        return None
+    return None if any(opposites[0].form == other.form for other in claim) else opposites[0]
+
+
+def _shares_side(form: str, other: str) -> bool:
+    return not set(SIDES_BY_FORM.get(form, ())).isdisjoint(SIDES_BY_FORM.get(other, ()))
+
+
+def _concerns(passage: Words, n: int, claim: Words) -> bool:
+    """Return whether what the negation at `n` negates is in the claim, or the opposite of a word of it."""
+    negated = _find_negated(passage, n)
+    return any(is_same_word(form, word.form) or are_opposites(form, word.form) for form in negated for word in claim)
+
+
+def compare_order(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield a comparison or sequence whose sides have changed places: "A is larger than B" for "B is larger than A"."""
+    for n, word in enumerate(claim):
+        for m, other in enumerate(passage):
+            is_same = is_same_word(word.form, other.form)
+            if not (is_same and word.form in PIVOT_FORMS) and not (
+                are_opposites(word.form, other.form) and word.form in PIVOT_FORMS
+            ):
+                continue
+            left, right = _collect_sides(claim, n)
+            stated_left, stated_right = _collect_sides(passage, m)
+            swapped = bool(left & stated_right - right) and bool(right & stated_left - left)
+            kept = bool(left & stated_left - right) or bool(right & stated_right - left)
+            if is_same and swapped and not kept:
+                yield FactConflict("order", word.raw, " ".join(sorted(left & stated_right)[:3]))
+                return
+
+
+def _collect_sides(words: Words, n: int) -> tuple[Set[str], Set[str]]:
+    """Return the content words of the clause before and after a word."""
+    start, end = n, n + 1
+    while start and not begins_clause(words[start]) and n - start < MAX_SIDE_WORDS:
+        start -= 1
+    while end < len(words) and not begins_clause(words[end]) and end - n < MAX_SIDE_WORDS:
+        end += 1
+    left = {word.form for word in words[start:n] if is_content_word(word)}
+    return left, {word.form for word in words[n + 1 : end] if is_content_word(word)}

@@ -1,0 +1,41 @@
+"""Quantifiers and modal verbs of a claim, compared with those of a passage."""
+
+from collections.abc import Iterator
+
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.words import Words
+from rag_core.text.normalization import NormalizedWord
+from rag_core.text.oppositions import MODAL_BY_FORM, QUANTIFIER_BY_FORM
+
+WEAKER_STRENGTHS = {"all": ("most", "some"), "most": ("some",)}
+
+
+def compare_quantifiers(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield a quantifier of the claim that says more than that of the passage."""
+    stated = {QUANTIFIER_BY_FORM[word.form]: word for word in passage if word.form in QUANTIFIER_BY_FORM}
+    for word in claim:
+        strength = QUANTIFIER_BY_FORM.get(word.form)
+        if strength in WEAKER_STRENGTHS and not {strength, "all"} & stated.keys():
+            instead = next((stated[name] for name in WEAKER_STRENGTHS[strength] if name in stated), None)
+            if instead:
+                yield FactConflict("quantity", word.raw, instead.raw)
+
+
+def compare_modals(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield a duty that the passage has as a possibility or as advice, and the reverse."""
+    claimed, stated = _find_modals(claim), _find_modals(passage)
+    for strength, word in claimed.items():
+        others = {name: other for name, other in stated.items() if name != strength}
+        if strength in stated or not others or (strength == "may" and "should" not in others and "must" not in others):
+            continue
+        if strength == "must" or "must" in others:
+            yield FactConflict("modality", word.raw, next(iter(others.values())).raw)
+
+
+def _find_modals(words: Words) -> dict[str, NormalizedWord]:
+    found: dict[str, NormalizedWord] = {}
+    for n, word in enumerate(words):
+        is_month = word.raw == "May" and n > 0
+        if word.form in MODAL_BY_FORM and not is_month:
+            found.setdefault(MODAL_BY_FORM[word.form], word)
+    return found

@@ -1,0 +1,204 @@
+"""The one way by which claims get their verdicts: citations first, then the judge, and facts over both.
+
+A claim whose words a passage has is supported by them. Any other claim is judged by the model in `Kit.judge`; without
+one, or where it fails, by its facts alone: one that differs contradicts the claim, and nothing else is decided. A fact
+overrules the judge, too: no model's "supported" stands on another number, date or unit.
+
+The findings become the verdicts of the documents' wire format by VERDICT_BY_FINDING.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rag_core.answering import citations
+from rag_core.answering.citations import ClaimPassage
+from rag_core.answering.facts.comparison import compute_word_share, find_fact_conflicts
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.core.kit import Kit
+from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
+from rag_core.core.ports import ClaimToJudge, Judge
+from rag_core.core.run import Run
+
+VERIFICATION_TIMEOUT_S = 60.0
+VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
+    "supported": "verified",
+    "unclear": "partial",
+    "not_stated": "unsupported",
+    "contradicted": "unsupported",
+}
+COPIED_WORDS = "copied words"  # the judge of a claim that a passage entails word by word
+FACTS = "facts"  # the judge of a claim that no model has judged, or that a fact decides against the model
+# measured on labelled claims (docs/reference/citations-and-answers.md)
+COPIED_SUPPORT = 0.98
+UNCLEAR_SUPPORT = 0.4
+CONTRADICTED_SUPPORT = 0.02
+OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
+MIN_WORD_SHARE = 0.7  # of a claim, that a passage must have to contradict it by a fact
+
+
+async def verify_claims(
+    claims: Sequence[Claim],
+    evidence: Sequence[Sequence[Evidence]],
+    kit: Kit,
+    run: Run,
+    *,
+    step: str = "verify",
+    within_s: float = VERIFICATION_TIMEOUT_S,
+) -> list[Claim]:
+    """Return the claims with verdicts, judgements and citations, each compared with its own evidence."""
+    cited = await cite_claims(claims, evidence, kit, run, step=step, within_s=within_s)
+    return await judge_claims(cited, evidence, kit, run, within_s=within_s)
+
+
+async def cite_claims(
+    claims: Sequence[Claim],
+    evidence: Sequence[Sequence[Evidence]],
+    kit: Kit,
+    run: Run,
+    *,
+    step: str = "verify",
+    within_s: float = VERIFICATION_TIMEOUT_S,
+) -> list[Claim]:
+    """Return the claims with the passages that have their words, each compared with its own evidence.
+
+    When the cross-encoder fails, citations are made by rule, which verifies no claim.
+    """
+    cited = await run.attempt(
+        step,
+        citations.verify_with_cross_encoder(claims, evidence, kit.reranker),
+        otherwise=None,
+        fallback="citations by rule, none of them verified",
+        within_s=within_s,
+    )
+    return await asyncio.to_thread(citations.verify_by_rule, claims, evidence) if cited is None else cited
+
+
+async def judge_claims(
+    cited: Sequence[Claim],
+    evidence: Sequence[Sequence[Evidence]],
+    kit: Kit,
+    run: Run,
+    *,
+    question: str = "",
+    within_s: float = VERIFICATION_TIMEOUT_S,
+) -> list[Claim]:
+    """Return the claims with their judgements; only those that are not copied are shown to the judge.
+
+    When the judge fails, the facts decide alone, and the run says so.
+    """
+    passages = await asyncio.to_thread(_collect_passages, cited, evidence)
+    requests = {
+        n: ClaimToJudge(claim.text, tuple(passage.text for passage in passages[n]), question)
+        for n, claim in enumerate(cited)
+        if claim.verdict != "verified" and passages[n]
+    }
+    judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s) if kit.judge and requests else []
+    by_claim = dict(zip(requests, judgements, strict=False))
+    return [
+        await asyncio.to_thread(_attach_judgement, claim, evidence[n], passages[n], by_claim.get(n), question)
+        for n, claim in enumerate(cited)
+    ]
+
+
+async def _ask_judge(
+    requests: Sequence[ClaimToJudge], judge: Judge, run: Run, within_s: float
+) -> Sequence[Judgement | None]:
+    """Return the judge's findings, None for those that it left out, which the run says."""
+    judgements = await run.attempt(
+        "judge", judge.judge_claims(requests), otherwise=None, fallback="the facts of each claim", within_s=within_s
+    )
+    if judgements is None:
+        return [None] * len(requests)
+    missing = sum(judgement is None for judgement in judgements)
+    if missing:
+        reason = f"{judge.name} left out {missing} of {len(requests)} claims"
+        run.degrade("judge", "judgement_missing", reason, "the facts of each claim")
+    run.techniques.setdefault("judge", judge.name)
+    return judgements
+
+
+def _collect_passages(cited: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Sequence[ClaimPassage]]:
+    return [
+        () if claim.verdict == "verified" else citations.rank_passages_for_judge(claim.text, passages)
+        for claim, passages in zip(cited, evidence, strict=True)
+    ]
+
+
+def _attach_judgement(
+    claim: Claim, evidence: Sequence[Evidence], passages: Sequence[ClaimPassage], found: Judgement | None, question: str
+) -> Claim:
+    """Return the claim with its judgement and the verdict that follows from it."""
+    if claim.verdict == "verified":
+        quote = claim.citations[0].quote if claim.citations else ""
+        return replace(claim, judgement=Judgement("supported", COPIED_SUPPORT, None, quote, (), COPIED_WORDS))
+    if not passages:
+        return replace(claim, judgement=Judgement("not_stated", CONTRADICTED_SUPPORT, judge=FACTS))
+    if found is None:
+        judgement, passage = _judge_by_facts(claim, evidence, question)
+    else:
+        judgement = _overrule_by_facts(claim.text, passages, found, question)
+        passage = None if judgement.passage is None else passages[judgement.passage]
+    return _apply_judgement(claim, passage, judgement)
+
+
+def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -> tuple[Judgement, ClaimPassage | None]:
+    """Judge a claim without a model: contradicted by another fact in a passage with most of its words, or unclear.
+
+    "not_stated" is a claim to which no passage is related.
+    """
+    passages = citations.rank_passages_by_shared_terms(claim.text, evidence)
+    nearest = max(passages, key=lambda passage: compute_word_share(claim.text, passage.text), default=None)
+    conflicts = nearest and _find_contradictions(claim.text, nearest.text, question)
+    if nearest and conflicts:
+        reasons = tuple(conflict.reason for conflict in conflicts)
+        return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.text, reasons, FACTS), nearest
+    if not claim.citations:
+        return Judgement("not_stated", CONTRADICTED_SUPPORT, judge=FACTS), None
+    quote = claim.citations[0].quote
+    return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, claim.reasons, FACTS), None
+
+
+def _find_contradictions(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
+    """Return the facts in which a passage with most of a claim's words certainly differs from it."""
+    if compute_word_share(claim_text, passage_text) < MIN_WORD_SHARE:
+        return []
+    return [c for c in find_fact_conflicts(claim_text, passage_text, context=question) if c.stated]
+
+
+def _overrule_by_facts(
+    claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement, question: str
+) -> Judgement:
+    """Return the judgement, or "contradicted" in place of "supported" if no passage has the claim's numbers and units.
+
+    A fact that another of the passages has may come from there: a claim can need two of them.
+    """
+    if judgement.finding != "supported":
+        return judgement
+    everything = "\n".join(dict.fromkeys(passage.text for passage in passages))
+    conflicts = [
+        conflict
+        for conflict in find_fact_conflicts(claim_text, everything, context=question)
+        if conflict.kind in OVERRULING_KINDS
+    ]
+    if not conflicts:
+        return judgement
+    finding: Finding = "contradicted" if any(conflict.stated for conflict in conflicts) else "not_stated"
+    reasons = (*(conflict.reason for conflict in conflicts), f"overruled: {judgement.judge} found it supported")
+    return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons)
+
+
+def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judgement) -> Claim:
+    """Return the claim with the verdict of its judgement, citing the passage that decides."""
+    cited = claim.citations
+    if passage is not None and judgement.finding in ("supported", "contradicted"):
+        cited = (citations.build_citation(passage, judgement.support),)
+    elif judgement.finding == "not_stated":
+        cited = ()
+    return replace(
+        claim,
+        verdict=VERDICT_BY_FINDING[judgement.finding],
+        citations=cited,
+        reasons=judgement.reasons,
+        judgement=judgement,
+    )

@@ -194,7 +194,7 @@ module app 'app.bicep' = {
       appSettings,
       {
         APPLICATIONINSIGHTS_CONNECTION_STRING: monitoring.outputs.connectionString
-        AZURE_OPENAI_ENDPOINT: models.outputs.endpoint
+        AZURE_OPENAI_ENDPOINT: models.outputs.endpoint // of both models; RAG_CHAT_PROVIDER and RAG_EMBEDDING_PROVIDER part them
         AZURE_OPENAI_CHAT_DEPLOYMENT: chatModel.name
         AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingModel.name
         AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint

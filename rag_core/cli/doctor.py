@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from rag_core.cli.commands import load_command_settings
-from rag_core.composition.choices import choose_provider, list_adapter_choices, list_ineffective_settings
+from rag_core.composition.choices import ProviderChoice, list_adapter_choices, list_ineffective_settings
 from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.kit import Kit
 from rag_core.core.ports import Embedder, Prompt
@@ -100,14 +100,17 @@ def examine_installation(arguments: Namespace) -> Iterator[Finding]:
         return
     yield from _list_settings(loaded_settings)
     try:
+        from rag_core.composition import index_assembly
+
+        embedding = index_assembly.choose_embedding_provider(loaded_settings)
         yield from (
             Finding("ok", f"chosen {choice.slot}", f"{choice.adapter}: {choice.where}; {choice.why}")
-            for choice in list_adapter_choices(loaded_settings)
+            for choice in list_adapter_choices(loaded_settings, embedding)
         )
-    except Misconfigured as error:
-        yield Finding("broken", "chosen models", error.message)
+    except (ImportError, RagError) as error:
+        yield Finding("broken", "chosen models", str(error))
         return
-    yield from asyncio.run(_check_parts(loaded_settings, live=arguments.live))
+    yield from asyncio.run(_check_parts(loaded_settings, embedding, live=arguments.live))
 
 
 def check_imports(names: Iterable[str], *, required: bool) -> Iterator[Finding]:
@@ -142,15 +145,15 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
     yield from (Finding("missing", "no effect", reason) for reason in list_ineffective_settings(settings))
 
 
-async def _check_parts(settings: Settings, *, live: bool) -> list[Finding]:
+async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: bool) -> list[Finding]:
     """Check the configured store, archive and models; call a hosted one only when `live`."""
     try:
-        from rag_core.composition import assembly, index_assembly
+        from rag_core.composition import assembly
 
         kit = assembly.build_kit(settings)
     except (ImportError, RagError) as error:
         return [Finding("broken", "components", str(error))]
-    has_hosted_search, has_chat_model = settings.azure_search_endpoint is not None, choose_provider(settings) != "local"
+    has_hosted_search = settings.azure_search_endpoint is not None
     embedder, llm = kit.index.embedder, kit.llm
     try:
         return [
@@ -162,11 +165,11 @@ async def _check_parts(settings: Settings, *, live: bool) -> list[Finding]:
             if live or not settings.archive_url
             else _report_not_checked("archive", kit.archive.name),
             await _check_embedder(kit)
-            if live or index_assembly.choose_embedding_provider(settings) == "local"
+            if live or embedding.name == "local"
             else _report_not_checked("embedder", _describe_embedder(embedder)),
             await _check_reranker(kit, has_hosted_search=has_hosted_search),
             (await _check_chat_model(kit) if live else _report_not_checked("chat model", llm.name))
-            if has_chat_model
+            if kit.has_chat_model
             else _report_local_techniques(kit),
         ]
     finally:

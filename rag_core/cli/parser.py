@@ -15,7 +15,7 @@ from rag_core.cli.options import (
     parse_id_option,
 )
 from rag_core.core import presets
-from rag_core.core.settings import LLM_PROVIDERS
+from rag_core.core.settings import MODEL_PROVIDERS
 
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # which argparse gives no public name
@@ -95,7 +95,7 @@ def _add_reindex_command(verbs: "_Commands") -> None:
         parents=[build_data_option(), build_workflow_option(), build_budget_options()],
         help="change the embedding model, or roll the change back",
     )
-    again.add_argument("--profile", choices=LLM_PROVIDERS[1:], help="provider of the new embedding model")
+    again.add_argument("--profile", choices=MODEL_PROVIDERS[1:], help="provider of the new embedding model")
     again.add_argument(
         "--model", metavar="NAME", help="model or deployment of the provider (default: the configured one)"
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from secrets import token_hex
 
 from rag_core.composition import index_assembly, model_assembly
-from rag_core.composition.choices import choose_provider
+from rag_core.composition.choices import choose_chat_provider
 from rag_core.core.errors import Misconfigured
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoJobNotifier, NoLayoutReader, NoWebSearch
@@ -40,7 +40,7 @@ def build_kit(settings: Settings) -> Kit:
         web=_build_web_search(settings),
         jobs=_build_jobs(settings),
         job_notifier=_build_job_notifier(settings),
-        has_chat_model=choose_provider(settings) != "local",
+        has_chat_model=choose_chat_provider(settings).name != "local",
         keep_originals=settings.keep_originals,
         keep_runs=settings.keep_runs,
         glossary=_load_glossary(settings),
@@ -55,23 +55,28 @@ def build_in_memory_kit(settings: Settings = DEFAULT_SETTINGS) -> Kit:
 class KitHolder:
     """The current kit, to be called before each request; the first call builds it.
 
-    After `rag reindex` has switched to another index, or back, the next request gets that index. Running requests keep
-    theirs, which is closed when the last of them drops it.
+    After `rag reindex` has switched to another index, or back, the next request gets that index; after the first
+    vectors came to an empty one, from whatever process, it gets their embedder. Running requests keep theirs, which is
+    closed when the last of them drops it.
     """
 
     def __init__(self, get_settings: Callable[[], Settings]) -> None:
-        self._get_settings, self._place = get_settings, IndexLocation()
+        self._get_settings, self._place, self._embedding_provider = get_settings, IndexLocation(), ""
         self._kit: Kit | None = None
 
     def __call__(self) -> Kit:
         """Return the kit with the current index."""
         settings = self._get_settings()
         place = index_assembly.load_current_place(settings)
+        provider_name = index_assembly.choose_embedding_provider(settings, place).name
         if self._kit is None:
             self._kit = build_kit(settings)
         elif place != self._place:
             self._kit = replace(self._kit, index=index_assembly.build_index_at(settings, place))
-        self._place = place
+        elif provider_name != self._embedding_provider:
+            embedder = index_assembly.build_embedder_at(place, settings)
+            self._kit = replace(self._kit, index=replace(self._kit.index, embedder=embedder))
+        self._place, self._embedding_provider = place, provider_name
         return self._kit
 
     async def close(self) -> None:

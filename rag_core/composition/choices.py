@@ -20,6 +20,10 @@ NAMED_PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
     "ollama": {},
     "local": {},
 }
+AVAILABLE_PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
+    **PROVIDER_VARIABLES,
+    "openai-large": PROVIDER_VARIABLES["openai"],
+}
 DEPENDENT_SETTINGS = (  # settings without effect unless another is set: variable and field of both
     ("AZURE_SEARCH_API_KEY", "azure_search_key", "AZURE_SEARCH_ENDPOINT", "azure_search_endpoint"),
     ("AZURE_OPENAI_API_KEY", "azure_openai_key", "AZURE_OPENAI_ENDPOINT", "azure_openai_endpoint"),
@@ -35,6 +39,14 @@ DEPENDENT_SETTINGS = (  # settings without effect unless another is set: variabl
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """A provider of models, and what decided on it: a setting, or the index."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class AdapterChoice:
     """The adapter of a slot, its location, and the setting that decided on it."""
 
@@ -44,30 +56,53 @@ class AdapterChoice:
     why: str
 
 
-def choose_provider(settings: Settings) -> str:
-    """Return the provider of chat and embedding models: the one named, else the first that is set, else "local".
+def choose_chat_provider(settings: Settings) -> ProviderChoice:
+    """Return the provider of the chat model: the one named, else the first that is set, else "local".
 
     Raises:
         Misconfigured: a variable that the named provider requires is not set.
     """
-    provider_name = settings.llm_provider
-    if provider_name == "auto":
-        return next((name for name, fields in PROVIDER_VARIABLES.items() if _is_any_set(settings, fields)), "local")
+    if named := _find_named_provider("RAG_CHAT_PROVIDER", settings.chat_provider, settings):
+        return named
+    for name, variables in PROVIDER_VARIABLES.items():
+        for variable, field in variables.items():
+            if getattr(settings, field):
+                return ProviderChoice(name, f"{variable} is set")
+    unset = ", ".join(name for variables in PROVIDER_VARIABLES.values() for name in variables)
+    return ProviderChoice("local", f"none is set of {unset}")
+
+
+def find_named_embedding_provider(settings: Settings) -> ProviderChoice | None:
+    """Return the provider of the embedding model that the settings name, None where they leave it to the index.
+
+    Raises Misconfigured as `choose_chat_provider` does.
+    """
+    return _find_named_provider("RAG_EMBEDDING_PROVIDER", settings.embedding_provider, settings)
+
+
+def require_provider(provider_name: str, settings: Settings, *, wanted_by: str) -> None:
+    """Raise Misconfigured when no variable is set that the provider requires; `wanted_by` begins the message."""
     fields = NAMED_PROVIDER_VARIABLES[provider_name]
     if fields and not _is_any_set(settings, fields):
         variable = " or ".join(fields)
-        raise Misconfigured(
-            f"RAG_LLM_PROVIDER is {provider_name}, which requires {variable}: it is not set", field=variable
-        )
-    return provider_name
+        raise Misconfigured(f"{wanted_by} {provider_name}, which requires {variable}: it is not set", field=variable)
 
 
-def list_adapter_choices(settings: Settings) -> Iterator[AdapterChoice]:
-    """Yield the choice for every slot, without network access. Raises Misconfigured as `choose_provider` does."""
+def list_available_providers(settings: Settings) -> list[str]:
+    """Return the hosted providers of which a variable is set, in their order."""
+    return [name for name, fields in AVAILABLE_PROVIDER_VARIABLES.items() if _is_any_set(settings, fields)]
+
+
+def list_adapter_choices(settings: Settings, embedding: ProviderChoice) -> Iterator[AdapterChoice]:
+    """Yield the choice for every slot, without network access; the choice for `embedding` depends on the index.
+
+    Raises Misconfigured as `choose_chat_provider` does.
+    """
     yield _choose_store(settings)
     yield _choose_document_reader(settings)
     yield _choose_client(settings)
-    yield _choose_models(settings, choose_provider(settings))
+    yield _describe_models("chat model", choose_chat_provider(settings), settings, settings.chat_deployment)
+    yield _describe_models("embedder", embedding, settings, settings.embedding_deployment)
 
 
 def list_ineffective_settings(settings: Settings) -> Iterator[str]:
@@ -77,6 +112,8 @@ def list_ineffective_settings(settings: Settings) -> Iterator[str]:
             yield f"{name} has no effect: {missing} is not set"
     if settings.azure_search_endpoint and settings.postgres_url:
         yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
+    if "auto" not in (settings.llm_provider, settings.chat_provider, settings.embedding_provider):
+        yield "RAG_LLM_PROVIDER has no effect: RAG_CHAT_PROVIDER and RAG_EMBEDDING_PROVIDER are set"
 
 
 def _choose_store(settings: Settings) -> AdapterChoice:
@@ -98,29 +135,30 @@ def _strip_password(url: str) -> str:
     return f"{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _choose_models(settings: Settings, provider_name: str) -> AdapterChoice:
-    """Return the choice of the chat and embedding models."""
-    why_named = "" if settings.llm_provider == "auto" else f"RAG_LLM_PROVIDER is {provider_name}"
-    match provider_name:
+def _find_named_provider(variable: str, name: str, settings: Settings) -> ProviderChoice | None:
+    """Return the provider that a variable names, or RAG_LLM_PROVIDER, which names both."""
+    for named_by, named in ((variable, name), ("RAG_LLM_PROVIDER", settings.llm_provider)):
+        if named != "auto":
+            require_provider(named, settings, wanted_by=f"{named_by} is")
+            return ProviderChoice(named, f"{named_by} is {named}")
+    return None
+
+
+def _describe_models(slot: str, choice: ProviderChoice, settings: Settings, deployment: str) -> AdapterChoice:
+    """Return the choice of the chat or the embedding model, with the place that is asked."""
+    match choice.name:
         case "azure":
-            deployments = f"deployments {settings.chat_deployment} and {settings.embedding_deployment}"
             credential = _describe_credential("AZURE_OPENAI_API_KEY", settings.azure_openai_key)
-            return AdapterChoice(
-                "models", "Azure OpenAI", f"{settings.azure_openai_endpoint}, {deployments}", credential
-            )
+            where = f"{settings.azure_openai_endpoint}, deployment {deployment}, {credential}"
+            return AdapterChoice(slot, "Azure OpenAI", where, choice.why)
         case "openai" | "openai-large":
-            return AdapterChoice(
-                "models", "OpenAI", settings.openai_base_url or "api.openai.com", "OPENAI_API_KEY is set"
-            )
+            return AdapterChoice(slot, "OpenAI", settings.openai_base_url or "api.openai.com", choice.why)
         case "gemini":
-            return AdapterChoice("models", "Gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY is set")
+            return AdapterChoice(slot, "Gemini", "generativelanguage.googleapis.com", choice.why)
         case "ollama":
-            variables = (name for name, field in PROVIDER_VARIABLES["ollama"].items() if getattr(settings, field))
-            why = next((f"{name} is set" for name in variables), why_named)
-            return AdapterChoice("models", "Ollama", settings.ollama_host or "this machine", why)
+            return AdapterChoice(slot, "Ollama", settings.ollama_host or "this machine", choice.why)
         case _:
-            unset = ", ".join(name for fields in PROVIDER_VARIABLES.values() for name in fields)
-            return AdapterChoice("models", "local", "this process", why_named or f"none is set of {unset}")
+            return AdapterChoice(slot, "local", "this process", choice.why)
 
 
 def _choose_document_reader(settings: Settings) -> AdapterChoice:

@@ -5,8 +5,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core.composition.choices import choose_provider
-from rag_core.composition.model_assembly import EMBEDDING_MODEL_FIELDS, build_local_embedder, build_provider_profile
+from rag_core.composition.choices import (
+    ProviderChoice,
+    choose_chat_provider,
+    find_named_embedding_provider,
+    list_available_providers,
+    require_provider,
+)
+from rag_core.composition.model_assembly import (
+    EMBEDDING_MODEL_FIELDS,
+    build_embedder,
+    build_provider_profile,
+    get_embedding_space,
+)
 from rag_core.core.errors import Misconfigured
 from rag_core.core.index import Index
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
@@ -97,6 +108,17 @@ def load_current_place(settings: Settings) -> IndexLocation:
     return IndexLocation() if elsewhere else current_index.read_index_locations(require_data_dir(settings)).current
 
 
+def _read_stored_space(settings: Settings, place: IndexLocation) -> str:
+    """Return the space of the embedded store's vectors at a place, "" for another store and without vectors."""
+    if settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url:
+        return ""
+    try:
+        from rag_core.stores.embedded.stored_space import read_stored_space
+    except ModuleNotFoundError:  # the error of the store, which is built next, names what is missing
+        return ""
+    return read_stored_space(settings.data_dir / place.folder)
+
+
 def require_data_dir(settings: Settings) -> Path:
     """Return the folder of the indexes. Raises Misconfigured when they are only in memory."""
     if settings.data_dir is None:
@@ -112,18 +134,33 @@ def build_current_embedder(settings: Settings) -> Embedder:
 
 def build_embedder_at(place: IndexLocation, settings: Settings) -> Embedder:
     """Build the embedder for the index of a place."""
-    settings = _apply_place_to_settings(place, settings)
-    if choose_provider(settings) == "local":
-        return build_local_embedder(settings)
-    from rag_core.providers.openai import OpenAIEmbedder
-
-    model_profile, key = build_provider_profile(settings)
-    return OpenAIEmbedder(model_profile, key=key)
+    provider_name = choose_embedding_provider(settings, place).name
+    return build_embedder(_apply_place_to_settings(place, settings), provider_name)
 
 
-def choose_embedding_provider(settings: Settings) -> str:
-    """Return the provider of the embedding model of the current index."""
-    return choose_provider(_apply_place_to_settings(load_current_place(settings), settings))
+def choose_embedding_provider(settings: Settings, place: IndexLocation | None = None) -> ProviderChoice:
+    """Return the provider of the embedding model for the index of a place, by default the current one.
+
+    It is the one for which `rag reindex` built the index; else the one that the settings name; else, of those that are
+    set, the one whose model made the vectors of the embedded store; else that of the chat model. What the vectors in
+    other stores were made by is not known without asking them, which is not done here.
+
+    Raises:
+        Misconfigured: a variable that the provider requires is not set, or the embedded store cannot be read.
+    """
+    place = place or load_current_place(settings)
+    if place.profile:
+        require_provider(place.profile, settings, wanted_by="the index is embedded by")
+        return ProviderChoice(place.profile, "rag reindex built the index with it")
+    if named := find_named_embedding_provider(settings):
+        return named
+    chat = choose_chat_provider(settings)
+    candidates = list(dict.fromkeys((chat.name, *list_available_providers(settings), "local")))
+    stored_space = _read_stored_space(settings, place) if len(candidates) > 1 else ""
+    for name in candidates if stored_space else ():
+        if get_embedding_space(settings, name) == stored_space:
+            return ProviderChoice(name, "the index was embedded with it")
+    return ProviderChoice(chat.name, f"as the chat model: {chat.why}")
 
 
 def build_embedding_tariff(settings: Settings, place: IndexLocation | None = None) -> "Tariff":
@@ -131,10 +168,11 @@ def build_embedding_tariff(settings: Settings, place: IndexLocation | None = Non
     from rag_core.ingestion.plan import Tariff
     from rag_core.providers.prices import calculate_cost_usd
 
-    settings = _apply_place_to_settings(place or load_current_place(settings), settings)
-    if choose_provider(settings) == "local":
+    place = place or load_current_place(settings)
+    provider_name = choose_embedding_provider(settings, place).name
+    if provider_name == "local":
         return Tariff("the local model", 0.0)
-    model_profile, _ = build_provider_profile(settings)
+    model_profile, _ = build_provider_profile(_apply_place_to_settings(place, settings), provider_name)
     model = model_profile.embedding_model
     price = 0.0 if model_profile.provider == "ollama" else calculate_cost_usd(model, input_tokens=1_000_000)
     return Tariff(model, price, model_profile.document_prefix, model_profile.max_text_tokens)
@@ -157,11 +195,10 @@ def choose_rebuild_place(
     from rag_core.stores.embedded.rebuild import choose_rebuild_folder
 
     requested = IndexLocation("", profile_name, model or _get_embedding_model_name(profile_name, settings), dimensions)
-    place_settings = _apply_place_to_settings(requested, settings)
+    require_provider(profile_name, settings, wanted_by="--profile is")
+    requested_settings = _apply_place_to_settings(requested, settings)
     model_name = (
-        None
-        if choose_provider(place_settings) == "local"
-        else build_provider_profile(place_settings)[0].embedding_model
+        None if profile_name == "local" else build_provider_profile(requested_settings, profile_name)[0].embedding_model
     )
     place = IndexLocation("", profile_name, model_name, dimensions)
     places = current_index.read_index_locations(require_data_dir(settings))
@@ -203,4 +240,4 @@ def _apply_place_to_settings(place: IndexLocation, settings: Settings) -> Settin
     if place.profile is None:
         return settings
     model = {EMBEDDING_MODEL_FIELDS.get(place.profile, "embedding_model"): place.model}
-    return replace(settings, llm_provider=place.profile, embedding_dimensions=place.dimensions, **model)  # type: ignore[arg-type]
+    return replace(settings, embedding_dimensions=place.dimensions, **model)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rag_core.composition.choices import choose_provider
+from rag_core.composition.choices import choose_chat_provider
 from rag_core.core.ports import LLM, Embedder, Reranker
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
@@ -14,6 +14,23 @@ EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model,
 }
 # their vectors are longer than the 1536 of the profiles unless shortened by request
 SHORTENED_EMBEDDING_MODELS = ("text-embedding-3-large",)
+
+
+def build_embedder(settings: Settings, provider_name: str) -> Embedder:
+    """Build the embedder of a provider, which opens no connection and loads no model."""
+    if provider_name == "local":
+        return build_local_embedder(settings)
+    from rag_core.providers.openai import OpenAIEmbedder
+
+    model_profile, key = build_provider_profile(settings, provider_name)
+    return OpenAIEmbedder(model_profile, key=key)
+
+
+def get_embedding_space(settings: Settings, provider_name: str) -> str:
+    """Return the space of a provider's embedder, "" where its model is missing here."""
+    if provider_name == "local":
+        return build_local_embedder(settings).space
+    return build_provider_profile(settings, provider_name)[0].embedding_space
 
 
 def build_local_embedder(settings: Settings) -> Embedder:
@@ -44,30 +61,31 @@ def build_local_reranker(settings: Settings) -> Reranker:
 
 def build_llm(settings: Settings, reranker: Reranker) -> LLM:
     """Build the chat model, or the local techniques in its place."""
-    if choose_provider(settings) == "local":
+    provider_name = choose_chat_provider(settings).name
+    if provider_name == "local":
         from rag_core.ingestion.enrichment import select_key_sentences
         from rag_core.providers.local_techniques import LocalTechniques
 
         return LocalTechniques(reranker, select_key_sentences)
     from rag_core.providers.openai import OpenAIChatModel
 
-    model_profile, key = build_provider_profile(settings)
+    model_profile, key = build_provider_profile(settings, provider_name)
     return OpenAIChatModel(model_profile, key=key)
 
 
 def build_full_llm(settings: Settings) -> LLM | None:
     """Build the full chat model; None where none is named or the provider is local."""
-    if settings.full_model is None or choose_provider(settings) == "local":
+    provider_name = choose_chat_provider(settings).name
+    if settings.full_model is None or provider_name == "local":
         return None
     from rag_core.providers.openai import OpenAIChatModel
 
-    model_profile, key = build_provider_profile(settings)
+    model_profile, key = build_provider_profile(settings, provider_name)
     return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
 
 
-def build_provider_profile(settings: Settings) -> tuple[ProviderProfile, str | None]:
-    """Return the provider's profile with the operator's settings applied, and the key."""
-    name = choose_provider(settings)
+def build_provider_profile(settings: Settings, name: str) -> tuple[ProviderProfile, str | None]:
+    """Return a hosted provider's profile with the operator's settings applied, and the key."""
     default = PROVIDER_PROFILES[name]
     base_url, chat_model, embedding_model, key = {
         "azure": (

@@ -79,7 +79,8 @@ class Index:
         if stored_space and stored_space != self.embedder.space:
             raise Conflict(
                 f"the index holds vectors of {stored_space}, the configured embedder makes {self.embedder.space}: "
-                "configure the first, or change the model as docs/reference/stores.md says",
+                "set RAG_EMBEDDING_PROVIDER to the provider of the first, or change the model by rag reindex, "
+                "as docs/reference/stores.md says",
                 code="reindex_required",
             )
 

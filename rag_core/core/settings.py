@@ -27,7 +27,7 @@ from rag_core.core.setting_readers import (
 T = TypeVar("T")
 R = TypeVar("R")
 
-LLM_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
+MODEL_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
 DEFAULT_EXPANDED_QUERIES = 2  # as in the preset "advanced"
 QUEUE_STORAGE = "AzureWebJobsStorage"  # named by the Functions host
 # "UseDevelopmentStorage=true" in full, which the SDKs for Python do not know; the key is public
@@ -86,7 +86,10 @@ class Settings:
     postgres_url: str | None = _declare_secret("POSTGRES_URL", read_database_url)  # may hold a password
     archive_url: str | None = _declare_secret("ARCHIVE_URL", read_database_url)  # may hold a password
 
-    llm_provider: str = _declare("auto", "RAG_LLM_PROVIDER", make_choice_reader(*LLM_PROVIDERS))
+    chat_provider: str = _declare("auto", "RAG_CHAT_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
+    embedding_provider: str = _declare("auto", "RAG_EMBEDDING_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
+    # of both, where they have no name of their own
+    llm_provider: str = _declare("auto", "RAG_LLM_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
     azure_openai_endpoint: str | None = _declare_url("AZURE_OPENAI_ENDPOINT")
     azure_openai_key: str | None = _declare_secret("AZURE_OPENAI_API_KEY")
     azure_openai_api_version: str = _declare("2024-10-21", "AZURE_OPENAI_API_VERSION", read_text)

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from rag_core.composition import assembly, model_assembly
-from rag_core.composition.choices import PROVIDER_VARIABLES, choose_provider
+from rag_core.composition import assembly, index_assembly, model_assembly
+from rag_core.composition.choices import PROVIDER_VARIABLES, choose_chat_provider
 from rag_core.core.errors import InvalidRequest, Misconfigured, RagError, UnsupportedScript
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
@@ -319,11 +319,13 @@ def _isolate_settings(settings: Settings, folder: Path, *, hosted: bool) -> Sett
     )
     if not hosted:
         no_services = {"azure_search_endpoint": None, "postgres_url": None, "doc_intelligence_endpoint": None}
-        return replace(temporary, llm_provider="local", web_fallback=False, **no_services)  # type: ignore[arg-type]
-    if choose_provider(settings) == "local" and settings.azure_search_endpoint is None:
+        local_models = {"chat_provider": "local", "embedding_provider": "local"}
+        return replace(temporary, **local_models, web_fallback=False, **no_services)  # type: ignore[arg-type]
+    providers = choose_chat_provider(settings).name, index_assembly.choose_embedding_provider(settings).name
+    if set(providers) == {"local"} and settings.azure_search_endpoint is None:
         models = ", ".join(name for names in PROVIDER_VARIABLES.values() for name in names)
         raise Misconfigured(f"nothing hosted is configured: set AZURE_SEARCH_ENDPOINT or one of {models}")
-    return temporary
+    return replace(temporary, embedding_provider=providers[1])  # as the present index has it, not as an empty one
 
 
 async def _purge_workflows(scopes: Iterable[Scope], store: ChunkStore) -> None:

@@ -85,7 +85,7 @@ class OpenAIEmbedder:
     """The embedding model of a provider's profile; a text over the model's limit is truncated."""
 
     def __init__(self, profile: ProviderProfile, *, key: str | None) -> None:
-        self.space = ";".join((profile.embedding_model, str(profile.dimensions), profile.document_prefix.strip()))
+        self.space = profile.embedding_space
         self.dimensions = profile.dimensions
         self._profile = profile
         self._service = _OpenAIService(profile, key, "embeddings", profile.embedding_model)

@@ -34,6 +34,11 @@ class ProviderProfile:
     attempt_timeout_s: float = 30.0  # S2-45
     api_version: str = ""
 
+    @property
+    def embedding_space(self) -> str:
+        """The space of its vectors: the model, their number of dimensions, and what is put before a text."""
+        return ";".join((self.embedding_model, str(self.dimensions), self.document_prefix.strip()))
+
 
 PROVIDER_PROFILES: Mapping[str, ProviderProfile] = {
     profile.name: profile

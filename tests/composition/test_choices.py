@@ -2,8 +2,13 @@
 
 import pytest
 
-from rag_core.composition import assembly, model_assembly
-from rag_core.composition.choices import choose_provider, list_adapter_choices, list_ineffective_settings
+from rag_core.composition import assembly, index_assembly, model_assembly
+from rag_core.composition.choices import (
+    ProviderChoice,
+    choose_chat_provider,
+    list_adapter_choices,
+    list_ineffective_settings,
+)
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
 
@@ -16,18 +21,18 @@ ALL = {
 
 
 def slots(**environment: str) -> dict[str, tuple[str, str]]:
-    return {
-        c.slot: (c.adapter, f"{c.where}; {c.why}") for c in list_adapter_choices(settings.load_settings(environment))
-    }
+    chosen = settings.load_settings({"RAG_DATA_DIR": ":memory:"} | environment)
+    embedding = index_assembly.choose_embedding_provider(chosen)
+    return {c.slot: (c.adapter, f"{c.where}; {c.why}") for c in list_adapter_choices(chosen, embedding)}
 
 
 def test_the_first_provider_that_is_set_is_chosen() -> None:
     """S3-10, C40: Azure OpenAI, OpenAI, Gemini, Ollama, and the local models when none is set."""
     left = dict(ALL)
     for expected, name in zip(("azure", "openai", "gemini", "ollama"), ALL, strict=True):
-        assert choose_provider(settings.load_settings(left)) == expected
+        assert choose_chat_provider(settings.load_settings(left)).name == expected
         del left[name]
-    assert choose_provider(settings.load_settings({})) == "local"
+    assert choose_chat_provider(settings.load_settings({})).name == "local"
 
 
 @pytest.mark.parametrize("named", ["azure", "openai", "openai-large", "gemini"])
@@ -36,13 +41,13 @@ def test_a_provider_by_name_requires_its_own_variable_and_no_other(named: str) -
     wanted = {"azure": "AZURE_OPENAI_ENDPOINT", "gemini": "GEMINI_API_KEY"}.get(named, "OPENAI_API_KEY")
     others = {name: value for name, value in ALL.items() if name != wanted}
     with pytest.raises(Misconfigured, match=wanted):
-        choose_provider(settings.load_settings(others | {"RAG_LLM_PROVIDER": named}))
-    assert choose_provider(settings.load_settings({wanted: ALL[wanted], "RAG_LLM_PROVIDER": named})) == named
+        choose_chat_provider(settings.load_settings(others | {"RAG_LLM_PROVIDER": named}))
+    assert choose_chat_provider(settings.load_settings({wanted: ALL[wanted], "RAG_LLM_PROVIDER": named})).name == named
 
 
 def test_a_provider_by_name_wins_over_those_that_are_set() -> None:
-    assert choose_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "local"})) == "local"
-    assert choose_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "ollama"})) == "ollama"
+    assert choose_chat_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "local"})).name == "local"
+    assert choose_chat_provider(settings.load_settings(ALL | {"RAG_LLM_PROVIDER": "ollama"})).name == "ollama"
 
 
 def test_the_search_service_is_the_store_once_its_endpoint_is_set() -> None:
@@ -57,10 +62,13 @@ def test_the_search_service_is_the_store_once_its_endpoint_is_set() -> None:
 def test_every_choice_says_which_setting_made_it() -> None:
     """C40."""
     assert "AZURE_SEARCH_ENDPOINT is not set" in slots()["store"][1]
-    assert "AZURE_OPENAI_ENDPOINT, OPENAI_API_KEY" in slots()["models"][1]
+    for slot in ("chat model", "embedder"):
+        assert "AZURE_OPENAI_ENDPOINT, OPENAI_API_KEY" in slots()[slot][1]
     assert "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set" in slots()["documents"][1]
     assert "RAG_FUNCTIONS_URL is not set" in slots()["client"][1]
-    assert "OLLAMA_MODEL is set" in slots(OLLAMA_MODEL="qwen2.5:1.5b")["models"][1]
+    with_ollama = slots(OLLAMA_MODEL="qwen2.5:1.5b", RAG_EMBEDDING_PROVIDER="local")
+    assert "OLLAMA_MODEL is set" in with_ollama["chat model"][1]
+    assert with_ollama["embedder"] == ("local", "this process; RAG_EMBEDDING_PROVIDER is local")
 
 
 def test_a_key_without_its_address_is_named_as_idle() -> None:
@@ -70,6 +78,10 @@ def test_a_key_without_its_address_is_named_as_idle() -> None:
         "AZURE_OPENAI_API_KEY has no effect: AZURE_OPENAI_ENDPOINT is not set",
     ]
     assert list(list_ineffective_settings(settings.load_settings(ALL))) == []
+    thrice = dict.fromkeys(("RAG_LLM_PROVIDER", "RAG_CHAT_PROVIDER", "RAG_EMBEDDING_PROVIDER"), "openai")
+    assert list(list_ineffective_settings(settings.load_settings(ALL | thrice))) == [
+        "RAG_LLM_PROVIDER has no effect: RAG_CHAT_PROVIDER and RAG_EMBEDDING_PROVIDER are set"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +136,8 @@ def test_settings_become_the_profile_of_the_provider(
     environment: dict[str, str], chat: str, embedding: str, dimensions: int, where: str | None
 ) -> None:
     """S3-10..12, S2-46, S2-47, S4-20, C05, C06: models, widths and addresses."""
-    profile, _ = model_assembly.build_provider_profile(settings.load_settings(environment))
+    chosen = settings.load_settings(environment)
+    profile, _ = model_assembly.build_provider_profile(chosen, choose_chat_provider(chosen).name)
     assert (profile.chat_model, profile.embedding_model, profile.dimensions) == (chat, embedding, dimensions)
     assert where is None or profile.base_url == where
 
@@ -139,14 +152,14 @@ def test_the_models_are_those_of_the_profile() -> None:
 def test_a_width_that_is_asked_for_is_sent() -> None:
     """C06: text-embedding-3-large is 3072 wide unless asked to be less."""
     large = settings.load_settings({"OPENAI_API_KEY": "k", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-large"})
-    profile, _ = model_assembly.build_provider_profile(large)
+    profile, _ = model_assembly.build_provider_profile(large, "openai")
     assert (profile.dimensions, profile.send_dimensions) == (1536, True)
 
 
 def test_ollama_is_given_the_time_that_it_was_promised() -> None:
     """S4-23."""
     profile, _ = model_assembly.build_provider_profile(
-        settings.load_settings({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"})
+        settings.load_settings({"OLLAMA_MODEL": "m", "OLLAMA_TIMEOUT_SECONDS": "150"}), "ollama"
     )
     assert profile.attempt_timeout_s == 150
 
@@ -154,7 +167,7 @@ def test_ollama_is_given_the_time_that_it_was_promised() -> None:
 def test_the_database_is_the_store_when_its_address_is_set_and_shown_without_its_password() -> None:
     """S2-49, S3-01."""
     read = settings.load_settings({"POSTGRES_URL": "postgresql://rag:secret@db:5432/rag?password=secret"})
-    store = next(choice for choice in list_adapter_choices(read) if choice.slot == "store")
+    store = next(choice for choice in list_adapter_choices(read, ProviderChoice("local", "")) if choice.slot == "store")
     assert (store.adapter, store.where) == ("PostgreSQL", "db:5432/rag")
     assert "secret" not in repr(read)
     both = settings.load_settings(

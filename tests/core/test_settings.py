@@ -22,6 +22,8 @@ NAMES = {
     "GEMINI_API_KEY": ("gemini_api_key", "secret-4"),
     "OLLAMA_HOST": ("ollama_host", "http://gpu-box:11434"),
     "OLLAMA_MODEL": ("ollama_model", "qwen2.5:1.5b"),
+    "RAG_CHAT_PROVIDER": ("chat_provider", "ollama"),
+    "RAG_EMBEDDING_PROVIDER": ("embedding_provider", "local"),
     "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT": ("doc_intelligence_endpoint", "https://d.cognitiveservices.azure.com"),
     "AZURE_DOCUMENT_INTELLIGENCE_KEY": ("doc_intelligence_key", "secret-5"),
     "RAG_COLLECTION": ("collection", "dao-2"),

@@ -12,7 +12,7 @@ import pytest
 
 from local_emulator.azure import describe_addresses, serve_azure_services
 from rag_core.cli import main
-from rag_core.composition import assembly
+from rag_core.composition import assembly, index_assembly
 from rag_core.composition.choices import list_adapter_choices
 from rag_core.core import settings
 from rag_core.core.model import Scope
@@ -45,11 +45,13 @@ async def asked(pointed: Settings) -> tuple[list[str], Run]:
 def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> None:
     """S1-23, S3-10, C33, C40: the same pipelines by configuration alone, with the real clients and nothing degraded."""
     with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
-        assert [choice.adapter for choice in list_adapter_choices(pointed)] == [
+        embedding = index_assembly.choose_embedding_provider(pointed)
+        assert [choice.adapter for choice in list_adapter_choices(pointed, embedding)] == [
             "Azure AI Search",
             "Document Intelligence",
             "local agent",
-            "Azure OpenAI",
+            "Azure OpenAI",  # the chat model
+            "Azure OpenAI",  # the embedder
         ]
         found, run = asyncio.run(asked(pointed))
     assert found == [TEXT]

@@ -117,7 +117,7 @@ def test_chat_models_and_embeddings_come_from_the_chosen_provider_when_both_have
         data_dir=None, llm_provider=provider, openai_api_key="openai's", gemini_api_key="gemini's", full_model="larger"
     )
     kit = assembly.build_kit(settings)
-    profile, key = model_assembly.build_provider_profile(settings)
+    profile, key = model_assembly.build_provider_profile(settings, provider)
     assert (kit.llm.name, kit.full_llm.name) == (f"{provider} {chat}", f"{provider} larger")
     assert kit.index.embedder.space == embedding
     assert (urlsplit(profile.base_url).hostname, key) == (host, f"{provider}'s")

@@ -163,6 +163,13 @@ def choose_embedding_provider(settings: Settings, place: IndexLocation | None = 
     return ProviderChoice(chat.name, f"as the chat model: {chat.why}")
 
 
+def name_embedding_model(settings: Settings) -> Settings:
+    """Return the settings that embed another index as the current one is embedded."""
+    place = load_current_place(settings)
+    provider_name = choose_embedding_provider(settings, place).name
+    return replace(_apply_place_to_settings(place, settings), embedding_provider=provider_name)
+
+
 def build_embedding_tariff(settings: Settings, place: IndexLocation | None = None) -> "Tariff":
     """Return the price of embedding for the current index, or for the index of a place."""
     from rag_core.ingestion.plan import Tariff

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -314,18 +314,17 @@ def _isolate_settings(settings: Settings, folder: Path, *, hosted: bool) -> Sett
 
     Unless `hosted`, no service is called: neither the configured models nor the search service nor the web.
     """
-    temporary = replace(
-        settings, data_dir=folder, archive_url=None, redis_url=None, jobs_storage=None, keep_originals=False
-    )
+    models = index_assembly.name_embedding_model(settings) if hosted else settings
+    nowhere = dict.fromkeys(("archive_url", "redis_url", "jobs_storage"))
+    temporary = replace(models, data_dir=folder, keep_originals=False, **nowhere)  # type: ignore[arg-type]
     if not hosted:
-        no_services = {"azure_search_endpoint": None, "postgres_url": None, "doc_intelligence_endpoint": None}
-        local_models = {"chat_provider": "local", "embedding_provider": "local"}
-        return replace(temporary, **local_models, web_fallback=False, **no_services)  # type: ignore[arg-type]
-    providers = choose_chat_provider(settings).name, index_assembly.choose_embedding_provider(settings).name
-    if set(providers) == {"local"} and settings.azure_search_endpoint is None:
-        models = ", ".join(name for names in PROVIDER_VARIABLES.values() for name in names)
-        raise Misconfigured(f"nothing hosted is configured: set AZURE_SEARCH_ENDPOINT or one of {models}")
-    return replace(temporary, embedding_provider=providers[1])  # as the present index has it, not as an empty one
+        unset: dict[str, Any] = dict.fromkeys(("azure_search_endpoint", "postgres_url", "doc_intelligence_endpoint"))
+        return replace(temporary, chat_provider="local", embedding_provider="local", web_fallback=False, **unset)
+    are_local = choose_chat_provider(settings).name == temporary.embedding_provider == "local"
+    if are_local and settings.azure_search_endpoint is None:
+        variables = ", ".join(name for names in PROVIDER_VARIABLES.values() for name in names)
+        raise Misconfigured(f"nothing hosted is configured: set AZURE_SEARCH_ENDPOINT or one of {variables}")
+    return temporary
 
 
 async def _purge_workflows(scopes: Iterable[Scope], store: ChunkStore) -> None:

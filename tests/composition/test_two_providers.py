@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,14 @@ def test_an_index_of_a_hosted_model_keeps_it_when_the_chat_model_changes(
     assert embedding_choice(tmp_path / "data", **made, OLLAMA_MODEL="m", RAG_CHAT_PROVIDER="ollama") == "openai"
     assert embedding_choice(tmp_path / "data", **made, AZURE_OPENAI_ENDPOINT="https://o.example") == "azure"
     assert embedding_choice(tmp_path / "data", GEMINI_API_KEY="key") == "gemini"  # none that is set makes its vectors
+
+
+def test_another_index_is_embedded_as_the_current_one(data: Path) -> None:
+    """`rag eval --hosted` measures the models that the service uses, over a temporary index."""
+    keyed = Settings(data_dir=data, openai_api_key="key")
+    elsewhere = replace(index_assembly.name_embedding_model(keyed), data_dir=None)
+    assert index_assembly.build_current_embedder(elsewhere).space == local.embedder().space
+    assert choose_chat_provider(elsewhere).name == "openai"
 
 
 @contextmanager

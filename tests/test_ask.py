@@ -117,11 +117,11 @@ async def test_without_a_model_what_is_not_there_is_not_known() -> None:
     assert answer.evidence
 
 
-async def test_without_model_and_ranker_sentences_are_found_by_their_words_and_none_is_verified() -> None:
+async def test_without_model_and_ranker_sentences_are_found_and_verified_by_their_words() -> None:
     run = Run()
     answer = await asked(reranker=NoReranker("no files"), run=run)
     assert answer.text == FACT
-    assert {claim.verdict for claim in answer.claims} == {"partial"}
+    assert {claim.verdict for claim in answer.claims} == {"verified"}
     assert {"answer", "extract", "verify"} <= {d.step for d in run.degraded}
     assert answer.confidence.inputs["relevance"] == 0
 
@@ -202,8 +202,8 @@ async def test_a_scope_is_asked_and_no_other() -> None:
     assert SCOPE.workflow_id != "another"
 
 
-async def test_a_ranker_that_is_down_leaves_a_models_answer_at_most_partial() -> None:
+async def test_a_ranker_that_is_down_leaves_a_models_copied_words_verified() -> None:
     run = Run()
     answer = await asked(said((FACT, ["e1"])), reranker=Down(), run=run)  # type: ignore[arg-type]
-    assert [claim.verdict for claim in answer.claims] == ["partial"]
+    assert [claim.verdict for claim in answer.claims] == ["verified"]
     assert {"relevance", "verify"} <= {d.step for d in run.degraded}

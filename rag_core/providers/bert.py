@@ -48,8 +48,7 @@ class BertModel:
 
     async def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """Apply `function` to every item on the model's threads; return the results in the order of the items."""
-        loop = asyncio.get_running_loop()
-        return await asyncio.gather(*(loop.run_in_executor(self._executor, function, item) for item in items))
+        return await map_on_threads(self._executor, function, items)
 
     def tokenize(self, text: str) -> list[int]:
         """Return the token ids of a text without special tokens; a lone surrogate becomes "?"."""
@@ -81,6 +80,34 @@ class BertModel:
             return self._loaded
 
 
+async def map_on_threads(executor: ThreadPoolExecutor, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Apply `function` to every item on the executor's threads; return the results in the order of the items."""
+    loop = asyncio.get_running_loop()
+    return await asyncio.gather(*(loop.run_in_executor(executor, function, item) for item in items))
+
+
+def open_session(model_file: Path, model_name: str) -> Any:
+    """Open an ONNX model on the CPU, on the thread that calls it. Raises Misconfigured for a damaged file."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
+    try:
+        return onnxruntime.InferenceSession(str(model_file), options, providers=["CPUExecutionProvider"])
+    except MODEL_LOAD_ERRORS as error:
+        raise _make_load_error(model_name, error) from error
+
+
+def parse_tokenizer(data: bytes, model_name: str) -> Any:
+    """Return the tokenizer of a tokenizer.json, which neither truncates nor pads. Raises Misconfigured."""
+    try:
+        tokenizer = Tokenizer.from_str(json.dumps(json.loads(data)))
+    except Exception as error:  # tokenizers raises no other class
+        raise _make_load_error(model_name, error) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
 def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) -> list[Sequence[int]]:
     """Split tokens into the fewest equal windows of at most `max_tokens`; neighbours share `overlap` tokens or more."""
     if len(token_ids) <= max_tokens:
@@ -93,18 +120,13 @@ def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) ->
 
 def _load_bert(folder: Path) -> _LoadedBert:
     local_models.hash_model(folder)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
-    try:
-        tokenizer_json = json.dumps(json.loads((folder / "tokenizer.json").read_bytes()))
-        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
-    except MODEL_LOAD_ERRORS as error:
-        raise Misconfigured(f"the model {folder.name} cannot be loaded: {type(error).__name__}") from error
-    tokenizer = Tokenizer.from_str(tokenizer_json)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
+    session = open_session(folder / "model.onnx", folder.name)
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")
     return _LoadedBert(tokenizer, session, cls_id, sep_id)
+
+
+def _make_load_error(model_name: str, error: Exception) -> Misconfigured:
+    return Misconfigured(f"the model {model_name} cannot be loaded: {type(error).__name__}")

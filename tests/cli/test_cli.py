@@ -13,6 +13,7 @@ import pytest
 
 from rag_core.cli import doctor, main
 from rag_core.cli.terminal_layout import join_source_parts
+from tests.entailment import write_entailment_model
 
 NOTES = """# Transmission notes
 
@@ -374,6 +375,18 @@ def test_doctor_says_what_is_missing_and_why(
     assert "– embedder" in out
     assert "RAG_MODELS_DIR names has no embedder/model.onnx" in out
     assert "RAG_MODELS_DIR names has no reranker/model.onnx" in out
+
+
+def test_doctor_tries_the_entailment_model(
+    here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = write_entailment_model(tmp_path / "entailment") / "model.onnx"
+    monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
+    assert main(["doctor", *here]) == 0
+    assert "✓ judge                     entailment model counting-nli" in capsys.readouterr().out
+    model.write_bytes(model.read_bytes()[:-200])
+    assert main(["doctor", *here]) == 1
+    assert "✗ judge                     the model counting-nli cannot be loaded" in capsys.readouterr().out
 
 
 def test_doctor_names_a_setting_that_cannot_be_used(

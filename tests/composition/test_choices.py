@@ -1,16 +1,21 @@
 """Which adapter fills which slot, and why: a function of the settings alone."""
 
+from pathlib import Path
+
 import pytest
 
 from rag_core.composition import assembly, index_assembly, model_assembly
 from rag_core.composition.choices import (
     ProviderChoice,
     choose_chat_provider,
+    choose_judge,
     list_adapter_choices,
     list_ineffective_settings,
 )
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
+from rag_core.providers import local_models
+from tests.entailment import write_entailment_model
 
 ALL = {
     "AZURE_OPENAI_ENDPOINT": "https://o.openai.azure.com",
@@ -174,3 +179,52 @@ def test_the_database_is_the_store_when_its_address_is_set_and_shown_without_its
         {"POSTGRES_URL": "postgresql://db/rag", "AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net"}
     )
     assert "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set" in list_ineffective_settings(both)
+
+
+def test_an_entailment_model_judges_before_a_chat_model_and_that_before_the_local_technique(tmp_path: Path) -> None:
+    chat, folder = {"OPENAI_API_KEY": "key"}, {"RAG_MODELS_DIR": str(tmp_path)}
+    assert choose_judge(settings.load_settings({})) == "local"
+    assert choose_judge(settings.load_settings(folder)) == "local"
+    assert choose_judge(settings.load_settings(chat | folder)) == "chat"
+    write_entailment_model(tmp_path / "entailment")
+    assert choose_judge(settings.load_settings(chat | folder)) == "entailment"
+    for judge in ("chat", "entailment", "local"):
+        assert choose_judge(settings.load_settings(chat | folder | {"RAG_JUDGE": judge})) == judge
+    assert slots(**folder)["judge"][0] == "entailment model"
+    assert slots()["judge"][0] == "local technique"
+    assert "RAG_JUDGE is auto" in slots()["judge"][1]
+
+
+@pytest.mark.parametrize(("judge", "required"), [("chat", "OPENAI_API_KEY"), ("entailment", "RAG_MODELS_DIR")])
+def test_a_judge_by_name_that_is_not_there_is_refused_and_not_replaced(judge: str, required: str) -> None:
+    with pytest.raises(Misconfigured, match=f"RAG_JUDGE is {judge}, which requires .*{required}") as refused:
+        choose_judge(settings.load_settings({"RAG_JUDGE": judge}))
+    assert refused.value.field == "RAG_JUDGE"
+
+
+async def test_the_kit_has_the_entailment_model_where_there_is_one(tmp_path: Path) -> None:
+    """And embedder and reranker of the package, which the folder does not replace."""
+    write_entailment_model(tmp_path / "entailment")
+    kit = assembly.build_in_memory_kit(settings.Settings(models_dir=tmp_path))
+    without = assembly.build_in_memory_kit(settings.Settings(models_dir=tmp_path, judge="local"))
+    assert kit.judge
+    assert kit.judge.name == "entailment model counting-nli"
+    assert without.judge is None
+    assert kit.index.embedder.dimensions == 384
+    await kit.close()
+    await without.close()
+
+
+def test_a_folder_that_is_no_entailment_model_is_told_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "entailment").mkdir()
+    with pytest.raises(Misconfigured, match=r"no model.onnx"):
+        assembly.build_in_memory_kit(settings.Settings(models_dir=tmp_path))
+
+
+def test_an_entailment_model_without_the_libraries_that_run_it_says_how_to_get_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_entailment_model(tmp_path / "entailment")
+    monkeypatch.setattr(local_models, "RUNTIME_LIBRARIES", ("numpy", "not_installed_here"))
+    with pytest.raises(Misconfigured, match=r"requires not_installed_here: .*requirements-local.txt"):
+        model_assembly.build_judge(settings.Settings(models_dir=tmp_path))

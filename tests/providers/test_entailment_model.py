@@ -214,9 +214,8 @@ async def test_a_model_with_more_outputs_than_labels_is_refused(tmp_path: Path) 
 async def test_a_model_that_fails_is_unavailable_and_gives_no_judgement(tmp_path: Path) -> None:
     """The configuration states more positions than the graph has."""
     write_entailment_model(tmp_path, config={"max_position_embeddings": 512})
-    with pytest.raises(Unavailable) as failed:
+    with pytest.raises(Unavailable, match="the entailment model counting-nli failed"):
         await judge(tmp_path, "The pump is blue.", BUS * 40)
-    assert failed.value.code == "judge_unavailable"
 
 
 @given(lengths=st.lists(st.integers(1, 40), min_size=1, max_size=30), limit=st.integers(4, 60))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, data_folder, doctor, reindex
+from rag_core.cli import commands, data_folder, doctor, models, reindex
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
     build_budget_options,
@@ -307,6 +307,28 @@ def _add_audit_command(verbs: "_Commands") -> None:
     isolation.set_defaults(command=commands.run_audit_isolation_command)
 
 
+def _add_models_command(verbs: "_Commands") -> None:
+    """Add `rag models`, which lists, and `rag models fetch`."""
+    listing = verbs.add_parser(
+        "models", parents=[build_data_option()], help="list the models in use; fetch an entailment model"
+    )
+    listing.set_defaults(command=models.run_models_command)
+    fetch = listing.add_subparsers(metavar="COMMAND").add_parser(
+        "fetch", help="download a named entailment model whose hashes are pinned"
+    )
+    fetch.add_argument("name", metavar="NAME", help="an unknown one lists the known ones")
+    fetch.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="the folder for RAG_MODELS_DIR")
+    fetch.add_argument(
+        "--sha256",
+        action="append",
+        default=[],
+        metavar="FILE=SHA256",
+        help="the hash of a file whose hash is not known; repeatable",
+    )
+    fetch.add_argument("--from", dest="base_url", metavar="URL", help="a mirror of the model's files")
+    fetch.set_defaults(command=models.run_models_fetch_command)
+
+
 def _add_doctor_command(verbs: "_Commands") -> None:
     """Add `rag doctor`."""
     look = verbs.add_parser(
@@ -338,5 +360,6 @@ _COMMANDS = (
     _add_log_command,
     add_eval_command,
     _add_audit_command,
+    _add_models_command,
     _add_doctor_command,
 )  # in the order of the help

@@ -303,7 +303,7 @@ def _list_commands(
 ) -> Iterator[tuple[str, tuple[argparse.ArgumentParser, str]]]:
     """Yield the commands below a parser, each with its own parser and its help."""
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    if not groups:
+    if not groups or parser.get_default("command"):
         yield name, (parser, help_text)
     for group in groups:
         helps = {choice.dest: choice.help or "" for choice in group._choices_actions}
@@ -312,7 +312,8 @@ def _list_commands(
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    return [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+    unlisted = (argparse._HelpAction, argparse._SubParsersAction)
+    return [action for action in parser._actions if not isinstance(action, unlisted)]
 
 
 def _format_usage(action: argparse.Action) -> str:

@@ -52,6 +52,7 @@ def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> N
             "local agent",
             "Azure OpenAI",  # the chat model
             "Azure OpenAI",  # the embedder
+            "chat model",  # the judge
         ]
         found, run = asyncio.run(asked(pointed))
     assert found == [TEXT]

@@ -76,7 +76,7 @@ class ObedientLLM:
                 said = {"queries": words or ["another"], "hyde": " ".join(words), "workflow_id": "other", "filters": {}}
                 return json.dumps(said)
             case "rerank":
-                return json.dumps({"scores": [10] * 50, "workflow_id": "other"})
+                return json.dumps({**json.loads(grades(*[10] * 50)), "workflow_id": "other"})
             case "answer":
                 return self._answer(prompt, words, orders)
             case _:
@@ -193,7 +193,9 @@ def query(text: str, preset: str = "advanced", **numbers: object) -> Query:
 
 
 def grades(*given: object) -> str:
-    return json.dumps({"scores": given})
+    """Grades for the passages p1, p2, …; None: no grade for that one."""
+    graded = ((f"p{number}", score) for number, score in enumerate(given, start=1))
+    return json.dumps({"grades": [{"id": id, "score": score} for id, score in graded if score is not None]})
 
 
 async def filled(*chunks: Chunk, scope: Scope = SCOPE, embedder: Embedder | None = None) -> Index:

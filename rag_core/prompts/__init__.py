@@ -7,7 +7,7 @@ nor end the fence, because tags, tokens of chat templates and line ends are esca
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import resources
@@ -16,6 +16,10 @@ from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 
 EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")  # S0-92
+JUDGED_VERDICTS = ("supported", "contradicted", "not_stated")
+NO_PASSAGE = "none"  # in place of the id of the passage that decides
+# of a whole reply in JSON: a grade is 15 tokens, with 17 digits 25; a judgement 35, and 40 words in any language 200
+SPARE_TOKENS, TOKENS_PER_GRADE, TOKENS_PER_JUDGEMENT = 64, 40, 240
 FENCE_PATTERN = re.compile(
     r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>"
 )  # "." stops at a line end, which the data does not have
@@ -43,12 +47,42 @@ def build_query_expansion_prompt(
     return replace(prompt, system=template or prompt.system, max_tokens=1024)  # the HyDE answer is long
 
 
-def build_grading_prompt(text: str, passages: Sequence[str]) -> Prompt:
-    """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, in order."""
-    grades = {"type": "array", "items": {"type": "number"}, "minItems": len(passages), "maxItems": len(passages)}
-    return _build_prompt(
-        "rerank", {"query": text, "passages": list(passages)}, schema=_build_object_schema(scores=grades)
+def build_grading_prompt(text: str, passages: Mapping[str, str]) -> Prompt:
+    """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, by its id."""
+    grade = _build_object_schema(id=_build_choice_schema(passages), score={"type": "number"})
+    inputs = {"query": text, "passages": _list_by_id(passages)}
+    prompt = _build_prompt(
+        "rerank", inputs, schema=_build_object_schema(grades=_build_full_list_schema(grade, passages))
     )
+    return replace(prompt, max_tokens=SPARE_TOKENS + TOKENS_PER_GRADE * len(passages), needs_whole_reply=True)
+
+
+def build_judging_prompt(
+    question: str,
+    claims: Mapping[str, str],
+    passages: Mapping[str, str],
+    passage_ids_by_claim: Mapping[str, Sequence[str]],
+) -> Prompt:
+    """Build the prompt that asks whether passages support claims, for a verdict on each claim by its id.
+
+    Each claim is judged by the passages whose ids are given for it. The reply names the passage that decides
+    (NO_PASSAGE: none does), the words of it that decide, and the probability that the verdict is right.
+    """
+    judgement = _build_object_schema(  # in the order in which a model writes: first the evidence, then the verdict
+        claim=_build_choice_schema(claims),
+        passage=_build_choice_schema((*passages, NO_PASSAGE)),
+        words={"type": "string"},
+        verdict=_build_choice_schema(JUDGED_VERDICTS),
+        probability={"type": "number"},
+    )
+    inputs = {
+        "question": question,
+        "passages": _list_by_id(passages),
+        "claims": [{"id": id, "text": text, "passages": list(passage_ids_by_claim[id])} for id, text in claims.items()],
+    }
+    schema = _build_object_schema(judgements=_build_full_list_schema(judgement, claims))
+    prompt = _build_prompt("judge", inputs, schema=schema)
+    return replace(prompt, max_tokens=SPARE_TOKENS + TOKENS_PER_JUDGEMENT * len(claims), needs_whole_reply=True)
 
 
 def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:
@@ -58,7 +92,7 @@ def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:
 
 def build_answer_prompt(question: str, evidence: Sequence[Evidence]) -> Prompt:
     """Build the prompt for an answer from the evidence alone, with the ids of the supporting passages per sentence."""
-    cited_ids = {"type": "array", "items": {"type": "string", "enum": [passage.id for passage in evidence]}}
+    cited_ids = {"type": "array", "items": _build_choice_schema(passage.id for passage in evidence)}
     sentences = {"type": "array", "items": _build_object_schema(text={"type": "string"}, evidence=cited_ids)}
     inputs = {"question": question, "evidence": [encode_evidence(passage) for passage in evidence]}
     return _build_prompt(
@@ -114,6 +148,21 @@ def make_fence_mark(data: str) -> str:
     """
     digest = hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return digest if digest not in data else make_fence_mark(f"{digest}{data}")
+
+
+def _list_by_id(texts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the texts with their ids as prompts contain them."""
+    return [{"id": id, "text": text} for id, text in texts.items()]
+
+
+def _build_choice_schema(values: Iterable[str]) -> Mapping[str, object]:
+    """Return the JSON schema of one of these texts."""
+    return {"type": "string", "enum": list(values)}
+
+
+def _build_full_list_schema(item: Mapping[str, object], ids: Collection[str]) -> Mapping[str, object]:
+    """Return the JSON schema of a list with as many items as there are ids."""
+    return {"type": "array", "items": item, "minItems": len(ids), "maxItems": len(ids)}
 
 
 def _build_text_list_schema(max_items: int) -> Mapping[str, object]:

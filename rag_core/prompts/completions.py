@@ -5,8 +5,10 @@ Malformed JSON is repaired only where it is unambiguous.
 
 import asyncio
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -35,6 +37,7 @@ class ScreenedObject:
 
     fields: Mapping[str, Any]
     removed: tuple[str, ...]
+    model: str
     local: bool
 
 
@@ -59,7 +62,7 @@ async def complete_object(prompt: Prompt, llm: LLM, *, sources: Sequence[str], m
     """
     completion = await llm.complete(prompt)
     fields, removed = await asyncio.to_thread(_screen_completion, completion.text, sources, max_chars)
-    return ScreenedObject(fields, removed, completion.local)
+    return ScreenedObject(fields, removed, completion.model, completion.local)
 
 
 def _screen_completion(text: str, sources: Sequence[str], max_chars: int) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -103,6 +106,27 @@ def get_completion_list(fields: Mapping[str, Any], name: str) -> list[Any]:
     if not isinstance(items, list):
         raise make_invalid_completion_error(f"has no list {name}")
     return items
+
+
+def index_by_id(items: Sequence[object], id_field: str, ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the objects among a completion's items by the id in their field `id_field`.
+
+    An unknown id is left out, and so is one that occurs twice: which of the two is meant cannot be known.
+    """
+    objects = [item for item in items if isinstance(item, dict) and isinstance(item.get(id_field), str)]
+    counts = Counter(item[id_field] for item in objects)
+    return {item[id_field]: item for item in objects if item[id_field] in ids and counts[item[id_field]] == 1}
+
+
+def parse_number(value: object, *, highest: float) -> float | None:
+    """Parse a number from 0 to `highest`, also in a string; return None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and 0 <= number <= highest else None
 
 
 def parse_completion_object(text: str) -> dict[str, Any]:

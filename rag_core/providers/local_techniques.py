@@ -59,15 +59,17 @@ class LocalTechniques:
         return json.dumps(expansion)
 
     async def _grade_passages(self, inputs: Mapping[str, object]) -> str:
-        scores = await self._reranker.score_passages(str(inputs["query"]), _passages_from_inputs(inputs))
-        return json.dumps({"scores": [10 * score for score in scores]})
+        passages = _mappings_from_inputs(inputs, "passages")
+        scores = await self._reranker.score_passages(str(inputs["query"]), [str(p["text"]) for p in passages])
+        grades = [{"id": p["id"], "score": 10 * score} for p, score in zip(passages, scores, strict=True)]
+        return json.dumps({"grades": grades})
 
     async def _summarize_passages(self, inputs: Mapping[str, object]) -> str:
         return " ".join(self._key_sentences("\n\n".join(_passages_from_inputs(inputs)), SUMMARY_SENTENCES))
 
     async def _answer_as_json(self, inputs: Mapping[str, object]) -> str:
         sentences = await select_answer_sentences(
-            str(inputs["question"]), _evidence_from_inputs(inputs), self._reranker
+            str(inputs["question"]), _mappings_from_inputs(inputs, "evidence"), self._reranker
         )
         quotes = [{"text": text, "evidence": [id]} for text, id in sentences]
         return json.dumps({"answerable": bool(quotes), "sentences": quotes})
@@ -75,7 +77,7 @@ class LocalTechniques:
     async def _answer_as_text(self, inputs: Mapping[str, object]) -> str:
         """Return the extractive answer as text, one paragraph per sentence; "" when no passage answers the question."""
         sentences = await select_answer_sentences(
-            str(inputs["question"]), _evidence_from_inputs(inputs), self._reranker
+            str(inputs["question"]), _mappings_from_inputs(inputs, "evidence"), self._reranker
         )
         return "\n\n".join(text for text, _ in sentences)  # paragraphs, because a table row ends without a full stop
 
@@ -119,6 +121,6 @@ def _passages_from_inputs(inputs: Mapping[str, object]) -> list[str]:
     return [str(passage) for passage in passages] if isinstance(passages, Sequence) else []
 
 
-def _evidence_from_inputs(inputs: Mapping[str, object]) -> list[PromptPassage]:
-    evidence = inputs["evidence"]
-    return [passage for passage in evidence if isinstance(passage, Mapping)] if isinstance(evidence, Sequence) else []
+def _mappings_from_inputs(inputs: Mapping[str, object], name: str) -> list[PromptPassage]:
+    items = inputs[name]
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, Sequence) else []

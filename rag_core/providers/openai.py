@@ -258,7 +258,9 @@ def _build_chat_request(prompt: Prompt, profile: ProviderProfile) -> dict[str, A
         request |= {"max_completion_tokens": prompt.max_tokens + REASONING_TOKENS, "reasoning_effort": "low"}
     else:
         request |= {
-            "max_tokens": min(prompt.max_tokens, profile.max_completion_tokens),
+            "max_tokens": prompt.max_tokens
+            if prompt.needs_whole_reply
+            else min(prompt.max_tokens, profile.max_completion_tokens),
             "temperature": prompt.temperature,
         }
     if (top_p := prompt.top_p or profile.top_p) and "temperature" in request:

@@ -11,8 +11,8 @@ class ProviderProfile:
 
     `base_url` is the resource's endpoint for `azure`. `send_dimensions` asks the model to shorten its vectors to
     `dimensions`. An embedding model reads at most `max_text_tokens` of a text; a request holds at most
-    `max_batch_texts` with `max_batch_tokens` in all. `max_completion_tokens` caps `max_tokens` of a prompt. One attempt
-    takes at most `attempt_timeout_s` seconds.
+    `max_batch_texts` with `max_batch_tokens` in all. `max_completion_tokens` caps `max_tokens` of a prompt whose
+    reply may be cut. One attempt takes at most `attempt_timeout_s` seconds.
     """
 
     name: str

@@ -1,12 +1,17 @@
 """LLM grading: a chat model grades the best candidates against the question, 0 to 10 each."""
 
-import math
 from dataclasses import replace
 
 from rag_core import prompts
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.ports import LLM
-from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
+from rag_core.prompts.completions import (
+    complete_object,
+    get_completion_list,
+    index_by_id,
+    make_invalid_completion_error,
+    parse_number,
+)
 from rag_core.retrieval.cross_encoding import blend_with_search_scores
 
 MAX_GRADE = 10.0
@@ -16,8 +21,9 @@ MAX_GRADE_CHARS = 100  # of a grade that is written as a text
 async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, prior: float = 0.0) -> list[Hit]:
     """Reorder the first `count` hits by a chat model's grades, kept as the signal "grade".
 
-    Equal hits keep their order; hits left ungraded follow the graded ones, then the rest. The grades of a local
-    cross-encoder, which stands in for a chat model, are blended with the search scores by `prior`.
+    Grades are read by the ids of the passages, never by their position in the reply. Equal hits keep their order; hits
+    left ungraded follow the graded ones, then the rest. The grades of a local cross-encoder, which stands in for a chat
+    model, are blended with the search scores by `prior`.
 
     Raises:
         Unavailable: the model did not answer, or gave no usable grade (llm_output_invalid).
@@ -25,10 +31,12 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     head, tail = hits[:count], hits[count:]
     if not head:
         return list(hits)
-    prompt = prompts.build_grading_prompt(query_text, [hit.chunk.content for hit in head])
+    hit_by_id = {f"p{number}": hit for number, hit in enumerate(head, start=1)}
+    prompt = prompts.build_grading_prompt(query_text, {id: hit.chunk.content for id, hit in hit_by_id.items()})
     reply = await complete_object(prompt, llm, sources=(), max_chars=MAX_GRADE_CHARS)
-    grades = [_parse_grade(value) for value in get_completion_list(reply.fields, "scores")]
-    graded = [_attach_grade(hit, value) for hit, value in zip(head, grades, strict=False) if value is not None]
+    replied = index_by_id(get_completion_list(reply.fields, "grades"), "id", hit_by_id)
+    grades = {id: parse_number(item.get("score"), highest=MAX_GRADE) for id, item in replied.items()}
+    graded = [_attach_grade(hit, value) for id, hit in hit_by_id.items() if (value := grades.get(id)) is not None]
     if not graded:
         raise make_invalid_completion_error("has no grade from 0 to 10")
     graded_ids = {hit.chunk.id for hit in graded}
@@ -48,17 +56,6 @@ def _blend_grades_with_search(query_text: str, graded: Ranking, prior: float) ->
     return blend_with_search_scores(
         query_text, graded, [hit.signals["grade"] / MAX_GRADE for hit in graded], prior=prior
     )
-
-
-def _parse_grade(value: object) -> float | None:
-    """Parse a number from 0 to 10, also in a string; return None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) and 0 <= number <= MAX_GRADE else None
 
 
 def _attach_grade(hit: Hit, value: float) -> Hit:

@@ -132,18 +132,26 @@ async def rerank_with_cross_encoder(ranking: Ranking, query: Query, kit: Kit, ru
 
 
 async def grade_passages(ranking: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
-    """Reorder the head of a ranking by a chat model's grades; return it unchanged when that is off or fails."""
-    if not query.preset.grading.graded_hits:
+    """Reorder the head of a ranking by a chat model's grades; return it unchanged when that is off or fails.
+
+    Passages that the model left ungraded are noted in `run` as a degradation.
+    """
+    count = query.preset.grading.graded_hits
+    if not count:
         return ranking
-    return await run.attempt(
+    graded = await run.attempt(
         "rerank",
-        grade_hits(
-            query.text, ranking, kit.llm, count=query.preset.grading.graded_hits, prior=query.preset.search.search_prior
-        ),
+        grade_hits(query.text, ranking, kit.llm, count=count, prior=query.preset.search.search_prior),
         otherwise=ranking,
         fallback="the order of the search",
         within_s=RERANK_TIMEOUT_S,
     )
+    head = graded[:count]
+    ungraded = sum("grade" not in hit.signals for hit in head)
+    if 0 < ungraded < len(head):
+        reason = f"the model's reply has no grade for {ungraded} of {len(head)} passages"
+        run.degrade("rerank", "llm_output_invalid", reason, "these follow the graded ones, in the order of the search")
+    return graded
 
 
 async def build_search_result(

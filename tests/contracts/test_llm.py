@@ -15,11 +15,11 @@ from tests import hosted
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow.", ""]
 QUESTION = "how often are the signing keys rotated?"
-
+GRADED = {f"p{number}": passage for number, passage in enumerate(PASSAGES, start=1)}
 
 ASKED = [
     prompts.build_query_expansion_prompt(QUESTION, PASSAGES, count=2, with_hyde=True),
-    prompts.build_grading_prompt(QUESTION, PASSAGES),
+    prompts.build_grading_prompt(QUESTION, GRADED),
     prompts.build_summary_prompt("Keys", PASSAGES),
 ]
 
@@ -65,12 +65,13 @@ async def test_a_technique_imagines_no_answer(llm: LLM) -> None:
     assert json.loads(reply.text)["hyde"] == ""
 
 
-async def test_grades_are_one_a_passage_in_order_from_0_to_10(llm: LLM) -> None:
+async def test_grades_are_one_a_passage_by_its_id_from_0_to_10(llm: LLM) -> None:
     """S1-14, S1-15: the passage that answers the question is graded highest."""
-    scores = json.loads((await llm.complete(prompts.build_grading_prompt(QUESTION, PASSAGES))).text)["scores"]
-    assert len(scores) == len(PASSAGES)
-    assert all(0 <= score <= 10 for score in scores)
-    assert max(scores) == scores[0]
+    graded = json.loads((await llm.complete(prompts.build_grading_prompt(QUESTION, GRADED))).text)["grades"]
+    scores = {item["id"]: item["score"] for item in graded}
+    assert scores.keys() == GRADED.keys()
+    assert all(0 <= score <= 10 for score in scores.values())
+    assert max(scores.values()) == scores["p1"]
 
 
 async def test_a_summary_is_text(llm: LLM) -> None:

@@ -55,7 +55,7 @@ TASKS = ("query_expansion", "rerank", "answer", "summary")
 ALL = json.dumps(  # a reply to each of them
     {
         "queries": ["Which part keeps P0700?"],
-        "scores": [5, 5],
+        "grades": [{"id": "p1", "score": 5}, {"id": "p2", "score": 5}],
         "hyde": "The TCM keeps P0700.",
         "answerable": True,
         "sentences": [{"text": SAID, "evidence": ["e1"]}],
@@ -111,7 +111,7 @@ async def _embedder(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[K
 @asynccontextmanager
 async def _chat(sound: Kit, fault: str, _: SearchService) -> AsyncIterator[Kit]:
     with failing(
-        wire(fault, reply(200, completion(ALL)), completion('{"queries": [5], "scores": [NaN, "x"], "sentences": {}}'))
+        wire(fault, reply(200, completion(ALL)), completion('{"queries": [5], "grades": [NaN, "x"], "sentences": {}}'))
     ) as server:
         chat = OpenAIChatModel(_profile(server, fault), key="k")
         yield replace(sound, llm=chat)

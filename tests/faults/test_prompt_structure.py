@@ -32,9 +32,10 @@ ASSEMBLERS: tuple[Assembler, ...] = (
     lambda question, text: prompts.build_answer_prompt(
         question, [Evidence("e1", hit("c", content=text), 0, len(text))]
     ),
-    lambda question, text: prompts.build_grading_prompt(question, [text, "another"]),
+    lambda question, text: prompts.build_grading_prompt(question, {"p1": text, "p2": "another"}),
     lambda question, text: prompts.build_query_expansion_prompt(question, [text], count=2, with_hyde=True),
     lambda question, text: prompts.build_summary_prompt(question, [text]),
+    lambda question, text: prompts.build_judging_prompt(question, {"c1": text}, {"p1": text}, {"c1": ["p1"]}),
 )
 
 

@@ -74,7 +74,7 @@ class HostileLLM:
                 "intent": f"{MARK} {self.payload}",  # cut to 50 characters
                 "entities": [words],
             },
-            "rerank": {"scores": [10, words], "reasons": [words]},
+            "rerank": {"grades": [{"id": "p1", "score": 10}, {"id": words, "score": words}], "reasons": [words]},
             "answer": {"answerable": True, "sentences": [{"text": words, "evidence": ["e1"]}], "note": words},
         }
         return Completion(json.dumps(said[prompt.task]) if prompt.task in said else words, "hostile-1")

@@ -22,7 +22,7 @@ from tests import hosted
 from tests.fakes import hit
 
 PASSAGES = ["Signing keys are rotated every 90 days by the platform team.", "Bananas are yellow."]
-GRADES = prompts.build_grading_prompt("how often are keys rotated?", PASSAGES)
+GRADES = prompts.build_grading_prompt("how often are keys rotated?", {"p1": PASSAGES[0], "p2": PASSAGES[1]})
 
 
 @pytest.fixture(scope="module")

@@ -25,12 +25,13 @@ from tests import hosted
 from tests.faults.replies import completion, embeddings
 from tests.faults.server import FaultServer, failing, reply
 
-GRADES = prompts.build_grading_prompt("how often?", ["every 90 days", "bananas"])
+GRADES = prompts.build_grading_prompt("how often?", {"p1": "every 90 days", "p2": "bananas"})
+GRADED = '{"grades": [{"id": "p1", "score": 9}, {"id": "p2", "score": 0}]}'
 
 
 @pytest.fixture
 def chat_service() -> Iterator[FaultServer]:
-    with failing(reply(200, completion('{"scores": [9, 0]}'))) as server:
+    with failing(reply(200, completion(GRADED))) as server:
         yield server
 
 
@@ -91,7 +92,7 @@ def test_each_provider_has_its_documented_models(
 async def test_the_same_client_speaks_to_whoever_is_configured(chat_service: FaultServer) -> None:
     """S3-10: a provider is data; the code is one."""
     for name in PROVIDER_PROFILES:
-        assert (await complete(at(name, chat_service))).text == '{"scores": [9, 0]}'
+        assert (await complete(at(name, chat_service))).text == GRADED
     models = [body(chat_service, at).get("model") for at in range(len(PROVIDER_PROFILES))]
     assert models == [profile.chat_model for profile in PROVIDER_PROFILES.values()]
 
@@ -156,10 +157,17 @@ async def test_no_prompt_follows_a_redirect() -> None:
 
 async def test_ollama_is_asked_with_its_documented_numbers(chat_service: FaultServer) -> None:
     """S4-23, S4-24: temperature 0, at most 200 tokens, top_p 0.9, and 120 s for an answer."""
-    await complete(at("ollama", chat_service))
+    await complete(at("ollama", chat_service), prompts.build_answer_prompt("how often?", []))
     asked = body(chat_service)
     assert (asked["temperature"], asked["max_tokens"], asked["top_p"]) == (0.0, 200, 0.9)
     assert PROVIDER_PROFILES["ollama"].attempt_timeout_s == 120
+
+
+async def test_a_reply_that_is_useless_when_cut_gets_all_the_tokens_that_it_needs(chat_service: FaultServer) -> None:
+    """Twenty grades with their ids are more than Ollama's 200 tokens, which are for an answer."""
+    twenty = prompts.build_grading_prompt("how often?", {f"p{number}": "bananas" for number in range(1, 21)})
+    await complete(at("ollama", chat_service), twenty)
+    assert body(chat_service)["max_tokens"] == twenty.max_tokens > 400
 
 
 async def test_a_reasoning_model_is_asked_in_its_own_terms(chat_service: FaultServer) -> None:
@@ -174,7 +182,8 @@ async def test_a_reply_is_held_to_its_schema_where_that_is_offered(chat_service:
     await complete(at("openai", chat_service))
     held = body(chat_service)["response_format"]["json_schema"]
     assert (held["name"], held["strict"]) == ("rerank", True)
-    assert held["schema"]["properties"] == {"scores": {"type": "array", "items": {"type": "number"}}}
+    assert held["schema"]["properties"]["grades"].keys() == {"type", "items"}
+    assert held["schema"]["properties"]["grades"]["items"]["properties"]["id"]["enum"] == ["p1", "p2"]
     await complete(replace(at("openai", chat_service), structured_outputs=False))
     assert "response_format" not in body(chat_service)
     await complete(at("openai", chat_service), prompts.build_summary_prompt("why?", []))

@@ -43,11 +43,28 @@ async def test_those_left_ungraded_follow_the_graded_as_found() -> None:
     assert order(await grade_hits("why?", FOUND, ScriptedLLM(rerank=grades(1, 2, 3, 4, 5, 6, 7)), count=5)) == "edcba"
 
 
-@given(st.lists(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none()), max_size=9))
+async def test_grades_are_read_by_id_and_never_by_position() -> None:
+    """C45 (RELIABILITY): in any order; unknown ids are ignored, and one that occurs twice grades nothing."""
+
+    async def graded(*given: tuple[object, object]) -> str:
+        said = json.dumps({"grades": [{"id": id, "score": score} for id, score in given]})
+        return order(await grade_hits("why?", FOUND, ScriptedLLM(rerank=said), count=5))
+
+    assert await graded(("p5", 9), ("p3", 8), ("p1", 7), ("p2", 6), ("p4", 5)) == "ecabd"
+    assert await graded(("p4", 0)) == "dabce"
+    assert await graded(("p0", 9), ("e2", 9), (2, 9), ("p3", 1)) == "cabde"
+    assert await graded(("p2", 9), ("p2", 9), ("p3", 1)) == "cabde"
+
+
+ODD = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none())
+ENTRIES = st.fixed_dictionaries({"id": st.sampled_from(["p1", "p2", "p3", "p4", "p5", ""]) | ODD, "score": ODD})
+
+
+@given(st.lists(ENTRIES | ODD, max_size=9))
 async def test_no_hit_is_lost_or_doubled_whatever_the_grades(said: list[object]) -> None:
     """C44, C45."""
     try:
-        best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=json.dumps({"scores": said})), count=4)
+        best = await grade_hits("why?", FOUND, ScriptedLLM(rerank=json.dumps({"grades": said})), count=4)
     except Unavailable:  # not one usable grade
         return
     assert sorted(order(best)) == list("abcde")
@@ -56,10 +73,21 @@ async def test_no_hit_is_lost_or_doubled_whatever_the_grades(said: list[object])
 
 
 @pytest.mark.parametrize(
-    "said", ["", "8, 9", '{"scores": {}}', grades(), grades(None, 99), "{" * 50_000, "[" + "{" * 99]
+    "said",
+    [
+        "",
+        "8, 9",
+        '{"grades": {}}',
+        '{"scores": [9, 8, 7, 6, 5]}',
+        '{"grades": [9, 8, 7, 6, 5]}',
+        grades(),
+        grades(None, 99),
+        "{" * 50_000,
+        "[" + "{" * 99,
+    ],
 )
 async def test_garbage_is_unavailable(said: str) -> None:
-    """C44: so that the pipeline falls back and says so."""
+    """C44: so that the pipeline falls back and says so; a list of bare numbers is garbage, of whatever length."""
     with pytest.raises(Unavailable) as failure:
         await grade_hits("why?", FOUND, ScriptedLLM(rerank=said), count=5)
     assert failure.value.code == "llm_output_invalid"

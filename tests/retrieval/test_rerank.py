@@ -77,3 +77,15 @@ async def test_without_grades_the_order_of_the_search_stands_and_the_reply_says_
     assert len(result.hits) == 40
     assert not result.reranked
     assert [(d.step, d.code, d.fallback) for d in run.degraded] == [("rerank", code, "the order of the search")]
+
+
+async def test_a_passage_without_a_grade_is_not_passed_over_in_silence() -> None:
+    """C45 (RELIABILITY): one grade for twenty passages is no clean rerank."""
+    index = await filled(*MANY)
+    run, plain = Run(), await rerank(query("gearbox", "rerank", rerank=0), kit(index), Run())
+    result = await rerank(query("gearbox", "rerank"), kit(index, llm=ScriptedLLM(rerank=grades(None, 0))), run)
+    first, second, *others = [h.chunk.id for h in plain.hits]
+    assert [h.chunk.id for h in result.hits] == [second, first, *others]
+    (told,) = run.degraded
+    assert (told.step, told.code) == ("rerank", "llm_output_invalid")
+    assert told.reason == "the model's reply has no grade for 19 of 20 passages"

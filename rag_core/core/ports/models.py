@@ -12,7 +12,8 @@ class Prompt:
     """A request to a chat model.
 
     `task` is the template's name ("query_expansion", "rerank", "summary"), `inputs` the values that filled it, from
-    which a local technique works. `schema` is the JSON schema of the completion, None for plain text.
+    which a local technique works. `schema` is the JSON schema of the completion, None for plain text. With
+    `needs_whole_reply`, a reply that is cut short is useless, so no provider's own cap applies to `max_tokens`.
     """
 
     task: str
@@ -23,6 +24,7 @@ class Prompt:
     max_tokens: int = 512
     temperature: float = 0.0
     top_p: float | None = None  # None: the provider's default
+    needs_whole_reply: bool = False
 
     @property
     def text(self) -> str:

@@ -63,7 +63,10 @@ class ModelRefusal(Exception):
 
 
 class ModelService:
-    """Each of `replies` answers one chat request as it stands; after them the local techniques answer."""
+    """Each of `replies` answers one chat request as it stands; after them `llm` answers.
+
+    A local technique whose reply breaks the schema is refused. A stub of a chat model may break it, as models do.
+    """
 
     def __init__(self, embedder: Embedder, llm: LLM, *, keys: Collection[str], replies: Iterable[str] = ()) -> None:
         self._embedder, self._llm, self._keys = embedder, llm, frozenset(keys)
@@ -136,7 +139,7 @@ class ModelService:
             "object": "chat.completion",
             "created": int(time.time()),
             "model": reply.model,
-            "system_fingerprint": "local-techniques" if reply.local else "scripted",
+            "system_fingerprint": "local-techniques" if reply.local else "stub",
             "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
             "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},
         }
@@ -146,7 +149,7 @@ class ModelService:
         if scripted is not None:
             return Completion(scripted, "scripted")
         reply = _run_technique(self._llm.complete(_recognise_prompt(messages)))
-        if schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
+        if reply.local and schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
             raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
         return reply
 
@@ -155,7 +158,8 @@ def _run_technique(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(work)
     except RagError as failure:
-        raise ModelRefusal(503, failure.message, code=failure.code) from failure
+        status = 501 if failure.code == "llm_unavailable" else 503  # no technique: to ask again is of no use
+        raise ModelRefusal(status, failure.message, code=failure.code) from failure
     except (LookupError, TypeError, ValueError) as unfit:
         raise ModelRefusal(
             400, "The user message does not match the template of this prompt.", param="messages"

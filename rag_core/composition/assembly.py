@@ -27,12 +27,13 @@ def build_kit(settings: Settings) -> Kit:
     reranker = model_assembly.build_local_reranker(settings)
     embedder = index_assembly.build_current_embedder(settings)
     archive, audit = _build_archive_and_query_log(settings)
+    llm = model_assembly.build_llm(settings, reranker)
     return Kit(
         index=Index(index_assembly.build_chunk_store(settings, embedder), embedder),
-        llm=model_assembly.build_llm(settings, reranker),
+        llm=llm,
         reranker=reranker,
         full_llm_or_none=model_assembly.build_full_llm(settings),
-        judge=model_assembly.build_judge(settings),
+        judge=model_assembly.build_judge(settings, llm),
         layout_reader=_build_layout_reader(settings),
         redactor=_build_redactor(settings),
         cache=_build_cache(settings),

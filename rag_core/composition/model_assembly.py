@@ -85,16 +85,25 @@ def build_full_llm(settings: Settings) -> LLM | None:
     return OpenAIChatModel(replace(model_profile, chat_model=settings.full_model), key=key)
 
 
-def build_judge(settings: Settings) -> Judge | None:
-    """Build the model that judges claims; None where the local technique judges alone.
+def build_judge(settings: Settings, llm: LLM) -> Judge | None:
+    """Build the model that judges claims, which may be the chat model; None where the facts of a claim decide alone.
 
     Raises:
         Misconfigured: the chosen judge is not there, or its folder is not that of an entailment model.
     """
+    judge = choose_judge(settings)
+    if judge == "chat":
+        from rag_core.answering.chat_judge import ChatJudge
+
+        return ChatJudge(llm)
+    return _build_entailment_model(settings) if judge == "entailment" else None
+
+
+def _build_entailment_model(settings: Settings) -> Judge | None:
     from rag_core.providers import entailment_folder, local_models
 
-    judge, folder = choose_judge(settings), entailment_folder.find_entailment_folder(settings.models_dir)
-    if judge != "entailment" or folder is None:
+    folder = entailment_folder.find_entailment_folder(settings.models_dir)
+    if folder is None:
         return None
     if missing := local_models.list_missing_libraries():
         raise Misconfigured(

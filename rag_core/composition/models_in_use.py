@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rag_core.composition import index_assembly, model_assembly
-from rag_core.composition.choices import choose_judge, choose_provider
+from rag_core.composition.choices import choose_chat_provider, choose_judge
 from rag_core.core.settings import Settings
 from rag_core.providers import entailment_folder, local_models, model_downloads
 
@@ -29,7 +29,7 @@ class ModelInUse:
 
 def list_models_in_use(settings: Settings) -> Iterator[ModelInUse]:
     """Yield the model of each role, without network access. Raises Misconfigured for one that cannot be used."""
-    embedding_provider = index_assembly.choose_embedding_provider(settings)
+    embedding_provider = index_assembly.choose_embedding_provider(settings).name
     embedder_name = index_assembly.build_current_embedder(settings).space.partition(";")[0]
     if embedding_provider == "local":
         yield _describe_local_model("embedder", embedder_name, settings)
@@ -54,11 +54,11 @@ def _describe_model_file(role: str, name: str, file: Path) -> ModelInUse:
 
 
 def _list_chat_models(settings: Settings) -> Iterator[ModelInUse]:
-    provider = choose_provider(settings)
+    provider = choose_chat_provider(settings).name
     if provider == "local":
         yield ModelInUse("chat model", "none", "local techniques stand in")
         return
-    profile, _ = model_assembly.build_provider_profile(settings)
+    profile, _ = model_assembly.build_provider_profile(settings, provider)
     for role, name in (("chat model", profile.chat_model), ("full chat model", settings.full_model)):
         if name:
             yield ModelInUse(role, name, f"hosted by {provider}")

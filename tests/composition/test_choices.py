@@ -16,6 +16,7 @@ from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
 from rag_core.providers import local_models
 from tests.entailment import write_entailment_model
+from tests.fakes import ScriptedLLM
 
 ALL = {
     "AZURE_OPENAI_ENDPOINT": "https://o.openai.azure.com",
@@ -227,4 +228,4 @@ def test_an_entailment_model_without_the_libraries_that_run_it_says_how_to_get_t
     write_entailment_model(tmp_path / "entailment")
     monkeypatch.setattr(local_models, "RUNTIME_LIBRARIES", ("numpy", "not_installed_here"))
     with pytest.raises(Misconfigured, match=r"requires not_installed_here: .*requirements-local.txt"):
-        model_assembly.build_judge(settings.Settings(models_dir=tmp_path))
+        model_assembly.build_judge(settings.Settings(models_dir=tmp_path), ScriptedLLM())

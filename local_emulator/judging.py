@@ -1,0 +1,60 @@
+"""The prompt "judge" on the side of the model: its claims read back, and judgements written as its reply."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag_core import prompts
+from rag_core.core.model import Judgement
+from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
+
+
+class JudgingTechniques:
+    """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is."""
+
+    def __init__(self, techniques: LLM, judge: Judge) -> None:
+        self.name = techniques.name
+        self._techniques, self._judge = techniques, judge
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        if prompt.task != "judge":
+            return await self._techniques.complete(prompt)
+        claims = read_claims(prompt.inputs)
+        judgements = await self._judge.judge_claims(list(claims.values()))
+        entries = [
+            encode_judgement(id, claims[id], judgement, prompt.inputs)
+            for id, judgement in zip(claims, judgements, strict=True)
+            if judgement
+        ]
+        return Completion(json.dumps({"judgements": entries}), f"local: {self._judge.name}", local=True)
+
+
+def read_claims(inputs: Mapping[str, Any]) -> dict[str, ClaimToJudge]:
+    """Return the claims of a prompt's inputs by id."""
+    texts = {passage["id"]: passage["text"] for passage in inputs["passages"]}
+    return {
+        claim["id"]: ClaimToJudge(
+            claim["text"], tuple(texts[id] for id in claim["passages"]), str(inputs.get("question", ""))
+        )
+        for claim in inputs["claims"]
+    }
+
+
+def encode_judgement(
+    id: str, claim: ClaimToJudge, judgement: Judgement, inputs: Mapping[str, Any]
+) -> dict[str, object]:
+    """Return a judgement as an item of the reply, from which `ChatJudge` reads the same finding and support.
+
+    What is "unclear" is written as "supported" with a probability below one half.
+    """
+    passage_ids: Sequence[str] = next(item["passages"] for item in inputs["claims"] if item["id"] == id)
+    is_unclear = judgement.finding == "unclear" and judgement.passage is not None
+    verdict = "supported" if is_unclear else "not_stated" if judgement.finding == "unclear" else judgement.finding
+    probability = judgement.support if verdict == "supported" else max(0.0, 1 - 2 * judgement.support)
+    return {
+        "claim": id,
+        "passage": prompts.NO_PASSAGE if judgement.passage is None else passage_ids[judgement.passage],
+        "words": judgement.words,
+        "verdict": verdict,
+        "probability": min(probability, 0.49) if is_unclear else probability,
+    }

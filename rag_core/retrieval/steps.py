@@ -150,7 +150,7 @@ async def grade_passages(ranking: Ranking, query: Query, kit: Kit, run: Run) -> 
     ungraded = sum("grade" not in hit.signals for hit in head)
     if 0 < ungraded < len(head):
         reason = f"the model's reply has no grade for {ungraded} of {len(head)} passages"
-        run.degrade("rerank", "llm_output_invalid", reason, "these follow the graded ones, in the order of the search")
+        run.degrade("rerank", "grade_missing", reason, "these follow the graded ones, in the order of the search")
     return graded
 
 

@@ -37,6 +37,7 @@ STEP_CODES = {
     "citation_unverified": "Sentences of a model's answer are unsupported or cite unknown passages.",
     "embedding_pending": "The document is found by lexical search; a job adds its vectors.",
     "embedding_unavailable": "There is no embedding model; the document is found by lexical search only.",
+    "grade_missing": "The model's reply lacks grades of some passages.",
     "index_partial": "The search service has not accepted all chunks; the earlier version stays.",
     "layout_fallback": "Document Intelligence failed; the local parser read the file.",
     "link_removed": "A link or image is not in the cited passage.",

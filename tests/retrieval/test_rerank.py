@@ -87,5 +87,5 @@ async def test_a_passage_without_a_grade_is_not_passed_over_in_silence() -> None
     first, second, *others = [h.chunk.id for h in plain.hits]
     assert [h.chunk.id for h in result.hits] == [second, first, *others]
     (told,) = run.degraded
-    assert (told.step, told.code) == ("rerank", "llm_output_invalid")
+    assert (told.step, told.code) == ("rerank", "grade_missing")
     assert told.reason == "the model's reply has no grade for 19 of 20 passages"

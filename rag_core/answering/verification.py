@@ -34,7 +34,9 @@ COPIED_SUPPORT = 0.98
 UNCLEAR_SUPPORT = 0.4
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
-MIN_WORD_SHARE = 0.7  # of a claim, that a passage must have to contradict it by a fact
+# shares of a claim's words that a passage must have to contradict it by a fact, and by one against a model
+MIN_WORD_SHARE, MIN_OVERRULING_SHARE = 0.7, 0.85
+MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
 
 
 async def verify_claims(
@@ -159,9 +161,11 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
     return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, claim.reasons, FACTS), None
 
 
-def _find_contradictions(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
+def _find_contradictions(
+    claim_text: str, passage_text: str, question: str, *, min_share: float = MIN_WORD_SHARE
+) -> list[FactConflict]:
     """Return the facts in which a passage with most of a claim's words certainly differs from it."""
-    if compute_word_share(claim_text, passage_text) < MIN_WORD_SHARE:
+    if compute_word_share(claim_text, passage_text) < min_share:
         return []
     return [c for c in find_fact_conflicts(claim_text, passage_text, context=question) if c.stated]
 
@@ -169,23 +173,32 @@ def _find_contradictions(claim_text: str, passage_text: str, question: str) -> l
 def _overrule_by_facts(
     claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement, question: str
 ) -> Judgement:
-    """Return the judgement, or "contradicted" in place of "supported" if no passage has the claim's numbers and units.
+    """Return the judgement, or another in place of "supported" if the claim's facts are not those of the passages.
 
-    A fact that another of the passages has may come from there: a claim can need two of them.
+    A number, unit or date that no related passage has makes it "contradicted", or "not_stated" if there is none in its place;
+    one that only another passage than the deciding one has makes it "unclear". Any other fact must not differ from the
+    deciding passage, if that has nearly all of the claim's words.
     """
     if judgement.finding != "supported":
         return judgement
-    everything = "\n".join(dict.fromkeys(passage.text for passage in passages))
-    conflicts = [
-        conflict
-        for conflict in find_fact_conflicts(claim_text, everything, context=question)
-        if conflict.kind in OVERRULING_KINDS
-    ]
-    if not conflicts:
+    deciding = "" if judgement.passage is None else passages[judgement.passage].text
+    related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
+    missing = _find_missing_amounts(claim_text, "\n".join(dict.fromkeys([deciding, *related])), question)
+    missing += _find_contradictions(claim_text, deciding, question, min_share=MIN_OVERRULING_SHARE)
+    elsewhere = _find_missing_amounts(claim_text, deciding, question)
+    if not missing and not elsewhere:
         return judgement
-    finding: Finding = "contradicted" if any(conflict.stated for conflict in conflicts) else "not_stated"
-    reasons = (*(conflict.reason for conflict in conflicts), f"overruled: {judgement.judge} found it supported")
+    facts = dict.fromkeys(conflict.reason for conflict in missing or elsewhere)
+    reasons = (*facts, f"overruled: {judgement.judge} found it supported")
+    if not missing:
+        return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons)
+    finding: Finding = "contradicted" if any(conflict.stated for conflict in missing) else "not_stated"
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons)
+
+
+def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
+    found = find_fact_conflicts(claim_text, passage_text, context=question)
+    return [conflict for conflict in found if conflict.kind in OVERRULING_KINDS]
 
 
 def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judgement) -> Claim:

@@ -7,7 +7,6 @@ import pytest
 from local_emulator.chat_stub import ANSWERING_STYLES
 from tests.nasty_model import OWN_WORDS, QUESTION, ask, opened
 
-pytestmark = pytest.mark.skip(reason="to be enabled when the answer pipeline asks Kit.judge")
 SAID_IN_OWN_WORDS = {"answers": {QUESTION: [OWN_WORDS]}}
 TWO_SENTENCES = {"answers": {QUESTION: [OWN_WORDS, "An interval of 90 days applies to all of the signing keys."]}}
 

@@ -19,6 +19,7 @@ from rag_core.composition import index_assembly
 from rag_core.composition.assembly import KitHolder
 from rag_core.composition.choices import choose_chat_provider
 from rag_core.core.errors import Misconfigured
+from rag_core.core.ports import Prompt
 from rag_core.core.settings import Settings, load_settings
 from rag_core.stores.embedded.change_mark import get_change_mark_file
 from tests import hosted, local
@@ -34,13 +35,29 @@ REWORDING = "cooling time of the gearbox"
 SNIPPET = "It has to cool for twenty minutes."
 
 
+def _judge_as_supported(prompt: Prompt) -> str:
+    """A reply that finds each claim stated by its first passage."""
+    verdict = {"words": "", "verdict": "supported", "probability": 0.9}
+    claims: Any = prompt.inputs["claims"]
+    return json.dumps(
+        {"judgements": [{"claim": claim["id"], "passage": claim["passages"][0], **verdict} for claim in claims]}
+    )
+
+
+def _grade_first_passage(prompt: Prompt) -> str:
+    """A reply that grades the first passage 9, the others 0."""
+    passages: Any = prompt.inputs["passages"]
+    return json.dumps({"grades": [{"id": p["id"], "score": 0 if n else 9} for n, p in enumerate(passages)]})
+
+
 class ChatService:
     """An OpenAI-compatible service with a chat model alone; it counts its requests by what they ask for."""
 
     def __init__(self) -> None:
         says = ScriptedLLM(
             query_expansion=json.dumps({"queries": [REWORDING], "hyde": TRUE, "intent": "FACT", "entities": []}),
-            rerank=lambda prompt: json.dumps({"scores": [9, 0][: len(prompt.inputs["passages"])]}),  # type: ignore[arg-type]
+            rerank=_grade_first_passage,
+            judge=_judge_as_supported,
             answer=json.dumps({"answerable": True, "sentences": [{"text": TRUE, "evidence": ["e1"]}]}),
         )
         self._service = ModelService(Down(), says, keys={"key", "none"})  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from local_emulator.document_service import DocumentService
+from local_emulator.judging import JudgingTechniques, WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service import RankerUnavailable, SearchService, run_search_service
 from local_emulator.search_service.serving import serve_wsgi
@@ -46,7 +47,8 @@ def serve_azure_services(
     key = secrets.token_urlsafe(24)
     folder = settings.data_dir and settings.data_dir / SEARCH_FOLDER
     search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker))
-    models = ModelService(embedder, LocalTechniques(reranker, select_key_sentences), keys={key})
+    techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
+    models = ModelService(embedder, techniques, keys={key})
     documents = DocumentService(keys={key}, picture_lines=picture_lines)
     with (
         run_search_service(search) as search_url,

@@ -5,6 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_core import prompts
+from rag_core.answering.entailment import check_entailment
+from rag_core.answering.facts.comparison import compute_word_share, find_fact_conflicts
+from rag_core.answering.verification import MIN_WORD_SHARE
 from rag_core.core.model import Judgement
 from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
 
@@ -27,6 +30,29 @@ class JudgingTechniques:
             if judgement
         ]
         return Completion(json.dumps({"judgements": entries}), f"local: {self._judge.name}", local=True)
+
+
+class WordJudge:
+    """A judge without a model: copied words support a claim, another fact contradicts it, and the rest is unclear."""
+
+    name = "words and facts"
+
+    async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
+        """Return a judgement for each claim, in order."""
+        return [self._judge_claim(claim) for claim in claims]
+
+    def _judge_claim(self, claim: ClaimToJudge) -> Judgement:
+        for number, passage in enumerate(claim.passages):
+            if check_entailment(claim.text, passage).is_entailed:
+                return Judgement("supported", 0.95, number, passage, judge=self.name)
+        if not claim.passages:
+            return Judgement("not_stated", 0.0, judge=self.name)
+        shares = [compute_word_share(claim.text, passage) for passage in claim.passages]
+        nearest = shares.index(max(shares))
+        conflicts = find_fact_conflicts(claim.text, claim.passages[nearest], context=claim.question)
+        if shares[nearest] >= MIN_WORD_SHARE and any(conflict.stated for conflict in conflicts):
+            return Judgement("contradicted", 0.05, nearest, claim.passages[nearest], judge=self.name)
+        return Judgement("unclear", 0.4, nearest, claim.passages[nearest], judge=self.name)
 
 
 def read_claims(inputs: Mapping[str, Any]) -> dict[str, ClaimToJudge]:

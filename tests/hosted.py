@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from local_emulator.judging import JudgingTechniques, WordJudge
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.providers.local_techniques import LocalTechniques
@@ -12,8 +13,9 @@ from tests import local
 DIMENSIONS = 384
 
 
-def text() -> LocalTechniques:
-    return LocalTechniques(local.reranker(), lambda text, count: text.split("\n\n")[:count])
+def text() -> JudgingTechniques:
+    techniques = LocalTechniques(local.reranker(), lambda text, count: text.split("\n\n")[:count])
+    return JudgingTechniques(techniques, WordJudge())
 
 
 def running(*replies: str) -> AbstractContextManager[str]:

@@ -175,9 +175,9 @@ def _overrule_by_facts(
 ) -> Judgement:
     """Return the judgement, or another in place of "supported" if the claim's facts are not those of the passages.
 
-    A number, unit or date that no related passage has makes it "contradicted", or "not_stated" if there is none in its place;
-    one that only another passage than the deciding one has makes it "unclear". Any other fact must not differ from the
-    deciding passage, if that has nearly all of the claim's words.
+    A number, unit or date that no related passage has makes it "contradicted", or "not_stated" if there is none in its
+    place; one that only another passage than the deciding one has makes it "unclear". Any other fact must not differ
+    from the deciding passage, if that has nearly all of the claim's words.
     """
     if judgement.finding != "supported":
         return judgement

@@ -19,6 +19,7 @@ FUNCTIONS_WITH_VARIABLES = {
     "_normalize_part_names",
     "cell",
     "compile_address_form",
+    "find_quote",
     "header",
     "pattern",
 }

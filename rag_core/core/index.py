@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_core.core.errors import Conflict
 from rag_core.core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, Probe, ReplacementResult
 from rag_core.core.rankings import sort_by_code_matches
+from rag_core.text.periods import add_written_out_periods
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,14 @@ class Index:
     ) -> list[Ranking]:
         """Return one ranking per probe; in a hybrid search, hits that contain the query's codes come first.
 
+        A period such as FY2022 is also searched for in words.
+
         Raises:
             Conflict: the stored vectors were made by another model (reindex_required).
         """
         if any(probe.vector is not None for probe in probes):
             await self._check_embedding_space()
+        probes = [replace(probe, lexical_query=add_written_out_periods(probe.lexical_query)) for probe in probes]
         rankings = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
         return [_order_code_matches(ranking, probe) for probe, ranking in zip(probes, rankings, strict=True)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rag_core.providers import local_models
 from rag_core.providers.bert import BertModel, split_windows
 from rag_core.text.codes import compute_code_share, find_codes
+from rag_core.text.periods import write_out_periods
 
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32
@@ -31,6 +32,7 @@ class CrossEncoder:
 
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         local_models.check_query_script(text, self._folder)
+        text, passages = write_out_periods(text), [write_out_periods(passage) for passage in passages]
         pair_scores = await self._model.map(lambda passage: self._cached_pair_score(text, passage), passages)
         query_codes = find_codes(text)
         factors = [

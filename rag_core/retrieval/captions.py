@@ -9,7 +9,7 @@ from itertools import groupby
 from rag_core.core.model import Caption, Hit, Ranking, SemanticAnswer
 from rag_core.core.ports import Reranker
 from rag_core.text.sentences import find_sentences
-from rag_core.text.terms import count_shared_terms, extract_terms, stem_word
+from rag_core.text.terms import count_shared_terms, extract_terms
 
 CAPTION_CANDIDATE_SENTENCES = 3  # sentences of each hit that the cross-encoder scores
 MAX_CAPTION_CHARS = 400  # a table row, or a list without full stops, can be long
@@ -68,7 +68,7 @@ async def extract_captions_and_answers(
 def highlight_terms(text: str, query_terms: frozenset[str]) -> str:
     """Format a text as HTML with the words of `query_terms` in <em>, and everything else escaped."""
     parts = re.split(r"(\w+)", text)
-    matches = {word for word in set(parts[1::2]) if stem_word(word) in query_terms}
+    matches = {word for word in set(parts[1::2]) if extract_terms(word) & query_terms}
     runs = [(marked, "".join(run)) for marked, run in groupby(parts, matches.__contains__)]
     return "".join(f"<em>{run}</em>" if marked else escape(run, quote=False) for marked, run in runs)
 

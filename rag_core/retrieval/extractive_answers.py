@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag_core.core.ports import Reranker
+from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendar, remove_periods
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
@@ -17,7 +18,6 @@ ANAPHORIC_START = re.compile(  # words that refer to the sentence before
     r"(?:This|These|Those|That|It|They|Its|Their|Such|He|She|Both|Either|However|Therefore|Thus|Otherwise|Instead|"
     r"For (?:example|instance))\b"
 )
-REDACTION_TAG = re.compile(r"\[[A-Z_]+\]")  # of a redacted question: it stands in no passage
 MAX_TITLE_CHARS = 70
 
 MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
@@ -87,18 +87,31 @@ def _compute_answerability(
     query_text: str, passages: Sequence[PromptPassage], candidates: Sequence[PassageSentence], scores: Sequence[float]
 ) -> float:
     """Return the highest product, over the candidates, of a score and its passage's coverage of the question, 0..1."""
-    text = REDACTION_TAG.sub(" ", query_text)
-    coverages = [_compute_query_coverage(text, passage) for passage in passages]
+    calendars = _read_fiscal_calendars(passages)
+    coverages = [_compute_query_coverage(query_text, passage, calendars) for passage in passages]
     products = (score * coverages[candidate.passage_index] for candidate, score in zip(candidates, scores, strict=True))
     return max(products, default=0.0)
 
 
-def _compute_query_coverage(query_text: str, passage: PromptPassage) -> float:
-    """Return the share of the question's terms that a passage has, times the share of its names and numbers."""
-    passage_terms = extract_terms(f"{passage['title']} {passage['section']} {passage['text']}")
-    return _compute_term_share(extract_terms(query_text), passage_terms) * _compute_term_share(
-        _extract_name_terms(query_text), passage_terms
+def _compute_query_coverage(
+    query_text: str, passage: PromptPassage, calendars: Mapping[str, FiscalCalendar | None]
+) -> float:
+    """Return the shares of the question's terms, names with numbers, and periods that a passage has, multiplied."""
+    text = f"{passage['title']} {passage['section']} {passage['text']}"
+    passage_terms, asked = extract_terms(text), remove_periods(query_text)
+    return (
+        _compute_term_share(extract_terms(asked), passage_terms)
+        * _compute_term_share(_extract_name_terms(asked), passage_terms)
+        * compute_period_share(query_text, text, calendars[str(passage["title"])])
     )
+
+
+def _read_fiscal_calendars(passages: Sequence[PromptPassage]) -> dict[str, FiscalCalendar | None]:
+    """Return by title how a document names its fiscal years, as far as its passages say it."""
+    texts: dict[str, list[str]] = {}
+    for passage in passages:
+        texts.setdefault(str(passage["title"]), []).append(str(passage["text"]))
+    return {title: read_fiscal_calendar("\n\n".join(parts)) for title, parts in texts.items()}
 
 
 def _extract_name_terms(query_text: str) -> frozenset[str]:

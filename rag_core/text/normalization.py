@@ -7,6 +7,9 @@ import re
 from dataclasses import dataclass
 from decimal import Context, Decimal
 
+from rag_core.text.months import MONTH_NAMES as MONTH_NAMES
+from rag_core.text.months import MONTH_PATTERN, number_month
+from rag_core.text.periods import write_out_periods
 from rag_core.text.stop_words import FILLER_WORDS
 from rag_core.text.terms import stem_word
 
@@ -20,28 +23,13 @@ class NormalizedWord:
     before: str
 
 
-MONTH_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_MONTH_PATTERN = "|".join(f"{month}|{month[:3]}" for month in MONTH_NAMES if month != "may") + "|may|sept"
 _DATE_PATTERNS = [
-    re.compile(rf"\b(?P<m>{_MONTH_PATTERN})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(rf"\b(?P<m>{MONTH_PATTERN})\b\.? (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})\b", re.IGNORECASE),
     re.compile(
-        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{_MONTH_PATTERN})\b\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE
+        rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m>{MONTH_PATTERN})\b\.?,? (?P<y>\d{{4}})\b", re.IGNORECASE
     ),
     re.compile(r"\b(?P<y>\d{4})-(?P<m>0\d|1[0-2])-(?P<d>[0-3]\d)\b"),
-    re.compile(rf"\b(?P<m>{_MONTH_PATTERN})\b\.?,?(?: of)? (?P<y>\d{{4}})\b", re.IGNORECASE),
+    re.compile(rf"\b(?P<m>{MONTH_PATTERN})\b\.?,?(?: of)? (?P<y>\d{{4}})\b", re.IGNORECASE),
 ]
 _NUMBER_WORDS = {
     **dict(
@@ -89,7 +77,7 @@ _PHRASE_REPLACEMENTS = [
     (re.compile(r"\bU\.\s?K\.|\bUK\b|\bUnited Kingdom\b"), "UnitedKingdom"),
     (re.compile(r"\bU\.\s?N\.|\bUN\b|\bUnited Nations\b"), "UnitedNations"),
     (re.compile(r"\bE\.\s?U\.|\bEU\b|\bEuropean Union\b"), "EuropeanUnion"),
-    (re.compile(r"\bFY(?=\s?\d|\b)|\b[Ff]iscal [Yy]ear\b"), "FiscalYear "),
+    (re.compile(r"\bFY\b|\bfiscal (?:years?\b|(?=\d{4}\b))", re.IGNORECASE), "FiscalYear "),
     (re.compile(r"\be\.\s?g\.|\bfor (?:example|instance)\b|\bsuch as\b", re.IGNORECASE), "forexample"),
     (re.compile(r"\bi\.\s?e\.|\bthat is,", re.IGNORECASE), "thatis"),
     (re.compile(r"\bper cent\b|%"), " percent"),
@@ -176,6 +164,7 @@ _LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
 
 def normalize_words(text: str) -> list[NormalizedWord]:
     """Return the words of a text in order, without articles and the like. Time is linear in the text."""
+    text = write_out_periods(text)
     for pattern, form in _PHRASE_REPLACEMENTS:
         text = pattern.sub(form, text)
     for pattern in _DATE_PATTERNS:
@@ -187,11 +176,7 @@ def _normalize_date(match: re.Match[str]) -> str:
     """Return a date as "year, Month, day": with commas, so that a part of a date can match."""
     groups = match.groupdict()
     month = groups["m"]
-    name = (
-        MONTH_NAMES[int(month) - 1]
-        if month.isdigit()
-        else next(m for m in MONTH_NAMES if m.startswith(month[:3].lower()))
-    )
+    name = MONTH_NAMES[(int(month) if month.isdigit() else number_month(month)) - 1]
     return ", ".join([groups["y"], name.title(), *([str(int(groups["d"]))] if groups.get("d") else [])])
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from rag_core.text.periods import write_out_periods
 from rag_core.text.stop_words import QUESTION_STOP_WORDS
 
 WORD_PATTERN = re.compile(r"\w+")
@@ -41,5 +42,5 @@ def stem_word(word: str) -> str:
 
 
 def _split_words(text: str) -> set[str]:
-    """Return the distinct case-folded words of a text."""
-    return set(map(str.casefold, WORD_PATTERN.findall(text)))
+    """Return the distinct case-folded words of a text, those of FY22 as of fiscal 2022."""
+    return set(map(str.casefold, WORD_PATTERN.findall(write_out_periods(text))))

@@ -44,3 +44,10 @@ async def test_what_a_stores_own_ranker_has_read_is_left_in_the_stores_order() -
     """S1-07: it has read the first of its own order; in another an unread one would come among them."""
     assert await found(CODED, hit("a"), *OTHERS) == "cab"
     assert await found(CODED, hit("a", semantic=0.4), *OTHERS) == "abc"
+
+
+async def test_a_period_is_found_by_words_in_its_other_spelling() -> None:
+    """ "FY2022" and "fiscal 2022" have no word in common."""
+    index = await filled(chunk("token", "FY2022: 5 million."), chunk("words", "In fiscal 2022: 5 million.", ordinal=1))
+    [ranking] = await index.search([Probe("original", "FY2022")], SCOPE, limit=10)
+    assert {hit.chunk.id for hit in ranking} == {"token", "words"}

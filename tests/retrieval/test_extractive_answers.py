@@ -1,0 +1,46 @@
+"""Sentences are chosen as answers only from passages about the period that was asked for, with the local model."""
+
+import pytest
+
+from rag_core.retrieval.extractive_answers import select_answer_sentences
+from tests import local
+
+REPORT = [
+    {
+        "id": "e1",
+        "title": "Halden annual report",
+        "section": "Results",
+        "text": "Operating income was $212 million for the year ended January 28, 2023.",
+    },
+    {
+        "id": "e2",
+        "title": "Halden annual report",
+        "section": "Fiscal year",
+        "text": "Fiscal 2022 refers to the 52-week year ended January 28, 2023.",
+    },
+    {
+        "id": "e3",
+        "title": "Tallow interim report",
+        "section": "Income",
+        "text": "Fee income of Tallow was 121 million euros in 2Q23 and 117 million euros in 1Q23.",
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the operating income of Halden in FY2022?", "$212 million"),
+        ("What was the operating income of Halden in FY22?", "$212 million"),
+        ("What was the operating income of Halden in fiscal 2022?", "$212 million"),
+        ("What was the operating income of Halden in FY2021?", ""),  # the year before, as the report names it
+        ("What was the operating income of Halden in fiscal 2019?", ""),
+        ("What was the fee income of Tallow in Q2 2023?", "121 million"),
+        ("What was the fee income of Tallow in the second quarter of 2023?", "121 million"),
+        ("What was the fee income of Tallow in the third quarter of 2023?", ""),
+    ],
+)
+async def test_a_period_is_answered_in_whatever_spelling_and_no_other_one_for_it(question: str, answer: str) -> None:
+    chosen = await select_answer_sentences(question, REPORT, local.reranker())
+    assert bool(chosen) == bool(answer)
+    assert answer in " ".join(text for text, _ in chosen)

@@ -16,11 +16,14 @@ from rag_core.core.run import Run, RunWarning
 from rag_core.guard.answer_cache import hash_cache_key, load_cached, save_cached
 from rag_core.guard.input_check import check_input
 from rag_core.guard.output_redaction import redact_answer
+from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import redact_text
 from rag_core.retrieval.captions import add_lexical_captions
 from rag_core.retrieval.classical_retrieval import rank_excerpts_by_relevance, retrieve_evidence
 from rag_core.retrieval.excerpts import get_relevance, number_evidence
 from rag_core.retrieval.search import label_variants
+from rag_core.retrieval.spelling_reranker import SpellingReranker
+from rag_core.text.abbreviations import expand_abbreviations, spell_as_in
 
 CLASSICAL_GENERATION = GenerationOptions(max_tokens=200, top_p=0.9, within_s=120.0)  # S4-24, S4-23
 MIN_RELEVANCE_RATIO = 0.9  # of the best passage's relevance, for a document to be quoted beside it
@@ -52,9 +55,11 @@ async def run_classical(query: Query, kit: Kit, run: Run) -> SearchResult:
     """
     clean_query = await redact_query(query, kit, run)
     check_input(clean_query.text)
-    hits = [passage.hit for passage in await retrieve_evidence(clean_query, kit, run)]
+    question, kit = prepare_question(clean_query, kit)
+    hits = [passage.hit for passage in await retrieve_evidence(question, kit, run)]
     return SearchResult(
-        hits=add_lexical_captions(clean_query.text, hits), variants=tuple(label_variants([clean_query.text]))
+        hits=add_lexical_captions(expand_abbreviations(question.text, kit.glossary), hits),
+        variants=tuple(label_variants([clean_query.text])),
     )
 
 
@@ -97,6 +102,7 @@ async def answer_with_cache(query: Query, kit: Kit, run: Run) -> Answer:
 
 async def generate_answer(query: Query, kit: Kit, run: Run) -> Answer:
     """Answer from the relevant evidence or, where the index has none, from the web; redact the answer."""
+    query, kit = prepare_question(query, kit)
     passages = await retrieve_evidence(query, kit, run)
     limit = query.preset.evidence.top_n * (1 + 2 * query.preset.guard.neighbours)
     relevant = tuple(
@@ -115,7 +121,11 @@ async def generate_answer(query: Query, kit: Kit, run: Run) -> Answer:
 
 
 async def answer_from_index(query: Query, evidence: tuple[Evidence, ...], kit: Kit, run: Run) -> Answer:
-    """Answer by chat model if the confidence reaches the threshold, else by quotes from the evidence (S4-26)."""
+    """Answer by chat model if the confidence reaches the threshold, else by quotes from the evidence (S4-26).
+
+    The question's abbreviations are spelled as in the evidence, for the model as for the quotes.
+    """
+    query = spell_as_in_evidence(query, evidence, kit)
     answer = await answer_from_evidence(query.text, evidence, kit, run, options=CLASSICAL_GENERATION)
     if answer.origin == "model" and answer.confidence.value >= query.preset.guard.confidence_min:
         return answer
@@ -133,7 +143,7 @@ async def add_quotes_of_other_documents(answer: Answer, query: Query, kit: Kit, 
     others = [p for p in answer.evidence if get_relevance(p) >= threshold and p.hit.chunk.document_id not in cited_ids]
     if not answer.claims or not others:
         return answer
-    addition = await answer_by_extraction(query.text, tuple(others), kit, run)
+    addition = await answer_by_extraction(spell_as_in_evidence(query, others, kit).text, tuple(others), kit, run)
     if not addition.claims:
         return answer
     claims = realign_claims([*answer.claims, *addition.claims])
@@ -161,11 +171,27 @@ async def answer_from_web(query: Query, nearest: Sequence[Evidence], kit: Kit, r
     relevant = tuple(
         number_evidence([passage for passage in passages if get_relevance(passage) >= query.preset.guard.relevance_min])
     )
-    answer = await answer_by_extraction(query.text, relevant, kit, run) if relevant else None
+    spelled = spell_as_in_evidence(query, relevant, kit)
+    answer = await answer_by_extraction(spelled.text, relevant, kit, run) if relevant else None
     if answer is None or answer.status == "unknown":
         return Answer(NO_RESULTS_TEXT, "unknown", "extractive", (), ZERO_CONFIDENCE, tuple(nearest))
     run.degrade("search", "no_results", "the index has nothing about this question", "results of a web search")
     return replace(answer, confidence=discount_confidence(answer.confidence))
+
+
+def prepare_question(query: Query, kit: Kit) -> tuple[Query, Kit]:
+    """Return the redacted query as it is searched and answered, without placeholders, and a kit that ranks for it.
+
+    Its reranker spells abbreviations as each passage does.
+    """
+    ranking_kit = replace(kit, reranker=SpellingReranker(kit.reranker, kit.glossary))
+    return replace(query, text=remove_placeholders(query.text)), ranking_kit
+
+
+def spell_as_in_evidence(query: Query, evidence: Sequence[Evidence], kit: Kit) -> Query:
+    """Return the query with its abbreviations and their meanings spelled as in the evidence, best passage first."""
+    texts = [f"{passage.hit.chunk.title}\n{passage.text}" for passage in evidence]
+    return replace(query, text=spell_as_in(texts, query.text, kit.glossary))
 
 
 def hit_from_web_result(page: WebResult) -> Hit:

@@ -34,7 +34,7 @@ async def retrieve_evidence(query: Query, kit: Kit, run: Run) -> list[Evidence]:
     first = await search_and_fuse_legs(spelled_out.text, spelled_out, kit, run)
     others = await search_expanded_queries(first, spelled_out, kit, run)
     candidates = boost_by_entities(spelled_out.text, drop_duplicate_hits(pool_rankings(first, *others)))
-    best = (await rank_excerpts_by_relevance(candidates, spelled_out, kit, run))[: query.preset.search.top_k]
+    best = (await rank_excerpts_by_relevance(candidates, query, kit, run))[: query.preset.search.top_k]
     return await widen_evidence(best, spelled_out, kit, run)
 
 
@@ -116,10 +116,12 @@ async def search_expanded_queries(original_ranking: Ranking, query: Query, kit: 
 async def rank_excerpts_by_relevance(candidates: Ranking, query: Query, kit: Kit, run: Run) -> list[Evidence]:
     """Cut the best candidates to excerpts and sort these by the cross-encoder's relevance (S4-17).
 
-    The excerpts keep the order of the candidates when reranking is off or fails.
+    An excerpt is sought in either spelling of an abbreviation, and scored with the question in its own. The excerpts
+    keep the order of the candidates when reranking is off or fails.
     """
     head = candidates[: query.preset.search.reranked_hits or None]
-    parts = await asyncio.to_thread(excerpt_hits, query.text, head, max_chars=query.preset.guard.context_chars)
+    spelled_out = expand_abbreviations(query.text, kit.glossary)
+    parts = await asyncio.to_thread(excerpt_hits, spelled_out, head, max_chars=query.preset.guard.context_chars)
     if not query.preset.search.reranked_hits:
         return parts
     return await run.attempt(

@@ -2,11 +2,13 @@
 
 import csv
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import resources
 
 from rag_core.text.codes import find_codes
+from rag_core.text.periods import is_period
+from rag_core.text.terms import stem_word
 
 Glossary = Mapping[str, str]  # meanings by the case-folded abbreviation
 
@@ -34,23 +36,91 @@ def load_packaged_glossary() -> Glossary:
 
 
 def expand_abbreviations(text: str, glossary: Glossary) -> str:
-    """Add its meaning to each abbreviation: "MI" becomes "MI (myocardial infarction)" (S4-03).
+    """Add the other spellings to each abbreviation and meaning: "MI" becomes "MI (myocardial infarction)" (S4-03).
 
-    An abbreviation whose meaning is already in the text is left alone.
+    "Myocardial infarction" becomes "Myocardial infarction (MI)". What the text has in both spellings is left alone.
     """
+    stated = _fold_words(text)
+    return _replace_terms(
+        text,
+        glossary,
+        lambda written, others: (
+            written if any(_fold_words(other) in stated for other in others) else f"{written} ({', '.join(others)})"
+        ),
+    )
 
-    @cache  # of few meanings, where a text can have many abbreviations
-    def is_stated(meaning: str) -> bool:
-        return meaning.casefold() in folded_text
 
-    def add_meaning(word: re.Match[str]) -> str:
-        meaning = glossary.get(word[0].casefold())
-        return word[0] if meaning is None or is_stated(meaning) else f"{word[0]} ({meaning})"
+def spell_as_in(passages: Sequence[str], text: str, glossary: Glossary) -> str:
+    """Return the text with each abbreviation or meaning in the spelling of the first passage that has one of them.
 
-    folded_text = text.casefold()
-    return ABBREVIATION_PATTERN.sub(add_meaning, text)
+    What no passage has stays as it is.
+    """
+    fold = cache(_fold_words)
+    chosen: set[str] = set()
+
+    def choose_spelling(written: str, others: tuple[str, ...]) -> str:
+        for passage in map(fold, passages):
+            for spelling in (written, *others):
+                if _fold_words(spelling) in passage:
+                    chosen.add(spelling)
+                    return spelling
+        return written
+
+    spelled = _replace_terms(text, glossary, choose_spelling)
+    for spelling in chosen:  # of both in "MI (myocardial infarction)"
+        spelled = spelled.replace(f"{spelling} ({spelling})", spelling)
+    return spelled
+
+
+def _replace_terms(text: str, glossary: Glossary, choose: Callable[[str, tuple[str, ...]], str]) -> str:
+    """Replace each abbreviation and meaning by what `choose` makes of it as written and of its other spellings."""
+    choose_once = cache(choose)  # of few spellings, where a text can have many abbreviations
+    spellings = _list_spellings(tuple(glossary.items()))
+    words = list(ABBREVIATION_PATTERN.finditer(text))
+    parts, at, n = [], 0, 0
+    while n < len(words):
+        term = _match_longest_term(text, words[n : n + max(map(len, spellings), default=0)], spellings)
+        if term:
+            start, end = words[n].start(), words[n + len(term) - 1].end()
+            parts += [text[at:start], choose_once(text[start:end], spellings[term])]
+            at = end
+        n += len(term) or 1
+    return "".join([*parts, text[at:]])
+
+
+def _match_longest_term(
+    text: str, words: Sequence[re.Match[str]], spellings: Mapping[tuple[str, ...], tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Return the stems of the longest term that starts with the first of the words; () for none."""
+    longest: tuple[str, ...] = ()
+    stems: list[str] = []
+    for n, word in enumerate(words):
+        if n and not text[words[n - 1].end() : word.start()].isspace():
+            break
+        stems.append(stem_word(word[0]))
+        longest = tuple(stems) if tuple(stems) in spellings else longest
+    return longest
+
+
+@lru_cache(maxsize=2)  # a process has one glossary, or two: its own and the packaged one
+def _list_spellings(glossary: tuple[tuple[str, str], ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Return by the stems of each abbreviation and meaning its other spellings."""
+    spellings: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for abbreviation, meanings in glossary:
+        for meaning in meanings.split(", "):
+            for term, other in ((abbreviation, meaning), (meaning, abbreviation.upper())):
+                stems = tuple(stem_word(word) for word in ABBREVIATION_PATTERN.findall(term))
+                spellings[stems] = (*spellings.get(stems, ()), other)
+    return spellings
+
+
+def _fold_words(text: str) -> str:
+    """Return the stems of the words of a text with a space around each, so that whole words can be looked for."""
+    return f" {' '.join(stem_word(word) for word in ABBREVIATION_PATTERN.findall(text))} "
 
 
 def fold_case_except_codes(text: str) -> str:
-    """Return the text in lower case except for codes, whose case may matter: P0700 stays."""
-    return ABBREVIATION_PATTERN.sub(lambda word: word[0] if find_codes(word[0]) else word[0].casefold(), text)
+    """Return the text in lower case except for codes and periods, whose case may matter: P0700 and 2Q23 stay."""
+    return ABBREVIATION_PATTERN.sub(
+        lambda word: word[0] if find_codes(word[0]) or is_period(word[0]) else word[0].casefold(), text
+    )

@@ -10,6 +10,7 @@ from rag_core.answering.entailment import check_entailment
 from rag_core.core.errors import RagError
 from rag_core.core.model import Block, Chunk, Hit
 from rag_core.guard.input_check import check_input
+from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import RuleBasedRedactor, merge_spans, replace_spans
 from rag_core.ingestion.chunking import Chunking, split_into_chunks
 from rag_core.ingestion.enrichment import extract_entities, select_key_sentences
@@ -22,10 +23,16 @@ from rag_core.providers.local_techniques import expand_by_feedback
 from rag_core.retrieval.captions import add_lexical_captions, highlight_terms
 from rag_core.retrieval.excerpts import find_excerpt
 from rag_core.retrieval.extractive_answers import select_answer_sentences_by_shared_terms
-from rag_core.text.abbreviations import expand_abbreviations, fold_case_except_codes, load_packaged_glossary
+from rag_core.text.abbreviations import (
+    expand_abbreviations,
+    fold_case_except_codes,
+    load_packaged_glossary,
+    spell_as_in,
+)
 from rag_core.text.index_terms import extract_code_terms, list_unaccented_words, normalize_characters
 from rag_core.text.intent import INTENTS, classify_intent, matches_intent
 from rag_core.text.normalization import normalize_words
+from rag_core.text.periods import compute_period_share
 from rag_core.text.sentences import find_sentences
 from rag_core.text.table_rows import find_prose_ranges
 from rag_core.text.terms import extract_terms
@@ -63,6 +70,9 @@ def _check_question(text: str) -> None:
 
 def _expand_question(text: str) -> None:
     expand_abbreviations(fold_case_except_codes(text), load_packaged_glossary())
+    spell_as_in([text, PASSAGE], text, load_packaged_glossary())
+    remove_placeholders(text)
+    compute_period_share(text, text)
     classify_intent(text)
     for intent in INTENTS:
         matches_intent(intent, text)

@@ -142,7 +142,7 @@ async def test_what_tells_of_a_person_goes_nowhere() -> None:
         entry["query"],
     ]
     assert not any("jane" in text for text in seen)
-    assert "[EMAIL]" in entry["query"]
+    assert [text for text in seen if "[EMAIL]" in text] == [entry["query"]]
     told = run.warnings[0]
     assert (told.code, told.message) == ("personal_data_redacted", "redacted in the question: EMAIL at 52 to 72")
 
@@ -167,8 +167,8 @@ async def test_a_question_of_the_shape_of_an_attack_is_refused_and_put_on_record
         await consult(query("'; DROP TABLE documents; --", "classical"), kit, Run(), pipeline="classical")
 
 
-async def test_abbreviations_are_searched_for_by_their_meaning_too_and_the_question_stays() -> None:
-    """S4-03, C28: folded for the words, expanded for both legs; codes and the original as they were."""
+async def test_abbreviations_are_searched_for_in_both_spellings_and_asked_in_that_of_the_passage() -> None:
+    """S4-03, C28: folded for the words, expanded for both legs; codes as they were, and the log has the original."""
     llm, embedder = ScriptedLLM(answer=said((FACT, ["e1"]))), ConceptEmbedder()
     kit = await parts(chunk("h", "A myocardial infarction damages the heart."), llm=llm, embedder=embedder)
     await asked(kit, "Is MI damage P0700?")
@@ -176,7 +176,8 @@ async def test_abbreviations_are_searched_for_by_their_meaning_too_and_the_quest
     assert [p.lexical_query for p, _ in spied(kit).asked if p.lexical_query] == [
         "is mi (myocardial infarction) damage P0700?"
     ]
-    assert llm.prompts[0].inputs["question"] == "Is MI damage P0700?"
+    assert llm.prompts[0].inputs["question"] == "Is myocardial infarction damage P0700?"
+    assert [entry["query"] for entry in await kit.query_log.list_latest(5)] == ["Is MI damage P0700?"]
 
 
 async def test_each_leg_is_asked_for_ten() -> None:
@@ -566,7 +567,7 @@ async def test_the_web_answers_by_quotes_at_half_the_confidence_and_is_not_remem
     assert [(c["source"], c["document_name"]) for c in chunks_of(answer)] == [("fallback", "Saxophones")]
     assert [c.source for claim in answer.claims for c in claim.citations] == ["https://sax.example/1840"]
     assert [d.fallback for d in run.degraded] == ["results of a web search"]
-    assert web.asked == ["Who invented the saxophone in 1840? [EMAIL]"]
+    assert web.asked == ["Who invented the saxophone in 1840?"]
     await asked(kit, "Who invented the saxophone in 1840? jane.doe@example.com")
     assert len(web.asked) == 2
 

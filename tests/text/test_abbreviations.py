@@ -7,6 +7,7 @@ from rag_core.text.abbreviations import (
     fold_case_except_codes,
     load_packaged_glossary,
     parse_glossary,
+    spell_as_in,
 )
 
 GLOSSARY = parse_glossary(["# a comment", "MI,myocardial infarction", "MS,multiple sclerosis", "MS,mitral stenosis"])
@@ -18,6 +19,8 @@ GLOSSARY = parse_glossary(["# a comment", "MI,myocardial infarction", "MS,multip
         ("Signs of MI?", "Signs of MI (myocardial infarction)?"),
         ("signs of mi", "signs of mi (myocardial infarction)"),  # the cache takes both for one question
         ("MRI of MIs", "MRI of MIs"),
+        ("Are myocardial infarctions painful?", "Are myocardial infarctions (MI) painful?"),
+        ("myocardial, infarction", "myocardial, infarction"),
         ("Is a myocardial infarction (MI) painful?", "Is a myocardial infarction (MI) painful?"),
         ("MS", "MS (multiple sclerosis, mitral stenosis)"),
     ],
@@ -25,6 +28,24 @@ GLOSSARY = parse_glossary(["# a comment", "MI,myocardial infarction", "MS,multip
 def test_an_abbreviation_is_followed_by_what_it_means(text: str, said: str) -> None:
     """S4-03: MI is also myocardial infarction; a longer word that holds the letters is not."""
     assert expand_abbreviations(text, GLOSSARY) == said
+
+
+@pytest.mark.parametrize(
+    ("passages", "text", "said"),
+    [
+        (["After a myocardial infarction"], "Is MI painful?", "Is myocardial infarction painful?"),
+        (["After MI"], "Is myocardial infarction painful?", "Is MI painful?"),
+        (["nothing", "after MI", "a myocardial infarction"], "Is MI painful?", "Is MI painful?"),
+        (["mitral stenosis"], "Is MS painful?", "Is mitral stenosis painful?"),
+        (["a myocardial infarction"], "Is a myocardial infarction (MI) bad?", "Is a myocardial infarction bad?"),
+        (["mind, family"], "Is MI painful?", "Is MI painful?"),
+    ],
+)
+def test_a_question_is_spelled_as_in_the_first_passage_that_has_either(
+    passages: list[str], text: str, said: str
+) -> None:
+    """S4-03."""
+    assert spell_as_in(passages, text, GLOSSARY) == said
 
 
 def test_the_shipped_glossary_knows_the_documents_example() -> None:

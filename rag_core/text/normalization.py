@@ -54,6 +54,7 @@ _NUMBER_WORDS = {
         )
     ),
 }
+MAX_NUMBER_WORDS = 16  # of one number; "hundred hundred hundred …" would be one of too many digits to be written
 _MAGNITUDES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _EXACT_CONTEXT = Context(prec=100_000)  # digits: with the default of 28, two long serial numbers may become equal
 _CURRENCIES = {"$": "usd", "£": "gbp", "€": "eur", "¥": "jpy"}
@@ -246,7 +247,7 @@ def _count_number_words(words: list[NormalizedWord], start: int) -> int:
     if words[start].raw.lower() not in _NUMBER_WORDS:
         return 0
     end = start + 1
-    while end < len(words) and _is_number_continued(words, end):
+    while end < min(len(words), start + MAX_NUMBER_WORDS) and _is_number_continued(words, end):
         end += 1
     return end - start - (words[end - 1].raw.lower() == "and")
 

@@ -149,6 +149,12 @@ def test_a_text_made_to_be_compared_for_minutes_is_not_and_a_long_one_agrees_wit
     assert check_entailment(passage, passage).is_entailed
 
 
+def test_number_words_without_end_are_compared_all_the_same() -> None:
+    """Python writes no number of more than 4,300 digits, which "hundred hundred hundred …" would be."""
+    assert not check_entailment("five " + "hundred " * 3000, "The pump runs at 5 bar.").is_entailed
+    assert not check_entailment("The pump runs at 5 bar.", "five " + "hundred " * 3000).is_entailed
+
+
 def test_long_numbers_that_differ_in_their_last_digit_are_two() -> None:
     """S4-27: the 28 digits of decimal arithmetic would make them one."""
     serial = "Serial 1234567890123456789012345678901{} is recalled."

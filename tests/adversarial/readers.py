@@ -4,9 +4,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from rag_core.answering.chat_judge import MAX_WORDS_CHARS, find_quote
 from rag_core.answering.citations import evidence_from_hits, split_into_claims, verify_by_rule
 from rag_core.answering.drafting import pack_evidence
 from rag_core.answering.entailment import check_entailment
+from rag_core.answering.facts.comparison import compute_word_share, find_fact_conflicts
 from rag_core.core.errors import RagError
 from rag_core.core.model import Block, Chunk, Hit
 from rag_core.guard.input_check import check_input
@@ -99,6 +101,13 @@ def _entail(text: str) -> None:
     check_entailment(text, PASSAGE)
 
 
+def _compare_facts(text: str) -> None:
+    for claim, passage in ((text, PASSAGE), (PASSAGE, text), (text, text)):
+        find_fact_conflicts(claim, passage, context=text)
+        compute_word_share(claim, passage)
+    find_quote(text[:MAX_WORDS_CHARS], text)
+
+
 def _make_excerpts(text: str) -> None:
     hit = _make_hit(text)
     add_lexical_captions(QUESTION, [hit])
@@ -144,6 +153,7 @@ READERS: dict[str, Reader] = {
     "claims": _cite,
     "evidence": _cite_from,
     "entailment": _entail,
+    "facts": _compare_facts,
     "excerpts": _make_excerpts,
     "extractive answer": _answer,
     "model reply": _read_reply,

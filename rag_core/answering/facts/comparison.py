@@ -10,10 +10,10 @@ from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.names import compare_names
 from rag_core.answering.facts.polarity import compare_order, compare_polarity
 from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
-from rag_core.answering.facts.words import is_content_word, is_same_word
+from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
 
-MAX_FACT_WORDS = 200  # of either text; a longer one is compared by its first words
+MAX_FACT_CHARS, MAX_FACT_WORDS = 4_000, 200  # of either text; a longer one is compared by its first words
 
 
 def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple[FactConflict, ...]:
@@ -21,9 +21,9 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
     `context` is what else the names of the claim may stand in, such as the question or the title of the document.
     """
-    claim_words = normalize_words(claim)[:MAX_FACT_WORDS]
-    passage_words = normalize_words(passage)[:MAX_FACT_WORDS]
-    context_forms = frozenset(word.form for word in normalize_words(context)[:MAX_FACT_WORDS])
+    claim_words = _read_words(claim)
+    passage_words = _read_words(passage)
+    context_forms = frozenset(word.form for word in _read_words(context))
     found = [
         *compare_amounts(claim_words, passage_words),
         *compare_months(claim_words, passage_words),
@@ -40,7 +40,11 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
 def compute_word_share(claim: str, passage: str) -> float:
     """Return the share of a claim's content words that a passage has in any form and order, 0..1."""
-    claim_words = [word for word in normalize_words(claim)[:MAX_FACT_WORDS] if is_content_word(word)]
-    passage_words = normalize_words(passage)[:MAX_FACT_WORDS]
+    claim_words = [word for word in _read_words(claim) if is_content_word(word)]
+    passage_words = _read_words(passage)
     found = sum(any(is_same_word(word.form, other.form) for other in passage_words) for word in claim_words)
     return found / max(1, len(claim_words))
+
+
+def _read_words(text: str) -> Words:
+    return normalize_words(text[:MAX_FACT_CHARS])[:MAX_FACT_WORDS]

@@ -76,10 +76,11 @@ def _replace_terms(text: str, glossary: Glossary, choose: Callable[[str, tuple[s
     """Replace each abbreviation and meaning by what `choose` makes of it as written and of its other spellings."""
     choose_once = cache(choose)  # of few spellings, where a text can have many abbreviations
     spellings = _list_spellings(tuple(glossary.items()))
+    longest = max(map(len, spellings), default=0)
     words = list(ABBREVIATION_PATTERN.finditer(text))
     parts, at, n = [], 0, 0
     while n < len(words):
-        term = _match_longest_term(text, words[n : n + max(map(len, spellings), default=0)], spellings)
+        term = _match_longest_term(text, words[n : n + longest], spellings)
         if term:
             start, end = words[n].start(), words[n + len(term) - 1].end()
             parts += [text[at:start], choose_once(text[start:end], spellings[term])]

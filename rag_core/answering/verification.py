@@ -46,9 +46,12 @@ async def verify_claims(
     run: Run,
     *,
     step: str = "verify",
-    within_s: float = VERIFICATION_TIMEOUT_S,
+    within_s: float | None = None,
 ) -> list[Claim]:
-    """Return the claims with verdicts, judgements and citations, each compared with its own evidence."""
+    """Return the claims with verdicts, judgements and citations, each compared with its own evidence.
+
+    The cross-encoder and the judge have `within_s` seconds each, by default VERIFICATION_TIMEOUT_S.
+    """
     cited = await cite_claims(claims, evidence, kit, run, step=step, within_s=within_s)
     return await judge_claims(cited, evidence, kit, run, within_s=within_s)
 
@@ -60,7 +63,7 @@ async def cite_claims(
     run: Run,
     *,
     step: str = "verify",
-    within_s: float = VERIFICATION_TIMEOUT_S,
+    within_s: float | None = None,
 ) -> list[Claim]:
     """Return the claims with the passages that have their words, each compared with its own evidence.
 
@@ -71,7 +74,7 @@ async def cite_claims(
         citations.verify_with_cross_encoder(claims, evidence, kit.reranker),
         otherwise=None,
         fallback="citations by the words of the passages alone",
-        within_s=within_s,
+        within_s=within_s or VERIFICATION_TIMEOUT_S,
     )
     return await asyncio.to_thread(citations.verify_by_rule, claims, evidence) if cited is None else cited
 
@@ -83,7 +86,7 @@ async def judge_claims(
     run: Run,
     *,
     question: str = "",
-    within_s: float = VERIFICATION_TIMEOUT_S,
+    within_s: float | None = None,
 ) -> list[Claim]:
     """Return the claims with their judgements; only those that are not copied are shown to the judge.
 
@@ -95,7 +98,11 @@ async def judge_claims(
         for n, claim in enumerate(cited)
         if claim.verdict != "verified" and passages[n]
     }
-    judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s) if kit.judge and requests else []
+    judgements = (
+        await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
+        if kit.judge and requests
+        else []
+    )
     by_claim = dict(zip(requests, judgements, strict=False))
     return [
         await asyncio.to_thread(_attach_judgement, claim, evidence[n], passages[n], by_claim.get(n), question)

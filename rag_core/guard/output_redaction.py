@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.answering.drafting import join_claims, realign_claims
-from rag_core.core.model import Answer, Citation, Claim, Evidence, PiiSpan
+from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan
 from rag_core.core.ports import Redactor
 from rag_core.guard.redaction import redact_text
 from rag_core.prompts.screening import screen_stored_text
@@ -26,6 +26,8 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
             claim,
             text=screen_stored_text(redaction.text),  # "[TYPE]" may have become the label of an image
             citations=tuple([await _redact_citation(c, redactor) for c in claim.citations]),
+            reasons=await _redact_reasons(claim.reasons, redactor),
+            judgement=claim.judgement and await _redact_judgement(claim.judgement, redactor),
         )
         for claim, redaction in zip(answer.claims, redactions, strict=True)
     ]
@@ -49,6 +51,16 @@ def _compose_answer_text(answer: Answer, claims: Sequence[Claim]) -> str:
 
 async def _redact_citation(citation: Citation, redactor: Redactor) -> Citation:
     return replace(citation, quote=(await redact_text(citation.quote, redactor)).text)
+
+
+async def _redact_judgement(judgement: Judgement, redactor: Redactor) -> Judgement:
+    words = (await redact_text(judgement.words, redactor)).text
+    return replace(judgement, words=words, reasons=await _redact_reasons(judgement.reasons, redactor))
+
+
+async def _redact_reasons(reasons: Sequence[str], redactor: Redactor) -> tuple[str, ...]:
+    """Return the reasons, which repeat words of the claim and of the passage, redacted."""
+    return tuple([(await redact_text(reason, redactor)).text for reason in reasons])
 
 
 async def _redact_evidence(passage: Evidence, redactor: Redactor) -> Evidence:

@@ -123,7 +123,7 @@ def test_an_expansion_and_an_answer_can_be_pasted(page: Page) -> None:
     press(page, "Save response")
     answer = page.get_by_role("region", name="Latest answer")
     expect(answer).to_contain_text("Pasted response")
-    expect(answer).to_contain_text("1 sentence partially supported")
+    expect(answer).to_contain_text("1 sentence verified")
     expect(answer).to_contain_text("1 sentence not supported")
 
 
@@ -210,7 +210,7 @@ def test_an_answer_that_was_kept_without_verdicts_is_checked_when_it_is_read(pag
     result = call(site, "GET", f"rag/queries/{kept['id']}/results")["results"][0]
     with page.expect_response("**/api/extract_citations"):
         page.goto(f"/rag/{kept['id']}/results/{result['id']}")
-    expect(page.get_by_role("article")).to_contain_text("supported")
+    expect(page.get_by_role("article")).to_contain_text("verified")
     expect(page.locator(".source a").first).to_have_attribute("href", re.compile("lines="))
 
 

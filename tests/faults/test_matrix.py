@@ -27,6 +27,7 @@ BUDGETS = {  # of the steps, in seconds: in these tests they are short
     "rag_core.answering.answer": ("SCORING_TIMEOUT_S",),
     "rag_core.answering.summaries": ("SUMMARY_TIMEOUT_S",),
     "rag_core.answering.text_citation": ("CITE_TIMEOUT_S",),
+    "rag_core.answering.verification": ("VERIFICATION_TIMEOUT_S",),
     "rag_core.guard.classical": ("WEB_SEARCH_TIMEOUT_S", "LOG_TIMEOUT_S"),
     "rag_core.ingestion.originals": ("STORE_ORIGINAL_TIMEOUT_S",),
     "rag_core.ingestion.source_view": ("LOAD_ORIGINAL_TIMEOUT_S",),

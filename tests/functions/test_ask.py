@@ -112,11 +112,12 @@ def test_a_citation_is_labelled_in_the_style_asked_for(call: Caller, style: str,
 
 
 def test_without_models_the_answer_is_lesser_and_says_so(plain: Caller) -> None:
-    """C38: words alone find and answer, nothing is called verified, and each missing part is named."""
+    """C38: words alone find, answer and verify what is quoted, and each missing part is named."""
     plain.ok("index_document", content=NOTES, document_id="notes", title="Notes")
     reply = plain.ok("rag/ask", query="What stores P0700?", pipeline="standard")
     assert reply["degraded"]
-    assert "verified" not in {claim["verdict"] for claim in reply["claims"]}
+    assert {claim["verdict"] for claim in reply["claims"]} == {"verified"}
+    assert {"relevance", "verify"} <= {step["step"] for step in reply["degraded"]}
     assert plain.refused("rag/ask", query="P0700", preset="pages")[0] == 503
 
 

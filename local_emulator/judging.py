@@ -6,8 +6,7 @@ from typing import Any
 
 from rag_core import prompts
 from rag_core.answering.entailment import check_entailment
-from rag_core.answering.facts.comparison import compute_word_share, find_fact_conflicts
-from rag_core.answering.verification import MIN_WORD_SHARE
+from rag_core.answering.facts.comparison import compute_word_share, find_contradictions
 from rag_core.core.model import Judgement
 from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
 
@@ -47,12 +46,11 @@ class WordJudge:
                 return Judgement("supported", 0.95, number, passage, judge=self.name)
         if not claim.passages:
             return Judgement("not_stated", 0.0, judge=self.name)
-        shares = [compute_word_share(claim.text, passage) for passage in claim.passages]
-        nearest = shares.index(max(shares))
-        conflicts = find_fact_conflicts(claim.text, claim.passages[nearest], context=claim.question)
-        if shares[nearest] >= MIN_WORD_SHARE and any(conflict.stated for conflict in conflicts):
-            return Judgement("contradicted", 0.05, nearest, claim.passages[nearest], judge=self.name)
-        return Judgement("unclear", 0.4, nearest, claim.passages[nearest], judge=self.name)
+        nearest = max(range(len(claim.passages)), key=lambda n: compute_word_share(claim.text, claim.passages[n]))
+        passage = claim.passages[nearest]
+        if find_contradictions(claim.text, passage, context=claim.question):
+            return Judgement("contradicted", 0.05, nearest, passage, judge=self.name)
+        return Judgement("unclear", 0.4, nearest, passage, judge=self.name)
 
 
 def read_claims(inputs: Mapping[str, Any]) -> dict[str, ClaimToJudge]:

@@ -41,7 +41,7 @@ class ChatJudge:
             Unavailable: the model did not answer, or its reply has no usable judgement (llm_output_invalid).
         """
         numbers = [number for number, claim in enumerate(claims) if claim.passages]
-        judged = await self._judge_batches(list(split_into_batches([claims[number] for number in numbers])))
+        judged = await self._judge_batches(list(batch_claims([claims[number] for number in numbers])))
         judgement_by_number = dict(zip(numbers, judged, strict=True))
         unfounded = Judgement("not_stated", 0.0, judge=self.name)
         return [judgement_by_number.get(number, unfounded) for number in range(len(claims))]
@@ -85,7 +85,7 @@ class JudgingBatch:
     passage_ids: Mapping[str, str]
 
 
-def split_into_batches(claims: Sequence[ClaimToJudge]) -> Iterator[JudgingBatch]:
+def batch_claims(claims: Sequence[ClaimToJudge]) -> Iterator[JudgingBatch]:
     """Split claims, in order, into batches within both limits; a passage that several claims share is sent once."""
     for question, group in groupby(claims, key=lambda claim: claim.question):
         batch: list[ClaimToJudge] = []

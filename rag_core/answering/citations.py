@@ -220,26 +220,29 @@ def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> lis
 
 
 def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
-    """Yield each sentence of the evidence with those around it, up to SENTENCES_FOR_JUDGE."""
-    chunk = evidence.hit.chunk
-    ranges = [(evidence.start + start, evidence.start + end) for start, end in find_sentences(evidence.text)]
-    step = SENTENCES_FOR_JUDGE - 1
-    for first in range(0, max(1, len(ranges) - 1), step):
+    """Yield passages of SENTENCES_FOR_JUDGE sentences of the evidence, of which each begins with the last of another.
+
+    Evidence of fewer sentences is one passage.
+    """
+    ranges = find_sentences(evidence.text)
+    for first in range(0, max(1, len(ranges) - 1), SENTENCES_FOR_JUDGE - 1):
         window = ranges[first : first + SENTENCES_FOR_JUDGE]
         if window:
-            start, end = window[0][0], window[-1][1]
-            common = extract_terms(chunk.content[start:end]) & claim_terms
-            yield ClaimPassage(chunk, start, end, len(common) / max(1, len(claim_terms)))
+            yield _build_claim_passage(evidence, window[0][0], window[-1][1], claim_terms)
 
 
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
     """Yield each sentence of the evidence, then each two consecutive ones."""
-    chunk = evidence.hit.chunk
-    ranges = [(evidence.start + start, evidence.start + end) for start, end in find_sentences(evidence.text)]
-    pairs = [(start, end) for (start, _), (_, end) in pairwise(ranges)]
-    for start, end in (*ranges, *pairs):
-        common = extract_terms(chunk.content[start:end]) & claim_terms
-        yield ClaimPassage(chunk, start, end, len(common) / max(1, len(claim_terms)))
+    ranges = find_sentences(evidence.text)
+    for start, end in (*ranges, *((start, end) for (start, _), (_, end) in pairwise(ranges))):
+        yield _build_claim_passage(evidence, start, end, claim_terms)
+
+
+def _build_claim_passage(evidence: Evidence, start: int, end: int, claim_terms: frozenset[str]) -> ClaimPassage:
+    """Return the passage from `start` to `end` of the evidence's text, with the share of the claim's terms in it."""
+    common = extract_terms(evidence.text[start:end]) & claim_terms
+    share = len(common) / max(1, len(claim_terms))
+    return ClaimPassage(evidence.hit.chunk, evidence.start + start, evidence.start + end, share)
 
 
 def build_citation(passage: ClaimPassage, score: float) -> Citation:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from rag_core.text.normalization import MONTH_NAMES, NormalizedWord, normalize_words
+from rag_core.text.normalization import MONTH_NAMES, NormalizedWord, normalize_words, parse_word_forms
 
 # share of the claim's words that a passage must have for another number to be a contradiction
 MIN_CONTRADICTION_OVERLAP = 0.75
@@ -20,34 +20,29 @@ MAX_WORD_PAIRS = 40_000
 CRITICAL_KINDS = frozenset(["number", "unit", "date", "code", "name", "negation", "quantity", "modality"])
 
 
-def _parse_word_forms(text: str) -> frozenset[str]:
-    """Return the words of a text in the forms by which they are compared."""
-    return frozenset(word.form for word in normalize_words(text))
-
-
-_PREPOSITIONS = _parse_word_forms(
+_PREPOSITIONS = parse_word_forms(
     """in on at by of for from to with without during since after before until under over between among across through
     about against into onto within near along toward towards via including"""
 ) | {"forexampl", "thatis"}
-_CONJUNCTIONS = _parse_word_forms("and but while whereas which who whom whose where when because although though")
-_CLAUSE_WORDS = _CONJUNCTIONS | _parse_word_forms(
+_CONJUNCTIONS = parse_word_forms("and but while whereas which who whom whose where when because although though")
+_CLAUSE_WORDS = _CONJUNCTIONS | parse_word_forms(
     "or is are was were be been has have had can may must will should would do does did"
 )
-_QUALIFIERS = _parse_word_forms(  # when a part with one of these is omitted, the claim says more than the passage
+_QUALIFIERS = parse_word_forms(  # when a part with one of these is omitted, the claim says more than the passage
     """if unless except only until assuming according allegedly supposedly reportedly apparently possibly perhaps
     probably argue argues believe believes say says said deny denies denied think thought suggest suggests"""
 )
-_NEGATIONS = _parse_word_forms("not no never none nor neither without hardly")
-_QUANTIFIERS = _parse_word_forms(
+_NEGATIONS = parse_word_forms("not no never none nor neither without hardly")
+_QUANTIFIERS = parse_word_forms(
     """all every each some any most many few several both either only minimum maximum about almost nearly exactly half
     at least, at most, less than, more than, up to"""
 )
-_MODAL_VERBS = _parse_word_forms("may might can could must shall should will would")
-_UNITS = _parse_word_forms(
+_MODAL_VERBS = parse_word_forms("may might can could must shall should will would")
+_UNITS = parse_word_forms(
     """percent usd gbp eur jpy second minute hour day week month year decade century mm cm m km mile foot inch yard acre
     hectare g kg pound ton byte kb mb gb tb volt amp watt bar degree celsius fahrenheit token word page point"""
 )
-_RANGE_WORDS = _parse_word_forms("to or")
+_RANGE_WORDS = parse_word_forms("to or")
 _SENTENCE_ENDS = ".!?;"
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from rag_core.answering import citations
 from rag_core.answering.citations import ClaimPassage
-from rag_core.answering.facts.comparison import compute_word_share, find_fact_conflicts
+from rag_core.answering.facts.comparison import compute_word_share, find_contradictions, find_fact_conflicts
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
@@ -29,13 +29,12 @@ VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
 }
 COPIED_WORDS = "copied words"  # the judge of a claim that a passage entails word by word
 FACTS = "facts"  # the judge of a claim that no model has judged, or that a fact decides against the model
-# measured on labelled claims (docs/reference/citations-and-answers.md)
+# of a claim that no model has judged: set by hand, not yet calibrated on labelled answers
 COPIED_SUPPORT = 0.98
 UNCLEAR_SUPPORT = 0.4
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
-# shares of a claim's words that a passage must have to contradict it by a fact, and by one against a model
-MIN_WORD_SHARE, MIN_OVERRULING_SHARE = 0.7, 0.85
+MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
 MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
 
 
@@ -92,7 +91,7 @@ async def judge_claims(
 
     When the judge fails, the facts decide alone, and the run says so.
     """
-    passages = await asyncio.to_thread(_collect_passages, cited, evidence)
+    passages = await asyncio.to_thread(_collect_passages, cited, evidence) if kit.judge else [()] * len(cited)
     requests = {
         n: ClaimToJudge(claim.text, tuple(passage.text for passage in passages[n]), question)
         for n, claim in enumerate(cited)
@@ -141,8 +140,6 @@ def _attach_judgement(
     if claim.verdict == "verified":
         quote = claim.citations[0].quote if claim.citations else ""
         return replace(claim, judgement=Judgement("supported", COPIED_SUPPORT, None, quote, (), COPIED_WORDS))
-    if not passages:
-        return replace(claim, judgement=Judgement("not_stated", CONTRADICTED_SUPPORT, judge=FACTS))
     if found is None:
         judgement, passage = _judge_by_facts(claim, evidence, question)
     else:
@@ -158,7 +155,7 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
     """
     passages = citations.rank_passages_by_shared_terms(claim.text, evidence)
     nearest = max(passages, key=lambda passage: compute_word_share(claim.text, passage.text), default=None)
-    conflicts = nearest and _find_contradictions(claim.text, nearest.text, question)
+    conflicts = nearest and find_contradictions(claim.text, nearest.text, context=question)
     if nearest and conflicts:
         reasons = tuple(conflict.reason for conflict in conflicts)
         return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.text, reasons, FACTS), nearest
@@ -166,15 +163,6 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
         return Judgement("not_stated", CONTRADICTED_SUPPORT, judge=FACTS), None
     quote = claim.citations[0].quote
     return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, claim.reasons, FACTS), None
-
-
-def _find_contradictions(
-    claim_text: str, passage_text: str, question: str, *, min_share: float = MIN_WORD_SHARE
-) -> list[FactConflict]:
-    """Return the facts in which a passage with most of a claim's words certainly differs from it."""
-    if compute_word_share(claim_text, passage_text) < min_share:
-        return []
-    return [c for c in find_fact_conflicts(claim_text, passage_text, context=question) if c.stated]
 
 
 def _overrule_by_facts(
@@ -191,7 +179,7 @@ def _overrule_by_facts(
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
     missing = _find_missing_amounts(claim_text, "\n".join(dict.fromkeys([deciding, *related])), question)
-    missing += _find_contradictions(claim_text, deciding, question, min_share=MIN_OVERRULING_SHARE)
+    missing += find_contradictions(claim_text, deciding, context=question, min_share=MIN_OVERRULING_SHARE)
     elsewhere = _find_missing_amounts(claim_text, deciding, question)
     if not missing and not elsewhere:
         return judgement

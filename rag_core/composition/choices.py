@@ -70,8 +70,7 @@ def choose_chat_provider(settings: Settings) -> ProviderChoice:
         for variable, field in variables.items():
             if getattr(settings, field):
                 return ProviderChoice(name, f"{variable} is set")
-    unset = ", ".join(name for variables in PROVIDER_VARIABLES.values() for name in variables)
-    return ProviderChoice("local", f"none is set of {unset}")
+    return ProviderChoice("local", f"none is set of {PROVIDER_VARIABLE_NAMES}")
 
 
 def find_named_embedding_provider(settings: Settings) -> ProviderChoice | None:

@@ -86,7 +86,7 @@ async def map_on_threads(executor: ThreadPoolExecutor, function: Callable[[T], R
     return await asyncio.gather(*(loop.run_in_executor(executor, function, item) for item in items))
 
 
-def open_session(model_file: Path, model_name: str) -> Any:
+def load_onnx_session(model_file: Path, model_name: str) -> Any:
     """Open an ONNX model on the CPU, on the thread that calls it. Raises Misconfigured for a damaged file."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -121,7 +121,7 @@ def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) ->
 def _load_bert(folder: Path) -> _LoadedBert:
     local_models.hash_model(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
-    session = open_session(folder / "model.onnx", folder.name)
+    session = load_onnx_session(folder / "model.onnx", folder.name)
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")

@@ -15,7 +15,7 @@ from tokenizers import BertWordPieceTokenizer
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Judgement
 from rag_core.core.ports import ClaimToJudge
-from rag_core.providers.bert import ONNX_RUNTIME_ERRORS, map_on_threads, open_session, parse_tokenizer
+from rag_core.providers.bert import ONNX_RUNTIME_ERRORS, load_onnx_session, map_on_threads, parse_tokenizer
 from rag_core.providers.entailment_folder import ENTAILMENT_FOLDER, EntailmentFolder, read_entailment_folder
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import count_shared_terms, extract_terms
@@ -218,7 +218,7 @@ def _load_model(folder: EntailmentFolder) -> _LoadedModel:
             "a post_processor, as AutoTokenizer.save_pretrained writes it",
             field="RAG_MODELS_DIR",
         )
-    session = open_session(folder.model_file, folder.name)
+    session = load_onnx_session(folder.model_file, folder.name)
     inputs = {one.name: np.int32 if one.type == "tensor(int32)" else np.int64 for one in session.get_inputs()}
     if unknown := inputs.keys() - {"input_ids", "attention_mask", "token_type_ids"}:
         raise Misconfigured(

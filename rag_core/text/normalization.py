@@ -173,6 +173,11 @@ def normalize_words(text: str) -> list[NormalizedWord]:
     return _drop_filler_words(_merge_number_words(_tokenize_normalized(text)))
 
 
+def parse_word_forms(text: str) -> frozenset[str]:
+    """Return the words of a list in the forms by which they are compared."""
+    return frozenset(word.form for word in normalize_words(text))
+
+
 def _normalize_date(match: re.Match[str]) -> str:
     """Return a date as "year, Month, day": with commas, so that a part of a date can match."""
     groups = match.groupdict()

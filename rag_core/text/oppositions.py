@@ -7,7 +7,7 @@ the opposite. Written by hand for the checking of claims; no part of it is taken
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from rag_core.text.normalization import normalize_words
+from rag_core.text.normalization import parse_word_forms
 
 Side = tuple[int, Literal[0, 1]]  # the line of a word and the side on which it stands
 
@@ -178,15 +178,11 @@ _MODALS = {
 _NEGATIONS = "not no never none nor neither nobody nothing without hardly nowhere"
 
 
-def _normalize_forms(text: str) -> list[str]:
-    return [word.form for word in normalize_words(text)]
-
-
 def _generate_sides() -> Iterator[tuple[str, Side]]:
     for line, entry in enumerate(_OPPOSITIONS.replace("\n ", " ").splitlines()):
         left, right = entry.split("|")
-        yield from ((form, (line, 0)) for form in _normalize_forms(left))
-        yield from ((form, (line, 1)) for form in _normalize_forms(right))
+        yield from ((form, (line, 0)) for form in parse_word_forms(left))
+        yield from ((form, (line, 1)) for form in parse_word_forms(right))
 
 
 def _group_sides() -> Mapping[str, tuple[Side, ...]]:
@@ -198,10 +194,10 @@ def _group_sides() -> Mapping[str, tuple[Side, ...]]:
 
 SIDES_BY_FORM: Mapping[str, tuple[Side, ...]] = _group_sides()
 QUANTIFIER_BY_FORM: Mapping[str, str] = {
-    form: name for name, words in _QUANTIFIERS.items() for form in _normalize_forms(words)
+    form: name for name, words in _QUANTIFIERS.items() for form in parse_word_forms(words)
 }
-MODAL_BY_FORM: Mapping[str, str] = {form: name for name, words in _MODALS.items() for form in _normalize_forms(words)}
-NEGATION_FORMS = frozenset(_normalize_forms(_NEGATIONS))
+MODAL_BY_FORM: Mapping[str, str] = {form: name for name, words in _MODALS.items() for form in parse_word_forms(words)}
+NEGATION_FORMS = parse_word_forms(_NEGATIONS)
 
 
 def are_opposites(form: str, other: str) -> bool:

@@ -18,7 +18,7 @@ from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core import prompts
 from rag_core.answering import chat_judge
-from rag_core.answering.chat_judge import ChatJudge, find_quote, split_into_batches
+from rag_core.answering.chat_judge import ChatJudge, batch_claims, find_quote
 from rag_core.composition.model_assembly import build_judge
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Judgement
@@ -238,7 +238,7 @@ def test_batches_hold_so_many_claims_of_one_question_and_so_much_text(monkeypatc
     monkeypatch.setattr(chat_judge, "MAX_PASSAGE_CHARS_PER_CALL", 10)
 
     def sizes(*claims: ClaimToJudge) -> list[list[str]]:
-        return [[claim.text for claim in batch.claims.values()] for batch in split_into_batches(claims)]
+        return [[claim.text for claim in batch.claims.values()] for batch in batch_claims(claims)]
 
     def claim(text: str, *passages: str, question: str = "") -> ClaimToJudge:
         return ClaimToJudge(text, passages, question)

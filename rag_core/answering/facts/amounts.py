@@ -7,14 +7,12 @@ from itertools import pairwise, permutations
 
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.words import Words
-from rag_core.text.normalization import MONTH_NAMES, NormalizedWord, normalize_words
+from rag_core.text.normalization import MONTH_NAMES, NormalizedWord, parse_word_forms
 
 APPROXIMATE_SHARE = 0.05  # by which a number after "about" may differ
 MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MAX_COMPUTED_AMOUNTS = 30
-APPROXIMATE_FORMS = frozenset(
-    ["about", "nearli", "nearly", "almost", "some", "around", "over", "roughly", "approximat"]
-)
+APPROXIMATE_FORMS = parse_word_forms("about nearly almost some over approximate")
 # amounts of a unit in another one, so that two years are 24 months
 UNIT_FACTORS: Mapping[str, tuple[str, Decimal | int]] = {
     "minut": ("second", 60),
@@ -35,24 +33,13 @@ UNIT_FACTORS: Mapping[str, tuple[str, Decimal | int]] = {
     "gigabyt": ("megabyt", 1000),
     "kilobyt": ("megabyt", Decimal("0.001")),
 }
-
-
-UNIT_FORMS = frozenset(
-    word.form
-    for word in normalize_words(
-        "second minute hour day week month quarter year decade century percent mile kilometer meter foot inch yard "
-        "gallon liter pound kilogram gram ton atmosphere acre hectare degree volt amp watt ohm megabyte gigabyte "
-        "kilobyte token"
-    )
+UNIT_FORMS = parse_word_forms(
+    "second minute hour day week month quarter year decade century percent mile kilometer meter foot inch yard gallon "
+    "liter pound kilogram gram ton atmosphere acre hectare degree volt amp watt ohm megabyte gigabyte kilobyte token"
 )
-
-
-AMOUNT_UNIT_FORMS = frozenset(UNIT_FACTORS) | frozenset(
-    word.form
-    for word in normalize_words(
-        "percent usd gbp eur jpy second meter gram mm cm km foot inch yard mile acre hectare pound ton megabyte volt "
-        "amp watt bar degree celsius fahrenheit word page point liter ohm token"
-    )
+AMOUNT_UNIT_FORMS = frozenset(UNIT_FACTORS) | parse_word_forms(
+    "percent usd gbp eur jpy second meter gram mm cm km foot inch yard mile acre hectare pound ton megabyte volt amp "
+    "watt bar degree celsius fahrenheit word page point liter ohm token"
 )
 
 

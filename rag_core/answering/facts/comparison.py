@@ -14,6 +14,7 @@ from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
 
 MAX_FACT_CHARS, MAX_FACT_WORDS = 4_000, 200  # of either text; a longer one is compared by its first words
+MIN_WORD_SHARE = 0.7  # share of a claim's words from which a passage that differs in a fact contradicts it
 
 
 def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple[FactConflict, ...]:
@@ -44,6 +45,15 @@ def compute_word_share(claim: str, passage: str) -> float:
     passage_words = _read_words(passage)
     found = sum(any(is_same_word(word.form, other.form) for other in passage_words) for word in claim_words)
     return found / max(1, len(claim_words))
+
+
+def find_contradictions(
+    claim: str, passage: str, *, context: str = "", min_share: float = MIN_WORD_SHARE
+) -> list[FactConflict]:
+    """Return the facts in which a passage certainly differs from a claim of whose words it has `min_share` or more."""
+    if compute_word_share(claim, passage) < min_share:
+        return []
+    return [conflict for conflict in find_fact_conflicts(claim, passage, context=context) if conflict.stated]
 
 
 def _read_words(text: str) -> Words:

@@ -4,17 +4,12 @@ from collections.abc import Iterator, Set
 
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, begins_clause, find_common_span, is_content_word, is_same_word
-from rag_core.text.normalization import NormalizedWord, normalize_words
+from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
 
 NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
 MAX_SIDE_WORDS = 12  # of a comparison
-
-
-PIVOT_FORMS = frozenset(
-    word.form
-    for word in normalize_words("than before after over under above below preceded followed morethan lessthan")
-)
+PIVOT_FORMS = parse_word_forms("than before after over under above below preceded followed morethan lessthan")
 
 
 def compare_polarity(claim: Words, passage: Words) -> Iterator[FactConflict]:
@@ -80,16 +75,13 @@ def compare_order(claim: Words, passage: Words) -> Iterator[FactConflict]:
     """Yield a comparison or sequence whose sides have changed places: "A is larger than B" for "B is larger than A"."""
     for n, word in enumerate(claim):
         for m, other in enumerate(passage):
-            is_same = is_same_word(word.form, other.form)
-            if not (is_same and word.form in PIVOT_FORMS) and not (
-                are_opposites(word.form, other.form) and word.form in PIVOT_FORMS
-            ):
+            if word.form not in PIVOT_FORMS or not is_same_word(word.form, other.form):
                 continue
             left, right = _collect_sides(claim, n)
             stated_left, stated_right = _collect_sides(passage, m)
             swapped = bool(left & stated_right - right) and bool(right & stated_left - left)
             kept = bool(left & stated_left - right) or bool(right & stated_right - left)
-            if is_same and swapped and not kept:
+            if swapped and not kept:
                 yield FactConflict("order", word.raw, " ".join(sorted(left & stated_right)[:3]))
                 return
 

@@ -35,6 +35,7 @@ class WordJudge:
     """A judge without a model: copied words support a claim, another fact contradicts it, and the rest is unclear."""
 
     name = "words and facts"
+    is_multilingual = True  # as the chat model is for which it stands in
 
     async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
         """Return a judgement for each claim, in order."""

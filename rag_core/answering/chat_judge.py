@@ -28,6 +28,8 @@ MIN_SUPPORTED_PROBABILITY = 0.5  # below it, a "supported" is no more than "uncl
 class ChatJudge:
     """A judge that asks a chat model, whose replies are read by the ids of the claims and never by position."""
 
+    is_multilingual = True
+
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
         self.name = f"chat model {llm.name}"

@@ -19,6 +19,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
 from rag_core.core.ports import ClaimToJudge, Judge
 from rag_core.core.run import Run
+from rag_core.text import languages
 
 VERIFICATION_TIMEOUT_S = 60.0
 VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
@@ -34,6 +35,7 @@ COPIED_SUPPORT = 0.98
 UNCLEAR_SUPPORT = 0.4
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
+LANGUAGE_REASONS = ("language: not that of the passages, so not judged",)
 MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
 MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
 
@@ -95,7 +97,7 @@ async def judge_claims(
     requests = {
         n: ClaimToJudge(claim.text, tuple(passage.text for passage in passages[n]), question)
         for n, claim in enumerate(cited)
-        if claim.verdict != "verified" and passages[n]
+        if claim.verdict != "verified" and passages[n] and kit.judge and _can_judge(kit.judge, claim, evidence[n])
     }
     judgements = (
         await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
@@ -107,6 +109,14 @@ async def judge_claims(
         await asyncio.to_thread(_attach_judgement, claim, evidence[n], passages[n], by_claim.get(n), question)
         for n, claim in enumerate(cited)
     ]
+
+
+def _can_judge(judge: Judge, claim: Claim, evidence: Sequence[Evidence]) -> bool:
+    return judge.is_multilingual or not _is_in_other_language(claim, evidence)
+
+
+def _is_in_other_language(claim: Claim, evidence: Sequence[Evidence]) -> bool:
+    return languages.is_in_other_language(claim.text, "\n".join(passage.text for passage in evidence))
 
 
 async def _ask_judge(
@@ -151,8 +161,12 @@ def _attach_judgement(
 def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -> tuple[Judgement, ClaimPassage | None]:
     """Judge a claim without a model: contradicted by another fact in a passage with most of its words, or unclear.
 
-    "not_stated" is a claim to which no passage is related.
+    "not_stated" is a claim to which no passage is related. A claim in another language than the passages is not judged:
+    it is unclear, and cites the nearest of them.
     """
+    if evidence and _is_in_other_language(claim, evidence):
+        nearest = citations.rank_passages_for_judge(claim.text, evidence)[0]
+        return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), nearest
     passages = citations.rank_passages_by_shared_terms(claim.text, evidence)
     nearest = max(passages, key=lambda passage: compute_word_share(claim.text, passage.text), default=None)
     conflicts = nearest and find_contradictions(claim.text, nearest.text, context=question)
@@ -199,7 +213,7 @@ def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> 
 def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judgement) -> Claim:
     """Return the claim with the verdict of its judgement, citing the passage that decides."""
     cited = claim.citations
-    if passage is not None and judgement.finding in ("supported", "contradicted"):
+    if passage is not None and judgement.finding != "not_stated":
         cited = (citations.build_citation(passage, judgement.support),)
     elif judgement.finding == "not_stated":
         cited = ()

@@ -49,6 +49,8 @@ class _LoadedModel:
 class EntailmentModel:
     """A judge that runs one passage and claim per call, because a quantized model's outputs depend on the batch."""
 
+    is_multilingual = False
+
     def __init__(self, folder: Path, *, threads: int) -> None:
         self._folder = read_entailment_folder(folder)
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=ENTAILMENT_FOLDER)

@@ -356,6 +356,7 @@ class TableJudge:
     """Finds what a table says."""
 
     name = "table"
+    is_multilingual = True
 
     def __init__(self, *judgements: Judgement | None) -> None:
         self.judgements = judgements

@@ -94,3 +94,14 @@ async def test_what_the_judge_finds_contradicted_is_not_said() -> None:
         answer, _ = await ask(rag)
     assert "not rotated" not in answer.text
     assert "every 90 days" in answer.text
+
+
+async def test_a_sentence_in_another_language_is_kept_and_said_to_be_unjudged_where_only_facts_judge() -> None:
+    """Issue 14, part 5: before, no sentence of an answer in German was left, and it was replaced by quotes."""
+    german = "Die Schlüssel werden alle 90 Tage durch das Team ersetzt."
+    async with opened(answers={QUESTION: [german]}, has_judge=False) as rag:
+        answer, _ = await ask(rag)
+    (claim,) = answer.claims
+    assert (answer.origin, claim.text, claim.verdict) == ("model", german, "partial")
+    assert claim.reasons == ("language: not that of the passages, so not judged",)
+    assert claim.citations

@@ -97,10 +97,15 @@ class ClaimToJudge:
 
 
 class Judge(Protocol):
-    """A model that says whether passages support a claim; `name` is shown to the user."""
+    """A model that says whether passages support a claim; `name` is shown to the user.
+
+    `is_multilingual` says that a claim may be in another language than the passages.
+    """
 
     @property
     def name(self) -> str: ...
+    @property
+    def is_multilingual(self) -> bool: ...
     async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
         """Return a judgement for each claim, in order; None for a claim that the model left out or got wrong.
 

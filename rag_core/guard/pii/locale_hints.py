@@ -2,17 +2,8 @@
 
 import re
 
-LANGUAGE_WORDS = {  # frequent words that no other of these languages has
-    "en": "the of and to is are with for from this that he she it please reach or",
-    "de": "und der das ist nicht bitte mit für unter wird sie auf zum zur ein eine erreichbar wir",
-    "fr": "le les des est avec pour vous une du avant ou sur et dans chez appelez",
-    "es": "el los las por y una con para su al del mañanas desde",
-    "it": "il gli per della che è lo di nel dal sono orario",
-    "nl": "het een voor op van naar zijn ik mij bel afspraak",
-    "pl": "proszę jest na się nie pod przy dzwonić z",
-    "pt": "para não os uma em da do ligue pela manhã",
-    "sv": "och att är på före för till jag från",
-}
+from rag_core.text.languages import count_language_words
+
 LANGUAGE_REGIONS = {
     "de": ("DE", "AT", "CH"),
     "fr": ("FR", "BE", "CH"),
@@ -36,10 +27,6 @@ COUNTRY_WORDS = {
     "BR": "brazil brasil",
     "SE": "sweden sverige stockholm",
 }
-WORD_LANGUAGES: dict[str, list[str]] = {}
-for _language, _words in LANGUAGE_WORDS.items():
-    for _word in _words.split():
-        WORD_LANGUAGES.setdefault(_word, []).append(_language)
 WORD_REGIONS = {word: region for region, words in COUNTRY_WORDS.items() for word in words.split()}
 
 
@@ -48,15 +35,9 @@ def guess_regions(text: str) -> tuple[str, ...]:
 
     English alone points to no country.
     """
-    counts = dict.fromkeys(LANGUAGE_WORDS, 0)
-    named = []
-    for word in re.findall(r"[^\W\d_]{1,15}", text.lower()):
-        for language in WORD_LANGUAGES.get(word, ()):
-            counts[language] += 1
-        if word in WORD_REGIONS:
-            named.append(WORD_REGIONS[word])
+    counts = count_language_words(text)
+    regions = [WORD_REGIONS[word] for word in re.findall(r"[^\W\d_]{1,15}", text.lower()) if word in WORD_REGIONS]
     most = max(counts.values())
-    regions = [*named]
     if most and counts["en"] < most:
         for language, count in counts.items():
             regions += LANGUAGE_REGIONS[language] if count == most and language != "en" else ()

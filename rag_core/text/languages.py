@@ -1,0 +1,69 @@
+"""The language of a text, guessed from its most frequent words and its script."""
+
+import re
+from collections.abc import Mapping
+
+LANGUAGE_WORDS = {  # frequent words, most of which no other of these languages has
+    "en": "the of and to is are with for from this that he she it please reach or by at were be been has have had not its "
+    "their you your can will may when which who than if all must they but there",
+    "de": "und der das ist nicht bitte mit für unter wird sie auf zum zur ein eine erreichbar wir den dem des einer einem "
+    "einen sich auch von bei nach im er sein werden noch viele durch aus als oder sind kann keine wenn nur über vom",
+    "fr": "le les des est avec pour vous une du avant ou sur et dans chez appelez la de que qui ce cette il elle pas "
+    "sont par plus au aux un ne si leur elles ils être",
+    "es": "el los las por y una con para su al del mañanas desde la de que en es un se más cada sus lo este esta son "
+    "debe como hay si",
+    "it": "il gli per della che è lo di nel dal sono orario la le un una non si con dei delle alla più anche da",
+    "nl": "het een voor op van naar zijn ik mij bel afspraak de en niet dat met wordt aan ook als bij uit die worden",
+    "pl": "proszę jest na się nie pod przy dzwonić z w i do to że jak dla od po są",
+    "pt": "para não os uma em da do ligue pela manhã o que de um com é ao por mais dos se na",
+    "sv": "och att är på före för till jag från det som en av den med inte om har ett kan",
+}
+MIN_LANGUAGE_WORDS = 2  # of a text whose language is told
+MAX_LATIN_CODE_POINT = 0x24F  # the end of the block Latin Extended-B
+OTHER_SCRIPT = "another script"
+_WORD = re.compile(r"[^\W\d_]{1,15}")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+def _group_languages() -> Mapping[str, tuple[str, ...]]:
+    words = {word for listed in LANGUAGE_WORDS.values() for word in listed.split()}
+    return {word: tuple(name for name, listed in LANGUAGE_WORDS.items() if word in listed.split()) for word in words}
+
+
+_LANGUAGES_BY_WORD = _group_languages()
+
+
+def count_language_words(text: str) -> dict[str, int]:
+    """Return by language, in the order of LANGUAGE_WORDS, how many words of the text are among its frequent ones."""
+    counts = dict.fromkeys(LANGUAGE_WORDS, 0)
+    for word in _WORD.findall(text.lower()):
+        for language in _LANGUAGES_BY_WORD.get(word, ()):
+            counts[language] += 1
+    return counts
+
+
+def guess_language(text: str) -> str:
+    """Return the two-letter code of a text's language, OTHER_SCRIPT where it is not in Latin letters, "" if unknown.
+
+    It has MIN_LANGUAGE_WORDS of the language's frequent words, and fewer of any other.
+    """
+    letters = _LETTER.findall(text)
+    if sum(ord(letter) > MAX_LATIN_CODE_POINT for letter in letters) > len(letters) / 2:
+        return OTHER_SCRIPT
+    counts = count_language_words(text)
+    best, second = sorted(counts.values())[-1:-3:-1]
+    if best < MIN_LANGUAGE_WORDS or best == second:
+        return ""
+    return next(language for language, count in counts.items() if count == best)
+
+
+def is_in_other_language(text: str, known: str) -> bool:
+    """Return whether a text has no frequent word of the language of a known one, and MIN_LANGUAGE_WORDS of another.
+
+    Where the language of the known text is not told, the answer is no.
+    """
+    language = guess_language(known)
+    if not language or OTHER_SCRIPT in (language, guess_language(text)):
+        return language != "" and language != guess_language(text)
+    counts = count_language_words(text)
+    return counts.pop(language) == 0 and max(counts.values()) >= MIN_LANGUAGE_WORDS

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -81,7 +81,7 @@ class Host:
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._runner.start()
-        self._background_work = asyncio.run_coroutine_threadsafe(background_work(), self._loop)
+        self._background_work = asyncio.run_coroutine_threadsafe(background_work(), self._loop)  # a loop keeps no task
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
@@ -94,12 +94,19 @@ class Host:
         return response(environ, start_response)
 
     def close(self) -> None:
-        self._background_work.cancel()
-        asyncio.run_coroutine_threadsafe(self._on_close(), self._loop).result()  # what was opened in it is closed in it
+        """End requests and work that are still under way, close what was opened in the loop, and end the loop."""
+        asyncio.run_coroutine_threadsafe(self._cancel_work_and_close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
         self._loop.close()
         self._threads.shutdown(cancel_futures=True)
+
+    async def _cancel_work_and_close(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}  # one that went on would open again what is closed
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._on_close()
 
     def _answer_request(self, request: Request) -> Response:
         if self._key is None and not _is_sent_from_this_machine(request):
@@ -115,7 +122,11 @@ class Host:
         body = _receive_body(request, self._max_body)
         invoked = self._call_function(function, _convert_request(request, body, route_params, vouched))
         future = asyncio.run_coroutine_threadsafe(invoked, self._loop)
-        if failure := future.exception():
+        try:
+            failure = future.exception()
+        except CancelledError:
+            return _respond_with_status(503)
+        if failure:
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
             return _respond_with_status(500)
         return _convert_response(future.result())

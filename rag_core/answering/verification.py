@@ -165,8 +165,8 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
     it is unclear, and cites the nearest of them.
     """
     if evidence and _is_in_other_language(claim, evidence):
-        nearest = citations.rank_passages_for_judge(claim.text, evidence)[0]
-        return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), nearest
+        windows = citations.rank_passages_for_judge(claim.text, evidence)
+        return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), next(iter(windows), None)
     passages = citations.rank_passages_by_shared_terms(claim.text, evidence)
     nearest = max(passages, key=lambda passage: compute_word_share(claim.text, passage.text), default=None)
     conflicts = nearest and find_contradictions(claim.text, nearest.text, context=question)

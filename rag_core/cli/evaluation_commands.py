@@ -1,11 +1,17 @@
 """`rag eval`: evaluation of the pipelines on labelled questions."""
 
+import asyncio
 import json
 import sys
 from argparse import Namespace
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
 
 from rag_core.core import settings
+from rag_core.core.kit import Kit
+
+T = TypeVar("T")
 
 
 def run_eval_command(arguments: Namespace) -> int:
@@ -55,6 +61,45 @@ def run_eval_gate_command(arguments: Namespace) -> int:
     for regression in regressions:
         print(f"worse: {regression}", file=sys.stderr)
     return 1 if regressions else 0
+
+
+def run_eval_claims_command(arguments: Namespace) -> int:
+    """Judge labelled claims by the judge of the settings and print the findings by kind."""
+    from rag_core.evaluation import labelled_claims
+
+    claims = labelled_claims.load_labelled_claims(arguments.file)
+    judged = _run_with_kit(partial(labelled_claims.judge_labelled_claims, claims))
+    print(labelled_claims.format_findings(claims, judged))
+    print(f"\n{len(claims)} claims, AUC of support {labelled_claims.compute_support_auc(claims, judged):.3f}")
+    for one, claim in labelled_claims.list_misjudged_claims(claims, judged, arguments.show):
+        found = claim.judgement.finding if claim.judgement else "not judged"
+        print(f"\n{one.label} {one.kind}, found {found} {'; '.join(claim.reasons)}\n  {one.text}")
+    return 0
+
+
+def run_eval_answers_command(arguments: Namespace) -> int:
+    """Give labelled answers of models and print what is kept, and whether the confidence tells right from wrong."""
+    from rag_core.evaluation import labelled_answers
+
+    answers = labelled_answers.load_labelled_answers(arguments.file)
+    print(
+        labelled_answers.format_answer_report(_run_with_kit(partial(labelled_answers.give_labelled_answers, answers)))
+    )
+    return 0
+
+
+def _run_with_kit(evaluate: Callable[[Kit], Awaitable[T]]) -> T:
+    """Run an evaluation with the models of the settings and an index that is empty and in memory."""
+    from rag_core.composition import assembly
+
+    async def run() -> T:
+        kit = assembly.build_in_memory_kit(settings.load_settings())
+        try:
+            return await evaluate(kit)
+        finally:
+            await kit.close()
+
+    return asyncio.run(run())
 
 
 def _print_comparison(arguments: Namespace, presets: dict[str, str], baseline: str, **options: Any) -> int:

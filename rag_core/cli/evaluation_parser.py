@@ -49,6 +49,16 @@ def add_eval_command(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]
             help="use the configured models and search service; this costs about the amount printed without it",
         )
 
+    claims = scores.add_parser("claims", help="measure the judge of claims on labelled claims: what it calls supported")
+    claims.add_argument("--show", metavar="KIND", help="print the misjudged claims of a kind ('all': of every kind)")
+    claims.set_defaults(command=evaluation_commands.run_eval_claims_command)
+    answers = scores.add_parser("answers", help="measure whether the confidence tells right answers from wrong ones")
+    answers.set_defaults(command=evaluation_commands.run_eval_answers_command)
+    for command in (claims, answers):
+        command.add_argument(
+            "file", type=Path, metavar="FILE", help="JSON Lines, see docs/reference/evaluation-answers.md"
+        )
+
     gate = scores.add_parser("gate", help="test the rankings of the small fixed sets for regressions")
     gate.add_argument("--update", action="store_true", help="accept the current rankings as the baseline")
     gate.set_defaults(command=evaluation_commands.run_eval_gate_command)

@@ -99,11 +99,9 @@ async def give_labelled_answers(answers: Sequence[LabelledAnswer], kit: Kit) -> 
     preset = resolve_preset("standard")
     given = []
     for one in answers:
-        hits = [passage.hit for passage in one.evidence]
-        answering = replace(kit, llm=_AnswerGiver(one.text))
-        given.append(
-            GivenAnswer(one, await answer_query(Query(one.question, Scope("labelled"), preset), hits, answering, Run()))
-        )
+        query, hits = Query(one.question, Scope("labelled"), preset), [passage.hit for passage in one.evidence]
+        answer = await answer_query(query, hits, replace(kit, llm=_AnswerGiver(one.text)), Run())
+        given.append(GivenAnswer(one, answer))
     return given
 
 

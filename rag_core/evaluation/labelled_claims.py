@@ -87,7 +87,7 @@ def format_findings(claims: Sequence[LabelledClaim], judged: Sequence[Claim]) ->
 
 
 def list_misjudged_claims(
-    claims: Sequence[LabelledClaim], judged: Sequence[Claim], kind: str
+    claims: Sequence[LabelledClaim], judged: Sequence[Claim], kind: str | None
 ) -> list[tuple[LabelledClaim, Claim]]:
     """Return the claims of a kind, "all" for every one, whose finding is not their label."""
     return [

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 
 LANGUAGE_WORDS = {  # frequent words, most of which no other of these languages has
-    "en": "the of and to is are with for from this that he she it please reach or by at were be been has have had not its "
-    "their you your can will may when which who than if all must they but there",
-    "de": "und der das ist nicht bitte mit für unter wird sie auf zum zur ein eine erreichbar wir den dem des einer einem "
-    "einen sich auch von bei nach im er sein werden noch viele durch aus als oder sind kann keine wenn nur über vom",
+    "en": "the of and to is are with for from this that he she it please reach or by at were be been has have had not "
+    "its their you your can will may when which who than if all must they but there",
+    "de": "und der das ist nicht bitte mit für unter wird sie auf zum zur ein eine erreichbar wir den dem des einer "
+    "einem einen sich auch von bei nach im er sein werden noch viele durch aus als oder sind kann keine wenn nur vom",
     "fr": "le les des est avec pour vous une du avant ou sur et dans chez appelez la de que qui ce cette il elle pas "
     "sont par plus au aux un ne si leur elles ils être",
     "es": "el los las por y una con para su al del mañanas desde la de que en es un se más cada sus lo este esta son "

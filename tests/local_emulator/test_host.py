@@ -313,3 +313,30 @@ def test_without_a_key_a_page_of_another_site_changes_nothing(client: Client, si
     """Also where no Origin is sent; to follow a link from another site to a page is no change."""
     assert client.post("/api/echo/x", headers={"Sec-Fetch-Site": site}).status_code == status
     assert client.get("/api/echo/x", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
+def test_what_is_under_way_ends_before_what_it_uses_is_closed() -> None:
+    """A request that went on after the close opened its client again, which nobody closed then."""
+    events, begun = [], threading.Event()
+    app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
+
+    @app.route("api/slow", methods=["GET"])
+    async def wait(req: func.HttpRequest) -> func.HttpResponse:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            events.append("request ended")
+        return func.HttpResponse("never")
+
+    async def close() -> None:
+        events.append("closed")
+
+    host = Host(app, on_close=close)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(Client(host).get("/api/slow").status_code))
+    asking.start()
+    assert begun.wait(10)
+    host.close()
+    asking.join(10)
+    assert (events, answers) == (["request ended", "closed"], [503])

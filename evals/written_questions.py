@@ -1,0 +1,149 @@
+"""How questions written by hand are answered without a chat model, and whether those that cannot be are refused.
+
+    python -m evals.written_questions DATA [--show right|wrong|refused|given]
+
+DATA holds the collections that evals/data/answers_by_hand/questions.jsonl names. The whole documents are indexed,
+and the questions go the way of a user's, by the pipeline standard. An answer is right that has one of the strings that
+a right one must contain.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+
+from evals.answers import CACHE
+from rag_core.composition import assembly
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer, Scope
+from rag_core.core.presets import resolve_preset
+from rag_core.core.run import Run
+from rag_core.evaluation import bulk_indexing, calibration, markdown_tables
+from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
+from rag_core.evaluation.evaluation_cache import CachedEmbedder, CachedReranker, EvaluationCache
+from rag_core.evaluation.labelled_collection import load_labelled_collection
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.pipelines import answer_with_pipeline
+from rag_core.providers.local_techniques import LocalTechniques
+
+QUESTIONS_FILE = Path(__file__).parent / "data" / "answers_by_hand" / "questions.jsonl"
+SCOPE = Scope("questions")
+OUTCOMES = ("right", "wrong", "refused", "given")  # the last two of these: of the answerable, of the unanswerable
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenQuestion:
+    """A question on a collection, and the strings of which a right answer has one; () for an unanswerable question."""
+
+    id: str
+    collection: str
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOutcome:
+    """The answer to a question."""
+
+    question: WrittenQuestion
+    answer: Answer
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the answer has a right string as whole words."""
+        text = " ".join(self.answer.text.split())
+        return any(
+            re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in self.question.answers
+        )
+
+    @property
+    def name(self) -> str:
+        """One of OUTCOMES; "refused" also for a refusal of an unanswerable question, which is right."""
+        if self.answer.status == "unknown":
+            return "refused"
+        return ("right" if self.is_right else "wrong") if self.question.answers else "given"
+
+
+def load_written_questions() -> list[WrittenQuestion]:
+    """Return the questions in the order of the file."""
+    rows = map(json.loads, QUESTIONS_FILE.read_text("utf-8").splitlines())
+    return [WrittenQuestion(r["id"], r["collection"], r["question"], tuple(r["must_contain"])) for r in rows]
+
+
+async def ask_written_questions(
+    data: Path, questions: Sequence[WrittenQuestion], cache: EvaluationCache
+) -> list[QuestionOutcome]:
+    """Ask each question of its collection, which is indexed in memory."""
+    outcomes = []
+    ordered = sorted(questions, key=lambda question: question.collection)
+    for collection, asked in groupby(ordered, key=lambda question: question.collection):
+        kit = await _index_collection(data / collection, cache)
+        outcomes += [QuestionOutcome(question, await _answer(question.text, kit)) for question in asked]
+        await kit.close()
+    return outcomes
+
+
+def format_report(outcomes: Sequence[QuestionOutcome]) -> str:
+    """Format the outcomes by collection, and what the confidence of the given answers says."""
+    names = sorted({one.question.collection for one in outcomes})
+    groups = {name: [one for one in outcomes if one.question.collection == name] for name in names}
+    columns = ("collection", "answerable", "right", "wrong", "refused", "unanswerable", "refused")
+    table = markdown_tables.format_table(columns, [_count(*group) for group in (*groups.items(), ("all", outcomes))])
+    given = [one for one in outcomes if one.name != "refused"]
+    confidence, right = [one.answer.confidence.value for one in given], [one.is_right for one in given]
+    bins = calibration.compute_reliability(confidence, right)
+    rows = [[f"{b.low:.1f} to {b.high:.1f}", b.count, f"{b.mean_confidence:.2f}", f"{b.share_right:.2f}"] for b in bins]
+    reliability = markdown_tables.format_table(("confidence", "answers", "mean confidence", "right"), rows)
+    auc, error = calibration.compute_auc(confidence, right), calibration.compute_calibration_error(bins)
+    return f"{table}\n\n{reliability}\n\n{len(given)} answers given, AUC {auc:.3f}, calibration error {error:.3f}"
+
+
+def _count(name: str, group: Sequence[QuestionOutcome]) -> list[object]:
+    answerable = [one.name for one in group if one.question.answers]
+    others = [one.name for one in group if not one.question.answers]
+    counted = [answerable.count(outcome) for outcome in OUTCOMES[:3]]
+    return [name, len(answerable), *counted, len(others), others.count("refused")]
+
+
+async def _index_collection(folder: Path, cache: EvaluationCache) -> Kit:
+    kit = assembly.build_in_memory_kit()
+    ranker = CachedReranker(kit.reranker, cache, recompute=False)
+    index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
+    kit = replace(kit, index=index, reranker=ranker, llm=LocalTechniques(ranker, select_key_sentences))
+    uploads = [(SCOPE, upload) for _, upload in load_labelled_collection(folder).uploads]
+    await bulk_indexing.index_uploads(uploads, kit)
+    return kit
+
+
+async def _answer(question: str, kit: Kit) -> Answer:
+    query = resolve_preset("standard").build_query(question, SCOPE)
+    return await answer_with_pipeline(query, kit, Run(EVALUATION_TIMEOUT_S), pipeline="standard")
+
+
+def _format_shown(outcomes: Sequence[QuestionOutcome], shown: str) -> Iterator[str]:
+    for one in outcomes:
+        if one.name == shown:
+            confidence = f"{one.answer.confidence.value:.2f} {dict(one.answer.confidence.inputs)}"
+            asked = f"{one.question.id} {one.question.text}"
+            yield f"{asked}\n  wanted {one.question.answers}, {confidence}\n  {one.answer.text}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--show", choices=OUTCOMES)
+    chosen = parser.parse_args()
+    cache = EvaluationCache(CACHE)
+    try:
+        outcomes = asyncio.run(ask_written_questions(chosen.data, load_written_questions(), cache))
+    finally:
+        cache.close()
+    print(format_report(outcomes), *_format_shown(outcomes, chosen.show), sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()

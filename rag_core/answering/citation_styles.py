@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from rag_core.core.model import Answer, Citation, Claim, Evidence, Span
+from rag_core.text.sentences import shorten_at_word
 
 CitationStyle = Literal["numbers", "pages", "sections", "badges"]
-MAX_SNIPPET_CHARS = 160  # characters of a badge's quote
+MAX_SNIPPET_CHARS = 161  # characters of a badge's quote, with its ellipsis
 BRACKETS_TO_ROUND = str.maketrans("[]", "()")
 MARKUP_TO_TEXT = str.maketrans("[]<", "()‹")  # "<" as in the screening of model replies
 WEB_LINK = re.compile(r"https?://[!#-;=?-Z^-~]+")  # printable ASCII but for quotes, brackets and backslashes
@@ -122,7 +123,8 @@ def _format_badge(citation: Citation) -> str:
     stage, url = (str(citation.metadata.get(name, "")) for name in ("stage", "url"))
     badge = f"({_escape_markup(stage)}) " if _escape_markup(stage) else ""
     link = f" <{url}>" if WEB_LINK.fullmatch(url) else ""
-    return f"{badge}{_escape_markup(citation.title)}: “{_shorten_snippet(_escape_markup(citation.quote))}”{link}"
+    snippet = shorten_at_word(_escape_markup(citation.quote), MAX_SNIPPET_CHARS)
+    return f"{badge}{_escape_markup(citation.title)}: “{snippet}”{link}"
 
 
 def _format_source_line(citation: Citation) -> str:
@@ -145,7 +147,3 @@ def format_place(place: Span | None, page_label: str | None = None) -> str:
 
 def _escape_markup(text: str) -> str:
     return to_printable_line(text).translate(MARKUP_TO_TEXT)
-
-
-def _shorten_snippet(text: str) -> str:
-    return text if len(text) <= MAX_SNIPPET_CHARS else text[:MAX_SNIPPET_CHARS].rsplit(" ", 1)[0] + " …"

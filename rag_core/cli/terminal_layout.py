@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from rag_core.answering.citation_styles import to_printable_line
+from rag_core.text.sentences import shorten_at_word
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -56,8 +57,7 @@ def join_source_parts(title: str, location: str, source: str) -> str:
 
 def shorten_for_terminal(text: str) -> str:
     """Return a text as one line of at most 280 characters, cut at a space."""
-    line = to_printable_line(text)
-    return line if len(line) <= 280 else line[:279].rsplit(" ", 1)[0] + " …"
+    return shorten_at_word(to_printable_line(text), 280)
 
 
 def wrap_for_terminal(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sentence boundaries, computed offline, and the repair of character references that are too long to parse."""
+"""Sentence boundaries, computed offline, texts cut at a word, and the repair of overlong character references."""
 
 import re
 from collections.abc import Iterator
@@ -75,6 +75,15 @@ def _split_list_items(text: str, start: int, end: int) -> list[tuple[int, int]]:
     items = [item.end() for item in _LIST_ITEM.finditer(text, start, end)]
     titles = [edge for title in _NUMBERED_TITLE.finditer(text, start, end) for edge in title.span()]
     return list(pairwise(sorted([start, *items, *titles, end])))
+
+
+def shorten_at_word(text: str, max_chars: int) -> str:
+    """Return a text of at most `max_chars` characters: a longer one is cut after a word and ends in an ellipsis."""
+    if len(text) <= max_chars:
+        return text
+    kept = text[: max_chars - 1]
+    words, space, _ = kept.rpartition(" ")
+    return f"{words} …" if space else f"{kept}…"
 
 
 def shorten_character_references(text: str) -> str:

@@ -45,11 +45,12 @@ AMOUNT_UNIT_FORMS = frozenset(UNIT_FACTORS) | parse_word_forms(
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
-    """A number with its unit, "" for none; `base` is the amount in the unit's base unit."""
+    """A number with its unit, "" for none, and both as written; `base` is the amount in the unit's base unit."""
 
     value: Decimal
     unit: str
     word: str
+    text: str
     index: int
 
     @property
@@ -76,10 +77,10 @@ def compare_amounts(claim: Words, passage: Words) -> Iterator[FactConflict]:
         ):
             continue
         if same_value:
-            yield FactConflict("unit", f"{amount.word} {amount.unit}".strip(), _write_amount(same_value[0]))
+            yield FactConflict("unit", amount.text, same_value[0].text)
         else:
             kind: FactKind = "date" if amount.kind == "year" else "number"
-            yield FactConflict(kind, _write_amount(amount), _write_amount(same_kind[0]) if same_kind else "")
+            yield FactConflict(kind, amount.text, same_kind[0].text if same_kind else "")
 
 
 def _is_equal(amount: _Amount, other: _Amount, claim: Words) -> bool:
@@ -111,18 +112,15 @@ def _round_to_digits(value: Decimal, digits: int) -> Decimal:
     return value and round(value, digits - value.adjusted() - 1)
 
 
-def _write_amount(amount: _Amount) -> str:
-    return f"{amount.word} {amount.unit}".strip()
-
-
 def _find_amounts(words: Words) -> Iterator[_Amount]:
     """Yield the numbers of a text; a spelled "one" is rather a pronoun, and no amount."""
     for n, word in enumerate(words):
         value = parse_amount(word.form)
         if value is None or word.raw.lower() in ("one", "may"):
             continue
-        following = words[n + 1].form if n + 1 < len(words) else ""
-        yield _Amount(value, following if following in AMOUNT_UNIT_FORMS else "", word.form, n)
+        unit = next((after for after in words[n + 1 : n + 2] if after.form in AMOUNT_UNIT_FORMS), None)
+        written = dict.fromkeys((word.raw.strip(), unit.raw if unit else ""))  # "$5" is both the number and its unit
+        yield _Amount(value, unit.form if unit else "", word.form, " ".join(written).strip(), n)
 
 
 def parse_amount(form: str) -> Decimal | None:

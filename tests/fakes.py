@@ -12,8 +12,8 @@ from rag_core import prompts
 from rag_core.core.errors import Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Chunk, Document, Entity, Hit, Scope, Span, Vector
-from rag_core.core.ports import LLM, Completion, Embedder, Prompt, Reranker
+from rag_core.core.model import Chunk, Document, Entity, Hit, Judgement, Scope, Span, Vector
+from rag_core.core.ports import LLM, ClaimToJudge, Completion, Embedder, Prompt, Reranker
 from rag_core.core.presets import Query, resolve_preset
 from rag_core.core.run import book_model_usage
 from rag_core.guard.redaction import RuleBasedRedactor
@@ -112,6 +112,20 @@ class OverlapReranker:
         self.calls.append(passages)
         wanted = extract_terms(text)
         return [len(wanted & extract_terms(passage)) / max(1, len(wanted)) for passage in passages]
+
+
+class ScriptedJudge:
+    """A judge that finds what it was told to find of a claim with these words, and leaves out any other."""
+
+    name = "scripted judge"
+
+    def __init__(self, **found: Judgement) -> None:
+        self.found = found
+        self.asked: list[ClaimToJudge] = []
+
+    async def judge_claims(self, claims: Sequence[ClaimToJudge]) -> Sequence[Judgement | None]:
+        self.asked += claims
+        return [next((judged for word, judged in self.found.items() if word in claim.text), None) for claim in claims]
 
 
 class ConceptEmbedder:

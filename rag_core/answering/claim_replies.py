@@ -9,12 +9,16 @@ from rag_core.answering.citation_styles import (
     list_numbered_citations,
     number_citations,
 )
+from rag_core.answering.explanations import explain_verdict
 from rag_core.core.json_codec import lines_to_json
 from rag_core.core.model import Citation, Claim
+from rag_core.text.sentences import shorten_at_word
 
 BoxReply = Annotated[list[float], 4]  # x0, y0, x1, y1; the number is how many items there are, for OpenAPI
 LinesReply = Annotated[list[int], 2]  # the first and the last line
 VerdictReply = Literal["verified", "partial", "unsupported"]
+FindingReply = Literal["supported", "contradicted", "not_stated", "unclear"]
+MAX_NEAREST_CHARS = 300
 
 
 class CitationReply(TypedDict):
@@ -38,33 +42,47 @@ class CitationReply(TypedDict):
 
 
 class ClaimReply(TypedDict):
-    """A sentence with its verdict; `reasons` say why it is not verified, as "kind: word"."""
+    """A sentence with its verdict, and what that follows from.
+
+    `reasons` say why it is not verified, as "kind: word", and `explanation` says so in plain words. `finding` is by
+    `judge`, and `support` the probability that the documents support the sentence; both are null where nobody judged.
+    `nearest` has the words of the documents that decide, or come nearest, cut at 300 characters; "" for none.
+    """
 
     text: str
     start: int
     end: int
     verdict: VerdictReply
     reasons: list[str]
+    explanation: str
+    finding: FindingReply | None
+    support: float | None
+    judge: str
+    nearest: str
     citations: list[CitationReply]
 
 
 def format_claims(claims: Sequence[Claim], style: CitationStyle) -> list[ClaimReply]:
     """Return claims with their verdicts and citations, whose numbers run through all claims."""
     numbers = number_citations(claims)
-    return [
-        {
-            "text": claim.text,
-            "start": claim.start,
-            "end": claim.end,
-            "verdict": claim.verdict,
-            "reasons": list(claim.reasons),
-            "citations": [
-                _format_citation(citation, number, claim.verdict, style)
-                for number, citation in list_numbered_citations(claim, numbers)
-            ],
-        }
-        for claim in claims
-    ]
+    return [_format_claim(claim, list_numbered_citations(claim, numbers), style) for claim in claims]
+
+
+def _format_claim(claim: Claim, numbered: Sequence[tuple[int, Citation]], style: CitationStyle) -> ClaimReply:
+    judgement = claim.judgement
+    return {
+        "text": claim.text,
+        "start": claim.start,
+        "end": claim.end,
+        "verdict": claim.verdict,
+        "reasons": list(claim.reasons),
+        "explanation": explain_verdict(claim),
+        "finding": judgement.finding if judgement else None,
+        "support": round(judgement.support, 4) if judgement else None,
+        "judge": judgement.judge if judgement else "",
+        "nearest": shorten_at_word(judgement.words, MAX_NEAREST_CHARS) if judgement else "",
+        "citations": [_format_citation(citation, number, claim.verdict, style) for number, citation in numbered],
+    }
 
 
 def _format_citation(citation: Citation, number: int, verdict: VerdictReply, style: CitationStyle) -> CitationReply:

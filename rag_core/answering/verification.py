@@ -28,6 +28,14 @@ VERDICT_BY_FINDING: Mapping[Finding, Verdict] = {
     "not_stated": "unsupported",
     "contradicted": "unsupported",
 }
+OVERRULED = "overruled"  # the kind of the reason that names a judge whose "supported" does not stand
+# why a claim is not supported, where neither its facts nor the judge say more
+REASON_BY_FINDING: Mapping[Finding, str] = {
+    "contradicted": "contradicted: the passage says otherwise",
+    "not_stated": "not stated: no passage says this",
+    "unclear": "unclear: a passage is related, but may not say all of this",
+}
+NO_PASSAGE_REASONS = ("not stated: no passage has these words",)  # what the facts alone can say of an unrelated claim
 COPIED_WORDS = "copied words"  # the judge of a claim that a passage entails word by word
 FACTS = "facts"  # the judge of a claim that no model has judged, or that a fact decides against the model
 # of a claim that no model has judged: set by hand, not yet calibrated on labelled answers
@@ -155,6 +163,7 @@ def _attach_judgement(
     else:
         judgement = _overrule_by_facts(claim.text, passages, found, question)
         passage = None if judgement.passage is None else passages[judgement.passage]
+        judgement = replace(judgement, words=judgement.words or _find_nearest_words(claim.text, passage, evidence))
     return _apply_judgement(claim, passage, judgement)
 
 
@@ -174,9 +183,23 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
         reasons = tuple(conflict.reason for conflict in conflicts)
         return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.text, reasons, FACTS), nearest
     if not claim.citations:
-        return Judgement("not_stated", CONTRADICTED_SUPPORT, judge=FACTS), None
+        words = _find_nearest_words(claim.text, nearest if nearest and nearest.term_share else None, evidence)
+        return Judgement("not_stated", CONTRADICTED_SUPPORT, None, words, NO_PASSAGE_REASONS, FACTS), None
     quote = claim.citations[0].quote
     return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, claim.reasons, FACTS), None
+
+
+def _find_nearest_words(claim_text: str, passage: ClaimPassage | None, evidence: Sequence[Evidence]) -> str:
+    """Return the words of a passage; without one, those of the evidence that share most terms with the claim.
+
+    Where none shares any, they are the best of the evidence as a whole.
+    """
+    if passage is not None:
+        return passage.text
+    ranked = citations.rank_passages_by_shared_terms(claim_text, evidence)
+    if ranked and ranked[0].term_share:
+        return ranked[0].text
+    return evidence[0].text if evidence else ""
 
 
 def _overrule_by_facts(
@@ -198,11 +221,11 @@ def _overrule_by_facts(
     if not missing and not elsewhere:
         return judgement
     facts = dict.fromkeys(conflict.reason for conflict in missing or elsewhere)
-    reasons = (*facts, f"overruled: {judgement.judge} found it supported")
+    reasons = (*facts, f"{OVERRULED}: {judgement.judge} found it supported")
     if not missing:
-        return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons)
+        return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
     finding: Finding = "contradicted" if any(conflict.stated for conflict in missing) else "not_stated"
-    return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons)
+    return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
 
 
 def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
@@ -211,7 +234,9 @@ def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> 
 
 
 def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judgement) -> Claim:
-    """Return the claim with the verdict of its judgement, citing the passage that decides."""
+    """Return the claim with the verdict of its judgement, citing the passage that decides, and with a reason."""
+    if judgement.finding != "supported" and not judgement.reasons:
+        judgement = replace(judgement, reasons=(REASON_BY_FINDING[judgement.finding],))
     cited = claim.citations
     if passage is not None and judgement.finding != "not_stated":
         cited = (citations.build_citation(passage, judgement.support),)

@@ -554,7 +554,10 @@ async def test_a_pasted_response_is_judged_as_a_models_is(table: WorkbenchSessio
     query = await consolidated(table)
     result = await augmentation_step.save_pasted_answer(query.id, f"{SAID} Bananas are blue.", 5, again(table))
     assert result.model == ""
-    assert [claim["verdict"] for claim in result.details["claims"]] == ["verified", "unsupported"]
+    first, second = result.details["claims"]
+    assert [claim["verdict"] for claim in (first, second)] == ["verified", "unsupported"]
+    assert (first["finding"], first["nearest"], second["finding"]) == ("supported", SAID, "not_stated")
+    assert (second["explanation"], SAID in second["nearest"]) == ("no passage has these words", True)
     with pytest.raises(InvalidRequest) as refused:
         await augmentation_step.save_pasted_answer(query.id, " ", 5, again(table))
     assert refused.value.field == "response_text"

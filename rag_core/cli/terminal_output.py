@@ -12,6 +12,7 @@ from rag_core.answering.citation_styles import (
     number_citations,
     to_printable_line,
 )
+from rag_core.answering.explanations import explain_verdict
 from rag_core.answering.summaries import Summary
 from rag_core.cli.terminal_layout import (
     format_count,
@@ -34,6 +35,7 @@ from rag_core.core.model import (
     Hit,
     SavedQuery,
     SearchResult,
+    Verdict,
 )
 from rag_core.core.run import Run
 from rag_core.retrieval.graph import MAX_PATH_HOPS
@@ -204,6 +206,7 @@ def print_document_summary(summary: Summary) -> None:
 def print_answer(answer: Answer, style: CitationStyle) -> None:
     """Print an answer with its sources and confidence, or, when it is unknown, the nearest passages."""
     print(wrap_for_terminal(insert_citation_marks(answer, style)))
+    print_unverified_claims(answer.claims)
     if answer.status == "unknown":
         print_nearest_passages(answer.evidence)
         return
@@ -211,6 +214,15 @@ def print_answer(answer: Answer, style: CitationStyle) -> None:
     inputs = ", ".join(f"{name} {value:.2f}" for name, value in answer.confidence.inputs.items())
     confidence = f"Confidence {answer.confidence.value:.2f} = {answer.confidence.formula.partition('. ')[0]}: {inputs}"
     print(f"\n{ORIGIN_NOTES[answer.origin]}\n{indent_for_terminal(confidence, '  ', first='')}")
+
+
+def print_unverified_claims(claims: Sequence[Claim]) -> None:
+    """Print each sentence of an answer that is not verified, why, and the nearest words of the documents."""
+    unverified = [claim for claim in claims if claim.verdict != "verified"]
+    if unverified:
+        print("\nNot verified")
+    for claim in unverified:
+        print_verdict(claim)
 
 
 def print_answer_sources(claims: Sequence[Claim]) -> None:
@@ -221,7 +233,7 @@ def print_answer_sources(claims: Sequence[Claim]) -> None:
         for number, citation in list_numbered_citations(claim, numbers):
             if number not in printed_numbers:
                 printed_numbers.add(number)
-                heading = f"{_format_verdict(claim)} · {_format_citation_source(citation)}"
+                heading = f"{_format_verdict(claim.verdict)} · {_format_citation_source(citation)}"
                 print(
                     indent_for_terminal(heading, first=f"{f'[{number}]':>4} "),
                     indent_for_terminal(f"“{to_printable_line(citation.quote)}”"),
@@ -246,14 +258,34 @@ def print_nearest_passages(passages: Sequence[Evidence]) -> None:
 
 def print_claim(claim: Claim) -> None:
     """Print a claim with its verdict and citations."""
-    print(indent_for_terminal(f"{_format_verdict(claim)}: {to_printable_line(claim.text)}", "  ", first=""))
+    print_verdict(claim)
     for citation in claim.citations:
-        print(indent_for_terminal(_format_quotation(citation)))
+        if citation != _find_nearest_citation(claim):
+            print(indent_for_terminal(_format_quotation(citation)))
 
 
-def _format_verdict(claim: Claim) -> str:
-    differences = f" (differs: {to_printable_line(', '.join(claim.reasons))})" if claim.reasons else ""
-    return f"{VERDICT_MARKS[claim.verdict]} {claim.verdict}{differences}"
+def print_verdict(claim: Claim) -> None:
+    """Print a claim with its verdict; below one that is not verified, the reason and the nearest words."""
+    print(indent_for_terminal(f"{_format_verdict(claim.verdict)}: {to_printable_line(claim.text)}", "  ", first=""))
+    if claim.verdict == "verified":
+        return
+    if explanation := to_printable_line(explain_verdict(claim)):
+        print(indent_for_terminal(f"Why: {explanation}."))
+    if nearest := _find_nearest_citation(claim):
+        print(indent_for_terminal(f"Nearest words: {_format_quotation(nearest)}"))
+    elif claim.judgement and claim.judgement.words:
+        print(indent_for_terminal(f"Nearest words: “{shorten_for_terminal(claim.judgement.words)}”"))
+
+
+def _find_nearest_citation(claim: Claim) -> Citation | None:
+    """Return the citation of a claim that is not verified which quotes its nearest words; None when none does."""
+    if claim.verdict == "verified" or claim.judgement is None:
+        return None
+    return next((citation for citation in claim.citations if citation.quote == claim.judgement.words), None)
+
+
+def _format_verdict(verdict: Verdict) -> str:
+    return f"{VERDICT_MARKS[verdict]} {verdict}"
 
 
 def _get_other_entity(edge: GraphEdge, entity: str) -> str:

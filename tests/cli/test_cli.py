@@ -285,8 +285,8 @@ def test_cite_says_what_differs(here: list[str], capsys: pytest.CaptureFixture[s
     assert main(["cite", *here, "P0716 is the input speed sensor."]) == 0
     out = capsys.readouterr().out
     assert "verified" not in out
-    assert "(differs: " in out
-    assert "P0716" in out.partition("(differs: ")[2].partition(")")[0].upper()
+    assert "\n     Why: says “P0716”; the passage says “P0715”.\n" in out
+    assert "Nearest words: “P0715 is the input speed sensor." in out
 
 
 def test_cite_reads_standard_input(data: Path, notes: Path) -> None:

@@ -57,6 +57,7 @@ function Verdicts({ text, claims }) {
   return html`
     <div class="answer"><p class="prose">${markSentences(text, claims)}</p><${CopyButton} text=${text}>Copy answer<//></div>
     ${claims.length > 0 && html`<${VerdictCounts} claims=${claims} />`}
+    <${UnverifiedClaims} claims=${claims} />
     ${citationsByNumber.size > 0 && html`<ol class="plain sources">${[...citationsByNumber.values()].map((citation) => html`<${Source} citation=${citation} />`)}</ol>`}`;
 }
 
@@ -65,16 +66,18 @@ function markSentences(text, claims) {
   const characters = [...text]; // claims count characters, JavaScript strings count UTF-16 code units
   let position = 0;
   const pieces = [];
-  for (const claim of claims) {
-    pieces.push(characters.slice(position, claim.start).join(""), html`<${Sentence} claim=${claim} />`);
+  for (const [index, claim] of claims.entries()) {
+    pieces.push(characters.slice(position, claim.start).join(""), html`<${Sentence} claim=${claim} index=${index} />`);
     position = claim.end;
   }
   return [...pieces, characters.slice(position).join("")];
 }
 
-function Sentence({ claim }) {
+function Sentence({ claim, index }) {
   const [, verdict] = VERDICTS[claim.verdict];
-  return html`<span class="sentence ${claim.verdict}" title=${[verdict, ...claim.reasons].join("; ")}>${claim.text}<span class="visually-hidden"> (${verdict})</span></span>
+  const title = [verdict, explain(claim)].filter(Boolean).join(": ");
+  return html`<span class="sentence ${claim.verdict}" title=${title}>${claim.text}<span class="visually-hidden"> (${verdict})</span></span>
+    ${claim.verdict !== "verified" && html`<sup><a href="#why-${index}" aria-label="Why this sentence is ${verdict}">?</a></sup>`}
     ${claim.citations.map(({ number }) => html`<sup><a href="#source-${number}" aria-label="Source ${number}">${number}</a></sup>`)}`;
 }
 
@@ -83,6 +86,29 @@ function VerdictCounts({ claims }) {
     const count = claims.filter((claim) => claim.verdict === name).length;
     return count > 0 && html`<${Chip} tone=${tone}>${formatCount(count, "sentence")} ${verdict}<//>`;
   })}</p>`;
+}
+
+/** Return why a claim is not verified; one that was saved by an earlier version has its reasons only. */
+const explain = (claim) => claim.explanation ?? claim.reasons.join("; ");
+
+/** The sentences that are not verified, each with the reason and the nearest words of the documents. */
+function UnverifiedClaims({ claims }) {
+  if (claims.every((claim) => claim.verdict === "verified")) return null;
+  return html`<div><p class="hint" id="unverified">Sentences that are not verified</p>
+    <ol class="plain sources" aria-labelledby="unverified">${claims.map((claim, index) =>
+      claim.verdict !== "verified" && html`<${UnverifiedClaim} claim=${claim} index=${index} />`)}</ol></div>`;
+}
+
+function UnverifiedClaim({ claim, index }) {
+  const [tone, verdict] = VERDICTS[claim.verdict];
+  const nearest = claim.nearest ?? claim.citations[0]?.quote;
+  return html`<li id="why-${index}" class="source">
+    <span class="rank" aria-hidden="true">?</span>
+    <div><p>${claim.text}</p>
+      ${explain(claim) && html`<p class="hint"><b>Why:</b> ${explain(claim)}.</p>`}
+      ${nearest && html`<p class="hint"><b>Nearest words:</b></p><blockquote>${nearest}</blockquote>`}</div>
+    <${Chip} tone=${tone}>${verdict}<//>
+  </li>`;
 }
 
 function Source({ citation }) {

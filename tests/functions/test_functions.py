@@ -257,6 +257,8 @@ def test_sentences_are_held_against_the_documents(call: Caller) -> None:
     assert first["verdict"] == "verified"
     assert (first["citations"][0]["document_id"], first["citations"][0]["lines"]) == ("notes", [1, 1])
     assert second["verdict"] == "unsupported"
+    assert (second["finding"], second["reasons"]) == ("not_stated", ["not stated: no passage has these words"])
+    assert (second["explanation"], bool(second["nearest"])) == ("no passage has these words", True)
     assert reply["about_run"] == "r1"
     elsewhere = call.ok("extract_citations", text="P0700 is stored by the TCM.", document_ids=["manual"])
     assert {c["document_id"] for claim in elsewhere["claims"] for c in claim["citations"]} <= {"manual"}

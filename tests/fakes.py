@@ -118,6 +118,7 @@ class ScriptedJudge:
     """A judge that finds what it was told to find of a claim with these words, and leaves out any other."""
 
     name = "scripted judge"
+    is_multilingual = True
 
     def __init__(self, **found: Judgement) -> None:
         self.found = found

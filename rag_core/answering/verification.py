@@ -43,7 +43,7 @@ COPIED_SUPPORT = 0.98
 UNCLEAR_SUPPORT = 0.4
 CONTRADICTED_SUPPORT = 0.02
 OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
-LANGUAGE_REASONS = ("language: not that of the passages, so not judged",)
+LANGUAGE_REASONS = ("language: in another language than the passages, so not judged",)
 MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
 MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
 

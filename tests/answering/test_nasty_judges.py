@@ -103,5 +103,5 @@ async def test_a_sentence_in_another_language_is_kept_and_said_to_be_unjudged_wh
         answer, _ = await ask(rag)
     (claim,) = answer.claims
     assert (answer.origin, claim.text, claim.verdict) == ("model", german, "partial")
-    assert claim.reasons == ("language: not that of the passages, so not judged",)
+    assert claim.reasons == ("language: in another language than the passages, so not judged",)
     assert claim.citations

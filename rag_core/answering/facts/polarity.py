@@ -79,19 +79,21 @@ def compare_order(claim: Words, passage: Words) -> Iterator[FactConflict]:
                 continue
             left, right = _collect_sides(claim, n)
             stated_left, stated_right = _collect_sides(passage, m)
-            swapped = bool(left & stated_right - right) and bool(right & stated_left - left)
-            kept = bool(left & stated_left - right) or bool(right & stated_right - left)
-            if swapped and not kept:
-                yield FactConflict("order", word.raw, " ".join(sorted(left & stated_right)[:3]))
+            swapped = left & stated_right, right & stated_left
+            kept = left & stated_left | right & stated_right
+            if all(swapped) and sum(map(len, swapped)) >= len(kept):
+                yield FactConflict("order", word.raw, " ".join(sorted(swapped[0])[:3]))
                 return
 
 
 def _collect_sides(words: Words, n: int) -> tuple[Set[str], Set[str]]:
-    """Return the content words of the clause before and after a word."""
+    """Return the content words that the clause has only before, and only after, a word."""
     start, end = n, n + 1
     while start and not begins_clause(words[start]) and n - start < MAX_SIDE_WORDS:
         start -= 1
     while end < len(words) and not begins_clause(words[end]) and end - n < MAX_SIDE_WORDS:
         end += 1
-    left = {word.form for word in words[start:n] if is_content_word(word)}
-    return left, {word.form for word in words[n + 1 : end] if is_content_word(word)}
+    left, right = (
+        {word.form for word in side if is_content_word(word)} for side in (words[start:n], words[n + 1 : end])
+    )
+    return left - right, right - left

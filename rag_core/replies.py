@@ -169,7 +169,10 @@ class ChunkReply(TypedDict):
 
 
 class AskReply(Done):
-    """An answer; one that is `unknown` says so in its text, has no claims, and has the nearest passages as contexts."""
+    """An answer; one that is `unknown` says so in its text, has no claims, and has the nearest passages as contexts.
+
+    `missing_words` are words of the question that no cited passage has: a plan, a year, a condition.
+    """
 
     answer: str
     cited_answer: str
@@ -178,6 +181,7 @@ class AskReply(Done):
     claims: list[ClaimReply]
     citations: list[CitationReply]
     confidence: ConfidenceReply
+    missing_words: list[str]
     contexts: list[ContextReply]
     chunks: Annotated[list[ChunkReply], "of the classical pipeline only"]
     style: CitationStyle
@@ -266,6 +270,7 @@ class AnswerReply:
                 "inputs": dict(answer.confidence.inputs),
                 "formula": answer.confidence.formula,
             },
+            "missing_words": list(answer.missing_words),
             "contexts": [_format_context(passage) for passage in answer.evidence],
             "chunks": [_format_chunk(passage) for passage in answer.evidence if pipeline == "classical"],
             "style": style,

@@ -206,6 +206,8 @@ def print_document_summary(summary: Summary) -> None:
 def print_answer(answer: Answer, style: CitationStyle) -> None:
     """Print an answer with its sources and confidence, or, when it is unknown, the nearest passages."""
     print(wrap_for_terminal(insert_citation_marks(answer, style)))
+    if answer.missing_words:
+        print(f"\nNot in the passages: {', '.join(answer.missing_words)}")
     print_unverified_claims(answer.claims)
     if answer.status == "unknown":
         print_nearest_passages(answer.evidence)

@@ -5,15 +5,21 @@ verbs. Two texts that differ in one of them do not say the same, however many wo
 otherwise is overruled. Texts that agree in all of them need not say the same.
 """
 
+import re
+
 from rag_core.answering.facts.amounts import compare_amounts, compare_months, compare_ranges, compare_units
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.names import compare_names
-from rag_core.answering.facts.polarity import compare_order, compare_polarity
+from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity
 from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
+from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
 
 MAX_FACT_CHARS, MAX_FACT_WORDS = 4_000, 200  # of either text; a longer one is compared by its first words
+YES_NO_QUESTION = re.compile(
+    r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|should|will|would)\b", re.IGNORECASE
+)
 MIN_WORD_SHARE = 0.7  # share of a claim's words from which a passage that differs in a fact contradicts it
 
 
@@ -54,6 +60,19 @@ def find_contradictions(
     if compute_word_share(claim, passage) < min_share:
         return []
     return [conflict for conflict in find_fact_conflicts(claim, passage, context=context) if conflict.stated]
+
+
+def is_opposite_of_asked(question: str, statement: str) -> bool:
+    """Return whether a question asks what is not, or for the opposite of what a statement says.
+
+    "What is not covered?" is not answered by what is covered. A question for yes or no is answered by either; a relation
+    ("before") of a question is often one to something else in the answer.
+    """
+    if YES_NO_QUESTION.match(question):
+        return False
+    conflicts = [c for c in compare_polarity(_read_words(question), _read_words(statement)) if c.stated]
+    negated = any(c.kind == "negation" and c.word != NO_NEGATION for c in conflicts)
+    return negated or any(c.kind == "direction" and c.word.lower() not in FEEDBACK_STOP_WORDS for c in conflicts)
 
 
 def _read_words(text: str) -> Words:

@@ -8,6 +8,7 @@ from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
 
 NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
+NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
 MAX_SIDE_WORDS = 12  # of a comparison
 PIVOT_FORMS = parse_word_forms("than before after over under above below preceded followed morethan lessthan")
 
@@ -42,7 +43,7 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
         )
         return FactConflict("negation", word.raw, "no negation" if is_certain else "")
     if stated and not claimed:
-        return FactConflict("negation", "none", passage[stated[0]].raw)
+        return FactConflict("negation", NO_NEGATION, passage[stated[0]].raw)
     return FactConflict("negation", claim[claimed[0]].raw)
 
 

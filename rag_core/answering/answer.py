@@ -8,7 +8,7 @@ from rag_core.answering.drafting import (
     Draft,
     DraftSentence,
     GenerationOptions,
-    claims_from_sentences,
+    claims_from_statements,
     compute_coverage,
     draft_answer,
     drop_instruction_echoes,
@@ -20,6 +20,7 @@ from rag_core.answering.drafting import (
     rank_hits_by_relevance,
     realign_claims,
 )
+from rag_core.answering.statements import relate_parts
 from rag_core.answering.verification import cite_claims, judge_claims
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Claim, Confidence, Evidence, Ranking
@@ -119,13 +120,15 @@ async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], 
 async def _verify_draft(
     query_text: str, answer_draft: Draft, evidence: Sequence[Evidence], kit: Kit, run: Run
 ) -> list[Claim]:
-    """Return the draft's sentences as claims with verdicts and citations.
+    """Return the draft's statements as claims with verdicts and citations; headings, lead-ins and the like are none.
 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
     unsupported sentences of a model's draft are left out; an extracted one keeps all of its own.
     """
-    sentences = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
-    unverified = claims_from_sentences([sentence.text for sentence in sentences])
+    screened = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
+    statements = relate_parts([sentence.part for sentence in screened], question=query_text)
+    sentences = [s for s, statement in zip(screened, statements, strict=True) if statement.reading]
+    unverified = claims_from_statements(statements)
     cited = await cite_claims(
         unverified, [_select_cited_evidence(sentence, evidence) for sentence in sentences], kit, run
     )
@@ -162,7 +165,7 @@ def _screen_links(
         )
         is_screened = is_screened or bool(removed)
         if text.strip():
-            kept.append(replace(sentence, text=text.strip()))
+            kept.append(replace(sentence, part=replace(sentence.part, text=text.strip())))
     if is_screened:
         run.degrade("screen", "link_removed", "a link or image is not in the cited passage", "left out")
     return kept

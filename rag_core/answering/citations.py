@@ -13,11 +13,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rag_core.answering.entailment import Entailment, check_entailment
+from rag_core.answering.statements import (
+    Statement,
+    find_subject,
+    is_fragment,
+    join_readings,
+    make_claims,
+    read_statements,
+)
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, Ranking, Scope, SearchType, Verdict
 from rag_core.core.ports import Probe, Reranker
 from rag_core.retrieval.search import VectorsByLabel
-from rag_core.text.sentences import find_sentences
+from rag_core.text.layout import remove_marks
 from rag_core.text.terms import extract_terms
 
 HITS_PER_CLAIM = 5
@@ -27,6 +35,7 @@ PASSAGES_FOR_JUDGE = 6
 SENTENCES_FOR_JUDGE = 3  # of a passage: a claim often needs the sentence before, and a longer one hides a fact
 # the passage entails the claim, and the cross-encoder finds it not relevant
 LOW_RELEVANCE_REASONS = ("relevance: low",)
+OTHER_SUBJECT_REASONS = ("reference: another subject",)  # only passages about something else have the words
 PAGE_LABEL_FIELD = "page_label"  # of a chunk's metadata, set by chunking
 MIN_CITATION_RELEVANCE = 0.5  # even odds by the cross-encoder
 MIN_TERM_SHARE_ALONE = 0.6  # share of the claim's terms from which a passage is partial evidence whatever its relevance
@@ -39,26 +48,33 @@ MIN_STATEMENT_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class ClaimPassage:
-    """A passage of a chunk, compared with a claim; `term_share` is the share of the claim's terms that it has."""
+    """A passage of a chunk, compared with a claim; `term_share` is the share of the claim's terms that it has.
+
+    `quote` is the text as it stands in the chunk, and `text` what is compared: a list item with its lead-in.
+    """
 
     chunk: Chunk
     start: int
     end: int
+    text: str
     term_share: float
 
     @property
-    def text(self) -> str:
+    def quote(self) -> str:
         return self.chunk.content[self.start : self.end]
 
 
 def split_into_claims(text: str) -> list[Claim]:
-    """Split a text into claims, one per sentence, all "unsupported" yet."""
-    return [Claim(text[start:end], start, end, "unsupported") for start, end in find_sentences(text)]
+    """Split a text into claims, one per statement, all "unsupported" yet; headings, lead-ins and the like are none."""
+    return make_claims(read_statements(text))
 
 
 def label_claims(claims_to_label: Sequence[Claim]) -> list[QueryVariant]:
     """Return the claims as query variants, labelled by their index from 0."""
-    return [QueryVariant(str(number), claim.text) for number, claim in enumerate(claims_to_label)]
+    return [
+        QueryVariant(str(number), f"{claim.context} {claim.statement}".strip())
+        for number, claim in enumerate(claims_to_label)
+    ]
 
 
 async def search_claims(
@@ -99,12 +115,15 @@ def verify_by_rule(claims: Sequence[Claim], evidence: Sequence[Sequence[Evidence
 
 
 async def _verify_claim(claim: Claim, evidence: Sequence[Evidence], reranker: Reranker) -> Claim:
-    passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim.text, evidence)
-    citations = await _cite_entailing_passages(claim.text, passages, reranker)
+    same_subject = await asyncio.to_thread(_select_same_subject, claim, evidence)
+    passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim.statement, same_subject)
+    citations = await _cite_entailing_passages(claim.statement, passages, reranker)
     if citations:
         return _attach_verdict(claim, "verified", citations)
-    if part_citations := await _cite_each_statement(_split_compound_sentence(claim.text), evidence, reranker):
+    if part_citations := await _cite_each_statement(_split_compound_sentence(claim.statement), same_subject, reranker):
         return replace(claim, verdict="verified", citations=part_citations)
+    if len(same_subject) < len(evidence):
+        passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim.statement, evidence)
     return await _assess_unverified_claim(claim, passages, reranker)
 
 
@@ -155,24 +174,38 @@ async def _assess_unverified_claim(claim: Claim, passages: Sequence[ClaimPassage
     related = [passage for passage in passages if passage.term_share >= MIN_TERM_SHARE]
     if not related:
         return claim
-    compared = await asyncio.to_thread(_check_entailments, claim.text, related)
+    compared = await asyncio.to_thread(_check_entailments, claim.statement, related)
     result, closest = max(compared, key=lambda pair: (pair[0].overlap, pair[1].start - pair[1].end))
     if result.contradicts:
         return _attach_verdict(claim, "unsupported", [build_citation(closest, closest.term_share)], result.reasons)
-    citations = await _cite_relevant_passages(claim.text, related, reranker)
+    citations = await _cite_relevant_passages(claim.statement, related, reranker)
     citations = citations or [
         build_citation(passage, passage.term_share) for passage in related if passage.term_share >= MIN_TERM_SHARE_ALONE
     ]
-    return _attach_verdict(claim, "partial", citations, result.reasons or LOW_RELEVANCE_REASONS) if citations else claim
+    reasons = result.reasons or (OTHER_SUBJECT_REASONS if find_subject(claim.context) else LOW_RELEVANCE_REASONS)
+    return _attach_verdict(claim, "partial", citations, reasons) if citations else claim
 
 
 def _check_entailments(statement: str, passages: Sequence[ClaimPassage]) -> list[tuple[Entailment, ClaimPassage]]:
     return [(check_entailment(statement, passage.text), passage) for passage in passages]
 
 
+def _select_same_subject(claim: Claim, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+    """Return the evidence whose chunk names what the claim's pronoun stands for; all without a pronoun."""
+    subject = find_subject(claim.context)
+    if not subject:
+        return evidence
+    named = (
+        " ".join((item.hit.chunk.title, *item.hit.chunk.heading_path, item.hit.chunk.content)) for item in evidence
+    )
+    return [item for item, text in zip(evidence, named, strict=True) if subject in extract_terms(text)]
+
+
 def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
-    passages = rank_passages_by_shared_terms(claim.text, evidence)
-    compared = _check_entailments(claim.text, passages)
+    passages = rank_passages_by_shared_terms(claim.statement, evidence)
+    compared = _check_entailments(
+        claim.statement, rank_passages_by_shared_terms(claim.statement, _select_same_subject(claim, evidence))
+    )
     entailing = [build_citation(passage, passage.term_share) for result, passage in compared if result.is_entailed]
     if entailing:
         return _attach_verdict(claim, "verified", _drop_outer_quotes(entailing))
@@ -220,29 +253,52 @@ def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> lis
 
 
 def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
-    """Yield passages of SENTENCES_FOR_JUDGE sentences of the evidence, of which each begins with the last of another.
+    """Yield passages of SENTENCES_FOR_JUDGE parts of the evidence, of which each begins with the last of another.
 
-    Evidence of fewer sentences is one passage.
+    Evidence of fewer parts is one passage. Each part is read as by itself, but a lead-in only once.
     """
-    ranges = find_sentences(evidence.text)
-    for first in range(0, max(1, len(ranges) - 1), SENTENCES_FOR_JUDGE - 1):
-        window = ranges[first : first + SENTENCES_FOR_JUDGE]
+    statements = read_evidence(evidence)
+    for first in range(0, max(1, len(statements) - 1), SENTENCES_FOR_JUDGE - 1):
+        window = statements[first : first + SENTENCES_FOR_JUDGE]
         if window:
-            yield _build_claim_passage(evidence, window[0][0], window[-1][1], claim_terms)
+            texts = [_read_alone(window[0]), *(remove_marks(s.part.text) for s in window[1:])]
+            if window[0].reading and window[0].part.kind == "row":
+                texts = [statement.reading.statement if statement.reading else "" for statement in window]
+            yield _build_claim_passage(evidence, window[0], window[-1], "\n".join(filter(None, texts)), claim_terms)
+
+
+def read_evidence(evidence: Evidence) -> list[Statement]:
+    """Return the parts of the evidence as they are read, below the innermost heading of the chunk."""
+    return read_statements(evidence.text, heading=(evidence.hit.chunk.heading_path or ("",))[-1])
+
+
+def _read_alone(statement: Statement) -> str:
+    return statement.reading.statement if statement.reading else remove_marks(statement.part.text)
 
 
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
-    """Yield each sentence of the evidence, then each two consecutive ones."""
-    ranges = find_sentences(evidence.text)
-    for start, end in (*ranges, *((start, end) for (start, _), (_, end) in pairwise(ranges))):
-        yield _build_claim_passage(evidence, start, end, claim_terms)
+    """Yield each part of the evidence, then each two consecutive ones.
+
+    A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well.
+    """
+    statements = read_evidence(evidence)
+    for statement in statements:
+        read, words = _read_alone(statement), remove_marks(statement.part.text)
+        alone = {words} if statement.part.kind == "row" or not is_fragment(words) else set()
+        for text in sorted({read} | alone):
+            yield _build_claim_passage(evidence, statement, statement, text, claim_terms)
+    for first, second in pairwise(statements):
+        text = join_readings(first, second, evidence.text[first.part.end : second.part.start])
+        yield _build_claim_passage(evidence, first, second, text, claim_terms)
 
 
-def _build_claim_passage(evidence: Evidence, start: int, end: int, claim_terms: frozenset[str]) -> ClaimPassage:
-    """Return the passage from `start` to `end` of the evidence's text, with the share of the claim's terms in it."""
-    common = extract_terms(evidence.text[start:end]) & claim_terms
-    share = len(common) / max(1, len(claim_terms))
-    return ClaimPassage(evidence.hit.chunk, evidence.start + start, evidence.start + end, share)
+def _build_claim_passage(
+    evidence: Evidence, first: Statement, last: Statement, text: str, claim_terms: frozenset[str]
+) -> ClaimPassage:
+    """Return the passage from one part of the evidence to another, with the share of the claim's terms in its text."""
+    share = len(extract_terms(text) & claim_terms) / max(1, len(claim_terms))
+    start, end = evidence.start + first.part.start, evidence.start + last.part.end
+    return ClaimPassage(evidence.hit.chunk, start, end, text, share)
 
 
 def build_citation(passage: ClaimPassage, score: float) -> Citation:
@@ -254,7 +310,7 @@ def build_citation(passage: ClaimPassage, score: float) -> Citation:
         document_id=chunk.document_id,
         title=chunk.title,
         source=chunk.source,
-        quote=passage.text,
+        quote=passage.quote,
         score=score,
         section=place.section if place else chunk.heading_path,
         place=place,

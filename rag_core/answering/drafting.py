@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from rag_core import prompts
+from rag_core.answering.statements import Statement, make_claims, relate_parts
 from rag_core.core.model import Claim, Evidence, Hit, Ranking
 from rag_core.core.ports import LLM, Reranker
 from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
 from rag_core.prompts.screening import repeats_instructions
 from rag_core.retrieval import extractive_answers
 from rag_core.retrieval.excerpts import fit_sentence_window
+from rag_core.text.layout import Part, make_part, split_into_parts
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import extract_terms
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
@@ -29,10 +30,14 @@ HEDGE_PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DraftSentence:
-    """A sentence of a draft, with the ids of the evidence that it cites, which a model may have invented."""
+    """A part of a draft, with the ids of the evidence that it cites, which a model may have invented."""
 
-    text: str
+    part: Part
     cited_ids: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.part.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +140,12 @@ async def draft_answer(
         for item in get_completion_list(reply.fields, "sentences")[:MAX_DRAFT_SENTENCES]
         for s in _parse_draft_sentences(item)
     ]
-    if not parsed:
-        raise make_invalid_completion_error("has no sentence")
+    statements = relate_parts([sentence.part for sentence in parsed], question=query_text)
+    stated = [sentence for sentence, statement in zip(parsed, statements, strict=True) if statement.reading]
+    if not stated:
+        raise make_invalid_completion_error("has no sentence that states something")
     evidence_ids = {passage.id for passage in evidence}
-    certainty = 1.0 if reply.local else _compute_certainty(parsed, evidence_ids)
+    certainty = 1.0 if reply.local else _compute_certainty(stated, evidence_ids)
     return Draft(tuple(parsed), reply.local, certainty, bool(reply.removed))
 
 
@@ -172,27 +179,46 @@ def extract_draft_by_shared_terms(query_text: str, evidence: Sequence[Evidence])
     )
 
 
-def claims_from_sentences(texts: Sequence[str]) -> list[Claim]:
-    """Return the sentences as claims at their positions in the text that `join_claims` makes, all "unsupported" yet."""
-    positioned: list[Claim] = []
-    for text in texts:
-        start = positioned[-1].end + len(_choose_separator(positioned[-1].text, text)) if positioned else 0
-        positioned.append(Claim(text, start, start + len(text), "unsupported"))
-    return positioned
+def claims_from_statements(statements: Sequence[Statement]) -> list[Claim]:
+    """Return those that are claims, at their positions in the text that `join_claims` makes, all "unsupported" yet."""
+    return realign_claims(make_claims(statements))
 
 
 def realign_claims(kept_claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims with the positions that they have once others are left out of the text."""
-    positioned = claims_from_sentences([claim.text for claim in kept_claims])
-    return [
-        replace(claim, start=place.start, end=place.end) for claim, place in zip(kept_claims, positioned, strict=True)
-    ]
+    positioned: list[Claim] = []
+    for claim, lead in zip(kept_claims, _lay_out_leads(kept_claims), strict=True):
+        start = (positioned[-1].end if positioned else 0) + len(lead)
+        positioned.append(replace(claim, start=start, end=start + len(claim.text)))
+    return positioned
 
 
 def join_claims(ordered_claims: Sequence[Claim]) -> str:
-    """Return the text that these claims make: one after another, list items on lines of their own."""
-    texts = [claim.text for claim in ordered_claims]
-    return "".join([*texts[:1], *(f"{_choose_separator(before, text)}{text}" for before, text in pairwise(texts))])
+    """Return the text that these claims make, each below its headings and lead-ins, list items on lines of their own.
+
+    What claims have in common above them is shown once.
+    """
+    leads = _lay_out_leads(ordered_claims)
+    return "".join(f"{lead}{claim.text}" for claim, lead in zip(ordered_claims, leads, strict=True))
+
+
+def _lay_out_leads(ordered_claims: Sequence[Claim]) -> list[str]:
+    """Return for each claim what stands before it: separators, the frames not yet shown, and its indentation."""
+    leads: list[str] = []
+    shown: tuple[str, ...] = ()
+    before = ""
+    for claim in ordered_claims:
+        frames = claim.reading.frames if claim.reading else ()
+        known = next((n for n, (a, b) in enumerate(zip(shown, frames, strict=False)) if a != b), len(shown))
+        indent = " " * claim.reading.indent if claim.reading else ""
+        pieces = []
+        for text in (*frames[known:], claim.text):
+            pieces += [_choose_separator(before, text) if before else "", text]
+            before = text
+        pieces[-1:] = [indent] if pieces[-2] == "\n" else []
+        leads.append("".join(pieces))
+        shown = frames
+    return leads
 
 
 def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
@@ -203,23 +229,19 @@ def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
 
 
 def _choose_separator(before: str, text: str) -> str:
-    """Return a line break before and after a list item or table row, else a space."""
-    return (
-        "\n"
-        if extractive_answers.LIST_ITEM_OR_TABLE_ROW.match(before)
-        or extractive_answers.LIST_ITEM_OR_TABLE_ROW.match(text)
-        else " "
-    )
+    """Return a line break before and after a heading, list item, table row or code, else a space."""
+    return " " if make_part(before).kind == make_part(text).kind == "sentence" else "\n"
 
 
 def _parse_draft_sentences(item: object) -> Iterator[DraftSentence]:
-    """Split an item of a model's reply into single sentences, so that each is verified by itself."""
+    """Split an item of a model's reply into its parts, so that each is verified by itself."""
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         return
-    text = " ".join(item["text"].split())
     ids = item.get("evidence")
     cited_ids = tuple(id for id in ids if isinstance(id, str)) if isinstance(ids, list) else ()
-    yield from (DraftSentence(text[start:end], cited_ids) for start, end in find_sentences(text))
+    for part in split_into_parts(item["text"]):
+        text = part.text if part.kind == "code" else " ".join(part.text.split())
+        yield DraftSentence(replace(part, text=text), cited_ids)
 
 
 def _compute_certainty(parsed: Sequence[DraftSentence], evidence_ids: set[str]) -> float:
@@ -230,7 +252,7 @@ def _compute_certainty(parsed: Sequence[DraftSentence], evidence_ids: set[str]) 
 
 
 def _draft_from_quotes(quotes: Sequence[tuple[str, str]]) -> Draft:
-    return Draft(tuple(DraftSentence(text, (id,)) for text, id in quotes), True, 1.0)
+    return Draft(tuple(DraftSentence(make_part(text), (id,)) for text, id in quotes), True, 1.0)
 
 
 def _fit_passage(query_text: str, content: str, max_tokens: int) -> tuple[int, int] | None:

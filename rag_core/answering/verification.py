@@ -103,7 +103,7 @@ async def judge_claims(
     """
     passages = await asyncio.to_thread(_collect_passages, cited, evidence) if kit.judge else [()] * len(cited)
     requests = {
-        n: ClaimToJudge(claim.text, tuple(passage.text for passage in passages[n]), question)
+        n: ClaimToJudge(_write_in_context(claim), tuple(passage.text for passage in passages[n]), question)
         for n, claim in enumerate(cited)
         if claim.verdict != "verified" and passages[n] and kit.judge and _can_judge(kit.judge, claim, evidence[n])
     }
@@ -144,9 +144,14 @@ async def _ask_judge(
     return judgements
 
 
+def _write_in_context(claim: Claim) -> str:
+    """Return what a claim states, with the sentence before in brackets where it begins with a pronoun."""
+    return f"({claim.context}) {claim.statement}" if claim.context else claim.statement
+
+
 def _collect_passages(cited: Sequence[Claim], evidence: Sequence[Sequence[Evidence]]) -> list[Sequence[ClaimPassage]]:
     return [
-        () if claim.verdict == "verified" else citations.rank_passages_for_judge(claim.text, passages)
+        () if claim.verdict == "verified" else citations.rank_passages_for_judge(_write_in_context(claim), passages)
         for claim, passages in zip(cited, evidence, strict=True)
     ]
 
@@ -161,7 +166,7 @@ def _attach_judgement(
     if found is None:
         judgement, passage = _judge_by_facts(claim, evidence, question)
     else:
-        judgement = _overrule_by_facts(claim.text, passages, found, question)
+        judgement = _overrule_by_facts(claim.statement, passages, found, f"{question} {claim.context}")
         passage = None if judgement.passage is None else passages[judgement.passage]
         judgement = replace(judgement, words=judgement.words or _find_nearest_words(claim.text, passage, evidence))
     return _apply_judgement(claim, passage, judgement)
@@ -176,12 +181,13 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
     if evidence and _is_in_other_language(claim, evidence):
         windows = citations.rank_passages_for_judge(claim.text, evidence)
         return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), next(iter(windows), None)
-    passages = citations.rank_passages_by_shared_terms(claim.text, evidence)
-    nearest = max(passages, key=lambda passage: compute_word_share(claim.text, passage.text), default=None)
-    conflicts = nearest and find_contradictions(claim.text, nearest.text, context=question)
+    passages = citations.rank_passages_by_shared_terms(claim.statement, evidence)
+    nearest = max(passages, key=lambda passage: compute_word_share(claim.statement, passage.text), default=None)
+    context = f"{question} {claim.context}"
+    conflicts = nearest and find_contradictions(claim.statement, nearest.text, context=context)
     if nearest and conflicts:
         reasons = tuple(conflict.reason for conflict in conflicts)
-        return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.text, reasons, FACTS), nearest
+        return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.quote, reasons, FACTS), nearest
     if not claim.citations:
         words = _find_nearest_words(claim.text, nearest if nearest and nearest.term_share else None, evidence)
         return Judgement("not_stated", CONTRADICTED_SUPPORT, None, words, NO_PASSAGE_REASONS, FACTS), None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.answering.drafting import join_claims, realign_claims
-from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan
+from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan, Reading
 from rag_core.core.ports import Redactor
 from rag_core.guard.redaction import redact_text
 from rag_core.prompts.screening import screen_stored_text
@@ -27,6 +27,7 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
             text=screen_stored_text(redaction.text),  # "[TYPE]" may have become the label of an image
             citations=tuple([await _redact_citation(c, redactor) for c in claim.citations]),
             reasons=await _redact_reasons(claim.reasons, redactor),
+            reading=claim.reading and await _redact_reading(claim.reading, redactor),
             judgement=claim.judgement and await _redact_judgement(claim.judgement, redactor),
         )
         for claim, redaction in zip(answer.claims, redactions, strict=True)
@@ -36,6 +37,7 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
         for claim, redaction in zip(answer.claims, redactions, strict=True)
         for span in redaction.spans
     )
+    spans += await _find_pii_between_claims(answer, redactor)
     evidence = await asyncio.gather(*(_redact_evidence(passage, redactor) for passage in answer.evidence))
     return replace(
         answer,
@@ -47,6 +49,23 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
 
 def _compose_answer_text(answer: Answer, claims: Sequence[Claim]) -> str:
     return join_claims(claims) if claims else answer.text
+
+
+async def _find_pii_between_claims(answer: Answer, redactor: Redactor) -> tuple[PiiSpan, ...]:
+    """Return the PII spans in the headings and lead-ins of an answer's text."""
+    found: list[PiiSpan] = []
+    at = 0
+    for claim in answer.claims:
+        lead = await redact_text(answer.text[at : claim.start], redactor)
+        found += [replace(span, start=at + span.start, end=at + span.end) for span in lead.spans]
+        at = claim.end
+    return tuple(found)
+
+
+async def _redact_reading(reading: Reading, redactor: Redactor) -> Reading:
+    """Return what is shown above a claim, redacted; what it was judged by is not needed any more."""
+    frames = [screen_stored_text((await redact_text(frame, redactor)).text) for frame in reading.frames]
+    return Reading("", "", tuple(frames), reading.indent)
 
 
 async def _redact_citation(citation: Citation, redactor: Redactor) -> Citation:

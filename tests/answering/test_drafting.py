@@ -6,7 +6,7 @@ import pytest
 
 from rag_core import prompts
 from rag_core.answering.drafting import (
-    claims_from_sentences,
+    claims_from_statements,
     compute_coverage,
     draft_answer,
     extract_draft,
@@ -16,6 +16,7 @@ from rag_core.answering.drafting import (
     rank_hits_by_relevance,
     realign_claims,
 )
+from rag_core.answering.statements import read_statements
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Evidence, Hit
 from rag_core.retrieval import extractive_answers
@@ -201,12 +202,12 @@ async def test_an_extract_needs_a_ranker_and_says_so() -> None:
 
 
 def test_claims_stand_where_they_say_in_the_text_also_after_some_are_left_out() -> None:
-    made = claims_from_sentences(["Do this:", "- open it", "- pump it", "Go home."])
+    made = claims_from_statements(read_statements("Do this:\n- open it\n- pump it\n\nGo home."))
     assert join_claims(made) == "Do this:\n- open it\n- pump it\nGo home."
-    kept = realign_claims([replace(made[0], verdict="verified"), made[3]])
+    kept = realign_claims([replace(made[1], verdict="verified"), made[2]])
     for found in (made, kept):
         assert all(join_claims(found)[claim.start : claim.end] == claim.text for claim in found)
-    assert (kept[0].verdict, join_claims(kept)) == ("verified", "Do this: Go home.")
+    assert (kept[0].verdict, join_claims(kept)) == ("verified", "Do this:\n- pump it\nGo home.")
 
 
 def test_coverage_is_the_share_of_the_questions_terms_in_evidence_and_titles() -> None:

@@ -9,6 +9,7 @@ from rag_core.core.model.answers import (
     Finding,
     Judgement,
     PiiSpan,
+    Reading,
     Redaction,
     Verdict,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "PiiSpan",
     "QueryVariant",
     "Ranking",
+    "Reading",
     "Redaction",
     "SavedQuery",
     "SavedResult",

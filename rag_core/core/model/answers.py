@@ -51,11 +51,26 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How a claim is read: `statement` is what it states, without Markdown, with its lead-in, header or question.
+
+    `context` is the sentence before one that begins with a pronoun, else "". `frames` are the headings, lead-ins and
+    table header that are shown above the claim, outermost first, and `indent` the spaces before its line.
+    """
+
+    statement: str
+    context: str = ""
+    frames: tuple[str, ...] = ()
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of a text (characters `start` to `end`) with the verdict of its verification against the index.
+    """A statement of a text (characters `start` to `end`) with the verdict of its verification against the index.
 
     `reasons` say why it is not verified, as "kind: word", for example "number: 45" when no passage has the 45.
-    `judgement` is what the verdict follows from; None for a claim that nobody has judged yet.
+    `judgement` is what the verdict follows from; None for a claim that nobody has judged yet. `reading` says how the
+    text around it is read with it; None for a claim that stands alone.
     """
 
     text: str
@@ -65,6 +80,17 @@ class Claim:
     citations: tuple[Citation, ...] = ()
     reasons: tuple[str, ...] = ()
     judgement: Judgement | None = None
+    reading: Reading | None = None
+
+    @property
+    def statement(self) -> str:
+        """The text by which the claim is judged."""
+        return (self.reading and self.reading.statement) or self.text
+
+    @property
+    def context(self) -> str:
+        """The text before that the claim is read with."""
+        return self.reading.context if self.reading else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,288 @@
+"""Statements: what each part of a text states when it is read with the parts around it, and what only frames others.
+
+A list item is read with its lead-in, a table row with its header, "Yes." with the question, a sentence that begins with
+a pronoun with the one before. A heading, a lead-in, the header of a table, a question or a greeting states nothing.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from rag_core.core.model import Claim, Reading
+from rag_core.text.framing import is_framing, states_something
+from rag_core.text.layout import Part, is_table_rule, remove_marks, split_cells, split_into_parts
+from rag_core.text.terms import WORD_PATTERN, extract_terms
+
+MIN_SENTENCE_WORDS = 4  # of a sentence that needs no lead-in to be understood
+MAX_SHORT_REPLY_WORDS, MAX_PRONOUN_REPLY_WORDS = 2, 4  # after "No,": "it does not" says no more than the "No"
+# of what is written again for each item, row or reply below: the time stays linear in the text
+MAX_LEAD_INS, MAX_LEAD_IN_CHARS, MAX_COLUMN_CHARS, MAX_NAMED_COLUMNS = 8, 300, 60, 30
+PROSE_DEPTH = -1  # of a lead-in that is no list item
+PRONOUN_START = re.compile(
+    r"(?:It|They|He|She|Its|Their|His|Her|This|These|That|Those|Such|Both|Er|Sie|Es|Dies|Diese|Dieser|Dieses|Ello|Ellos|"
+    r"Ella|Ellas|Este|Esta|Estos|Estas|Esto)\b"
+)
+_PRONOUN = re.compile(PRONOUN_START.pattern, re.IGNORECASE)
+_SIGN_AFTER = r"(?:[,.:;!]|\s{1,3}[–—-])\s{0,9}|\s{0,9}$"
+_YES = re.compile(rf"(?:Yes|Yeah|Yep|Ja|Sí|Oui)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
+_NO = re.compile(rf"(?:No|Nope|Nein|Non)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
+_DO_QUESTION = re.compile(r"(?:Do|Does|Did)\s(?!not\b)([^?]{1,2000})\?{0,3}$", re.IGNORECASE)
+_LEAD_IN_OPENING = re.compile(
+    r"(?:here (?:is|are)|these are|those are|below (?:is|are)|the following are|hier sind|hier ist)\s", re.IGNORECASE
+)
+_OPENING_PHRASE = re.compile(
+    r"(?:according|after|although|as|at|because|before|by|during|for|from|if|in|on|since|to|under|when|while|with)\b"
+    r"[^,.;]{1,200},\s",
+    re.IGNORECASE,
+)
+_END_MARK = re.compile(r"[.!?。！？][\"'”’)\]]{0,3}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of a text and how it is read; without `reading` it is a frame, which states nothing by itself."""
+
+    part: Part
+    reading: Reading | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A lead-in, question or list item that the parts below are read with; `shown` is "" if it is a claim itself."""
+
+    depth: int
+    words: str
+    shown: str
+    is_question: bool = False
+
+
+@dataclass(slots=True)
+class _Surroundings:
+    """What stands above the next part: headings by level, lead-ins, the header of a table, the sentence before."""
+
+    question: str
+    heading: str
+    headings: list[tuple[int, str]] = field(default_factory=list)
+    openings: list[_Opening] = field(default_factory=list)
+    header: Sequence[str] = ()
+    header_lines: tuple[str, ...] = ()
+    listed: bool = False  # whether a list, table or code has begun below the lead-in
+    before: str = ""
+
+    def list_frames(self) -> tuple[str, ...]:
+        openings = (opening.shown for opening in self.openings if opening.shown)
+        return (*(text for _, text in self.headings), *openings, *self.header_lines)
+
+
+def read_statements(text: str, *, heading: str = "") -> list[Statement]:
+    """Split a text into its parts and read each with those around it; `heading` is the one above the text."""
+    return relate_parts(split_into_parts(text), heading=heading)
+
+
+def relate_parts(parts: Sequence[Part], *, question: str = "", heading: str = "") -> list[Statement]:
+    """Read each part with those before it, and a "Yes." with the question that the parts answer, if any."""
+    around = _Surroundings(question, "" if is_framing(heading) else heading)
+    return [Statement(part, _read_part(part, after, around)) for part, after in zip_longest(parts, parts[1:])]
+
+
+def make_claims(statements: Sequence[Statement]) -> list[Claim]:
+    """Return the statements that are no frames as claims at their places in the text, all "unsupported" yet."""
+    return [
+        Claim(statement.part.text, statement.part.start, statement.part.end, "unsupported", reading=statement.reading)
+        for statement in statements
+        if statement.reading
+    ]
+
+
+def is_fragment(words: str) -> bool:
+    """Return whether words are no whole sentence, and mean little without what they are listed or asked under."""
+    return len(words.split()) < MIN_SENTENCE_WORDS or not _END_MARK.search(words) or words[:1].islower()
+
+
+def _read_part(part: Part, after: Part | None, around: _Surroundings) -> Reading | None:
+    """Return how a part is read, None for a frame, and note in `around` what it is for the parts below."""
+    words = remove_marks(part.text)
+    if part.kind == "row":
+        return _read_row(part, after, around)
+    if part.kind == "rule":
+        return None
+    around.header, around.header_lines = (), ()
+    if part.kind == "heading":
+        return _open_heading(part, words, around)
+    if part.kind != "sentence":
+        around.listed = True
+    if part.kind == "item":
+        return _read_item(part, words, around)
+    if part.kind == "code":
+        code = " ".join(part.text.strip("`~").split("\n", 1)[-1].split())
+        return Reading(code, "", around.list_frames()) if code else None
+    return _read_sentence(part, words, after, around)
+
+
+def _open_heading(part: Part, words: str, around: _Surroundings) -> None:
+    while around.headings and around.headings[-1][0] >= part.level:
+        around.headings.pop()
+    around.headings.append((part.level, part.text))
+    around.heading = "" if is_framing(words) else words
+    around.openings, around.listed, around.before = [], False, ""
+
+
+def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading | None:
+    """Read a row with the header of its table; the header itself is a frame, as is a row of empty cells."""
+    cells = split_cells(part.text)
+    around.listed = True
+    if not around.header and _is_header(cells, after):
+        rule = (after.text,) if after and is_table_rule(after) else ()
+        around.header = [cell[:MAX_COLUMN_CHARS] for cell in cells[:MAX_NAMED_COLUMNS]]
+        around.header_lines = (part.text, *rule)
+        return None
+    around.header = around.header or [""]  # a table without header has none further down either
+    names = [*around.header, *[""] * (len(cells) - len(around.header))]
+    stated = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+    context = around.openings[-1].words if around.openings else around.heading
+    return Reading("; ".join(stated), context, around.list_frames()) if any(map(_has_word, stated)) else None
+
+
+def _is_header(cells: Sequence[str], after: Part | None) -> bool:
+    """Return whether the first row of a table is its header: above a rule, or without the digits of the next row."""
+    if after is None or after.kind not in ("row", "rule"):
+        return False
+    if after.kind == "rule":
+        return is_table_rule(after)
+    values = split_cells(after.text)
+    return len(values) == len(cells) and not _has_digit(cells) and _has_digit(values)
+
+
+def _has_digit(cells: Sequence[str]) -> bool:
+    return any(sign.isdigit() for cell in cells for sign in cell)
+
+
+def _has_word(words: str) -> bool:
+    return any(map(str.isalnum, words))
+
+
+def _read_item(part: Part, words: str, around: _Surroundings) -> Reading | None:
+    """Read an item with its lead-in and the items that it stands under; one that ends with ":" is a lead-in itself."""
+    depth = _find_depth(part, around.openings)
+    around.openings = [opening for opening in around.openings if opening.depth < depth][:MAX_LEAD_INS]
+    is_lead_in = words.endswith((":", "："))
+    reading = None if is_lead_in or not _has_word(words) else _read_below(part, words, around)
+    around.openings.append(_Opening(depth, _strip_lead_in(words), " " * part.indent + part.text if is_lead_in else ""))
+    return reading
+
+
+def _find_depth(part: Part, openings: Sequence[_Opening]) -> int:
+    """Return the depth of an item: twice its indentation, and one more for "- …" under "1. …:" at the same place."""
+    depth = 2 * part.indent
+    is_numbered = part.text[:1].isdigit()
+    same = [opening for opening in openings if opening.depth == depth and opening.shown.lstrip()[:1].isdigit()]
+    return depth + 1 if same and not is_numbered else depth
+
+
+def _read_below(part: Part, words: str, around: _Surroundings) -> Reading:
+    """Return the reading of an item or fragment: with what it stands under, or with the heading if there is none."""
+    above = [opening.words for opening in around.openings if opening.words]
+    if not around.openings and is_fragment(words) and around.heading:
+        above = [around.heading]
+    statement = " ".join([*(lead if lead.endswith("?") else f"{lead}:" for lead in above), words])
+    return Reading(statement, _find_context(words, around), around.list_frames(), part.indent)
+
+
+def _read_sentence(part: Part, words: str, after: Part | None, around: _Surroundings) -> Reading | None:
+    if not _has_word(words):
+        return None
+    if not part.inner and around.listed:
+        around.openings, around.listed = [], False
+    reading = _frame_sentence(part, words, after, around)
+    if reading is None or part.inner:
+        return reading
+    around.openings = []
+    if not PRONOUN_START.match(words):
+        around.before = words
+    return reading
+
+
+def _frame_sentence(part: Part, words: str, after: Part | None, around: _Surroundings) -> Reading | None:
+    """Read a sentence; one that leads in, asks or only greets is a frame, and the first two are for what follows."""
+    is_question = words.endswith(("?", "？"))
+    if is_question or _leads_in(words, after):
+        around.openings = [_Opening(PROSE_DEPTH, _strip_lead_in(words), part.text, is_question)]
+        return None
+    if is_framing(words):
+        return None
+    asked = next((opening.words for opening in around.openings if opening.is_question), around.question)
+    replied = _read_reply(words, asked)
+    if replied is None:
+        return None
+    if replied != words:
+        return Reading(replied, _find_context(replied, around), around.list_frames(), part.indent)
+    if around.openings and is_fragment(words) and not part.inner:
+        return _read_below(part, words, around)
+    return Reading(words, _find_context(words, around), around.list_frames(), part.indent)
+
+
+def _leads_in(words: str, after: Part | None) -> bool:
+    """Return whether a sentence ends with ":" and says nothing by itself, or only together with the list below."""
+    if not words.endswith((":", "：")):
+        return False
+    has_list = after is not None and after.kind in ("item", "code")
+    return has_list or not states_something(words)
+
+
+def _strip_lead_in(words: str) -> str:
+    """Return what a lead-in says of the parts below, without "Here are"; "" for "Here is what I found:"."""
+    words = words.rstrip(":： ")
+    return "" if is_framing(words) else _LEAD_IN_OPENING.sub("", words, count=1)[:MAX_LEAD_IN_CHARS]
+
+
+def _find_context(words: str, around: _Surroundings) -> str:
+    return around.before if PRONOUN_START.match(words) else ""
+
+
+def _read_reply(words: str, question: str) -> str | None:
+    """Return what a sentence that begins with "Yes" or "No" states; None for a mere "Yes" to nothing that was asked.
+
+    Any other sentence is returned as it is.
+    """
+    found = _YES.match(words) or _NO.match(words)
+    if not found:
+        return words
+    rest = words[found.end() :]
+    is_short = len(rest.split()) <= (MAX_PRONOUN_REPLY_WORDS if _PRONOUN.match(rest) else MAX_SHORT_REPLY_WORDS)
+    if not is_short:
+        return rest
+    if not question:
+        return words if rest else None
+    return _answer_question(question, is_yes=bool(_YES.match(words)), reply=words)
+
+
+def _answer_question(question: str, *, is_yes: bool, reply: str) -> str:
+    """Return a yes or no to a question as a statement: "the fee apply" to "Does the fee apply?", as stems compare."""
+    question = " ".join(question.split())[:MAX_LEAD_IN_CHARS]
+    asked = _DO_QUESTION.match(question)
+    if asked:
+        return f"{asked[1]}." if is_yes else f"It is not so that {asked[1]}."
+    return f"{question} {reply}" if is_yes else f"It is not so: {question} {reply}"
+
+
+def join_readings(first: Statement, second: Statement, between: str) -> str:
+    """Return how two consecutive parts are read as one passage; `between` is what stands between them in the text."""
+    words = remove_marks(second.part.text)
+    if first.reading is None and second.part.kind == "item" and second.reading:
+        return second.reading.statement
+    if second.part.kind == "row":
+        words, between = second.reading.statement if second.reading else words, ". "
+    elif second.part.kind == "item":
+        between = "; "
+    return f"{first.reading.statement if first.reading else remove_marks(first.part.text)}{between}{words}"
+
+
+def find_subject(context: str) -> str:
+    """Return the term for which a pronoun stands after this sentence: its first one, past an opening such as "In May,".
+
+    "" where there is none.
+    """
+    opening = _OPENING_PHRASE.match(context)
+    words = WORD_PATTERN.findall(context[opening.end() if opening else 0 :][:MAX_LEAD_IN_CHARS])
+    return next((term for word in words if not word.isdigit() for term in extract_terms(word)), "")

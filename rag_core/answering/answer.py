@@ -126,7 +126,9 @@ async def _verify_draft(
     unsupported sentences of a model's draft are left out; an extracted one keeps all of its own.
     """
     screened = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
-    statements = relate_parts([sentence.part for sentence in screened], question=query_text)
+    statements = relate_parts(
+        [sentence.part for sentence in screened], question="" if answer_draft.local else query_text
+    )
     sentences = [s for s, statement in zip(screened, statements, strict=True) if statement.reading]
     unverified = claims_from_statements(statements)
     cited = await cite_claims(

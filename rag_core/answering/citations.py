@@ -17,7 +17,6 @@ from rag_core.answering.statements import (
     Statement,
     find_subject,
     is_fragment,
-    join_readings,
     make_claims,
     read_statements,
 )
@@ -26,6 +25,7 @@ from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, 
 from rag_core.core.ports import Probe, Reranker
 from rag_core.retrieval.search import VectorsByLabel
 from rag_core.text.layout import remove_marks
+from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import extract_terms
 
 HITS_PER_CLAIM = 5
@@ -171,7 +171,7 @@ async def _assess_unverified_claim(claim: Claim, passages: Sequence[ClaimPassage
 
     A claim without related passage stays as it is.
     """
-    related = [passage for passage in passages if passage.term_share >= MIN_TERM_SHARE]
+    related = [p for p in passages if p.term_share >= MIN_TERM_SHARE and _has_own_terms(claim, p)]
     if not related:
         return claim
     compared = await asyncio.to_thread(_check_entailments, claim.statement, related)
@@ -184,6 +184,14 @@ async def _assess_unverified_claim(claim: Claim, passages: Sequence[ClaimPassage
     ]
     reasons = result.reasons or (OTHER_SUBJECT_REASONS if find_subject(claim.context) else LOW_RELEVANCE_REASONS)
     return _attach_verdict(claim, "partial", citations, reasons) if citations else claim
+
+
+def _has_own_terms(claim: Claim, passage: ClaimPassage) -> bool:
+    """Return whether a passage has terms of a list item itself, and not only of its lead-in; True for other claims."""
+    words = remove_marks(claim.text)
+    is_joined = claim.statement != words and claim.statement.endswith(words)
+    terms = extract_terms(words) - KEY_PHRASE_STOP_WORDS if is_joined else frozenset()  # "Yes" is no term of a passage
+    return len(terms & extract_terms(passage.text)) >= MIN_TERM_SHARE * len(terms)
 
 
 def _check_entailments(statement: str, passages: Sequence[ClaimPassage]) -> list[tuple[Entailment, ClaimPassage]]:
@@ -209,7 +217,11 @@ def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
     entailing = [build_citation(passage, passage.term_share) for result, passage in compared if result.is_entailed]
     if entailing:
         return _attach_verdict(claim, "verified", _drop_outer_quotes(entailing))
-    related = [build_citation(p, p.term_share) for p in passages if p.term_share >= MIN_TERM_SHARE_ALONE]
+    related = [
+        build_citation(p, p.term_share)
+        for p in passages
+        if p.term_share >= MIN_TERM_SHARE_ALONE and _has_own_terms(claim, p)
+    ]
     return _attach_verdict(claim, "partial", related) if related else claim
 
 
@@ -277,7 +289,7 @@ def _read_alone(statement: Statement) -> str:
 
 
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
-    """Yield each part of the evidence, then each two consecutive ones.
+    """Yield each part of the evidence, then each two consecutive ones of which the second is a sentence.
 
     A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well.
     """
@@ -288,8 +300,10 @@ def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) ->
         for text in sorted({read} | alone):
             yield _build_claim_passage(evidence, statement, statement, text, claim_terms)
     for first, second in pairwise(statements):
-        text = join_readings(first, second, evidence.text[first.part.end : second.part.start])
-        yield _build_claim_passage(evidence, first, second, text, claim_terms)
+        if second.part.kind == "sentence":
+            between = evidence.text[first.part.end : second.part.start]
+            text = f"{_read_alone(first)}{between}{remove_marks(second.part.text)}"
+            yield _build_claim_passage(evidence, first, second, text, claim_terms)
 
 
 def _build_claim_passage(

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from rag_core.core.model import Claim, Reading
 from rag_core.text.framing import is_framing, states_something
 from rag_core.text.layout import Part, is_table_rule, remove_marks, split_cells, split_into_parts
+from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 MIN_SENTENCE_WORDS = 4  # of a sentence that needs no lead-in to be understood
@@ -28,6 +29,7 @@ _SIGN_AFTER = r"(?:[,.:;!]|\s{1,3}[–—-])\s{0,9}|\s{0,9}$"
 _YES = re.compile(rf"(?:Yes|Yeah|Yep|Ja|Sí|Oui)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
 _NO = re.compile(rf"(?:No|Nope|Nein|Non)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
 _DO_QUESTION = re.compile(r"(?:Do|Does|Did)\s(?!not\b)([^?]{1,2000})\?{0,3}$", re.IGNORECASE)
+_DENIAL_OF_CLAUSE, _DENIAL = "It is not so that ", "It is not so: "  # the negation comes first, where facts look for it
 _LEAD_IN_OPENING = re.compile(
     r"(?:here (?:is|are)|these are|those are|below (?:is|are)|the following are|hier sind|hier ist)\s", re.IGNORECASE
 )
@@ -67,6 +69,7 @@ class _Surroundings:
     openings: list[_Opening] = field(default_factory=list)
     header: Sequence[str] = ()
     header_lines: tuple[str, ...] = ()
+    after_rule: bool = False  # of the table
     listed: bool = False  # whether a list, table or code has begun below the lead-in
     before: str = ""
 
@@ -105,6 +108,7 @@ def _read_part(part: Part, after: Part | None, around: _Surroundings) -> Reading
     words = remove_marks(part.text)
     if part.kind == "row":
         return _read_row(part, after, around)
+    around.after_rule = is_table_rule(part)
     if part.kind == "rule":
         return None
     around.header, around.header_lines = (), ()
@@ -131,8 +135,9 @@ def _open_heading(part: Part, words: str, around: _Surroundings) -> None:
 def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading | None:
     """Read a row with the header of its table; the header itself is a frame, as is a row of empty cells."""
     cells = split_cells(part.text)
-    around.listed = True
-    if not around.header and _is_header(cells, after):
+    is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
+    around.listed, around.after_rule = True, False
+    if not is_in_grid and _is_header(cells, after, is_first=not around.header):
         rule = (after.text,) if after and is_table_rule(after) else ()
         around.header = [cell[:MAX_COLUMN_CHARS] for cell in cells[:MAX_NAMED_COLUMNS]]
         around.header_lines = (part.text, *rule)
@@ -144,14 +149,14 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
     return Reading("; ".join(stated), context, around.list_frames()) if any(map(_has_word, stated)) else None
 
 
-def _is_header(cells: Sequence[str], after: Part | None) -> bool:
-    """Return whether the first row of a table is its header: above a rule, or without the digits of the next row."""
+def _is_header(cells: Sequence[str], after: Part | None, *, is_first: bool) -> bool:
+    """Return whether a row is the header of a table: above a rule, or the first, without the digits of the next."""
     if after is None or after.kind not in ("row", "rule"):
         return False
     if after.kind == "rule":
         return is_table_rule(after)
     values = split_cells(after.text)
-    return len(values) == len(cells) and not _has_digit(cells) and _has_digit(values)
+    return is_first and len(values) == len(cells) and not _has_digit(cells) and _has_digit(values)
 
 
 def _has_digit(cells: Sequence[str]) -> bool:
@@ -181,11 +186,11 @@ def _find_depth(part: Part, openings: Sequence[_Opening]) -> int:
 
 
 def _read_below(part: Part, words: str, around: _Surroundings) -> Reading:
-    """Return the reading of an item or fragment: with what it stands under, or with the heading if there is none."""
+    """Return the reading of an item or fragment: with what it stands under, else with the heading or the question."""
     above = [opening.words for opening in around.openings if opening.words]
-    if not around.openings and is_fragment(words) and around.heading:
-        above = [around.heading]
-    statement = " ".join([*(lead if lead.endswith("?") else f"{lead}:" for lead in above), words])
+    if not above and is_fragment(words):
+        above = [around.heading or " ".join(around.question.split())[:MAX_LEAD_IN_CHARS]]
+    statement = " ".join([*(lead if lead.endswith("?") else f"{lead}:" for lead in above if lead), words])
     return Reading(statement, _find_context(words, around), around.list_frames(), part.indent)
 
 
@@ -198,8 +203,10 @@ def _read_sentence(part: Part, words: str, after: Part | None, around: _Surround
     if reading is None or part.inner:
         return reading
     around.openings = []
-    if not PRONOUN_START.match(words):
-        around.before = words
+    stated = reading.statement.removeprefix(_DENIAL_OF_CLAUSE).removeprefix(_DENIAL)
+    is_joined = stated != words and stated.endswith(words)
+    if not is_joined and not PRONOUN_START.match(stated):
+        around.before = stated
     return reading
 
 
@@ -217,7 +224,7 @@ def _frame_sentence(part: Part, words: str, after: Part | None, around: _Surroun
         return None
     if replied != words:
         return Reading(replied, _find_context(replied, around), around.list_frames(), part.indent)
-    if around.openings and is_fragment(words) and not part.inner:
+    if (around.openings or around.question) and is_fragment(words) and not part.inner:
         return _read_below(part, words, around)
     return Reading(words, _find_context(words, around), around.list_frames(), part.indent)
 
@@ -262,20 +269,8 @@ def _answer_question(question: str, *, is_yes: bool, reply: str) -> str:
     question = " ".join(question.split())[:MAX_LEAD_IN_CHARS]
     asked = _DO_QUESTION.match(question)
     if asked:
-        return f"{asked[1]}." if is_yes else f"It is not so that {asked[1]}."
-    return f"{question} {reply}" if is_yes else f"It is not so: {question} {reply}"
-
-
-def join_readings(first: Statement, second: Statement, between: str) -> str:
-    """Return how two consecutive parts are read as one passage; `between` is what stands between them in the text."""
-    words = remove_marks(second.part.text)
-    if first.reading is None and second.part.kind == "item" and second.reading:
-        return second.reading.statement
-    if second.part.kind == "row":
-        words, between = second.reading.statement if second.reading else words, ". "
-    elif second.part.kind == "item":
-        between = "; "
-    return f"{first.reading.statement if first.reading else remove_marks(first.part.text)}{between}{words}"
+        return f"{asked[1]}." if is_yes else f"{_DENIAL_OF_CLAUSE}{asked[1]}."
+    return f"{question} {reply}" if is_yes else f"{_DENIAL}{question} {reply}"
 
 
 def find_subject(context: str) -> str:
@@ -285,4 +280,5 @@ def find_subject(context: str) -> str:
     """
     opening = _OPENING_PHRASE.match(context)
     words = WORD_PATTERN.findall(context[opening.end() if opening else 0 :][:MAX_LEAD_IN_CHARS])
-    return next((term for word in words if not word.isdigit() for term in extract_terms(word)), "")
+    named = (word for word in words if not word.isdigit() and word.casefold() not in KEY_PHRASE_STOP_WORDS)
+    return next((term for word in named for term in extract_terms(word)), "")

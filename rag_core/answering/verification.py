@@ -182,7 +182,7 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
         windows = citations.rank_passages_for_judge(claim.text, evidence)
         return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), next(iter(windows), None)
     passages = citations.rank_passages_by_shared_terms(claim.statement, evidence)
-    nearest = max(passages, key=lambda passage: compute_word_share(claim.statement, passage.text), default=None)
+    nearest = max(passages, key=lambda p: (compute_word_share(claim.statement, p.text), -len(p.text)), default=None)
     context = f"{question} {claim.context}"
     conflicts = nearest and find_contradictions(claim.statement, nearest.text, context=context)
     if nearest and conflicts:

@@ -18,6 +18,7 @@ from rag_core.answering.statements import (
     find_subject,
     is_fragment,
     make_claims,
+    read_passage,
     read_statements,
 )
 from rag_core.core.index import Index
@@ -210,13 +211,14 @@ def _select_same_subject(claim: Claim, evidence: Sequence[Evidence]) -> Sequence
 
 
 def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
-    passages = rank_passages_by_shared_terms(claim.statement, evidence)
-    compared = _check_entailments(
-        claim.statement, rank_passages_by_shared_terms(claim.statement, _select_same_subject(claim, evidence))
-    )
+    same_subject = _select_same_subject(claim, evidence)
+    passages = rank_passages_by_shared_terms(claim.statement, same_subject)
+    compared = _check_entailments(claim.statement, passages)
     entailing = [build_citation(passage, passage.term_share) for result, passage in compared if result.is_entailed]
     if entailing:
         return _attach_verdict(claim, "verified", _drop_outer_quotes(entailing))
+    if len(same_subject) < len(evidence):
+        passages = rank_passages_by_shared_terms(claim.statement, evidence)
     related = [
         build_citation(p, p.term_share)
         for p in passages
@@ -246,7 +248,8 @@ def _attach_verdict(
 
 def rank_passages_by_shared_terms(statement: str, evidence: Sequence[Evidence]) -> list[ClaimPassage]:
     """Return the passages that share most terms with the statement, shorter ones first among equals."""
-    passages = [passage for item in evidence for passage in _generate_claim_passages(item, extract_terms(statement))]
+    claim_terms = extract_terms(statement)
+    passages = [passage for item in evidence for passage in _generate_claim_passages(item, claim_terms)]
     return sorted(passages, key=lambda passage: (-passage.term_share, passage.end - passage.start))[:PASSAGES_PER_CLAIM]
 
 
@@ -269,23 +272,22 @@ def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterat
 
     Evidence of fewer parts is one passage. Each part is read as by itself, but a lead-in only once.
     """
-    statements = read_evidence(evidence)
+    statements = _read_evidence(evidence)
     for first in range(0, max(1, len(statements) - 1), SENTENCES_FOR_JUDGE - 1):
         window = statements[first : first + SENTENCES_FOR_JUDGE]
         if window:
-            texts = [_read_alone(window[0]), *(remove_marks(s.part.text) for s in window[1:])]
+            texts = [_read_alone(window[0]), *(statement.words for statement in window[1:])]
             if window[0].reading and window[0].part.kind == "row":
                 texts = [statement.reading.statement if statement.reading else "" for statement in window]
             yield _build_claim_passage(evidence, window[0], window[-1], "\n".join(filter(None, texts)), claim_terms)
 
 
-def read_evidence(evidence: Evidence) -> list[Statement]:
-    """Return the parts of the evidence as they are read, below the innermost heading of the chunk."""
-    return read_statements(evidence.text, heading=(evidence.hit.chunk.heading_path or ("",))[-1])
+def _read_evidence(evidence: Evidence) -> tuple[Statement, ...]:
+    return read_passage(evidence.text, (evidence.hit.chunk.heading_path or ("",))[-1])
 
 
 def _read_alone(statement: Statement) -> str:
-    return statement.reading.statement if statement.reading else remove_marks(statement.part.text)
+    return statement.reading.statement if statement.reading else statement.words
 
 
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
@@ -293,16 +295,15 @@ def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) ->
 
     A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well.
     """
-    statements = read_evidence(evidence)
+    statements = _read_evidence(evidence)
     for statement in statements:
-        read, words = _read_alone(statement), remove_marks(statement.part.text)
-        alone = {words} if statement.part.kind == "row" or not is_fragment(words) else set()
-        for text in sorted({read} | alone):
+        alone = {statement.words} if statement.part.kind == "row" or not is_fragment(statement.words) else set()
+        for text in sorted({_read_alone(statement)} | alone):
             yield _build_claim_passage(evidence, statement, statement, text, claim_terms)
     for first, second in pairwise(statements):
         if second.part.kind == "sentence":
             between = evidence.text[first.part.end : second.part.start]
-            text = f"{_read_alone(first)}{between}{remove_marks(second.part.text)}"
+            text = f"{_read_alone(first)}{between}{second.words}"
             yield _build_claim_passage(evidence, first, second, text, claim_terms)
 
 

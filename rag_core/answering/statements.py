@@ -7,6 +7,7 @@ a pronoun with the one before. A heading, a lead-in, the header of a table, a qu
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 
 from rag_core.core.model import Claim, Reading
@@ -19,6 +20,7 @@ MIN_SENTENCE_WORDS = 4  # of a sentence that needs no lead-in to be understood
 MAX_SHORT_REPLY_WORDS, MAX_PRONOUN_REPLY_WORDS = 2, 4  # after "No,": "it does not" says no more than the "No"
 # of what is written again for each item, row or reply below: the time stays linear in the text
 MAX_LEAD_INS, MAX_LEAD_IN_CHARS, MAX_COLUMN_CHARS, MAX_NAMED_COLUMNS = 8, 300, 60, 30
+MAX_READ_PASSAGES = 64
 PROSE_DEPTH = -1  # of a lead-in that is no list item
 PRONOUN_START = re.compile(
     r"(?:It|They|He|She|Its|Their|His|Her|This|These|That|Those|Such|Both|Er|Sie|Es|Dies|Diese|Dieser|Dieses|Ello|Ellos|"
@@ -43,9 +45,10 @@ _END_MARK = re.compile(r"[.!?。！？][\"'”’)\]]{0,3}$")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of a text and how it is read; without `reading` it is a frame, which states nothing by itself."""
+    """A part of a text, its words without marks, and how it is read; without `reading` it is a frame."""
 
     part: Part
+    words: str
     reading: Reading | None
 
 
@@ -78,15 +81,26 @@ class _Surroundings:
         return (*(text for _, text in self.headings), *openings, *self.header_lines)
 
 
-def read_statements(text: str, *, heading: str = "") -> list[Statement]:
-    """Split a text into its parts and read each with those around it; `heading` is the one above the text."""
-    return relate_parts(split_into_parts(text), heading=heading)
+def read_statements(text: str) -> list[Statement]:
+    """Split a text into its parts and read each with those around it."""
+    return relate_parts(split_into_parts(text))
+
+
+@lru_cache(maxsize=MAX_READ_PASSAGES)
+def read_passage(text: str, heading: str) -> tuple[Statement, ...]:
+    """Return the parts of a passage as they are read below the heading of its chunk, "" for none.
+
+    The last ones are kept, because each claim of a text is compared with the same passages.
+    """
+    return tuple(relate_parts(split_into_parts(text), heading=heading))
 
 
 def relate_parts(parts: Sequence[Part], *, question: str = "", heading: str = "") -> list[Statement]:
     """Read each part with those before it, and a "Yes." with the question that the parts answer, if any."""
     around = _Surroundings(question, "" if is_framing(heading) else heading)
-    return [Statement(part, _read_part(part, after, around)) for part, after in zip_longest(parts, parts[1:])]
+    words = [remove_marks(part.text) for part in parts]
+    neighbours = zip_longest(parts, words, parts[1:])
+    return [Statement(part, own, _read_part(part, own, after, around)) for part, own, after in neighbours]
 
 
 def make_claims(statements: Sequence[Statement]) -> list[Claim]:
@@ -103,9 +117,8 @@ def is_fragment(words: str) -> bool:
     return len(words.split()) < MIN_SENTENCE_WORDS or not _END_MARK.search(words) or words[:1].islower()
 
 
-def _read_part(part: Part, after: Part | None, around: _Surroundings) -> Reading | None:
+def _read_part(part: Part, words: str, after: Part | None, around: _Surroundings) -> Reading | None:
     """Return how a part is read, None for a frame, and note in `around` what it is for the parts below."""
-    words = remove_marks(part.text)
     if part.kind == "row":
         return _read_row(part, after, around)
     around.after_rule = is_table_rule(part)

@@ -33,6 +33,7 @@ _LEADING_MARK = re.compile(
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,120})\]\([^()\s]{0,200}\)")
 _LINE_BREAK = re.compile(r"<br[ \t]?/?>", re.IGNORECASE)
 _EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|~~|`|(?<![\w*])[*_](?=[^\s*_])|(?<=[^\s*_])[*_](?![\w*])")
+_ANY_MARK = re.compile(r"[\[(【<*_~`\\]")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 
 
@@ -72,7 +73,9 @@ def make_part(line: str) -> Part:
 
 def remove_marks(text: str) -> str:
     """Return the words of a part of a text on one line, without Markdown and without citation marks."""
-    text = _LEADING_MARK.sub("", text, count=1) if _LEADING_MARK.match(text) else text
+    text = text[mark.end() :] if (mark := _LEADING_MARK.match(text)) else text
+    if not _ANY_MARK.search(text):
+        return " ".join(text.split())
     text = _LINK.sub(r"\1", _CITATION_MARK.sub("", text))
     return " ".join(_EMPHASIS.sub("", _LINE_BREAK.sub(" ", text)).replace("\\|", "|").split())
 

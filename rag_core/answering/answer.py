@@ -13,6 +13,7 @@ from rag_core.answering.drafting import (
     draft_answer,
     drop_instruction_echoes,
     drop_redundant_hits,
+    drop_unfounded_frames,
     extract_draft,
     extract_draft_by_shared_terms,
     join_claims,
@@ -143,7 +144,7 @@ async def _verify_draft(
         return verified
     supported = [claim for claim in verified if claim.verdict != "unsupported"]
     _report_unverified(len(verified) - len(supported), sentences, evidence, run)
-    return realign_claims(supported)
+    return realign_claims(drop_unfounded_frames(supported, query_text, evidence))
 
 
 def _screen_instruction_echoes(answer_draft: Draft, evidence: Sequence[Evidence], run: Run) -> Sequence[DraftSentence]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core import prompts
-from rag_core.answering.statements import Statement, make_claims, relate_parts
+from rag_core.answering.statements import Statement, is_judged_with, make_claims, relate_parts
 from rag_core.core.model import Claim, Evidence, Hit, Ranking
 from rag_core.core.ports import LLM, Reranker
 from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
@@ -182,6 +182,28 @@ def extract_draft_by_shared_terms(query_text: str, evidence: Sequence[Evidence])
 def claims_from_statements(statements: Sequence[Statement]) -> list[Claim]:
     """Return those that are claims, at their positions in the text that `join_claims` makes, all "unsupported" yet."""
     return realign_claims(make_claims(statements))
+
+
+def drop_unfounded_frames(claims: Sequence[Claim], query_text: str, evidence: Sequence[Evidence]) -> list[Claim]:
+    """Return the claims without those headings and questions above them that are unjudged and unknown to the evidence.
+
+    A heading stays if the question and the evidence have half of its terms, and all of those with a digit.
+    """
+    titles = (part for passage in evidence for part in (passage.hit.chunk.title, *passage.hit.chunk.heading_path))
+    known = extract_terms(" ".join([query_text, *titles, *(passage.text for passage in evidence)]))
+
+    def is_kept(frame: str, claim: Claim) -> bool:
+        terms = extract_terms(frame)
+        unknown = terms - known
+        has_new_number = any(sign.isdigit() for term in unknown for sign in term)
+        return is_judged_with(frame, claim) or (2 * len(unknown) <= len(terms) and not has_new_number)
+
+    return [
+        replace(c, reading=replace(c.reading, frames=tuple(frame for frame in c.reading.frames if is_kept(frame, c))))
+        if c.reading
+        else c
+        for c in claims
+    ]
 
 
 def realign_claims(kept_claims: Sequence[Claim]) -> list[Claim]:

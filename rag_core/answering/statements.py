@@ -12,7 +12,7 @@ from itertools import zip_longest
 
 from rag_core.core.model import Claim, Reading
 from rag_core.text.framing import is_framing, states_something
-from rag_core.text.layout import Part, is_table_rule, remove_marks, split_cells, split_into_parts
+from rag_core.text.layout import Part, is_table_rule, make_part, remove_marks, split_cells, split_into_parts
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
@@ -66,6 +66,7 @@ class _Opening:
 class _Surroundings:
     """What stands above the next part: headings by level, lead-ins, the header of a table, the sentence before."""
 
+    quoted: bool
     question: str
     heading: str
     headings: list[tuple[int, str]] = field(default_factory=list)
@@ -95,9 +96,14 @@ def read_passage(text: str, heading: str) -> tuple[Statement, ...]:
     return tuple(relate_parts(split_into_parts(text), heading=heading))
 
 
-def relate_parts(parts: Sequence[Part], *, question: str = "", heading: str = "") -> list[Statement]:
-    """Read each part with those before it, and a "Yes." with the question that the parts answer, if any."""
-    around = _Surroundings(question, "" if is_framing(heading) else heading)
+def relate_parts(
+    parts: Sequence[Part], *, question: str = "", heading: str = "", quoted: bool = False
+) -> list[Statement]:
+    """Read each part with those before it, and a "Yes." with the question that the parts answer, if any.
+
+    The first of `quoted` rows need not be the first of its table, and is a header only above a rule.
+    """
+    around = _Surroundings(quoted, question, "" if is_framing(heading) else heading)
     words = [remove_marks(part.text) for part in parts]
     neighbours = zip_longest(parts, words, parts[1:])
     return [Statement(part, own, _read_part(part, own, after, around)) for part, own, after in neighbours]
@@ -150,7 +156,7 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
     cells = split_cells(part.text)
     is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
     around.listed, around.after_rule = True, False
-    if not is_in_grid and _is_header(cells, after, is_first=not around.header):
+    if not is_in_grid and _is_header(cells, after, is_first=not (around.header or around.quoted)):
         rule = (after.text,) if after and is_table_rule(after) else ()
         around.header = [cell[:MAX_COLUMN_CHARS] for cell in cells[:MAX_NAMED_COLUMNS]]
         around.header_lines = (part.text, *rule)
@@ -284,6 +290,14 @@ def _answer_question(question: str, *, is_yes: bool, reply: str) -> str:
     if asked:
         return f"{asked[1]}." if is_yes else f"{_DENIAL_OF_CLAUSE}{asked[1]}."
     return f"{question} {reply}" if is_yes else f"{_DENIAL}{question} {reply}"
+
+
+def is_judged_with(frame: str, claim: Claim) -> bool:
+    """Return whether a frame is judged with a claim below it, as a lead-in or a table header is, or says nothing."""
+    if make_part(frame).kind in ("row", "rule"):
+        return True
+    words = remove_marks(frame)
+    return is_framing(words) or _strip_lead_in(words) in claim.statement
 
 
 def find_subject(context: str) -> str:

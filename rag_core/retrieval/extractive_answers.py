@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag_core.core.ports import Reranker
+from rag_core.text.framing import is_framing
+from rag_core.text.layout import split_into_parts
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendar, remove_periods
-from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
@@ -144,12 +145,15 @@ def _drop_redundant_sentences(ranked: Sequence[int], candidates: Sequence[Passag
 def _include_dependent_sentences(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
     """Return the index of a sentence with those it is read with.
 
-    An item is read with its lead-in, a lead-in with its items, a sentence such as "It is …" with the one before it.
+    An item is read with its lead-in, a lead-in with its items, a question with what follows, and a sentence such as
+    "It is …" with the one before it.
     """
     if LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text):
         return [*_find_lead_in(n, candidates), n]
     if candidates[n].text.endswith(":"):
         return [n, *_find_list_items(n, candidates)]
+    if candidates[n].text.endswith("?"):
+        return [n, n + 1] if n + 1 < len(candidates) and _continues_passage(n + 1, candidates) else [n]
     if ANAPHORIC_START.match(candidates[n].text) and _continues_passage(n, candidates):
         return [n - 1, n]
     return [n]
@@ -162,8 +166,9 @@ def _continues_passage(n: int, candidates: Sequence[PassageSentence]) -> bool:
 def _find_lead_in(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
     while LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text) and _continues_passage(n, candidates):
         n -= 1
-    is_lead_in = candidates[n].text.endswith(":") and " " in candidates[n].text  # "Tips:" adds nothing
-    return [n] if is_lead_in else []
+    words = candidates[n].text
+    adds_something = " " in words or not is_framing(words)  # unlike "Tips:"
+    return [n] if words.endswith(":") and adds_something else []
 
 
 def _find_list_items(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -185,8 +190,8 @@ def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[Pa
 
 def _split_into_statements(text: str) -> list[str]:
     """Split a text into its sentences and list items; one that has none, such as a table row, stays whole."""
-    parts = [part for start, end in find_sentences(text) if _is_statement(part := _strip_titles(text[start:end]))]
-    return parts or [text]
+    shown = (part.text for part in split_into_parts(text) if part.kind != "rule")
+    return [words for part in shown if _is_statement(words := _strip_titles(part))] or [text]
 
 
 def _strip_titles(sentence: str) -> str:

@@ -270,7 +270,7 @@ async def test_frames_are_shown_above_the_claims_that_stay_and_are_not_counted()
     made, run = await answer(
         "What is not covered?",
         "Great question!",
-        "## Exclusions",
+        "## What is not covered",
         "The warranty excludes:",
         "- rust by sorcery\n- scratches on the housing",
         "- **water damage**",
@@ -278,7 +278,7 @@ async def test_frames_are_shown_above_the_claims_that_stay_and_are_not_counted()
         "Wizards repaint engines by moonlight.",
         "Let me know if you need more!",
     )
-    assert made.text == "## Exclusions\nThe warranty excludes:\n- scratches on the housing\n- **water damage**"
+    assert made.text == "## What is not covered\nThe warranty excludes:\n- scratches on the housing\n- **water damage**"
     assert judged(made.claims) == [("- scratches on the housing", "verified"), ("- **water damage**", "verified")]
     assert [told.reason for told in run.degraded] == ["2 of 4 sentences are not supported by the evidence"]
     assert made.confidence.inputs["certainty"] == 1.0
@@ -308,3 +308,10 @@ async def test_a_reply_of_frames_alone_is_no_answer_of_the_model() -> None:
     made, run = await answer("How many bar has the pump of model BP?", "## Answer", "Here is what I found:")
     assert made.origin == "extractive"
     assert ("answer", "llm_output_invalid") in [(told.step, told.code) for told in run.degraded]
+
+
+async def test_a_heading_that_the_evidence_does_not_know_is_not_shown() -> None:
+    """Nobody judges a heading: it must not say what the answer may not."""
+    heads = ["## Warranty on glass", "## Account 4711", "**Board approves transfer on Friday**", "Board approved it?"]
+    made = [(await answer("What about glass?", head, "Glass is covered for one year."))[0].text for head in heads]
+    assert made == ["## Warranty on glass\nGlass is covered for one year.", *["Glass is covered for one year."] * 3]

@@ -132,7 +132,8 @@ def _read_part(part: Part, words: str, after: Part | None, around: _Surroundings
         return None
     around.header, around.header_lines = (), ()
     if part.kind == "heading":
-        return _open_heading(part, words, around)
+        _open_heading(part, words, around)
+        return None
     if part.kind != "sentence":
         around.listed = True
     if part.kind == "item":

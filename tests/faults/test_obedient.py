@@ -90,7 +90,7 @@ async def test_an_answer_that_is_not_screened_is_found(monkeypatch: pytest.Monke
     monkeypatch.setattr("rag_core.answering.citations.verify_with_cross_encoder", believe)
     for module in ("prompts.completions", "answering.answer"):
         monkeypatch.setattr(f"rag_core.{module}.screen_text", lambda text, _: (text, ()))
-    found = [words async for words, _ in answers([(0, ORDERS[0]), (1, ORDERS[3])], ObedientLLM())]
+    found = [words async for words, _ in answers([(0, ORDERS[0]), (1, ORDERS[8])], ObedientLLM())]
     assert [words[0] for words in found] == ["address", "address"]
 
 

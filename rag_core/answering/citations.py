@@ -20,6 +20,7 @@ from rag_core.answering.statements import (
     make_claims,
     read_passage,
     read_statements,
+    select_columns,
 )
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Citation, Claim, Evidence, QueryVariant, Ranking, Scope, SearchType, Verdict
@@ -293,13 +294,16 @@ def _read_alone(statement: Statement) -> str:
 def _generate_claim_passages(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
     """Yield each part of the evidence, then each two consecutive ones of which the second is a sentence.
 
-    A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well.
+    A list item is read with its lead-in; one that is a whole sentence, and a row of a table, by itself as well. A row
+    is also read by the columns alone that the claim names.
     """
     statements = _read_evidence(evidence)
     for statement in statements:
         alone = {statement.words} if statement.part.kind == "row" or not is_fragment(statement.words) else set()
         for text in sorted({_read_alone(statement)} | alone):
             yield _build_claim_passage(evidence, statement, statement, text, claim_terms)
+    for row, text in select_columns(statements, claim_terms):
+        yield _build_claim_passage(evidence, row, row, text, claim_terms)
     for first, second in pairwise(statements):
         if second.part.kind == "sentence":
             between = evidence.text[first.part.end : second.part.start]

@@ -5,10 +5,12 @@ a pronoun with the one before. A heading, a lead-in, the header of a table, a qu
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import attrgetter
 
 from rag_core.core.model import Claim, Reading
 from rag_core.text.framing import is_framing, states_something
@@ -45,11 +47,15 @@ _END_MARK = re.compile(r"[.!?。！？][\"'”’)\]]{0,3}$")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A part of a text, its words without marks, and how it is read; without `reading` it is a frame."""
+    """A part of a text, its words without marks, and how it is read; without `reading` it is a frame.
+
+    `columns` are those of the table that a row stands in, as far as they have names.
+    """
 
     part: Part
     words: str
     reading: Reading | None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,10 @@ def relate_parts(
     around = _Surroundings(quoted, question, "" if is_framing(heading) else heading)
     words = [remove_marks(part.text) for part in parts]
     neighbours = zip_longest(parts, words, parts[1:])
-    return [Statement(part, own, _read_part(part, own, after, around)) for part, own, after in neighbours]
+    return [
+        Statement(part, own, _read_part(part, own, after, around), tuple(around.header))
+        for part, own, after in neighbours
+    ]
 
 
 def make_claims(statements: Sequence[Statement]) -> list[Claim]:
@@ -299,6 +308,26 @@ def is_judged_with(frame: str, claim: Claim) -> bool:
         return True
     words = remove_marks(frame)
     return is_framing(words) or _strip_lead_in(words) in claim.statement
+
+
+def select_columns(rows: Sequence[Statement], terms: frozenset[str]) -> list[tuple[Statement, str]]:
+    """Return each row as it is read by the columns alone that these terms name, if these do not name all of them.
+
+    Rows that have the same cell in the first of these columns differ in what is left out, and are not returned.
+    """
+    found: list[tuple[Statement, tuple[str, ...]]] = []
+    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
+    stated_rows = (row for row in rows if row.part.kind == "row" and row.reading)
+    for columns, table in groupby(stated_rows, attrgetter("columns")):
+        named = [n for n, name in enumerate(columns) if name and extract_terms(name) <= terms]
+        for row in table:
+            cells = split_cells(row.part.text)
+            stated = tuple(f"{columns[n]}: {cells[n]}" for n in named if n < len(cells) and cells[n])
+            if stated:
+                counts[columns, stated[0]] += 1
+            if 1 < len(stated) < len(cells):
+                found.append((row, stated))
+    return [(row, "; ".join(stated)) for row, stated in found if counts[row.columns, stated[0]] == 1]
 
 
 def find_subject(context: str) -> str:

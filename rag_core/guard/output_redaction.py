@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.answering.drafting import join_claims, realign_claims
-from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan, Reading
+from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan, Reading, Redaction
 from rag_core.core.ports import Redactor
-from rag_core.guard.redaction import redact_text
+from rag_core.guard.redaction import redact_text, replace_spans
 from rag_core.prompts.screening import screen_stored_text
 
 
@@ -20,7 +20,7 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
     Raises:
         Unavailable: the redactor failed (redaction_failed).
     """
-    redactions = [await redact_text(claim.text, redactor) for claim in answer.claims]
+    redactions = [await _redact_claim_text(claim, redactor) for claim in answer.claims]
     claims = [
         replace(
             claim,
@@ -49,6 +49,18 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
 
 def _compose_answer_text(answer: Answer, claims: Sequence[Claim]) -> str:
     return join_claims(claims) if claims else answer.text
+
+
+async def _redact_claim_text(claim: Claim, redactor: Redactor) -> Redaction:
+    """Redact the text of a claim, read below its lead-in or table header: "X1234567" is only a number without them."""
+    above = "".join(f"{frame}\n" for frame in claim.reading.frames) if claim.reading else ""
+    found = (await redact_text(above + claim.text, redactor)).spans
+    spans = [
+        replace(span, start=max(0, span.start - len(above)), end=span.end - len(above))
+        for span in found
+        if span.end > len(above)
+    ]
+    return Redaction(replace_spans(claim.text, spans), tuple(spans))
 
 
 async def _find_pii_between_claims(answer: Answer, redactor: Redactor) -> tuple[PiiSpan, ...]:

@@ -256,6 +256,17 @@ async def test_a_true_row_is_verified_and_one_with_another_value_or_header_is_no
     assert (await cite(f"{swapped}| Plus | $500 | $75 |"))[0][1] != "verified"
 
 
+async def test_a_row_of_some_columns_is_verified_where_no_other_row_has_the_same_name() -> None:
+    """What is left out of a row may be what tells it from another one."""
+    claimed = "| Plan | Copay |\n|---|---|\n| {} | {} |"
+    assert (await cite(claimed.format("Plus", "$75")))[0][1] == "verified"
+    assert (await cite(claimed.format("Plus", "$50")))[0][1] == "unsupported"
+    assert (await cite(claimed.format("Plus", "$500")))[0][1] != "verified"
+    twice = chunk("twice", "| Plan | Network | Copay |\n|---|---|---|\n| Plus | in | $75 |\n| Plus | out | $90 |")
+    claims = await RAG(kit(await filled(twice))).cite(claimed.format("Plus", "$75"), scope=SCOPE)
+    assert [claim.verdict for claim in claims] != ["verified"]
+
+
 async def test_a_pronoun_that_stands_for_something_else_is_not_verified() -> None:
     """The words of the second sentence are copied, from a passage about a pump."""
     assert [verdict for _, verdict in await cite(PUMP)] == ["verified", "verified"]

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_core.answering.drafting import claims_from_statements, join_claims
+from rag_core.answering.statements import read_statements
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import NoRedactor
 from rag_core.core.model import Answer, Claim, Confidence, PiiSpan
@@ -286,6 +288,22 @@ async def test_what_stands_in_for_personal_data_is_no_label_of_an_image() -> Non
     redacted, spans = await redact_answer(answer, RuleBasedRedactor())
     assert [span.type for span in spans] == ["EMAIL"]
     assert redacted.text == redacted.claims[0].text == "The plan is EMAIL as agreed."
+
+
+async def test_headings_are_redacted_and_cells_are_read_below_their_header() -> None:
+    """A passport number is only a number where its column is not named."""
+    shown = "## Mail to max@firm.example\n| Customer | Passport |\n|---|---|\n| Jane Doe | X1234567 |"
+    claims = tuple(claims_from_statements(read_statements(shown)))
+    assert join_claims(claims) == shown
+    answer = Answer(shown, "answered", "model", claims, Confidence(1.0, {}, ""), ())
+    redacted, spans = await redact_answer(answer, RuleBasedRedactor())
+    assert redacted.text == "## Mail to [EMAIL]\n| Customer | Passport |\n|---|---|\n| [PERSON] | [PASSPORT] |"
+    assert sorted((span.type, shown[span.start : span.end]) for span in spans) == [
+        ("EMAIL", "max@firm.example"),
+        ("PASSPORT", "X1234567"),
+        ("PERSON", "Jane Doe"),
+    ]
+    assert "X1234567" not in repr(redacted.claims)
 
 
 @pytest.mark.parametrize("piece", ["12 rue de ", "born in Aa ", "(0", "a at b dot ", "|\n|-|\n", "A1-"])

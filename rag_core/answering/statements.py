@@ -13,12 +13,21 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 
 from rag_core.core.model import Claim, Reading
-from rag_core.text.framing import is_framing, states_something
-from rag_core.text.layout import Part, is_table_rule, make_part, remove_marks, split_cells, split_into_parts
+from rag_core.text.framing import has_verb, is_framing, is_title, states_something, strip_framing
+from rag_core.text.layout import (
+    BOLD_HEADING_LEVEL,
+    Part,
+    is_table_rule,
+    make_part,
+    remove_marks,
+    split_cells,
+    split_into_parts,
+)
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
-MIN_SENTENCE_WORDS = 4  # of a sentence that needs no lead-in to be understood
+# of a sentence without a known verb that needs no lead-in to be understood: with figures, such as "Every 90 days."
+MIN_SENTENCE_WORDS, MIN_UNCOUNTED_WORDS = 4, 3
 MAX_SHORT_REPLY_WORDS, MAX_PRONOUN_REPLY_WORDS = 2, 4  # after "No,": "it does not" says no more than the "No"
 # of what is written again for each item, row or reply below: the time stays linear in the text
 MAX_LEAD_INS, MAX_LEAD_IN_CHARS, MAX_COLUMN_CHARS, MAX_NAMED_COLUMNS = 8, 300, 60, 30
@@ -110,7 +119,7 @@ def relate_parts(
     The first of `quoted` rows need not be the first of its table, and is a header only above a rule.
     """
     around = _Surroundings(quoted, question, "" if is_framing(heading) else heading)
-    words = [remove_marks(part.text) for part in parts]
+    words = [strip_framing(remove_marks(part.text)) for part in parts]
     neighbours = zip_longest(parts, words, parts[1:])
     return [
         Statement(part, own, _read_part(part, own, after, around), tuple(around.header))
@@ -129,7 +138,10 @@ def make_claims(statements: Sequence[Statement]) -> list[Claim]:
 
 def is_fragment(words: str) -> bool:
     """Return whether words are no whole sentence, and mean little without what they are listed or asked under."""
-    return len(words.split()) < MIN_SENTENCE_WORDS or not _END_MARK.search(words) or words[:1].islower()
+    if has_verb(words) or PRONOUN_START.match(words) or ": " in words:  # "Copay: $75" is a statement
+        return False
+    is_short = len(words.split()) < (MIN_SENTENCE_WORDS if _has_digit([words]) else MIN_UNCOUNTED_WORDS)
+    return is_short or not _END_MARK.search(words) or words[:1].islower()
 
 
 def _read_part(part: Part, words: str, after: Part | None, around: _Surroundings) -> Reading | None:
@@ -140,17 +152,24 @@ def _read_part(part: Part, words: str, after: Part | None, around: _Surroundings
     if part.kind == "rule":
         return None
     around.header, around.header_lines = (), ()
-    if part.kind == "heading":
+    if part.kind == "heading" and not _is_emphasized_reply(part, after, around):
         _open_heading(part, words, around)
         return None
-    if part.kind != "sentence":
+    if part.kind not in ("sentence", "heading"):
         around.listed = True
     if part.kind == "item":
-        return _read_item(part, words, around)
+        return _read_item(part, words, after, around)
     if part.kind == "code":
         code = " ".join(part.text.strip("`~").split("\n", 1)[-1].split())
         return Reading(code, "", around.list_frames()) if code else None
     return _read_sentence(part, words, after, around)
+
+
+def _is_emphasized_reply(part: Part, after: Part | None, around: _Surroundings) -> bool:
+    """Return whether a bold line heads nothing: after "The warranty lasts:", or as all that replies to the question."""
+    if part.level < BOLD_HEADING_LEVEL:
+        return False
+    return bool(around.openings and not around.listed) or (after is None and bool(around.question))
 
 
 def _open_heading(part: Part, words: str, around: _Surroundings) -> None:
@@ -196,12 +215,15 @@ def _has_word(words: str) -> bool:
     return any(map(str.isalnum, words))
 
 
-def _read_item(part: Part, words: str, around: _Surroundings) -> Reading | None:
+def _read_item(part: Part, words: str, after: Part | None, around: _Surroundings) -> Reading | None:
     """Read an item with its lead-in and the items that it stands under; one that ends with ":" is a lead-in itself."""
     depth = _find_depth(part, around.openings)
     around.openings = [opening for opening in around.openings if opening.depth < depth][:MAX_LEAD_INS]
-    is_lead_in = words.endswith((":", "："))
+    heads_text = after is not None and after.inner and is_title(words)  # as in "1. Coverage" above a paragraph
+    is_lead_in = words.endswith((":", "：")) or heads_text
     reading = None if is_lead_in or not _has_word(words) else _read_below(part, words, around)
+    if reading and reading.statement == words and not PRONOUN_START.match(words):
+        around.before = words
     around.openings.append(_Opening(depth, _strip_lead_in(words), " " * part.indent + part.text if is_lead_in else ""))
     return reading
 
@@ -218,7 +240,8 @@ def _read_below(part: Part, words: str, around: _Surroundings) -> Reading:
     """Return the reading of an item or fragment: with what it stands under, else with the heading or the question."""
     above = [opening.words for opening in around.openings if opening.words]
     if not above and is_fragment(words):
-        above = [around.heading or " ".join(around.question.split())[:MAX_LEAD_IN_CHARS]]
+        is_ended = part.kind == "sentence" and _END_MARK.search(words)  # it is no mere cell of what the heading names
+        above = [(not is_ended and around.heading) or " ".join(around.question.split())[:MAX_LEAD_IN_CHARS]]
     statement = " ".join([*(lead if lead.endswith("?") else f"{lead}:" for lead in above if lead), words])
     return Reading(statement, _find_context(words, around), around.list_frames(), part.indent)
 
@@ -253,7 +276,7 @@ def _frame_sentence(part: Part, words: str, after: Part | None, around: _Surroun
         return None
     if replied != words:
         return Reading(replied, _find_context(replied, around), around.list_frames(), part.indent)
-    if (around.openings or around.question) and is_fragment(words) and not part.inner:
+    if (around.openings or around.question or around.heading) and is_fragment(words) and not part.inner:
         return _read_below(part, words, around)
     return Reading(words, _find_context(words, around), around.list_frames(), part.indent)
 
@@ -285,11 +308,14 @@ def _read_reply(words: str, question: str) -> str | None:
     if not found:
         return words
     rest = words[found.end() :]
-    is_short = len(rest.split()) <= (MAX_PRONOUN_REPLY_WORDS if _PRONOUN.match(rest) else MAX_SHORT_REPLY_WORDS)
-    if not is_short:
+    count = len(rest.split())
+    is_short = count <= (MAX_PRONOUN_REPLY_WORDS if _PRONOUN.match(rest) else MAX_SHORT_REPLY_WORDS)
+    if not is_short and (has_verb(rest) or count > MAX_PRONOUN_REPLY_WORDS):
         return rest
     if not question:
         return words if rest else None
+    if not is_short:
+        return f"{question[:MAX_LEAD_IN_CHARS]} {words}"
     return _answer_question(question, is_yes=bool(_YES.match(words)), reply=words)
 
 

@@ -29,11 +29,15 @@ _FRAMING_WORDS = _FRAMING_MARKERS | _parse_words(
     ist sind was ich habe die der das den dem laut dokument punkte gerne gute wie
     está están lo que la el los las según documento puntos buena es son"""
 )
-_STATING = re.compile(  # a verb of a statement, not of "items that are covered"
+_VERB = re.compile(  # of a statement, not of "items that are covered"
     r"(?<!\bthat )(?<!\bwhich )(?<!\bwho )\b(?:is|are|was|were|has|have|had|does|do|did|can|cannot|must|may|might|will|"
     r"shall|should|covers|excludes|includes|requires|needs|lasts|pays|costs|applies|allows|means|contains|runs|begins|"
-    r"ends|ist|sind|war|hat|muss|darf|kann|gilt|beträgt|es|son|está|tiene|debe|puede|cubre|dura|cuesta)\b(?!$)"
-    r"|[$€£¥%]|:\s?[$€£]?\d",
+    r"ends|ist|sind|war|hat|muss|darf|kann|gilt|beträgt|es|son|está|tiene|debe|puede|cubre|dura|cuesta)\b(?!$)",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"[$€£¥%]|:\s?\d")
+_FRAMING_OPENING = re.compile(  # unlike "If found," or "With help,", which are conditions
+    r"((?:according|based|answers?|notes?|summary|in|as|here|laut|según|antwort)\b[^,:]{0,60})[,:]\s{1,3}(?=\S)",
     re.IGNORECASE,
 )
 _QUESTION_START = re.compile(
@@ -63,7 +67,18 @@ def is_framing(text: str) -> bool:
 def states_something(text: str) -> bool:
     """Return whether a heading or lead-in has a verb or a value, so that it says something by itself."""
     text = _EMPTY_TAIL.sub("", text[:MAX_FRAME_CHARS])
-    return not _QUESTION_START.match(text) and bool(_STATING.search(text))
+    return not _QUESTION_START.match(text) and (has_verb(text) or bool(_VALUE.search(text)))
+
+
+def has_verb(text: str) -> bool:
+    """Return whether a text has one of the commonest verbs of statements, as in "rust is excluded"."""
+    return bool(_VERB.search(text[:MAX_FRAME_CHARS]))
+
+
+def strip_framing(text: str) -> str:
+    """Return a sentence without "Answer:" or "According to the documents," before it."""
+    opening = _FRAMING_OPENING.match(text)
+    return text[opening.end() :] if opening and is_framing(opening[1]) else text
 
 
 def is_title(text: str, *, plain: bool = False) -> bool:

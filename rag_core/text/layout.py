@@ -124,8 +124,12 @@ def _find_blocks(text: str) -> Iterator[tuple[PartKind, int, int]]:
 
 def _continues(item_line: str, line: str) -> bool:
     """Return whether a line goes on with the list item of the line before."""
-    begins_small = line[:1].isspace() or line[:1].islower()
-    return begins_small or (len(item_line) >= MAX_WRAPPED_ITEM_CHARS and item_line.rstrip()[-1:] not in ".!?")
+    first = line.lstrip()[:1]
+    if first.islower() or (line[:1].isspace() and not first.isupper()):
+        return True
+    return (line[:1].isspace() and not is_title(remove_marks(item_line))) or (
+        len(item_line) >= MAX_WRAPPED_ITEM_CHARS and item_line.rstrip()[-1:] not in ".!?"
+    )
 
 
 def _classify_line(line: str) -> tuple[PartKind | None, int]:
@@ -177,7 +181,8 @@ def _read_title(text: str, part: Part) -> Part:
     if part.kind != "sentence" or part.inner or not is_title(part.text, plain=True):
         return part
     below = text[part.end : part.end + MAX_TITLE_GAP_CHARS]
-    is_above_list = _classify_line(below.lstrip("\n").split("\n")[0])[0] in ("item", "row")
+    following = below.lstrip("\n").split("\n")[0]
+    is_above_list = _classify_line(following)[0] in ("item", "row") or following.startswith(("---", "==="))
     if not below.strip() or "\n" in part.text or not (_BLANK_LINE.match(below) or is_above_list):
         return part
     return replace(part, kind="heading", level=BOLD_HEADING_LEVEL)

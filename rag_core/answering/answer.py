@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_core.answering.confidence import compute_confidence, find_missing_words, select_cited_passages
 from rag_core.answering.drafting import (
     Draft,
     DraftSentence,
     GenerationOptions,
     claims_from_statements,
-    compute_coverage,
     draft_answer,
     drop_instruction_echoes,
     drop_redundant_hits,
@@ -21,24 +21,18 @@ from rag_core.answering.drafting import (
     rank_hits_by_relevance,
     realign_claims,
 )
+from rag_core.answering.facts.comparison import is_opposite_of_asked
 from rag_core.answering.statements import relate_parts
 from rag_core.answering.verification import cite_claims, judge_claims
 from rag_core.core.kit import Kit
-from rag_core.core.model import Answer, Claim, Confidence, Evidence, Ranking
+from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
 
 SCORING_TIMEOUT_S = 60.0
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
-CONFIDENCE_FORMULA = (
-    "certainty x verified x mean(relevance, coverage). certainty: the share of sentences that cite given evidence and "
-    "do not hedge, 1 for sentences quoted from it; verified: the share of sentences that are verified, a partial one "
-    "counting half; relevance: the cross-encoder's best score of a cited passage, 0 without a cross-encoder; "
-    "coverage: the share of the question's terms in the cited passages and their titles"
-)
 DEFAULT_GENERATION = GenerationOptions()
-VERDICT_WEIGHTS = {"verified": 1.0, "partial": 0.5, "unsupported": 0.0}
 
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
@@ -124,7 +118,8 @@ async def _verify_draft(
     """Return the draft's statements as claims with verdicts and citations; headings, lead-ins and the like are none.
 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
-    unsupported sentences of a model's draft are left out; an extracted one keeps all of its own.
+    unsupported sentences of a model's draft are left out; an extracted one keeps all of its own but those that say the
+    opposite of what was asked.
     """
     screened = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
     statements = relate_parts(
@@ -141,7 +136,7 @@ async def _verify_draft(
         cited[n] = claim
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
-        return verified
+        return [claim for claim in verified if not is_opposite_of_asked(query_text, claim.statement)]
     supported = [claim for claim in verified if claim.verdict != "unsupported"]
     _report_unverified(len(verified) - len(supported), sentences, evidence, run)
     return realign_claims(drop_unfounded_frames(supported, query_text, evidence))
@@ -199,22 +194,7 @@ def _build_answer(
         status="answered" if verified else "unknown",
         origin="extractive" if answer_draft.local else "model",
         claims=tuple(verified),
-        confidence=_compute_confidence(query_text, answer_draft.certainty, verified, evidence),
+        confidence=compute_confidence(query_text, answer_draft.certainty, verified, evidence),
         evidence=evidence,
+        missing_words=find_missing_words(query_text, select_cited_passages(verified, evidence) or evidence),
     )
-
-
-def _compute_confidence(
-    query_text: str, certainty: float, verified: Sequence[Claim], evidence: Sequence[Evidence]
-) -> Confidence:
-    """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals."""
-    cited_ids = {citation.chunk_id for claim in verified for citation in claim.citations}
-    cited_evidence = [passage for passage in evidence if passage.hit.chunk.id in cited_ids]
-    inputs = {
-        "certainty": certainty,
-        "verified": sum(VERDICT_WEIGHTS[claim.verdict] for claim in verified) / max(1, len(verified)),
-        "relevance": max((passage.hit.signals.get("relevance", 0.0) for passage in cited_evidence), default=0.0),
-        "coverage": compute_coverage(query_text, cited_evidence),
-    }
-    value = inputs["certainty"] * inputs["verified"] * (inputs["relevance"] + inputs["coverage"]) / 2
-    return Confidence(round(value, 4), {name: round(number, 4) for name, number in inputs.items()}, CONFIDENCE_FORMULA)

@@ -8,8 +8,8 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 CONFIDENCE_FORMULA = (
     "certainty x support x mean(relevance, coverage). certainty: the share of sentences that cite given evidence and "
     "do not hedge, 1 for sentences quoted from it; support: the mean probability, by the judge of each sentence, that "
-    "the evidence supports it; relevance: the cross-encoder's best score of a cited passage, left out of the mean where "
-    "there is no cross-encoder; coverage: the share of the question's terms in the cited passages and their titles"
+    "the evidence supports it; relevance: the cross-encoder's best score of a cited passage, left out of the mean "
+    "where there is no cross-encoder; coverage: the share of the question's terms in the cited passages and titles"
 )
 
 
@@ -44,7 +44,7 @@ def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
 
 
 def find_missing_words(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return the words of the question that do not occur in the evidence, its titles or headings, in order, each once."""
+    """Return the words of the question that the evidence, its titles and headings do not have, in order, each once."""
     known = _extract_evidence_terms(evidence)
     words = dict.fromkeys(WORD_PATTERN.findall(query_text))
     return tuple(word for word in words if (terms := extract_terms(word)) and not terms & known)

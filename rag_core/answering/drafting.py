@@ -243,13 +243,6 @@ def _lay_out_leads(ordered_claims: Sequence[Claim]) -> list[str]:
     return leads
 
 
-def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
-    """Return the share of the question's terms that occur in the evidence, its titles or headings, 0..1."""
-    query_terms = extract_terms(query_text)
-    parts = (part for e in evidence for part in (e.hit.chunk.title, *e.hit.chunk.heading_path, e.text))
-    return len(query_terms & extract_terms(" ".join(parts))) / max(1, len(query_terms))
-
-
 def _choose_separator(before: str, text: str) -> str:
     """Return a line break before and after a heading, list item, table row or code, else a space."""
     return " " if make_part(before).kind == make_part(text).kind == "sentence" else "\n"

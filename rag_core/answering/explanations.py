@@ -26,7 +26,7 @@ COMPLETE_PHRASES = {
     "relevance: low": "has the words of a passage that seems to be about something else",
     "word: none": "has no words that can be compared",
 }
-COMPLETE_KINDS = frozenset(["contradicted", "not stated", "unclear", "language"])  # what follows them is a phrase already
+COMPLETE_KINDS = frozenset(["contradicted", "not stated", "unclear", "language"])  # a phrase follows them
 UNQUOTED_KINDS = frozenset(["number", "unit", "date", "code", "length"])
 OMISSIBLE_KINDS = frozenset(["negation", "quantity", "modality"])  # said of a word of the claim, or of the passage
 

@@ -65,8 +65,8 @@ def find_contradictions(
 def is_opposite_of_asked(question: str, statement: str) -> bool:
     """Return whether a question asks what is not, or for the opposite of what a statement says.
 
-    "What is not covered?" is not answered by what is covered. A question for yes or no is answered by either; a relation
-    ("before") of a question is often one to something else in the answer.
+    "What is not covered?" is not answered by what is covered. A question for yes or no is answered by either; a
+    relation ("before") of a question is often one to something else in the answer.
     """
     if YES_NO_QUESTION.match(question):
         return False

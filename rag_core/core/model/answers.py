@@ -127,8 +127,8 @@ class Answer:
     """An answer with its evidence; its `claims` are its sentences, each with a verdict and citations.
 
     `status` "unknown" is a refusal to answer, not a failure: the text then says so, there are no claims, and
-    `evidence` has the nearest passages. `origin` says who wrote the text. `missing_words` are those of the question that
-    no cited passage has; of a refusal, those that no passage of the evidence has.
+    `evidence` has the nearest passages. `origin` says who wrote the text. `missing_words` are those of the question
+    that no cited passage has; of a refusal, those that no passage of the evidence has.
     """
 
     text: str

@@ -1,8 +1,8 @@
-"""Two things that have changed places in a comparison or a sequence are a conflict, and a sentence turned round is none."""
+"""Two things that changed places in a comparison or sequence are a conflict; a sentence turned round is none."""
 
 import pytest
 
-from rag_core.answering.facts.comparison import find_fact_conflicts
+from rag_core.answering.facts.comparison import find_fact_conflicts, is_opposite_of_asked
 
 SWAPPED = [
     ("The pump is larger than the motor.", "The motor is larger than the pump."),
@@ -28,3 +28,29 @@ def test_changed_sides_are_a_conflict_of_order(claim: str, passage: str) -> None
 @pytest.mark.parametrize(("claim", "passage"), KEPT)
 def test_kept_sides_are_none(claim: str, passage: str) -> None:
     assert [conflict for conflict in find_fact_conflicts(claim, passage) if conflict.kind == "order"] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("What is not covered?", "Dental check-ups are covered twice a year."),
+        ("What is excluded by the warranty?", "The warranty covers the battery."),
+        ("What increases the risk?", "Exercise decreases the risk."),
+    ],
+)
+def test_the_opposite_of_what_was_asked_is_told(question: str, statement: str) -> None:
+    assert is_opposite_of_asked(question, statement)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("What is not covered?", "Cosmetic whitening is not covered."),
+        ("What does the warranty exclude?", "The warranty excludes scratches."),
+        ("What is covered?", "Cosmetic whitening is not covered."),
+        ("Is it covered?", "It is not covered."),
+        ("How long before the trip must it be booked?", "It must be booked after approval, 72 hours ahead."),
+    ],
+)
+def test_what_may_answer_a_question_is_not_its_opposite(question: str, statement: str) -> None:
+    assert not is_opposite_of_asked(question, statement)

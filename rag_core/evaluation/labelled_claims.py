@@ -1,7 +1,7 @@
 """Claims with labels, judged as the service judges them: what is called supported, by kind, and the AUC of support.
 
 A file has one claim a line: {"claim", "label": "supported" | "contradicted" | "not_stated", "kind", "evidence": [text,
-…]}, with an optional "id", "question" and "source" (the title of the passages).
+…]}, with an optional "id", "question" and "source" (of the passages).
 """
 
 from collections import Counter, defaultdict
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.answering.citations import evidence_from_hits
+from rag_core.answering.statements import make_claims, relate_parts
 from rag_core.answering.verification import cite_claims, judge_claims
 from rag_core.core.errors import Misconfigured
 from rag_core.core.kit import Kit
@@ -20,6 +21,7 @@ from rag_core.evaluation import markdown_tables
 from rag_core.evaluation.beir import read_jsonl_records
 from rag_core.evaluation.calibration import compute_auc
 from rag_core.evaluation.metrics import compute_wilson_interval
+from rag_core.text.layout import split_into_parts
 
 CLAIM_LABELS = ("supported", "contradicted", "not_stated")
 FINDINGS = ("supported", "unclear", "not_stated", "contradicted")
@@ -61,9 +63,9 @@ def _parse_labelled_claim(number: int, row: Mapping[str, Any]) -> LabelledClaim:
 
 
 def build_labelled_evidence(id: str, row: Mapping[str, Any]) -> tuple[Evidence, ...]:
-    """Return the passages of a row as evidence, in order, of one document named by its "source"."""
-    title = str(row.get("source", ""))
-    chunks = [Chunk(f"{id}/{n}", id, n, text, "", title, f"{id}/{n}") for n, text in enumerate(row["evidence"])]
+    """Return the passages of a row as evidence, in order, of one document without a title."""
+    source = str(row.get("source", ""))
+    chunks = [Chunk(f"{id}/{n}", id, n, text, "", source, f"{id}/{n}") for n, text in enumerate(row["evidence"])]
     return evidence_from_hits([Hit(chunk, 1.0) for chunk in chunks])
 
 
@@ -72,9 +74,15 @@ async def judge_labelled_claims(claims: Sequence[LabelledClaim], kit: Kit) -> li
     judged = []
     for one in claims:
         run, evidence = Run(), [one.evidence]
-        cited = await cite_claims([Claim(one.text, 0, len(one.text), "unsupported")], evidence, kit, run)
+        cited = await cite_claims([_read_claim(one)], evidence, kit, run)
         judged += await judge_claims(cited, evidence, kit, run, question=one.question)
     return judged
+
+
+def _read_claim(labelled: LabelledClaim) -> Claim:
+    """Return the claim as it is read in a text; one that is read as several, or as none, is taken as it is."""
+    claims = make_claims(relate_parts(split_into_parts(labelled.text), question=labelled.question))
+    return claims[0] if len(claims) == 1 else Claim(labelled.text, 0, len(labelled.text), "unsupported")
 
 
 def format_findings(claims: Sequence[LabelledClaim], judged: Sequence[Claim]) -> str:

@@ -168,7 +168,7 @@ def _attach_judgement(
     else:
         judgement = _overrule_by_facts(claim.statement, passages, found, f"{question} {claim.context}")
         passage = None if judgement.passage is None else passages[judgement.passage]
-        judgement = replace(judgement, words=judgement.words or _find_nearest_words(claim.text, passage, evidence))
+        judgement = replace(judgement, words=judgement.words or _find_nearest_words(claim.statement, passage, evidence))
     return _apply_judgement(claim, passage, judgement)
 
 
@@ -179,7 +179,7 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
     it is unclear, and cites the nearest of them.
     """
     if evidence and _is_in_other_language(claim, evidence):
-        windows = citations.rank_passages_for_judge(claim.text, evidence)
+        windows = citations.rank_passages_for_judge(claim.statement, evidence)
         return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), next(iter(windows), None)
     passages = citations.rank_passages_by_shared_terms(claim.statement, evidence)
     nearest = max(passages, key=lambda p: (compute_word_share(claim.statement, p.text), -len(p.text)), default=None)
@@ -189,7 +189,7 @@ def _judge_by_facts(claim: Claim, evidence: Sequence[Evidence], question: str) -
         reasons = tuple(conflict.reason for conflict in conflicts)
         return Judgement("contradicted", CONTRADICTED_SUPPORT, None, nearest.quote, reasons, FACTS), nearest
     if not claim.citations:
-        words = _find_nearest_words(claim.text, nearest if nearest and nearest.term_share else None, evidence)
+        words = _find_nearest_words(claim.statement, nearest if nearest and nearest.term_share else None, evidence)
         return Judgement("not_stated", CONTRADICTED_SUPPORT, None, words, NO_PASSAGE_REASONS, FACTS), None
     quote = claim.citations[0].quote
     return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, claim.reasons, FACTS), None
@@ -201,10 +201,10 @@ def _find_nearest_words(claim_text: str, passage: ClaimPassage | None, evidence:
     Where none shares any, they are the best of the evidence as a whole.
     """
     if passage is not None:
-        return passage.text
+        return passage.quote
     ranked = citations.rank_passages_by_shared_terms(claim_text, evidence)
     if ranked and ranked[0].term_share:
-        return ranked[0].text
+        return ranked[0].quote
     return evidence[0].text if evidence else ""
 
 

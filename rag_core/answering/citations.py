@@ -38,6 +38,8 @@ SENTENCES_FOR_JUDGE = 3  # of a passage: a claim often needs the sentence before
 # the passage entails the claim, and the cross-encoder finds it not relevant
 LOW_RELEVANCE_REASONS = ("relevance: low",)
 OTHER_SUBJECT_REASONS = ("reference: another subject",)  # only passages about something else have the words
+OTHER_WORDS_REASONS = ("unclear: a passage on the subject has other words",)
+MAX_OTHER_WORDS_PASSAGES = 4
 PAGE_LABEL_FIELD = "page_label"  # of a chunk's metadata, set by chunking
 MIN_CITATION_RELEVANCE = 0.5  # even odds by the cross-encoder
 MIN_TERM_SHARE_ALONE = 0.6  # share of the claim's terms from which a passage is partial evidence whatever its relevance
@@ -171,8 +173,13 @@ async def _cite_relevant_passages(
 async def _assess_unverified_claim(claim: Claim, passages: Sequence[ClaimPassage], reranker: Reranker) -> Claim:
     """Return the claim as "unsupported" if the nearest passage contradicts it, "partial" if a related one can be cited.
 
-    A claim without related passage stays as it is.
+    A claim without related passage stays as it is. One that shares few of its terms with any may say it in other
+    words: the cross-encoder alone then finds what is related.
     """
+    if all(passage.term_share < MIN_TERM_SHARE for passage in passages):
+        near = [passage for passage in passages if passage.term_share][:MAX_OTHER_WORDS_PASSAGES]
+        citations = await _cite_relevant_passages(claim.statement, near, reranker)
+        return _attach_verdict(claim, "partial", citations, OTHER_WORDS_REASONS) if citations else claim
     related = [p for p in passages if p.term_share >= MIN_TERM_SHARE and _has_own_terms(claim, p)]
     if not related:
         return claim

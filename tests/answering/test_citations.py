@@ -234,3 +234,10 @@ async def test_one_citation_a_chunk_and_three_in_all() -> None:
         split_into_claims("It must not run dry."), [evidence_from_hits(hits)], OverlapReranker()
     )
     assert len({citation.chunk_id for citation in claim.citations}) == len(claim.citations) == 3
+
+
+async def test_a_claim_in_other_words_is_unclear_where_the_ranker_finds_a_passage_with_one_of_them() -> None:
+    """Issue 14: 15 of 30 true claims in a person's own words were said to be unsupported."""
+    claim = await judged("Whoever looks after it has to keep the pump wet at all times, day and night.")
+    assert (claim.verdict, claim.reasons) == ("partial", ("unclear: a passage on the subject has other words",))
+    assert claim.citations

@@ -54,11 +54,9 @@ class QuestionOutcome:
 
     @property
     def is_right(self) -> bool:
-        """Whether the answer has a right string as whole words."""
-        text = " ".join(self.answer.text.split())
-        return any(
-            re.search(rf"(?<!\w){re.escape(right)}(?!\w)", text, re.IGNORECASE) for right in self.question.answers
-        )
+        """Whether the answer has a right string, in any case; a number as a whole word, others also in a word."""
+        text = " ".join(self.answer.text.split()).casefold()
+        return any(re.search(_mark_number_ends(right.casefold()), text) for right in self.question.answers)
 
     @property
     def name(self) -> str:
@@ -66,6 +64,12 @@ class QuestionOutcome:
         if self.answer.status == "unknown":
             return "refused"
         return ("right" if self.is_right else "wrong") if self.question.answers else "given"
+
+
+def _mark_number_ends(string: str) -> str:
+    """Return the pattern of a string whose first or last digit is not followed by another."""
+    start, end = (r"(?<![\w.,])" if string[0].isdigit() else "", r"(?!\w)" if string[-1].isdigit() else "")
+    return f"{start}{re.escape(string)}{end}"
 
 
 def load_written_questions() -> list[WrittenQuestion]:

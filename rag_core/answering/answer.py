@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_core.answering.conditions import find_unmet_conditions
 from rag_core.answering.confidence import compute_confidence, find_missing_words, select_cited_passages
 from rag_core.answering.drafting import (
     Draft,
@@ -118,8 +119,8 @@ async def _verify_draft(
     """Return the draft's statements as claims with verdicts and citations; headings, lead-ins and the like are none.
 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
-    unsupported sentences of a model's draft are left out; an extracted one keeps all of its own but those that say the
-    opposite of what was asked.
+    unsupported sentences of a model's draft are left out; an extracted one keeps all of its own, see
+    `_keep_what_was_asked`.
     """
     screened = _screen_links(answer_draft, _screen_instruction_echoes(answer_draft, evidence, run), evidence, run)
     statements = relate_parts(
@@ -136,10 +137,21 @@ async def _verify_draft(
         cited[n] = claim
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
-        return [claim for claim in verified if not is_opposite_of_asked(query_text, claim.statement)]
+        return _keep_what_was_asked(query_text, verified, evidence, run)
     supported = [claim for claim in verified if claim.verdict != "unsupported"]
     _report_unverified(len(verified) - len(supported), sentences, evidence, run)
     return realign_claims(drop_unfounded_frames(supported, query_text, evidence))
+
+
+def _keep_what_was_asked(
+    query_text: str, quotes: Sequence[Claim], evidence: Sequence[Evidence], run: Run
+) -> list[Claim]:
+    """Return the quotes without those that say the opposite of what was asked; none where a condition is unmet."""
+    kept = [claim for claim in quotes if not is_opposite_of_asked(query_text, claim.statement)]
+    unmet = find_unmet_conditions(query_text, select_cited_passages(kept, evidence), evidence) if kept else ()
+    if unmet:
+        run.warn("condition_not_found", "the passages on the subject lack a name or condition of the question")
+    return [] if unmet else kept
 
 
 def _screen_instruction_echoes(answer_draft: Draft, evidence: Sequence[Evidence], run: Run) -> Sequence[DraftSentence]:
@@ -196,5 +208,5 @@ def _build_answer(
         claims=tuple(verified),
         confidence=compute_confidence(query_text, answer_draft.certainty, verified, evidence),
         evidence=evidence,
-        missing_words=find_missing_words(query_text, select_cited_passages(verified, evidence) or evidence),
+        missing_words=find_missing_words(query_text, select_cited_passages(verified, evidence) or evidence[:1]),
     )

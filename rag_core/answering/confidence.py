@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rag_core.answering.conditions import extract_evidence_terms
 from rag_core.core.model import Claim, Confidence, Evidence
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
@@ -40,16 +41,11 @@ def select_cited_passages(claims: Sequence[Claim], evidence: Sequence[Evidence])
 def compute_coverage(query_text: str, evidence: Sequence[Evidence]) -> float:
     """Return the share of the question's terms that occur in the evidence, its titles or headings, 0..1."""
     query_terms = extract_terms(query_text)
-    return len(query_terms & _extract_evidence_terms(evidence)) / max(1, len(query_terms))
+    return len(query_terms & extract_evidence_terms(evidence)) / max(1, len(query_terms))
 
 
 def find_missing_words(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """Return the words of the question that the evidence, its titles and headings do not have, in order, each once."""
-    known = _extract_evidence_terms(evidence)
+    known = extract_evidence_terms(evidence)
     words = dict.fromkeys(WORD_PATTERN.findall(query_text))
     return tuple(word for word in words if (terms := extract_terms(word)) and not terms & known)
-
-
-def _extract_evidence_terms(evidence: Sequence[Evidence]) -> frozenset[str]:
-    parts = (part for e in evidence for part in (e.hit.chunk.title, *e.hit.chunk.heading_path, e.text))
-    return extract_terms(" ".join(parts))

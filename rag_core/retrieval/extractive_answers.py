@@ -102,7 +102,7 @@ def _compute_query_coverage(
     passage_terms, asked = extract_terms(text), remove_periods(query_text)
     return (
         _compute_term_share(extract_terms(asked), passage_terms)
-        * _compute_term_share(_extract_name_terms(asked), passage_terms)
+        * _compute_term_share(extract_name_terms(asked), passage_terms)
         * compute_period_share(query_text, text, calendars[str(passage["title"])])
     )
 
@@ -115,7 +115,7 @@ def _read_fiscal_calendars(passages: Sequence[PromptPassage]) -> dict[str, Fisca
     return {title: read_fiscal_calendar("\n\n".join(parts)) for title, parts in texts.items()}
 
 
-def _extract_name_terms(query_text: str) -> frozenset[str]:
+def extract_name_terms(query_text: str) -> frozenset[str]:
     """Return the terms of the words with a digit, or with a capital that does not begin the question."""
     words = WORD_PATTERN.findall(query_text)
     names = [word for n, word in enumerate(words) if (n and word[0].isupper()) or any(map(str.isdigit, word))]

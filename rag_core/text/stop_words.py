@@ -5,24 +5,25 @@ The selections differ because merging them would move results: a word that says 
 """
 
 
-def _parse_word_list(words: str) -> frozenset[str]:
+def parse_word_list(words: str) -> frozenset[str]:
+    """Return the words of a list that is written with spaces between them."""
     return frozenset(words.split())
 
 
-_ARTICLES = _parse_word_list("a an the that also")
-_CONNECTIVES = _parse_word_list("however thus")
-_RARE_CONNECTIVES = _parse_word_list("therefore moreover furthermore additionally nevertheless")
-_FUNCTION_WORDS = _ARTICLES | _parse_word_list(
+_ARTICLES = parse_word_list("a an the that also")
+_CONNECTIVES = parse_word_list("however thus")
+_RARE_CONNECTIVES = parse_word_list("therefore moreover furthermore additionally nevertheless")
+_FUNCTION_WORDS = _ARTICLES | parse_word_list(
     "about all and any are as at be been but by can could did do does for from had has have how i if in into is it its "
     "me my of on or our shall she should so some such than their them then there these they this those to us was we "
     "were what when where which who why will with would you your"
 )
-_RELATIONS = _parse_word_list(  # of time, place, order, number and negation
+_RELATIONS = parse_word_list(  # of time, place, order, number and negation
     "above after again am because before being below between both doing down during each few further having he her "
     "here hers him his itself just may might more most must no nor not now off once only other out over own same "
     "through too under until up very while whom"
 )
-_COMMON_WORDS = _parse_word_list(
+_COMMON_WORDS = parse_word_list(
     "against cannot different don't either etc even every example first get gets got he's it's like made make makes "
     "many much neither new often one others per rather second see several since two upon use used using via way well "
     "whether whose within without yes yet"

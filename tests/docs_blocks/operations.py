@@ -104,6 +104,7 @@ WARNING_CODES = {
     "groups_sparse": "Groups below `coverage_min` were left out.",
     "lines_cut": "The text has more lines than are shown.",
     "lines_unread": "Lines of the pasted model reply belong to no part.",
+    "condition_not_found": "Passages on the subject lack a name or condition of the question.",
     "low_confidence": "The model's answer was below the threshold; documents are quoted.",
     "no_effect": "An option of the request has no effect.",
     "no_results": "Nothing in the workflow matches.",

@@ -128,7 +128,7 @@ class Answer:
 
     `status` "unknown" is a refusal to answer, not a failure: the text then says so, there are no claims, and
     `evidence` has the nearest passages. `origin` says who wrote the text. `missing_words` are those of the question
-    that no cited passage has; of a refusal, those that no passage of the evidence has.
+    that no cited passage has; of a refusal, those that the best passage of the evidence lacks.
     """
 
     text: str

@@ -207,3 +207,22 @@ async def test_a_ranker_that_is_down_leaves_a_models_copied_words_verified() -> 
     answer = await asked(said((FACT, ["e1"])), reranker=Down(), run=run)  # type: ignore[arg-type]
     assert [claim.verdict for claim in answer.claims] == ["verified"]
     assert {"relevance", "verify"} <= {d.step for d in run.degraded}
+
+
+async def test_a_quote_of_the_opposite_of_what_was_asked_is_left_out_and_the_others_stand_where_they_say() -> None:
+    """Issue 14: "What is not covered?" was answered by what is covered."""
+    passages = chunk("w", "The warranty covers the battery. The warranty excludes scratches and rust.", document="w")
+    ranker = OverlapReranker()
+    parts = Kit(await filled(passages), LocalTechniques(ranker, lambda *_: []), ranker)
+    answer = await ask(query("What is excluded by the warranty?", "standard"), parts, Run(), pipeline="standard")
+    assert answer.text == "The warranty excludes scratches and rust."
+    assert all(answer.text[claim.start : claim.end] == claim.text for claim in answer.claims)
+
+
+async def test_passages_on_the_subject_without_the_condition_of_the_question_are_no_answer() -> None:
+    """Issue 14: the reply says which asked-for condition was not found."""
+    run = Run()
+    answer = await asked(question="At what temperature does the gearbox overheat in trucks?", run=run)
+    assert (answer.status, answer.claims) == ("unknown", ())
+    assert answer.missing_words == ("trucks",)
+    assert [warning.code for warning in run.warnings] == ["condition_not_found"]

@@ -151,7 +151,7 @@ def _keep_what_was_asked(
     unmet = find_unmet_conditions(query_text, select_cited_passages(kept, evidence), evidence) if kept else ()
     if unmet:
         run.warn("condition_not_found", "the passages on the subject lack a name or condition of the question")
-    return [] if unmet else kept
+    return [] if unmet else realign_claims(kept)
 
 
 def _screen_instruction_echoes(answer_draft: Draft, evidence: Sequence[Evidence], run: Run) -> Sequence[DraftSentence]:

@@ -17,7 +17,7 @@ from rag_core.text.framing import has_verb, is_framing, is_title, states_somethi
 from rag_core.text.layout import (
     BOLD_HEADING_LEVEL,
     Part,
-    is_table_rule,
+    is_header_rule,
     make_part,
     remove_marks,
     split_cells,
@@ -148,7 +148,7 @@ def _read_part(part: Part, words: str, after: Part | None, around: _Surroundings
     """Return how a part is read, None for a frame, and note in `around` what it is for the parts below."""
     if part.kind == "row":
         return _read_row(part, after, around)
-    around.after_rule = is_table_rule(part)
+    around.after_rule = is_header_rule(part)
     if part.kind == "rule":
         return None
     around.header, around.header_lines = (), ()
@@ -186,7 +186,7 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
     is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
     around.listed, around.after_rule = True, False
     if not is_in_grid and _is_header(cells, after, is_first=not (around.header or around.quoted)):
-        rule = (after.text,) if after and is_table_rule(after) else ()
+        rule = (after.text,) if after and is_header_rule(after) else ()
         around.header = [cell[:MAX_COLUMN_CHARS] for cell in cells[:MAX_NAMED_COLUMNS]]
         around.header_lines = (part.text, *rule)
         return None
@@ -202,7 +202,7 @@ def _is_header(cells: Sequence[str], after: Part | None, *, is_first: bool) -> b
     if after is None or after.kind not in ("row", "rule"):
         return False
     if after.kind == "rule":
-        return is_table_rule(after)
+        return is_header_rule(after)
     values = split_cells(after.text)
     return is_first and len(values) == len(cells) and not _has_digit(cells) and _has_digit(values)
 

@@ -207,7 +207,7 @@ def print_answer(answer: Answer, style: CitationStyle) -> None:
     """Print an answer with its sources and confidence, or, when it is unknown, the nearest passages."""
     print(wrap_for_terminal(insert_citation_marks(answer, style)))
     if answer.missing_words:
-        print(f"\nNot in the passages: {', '.join(answer.missing_words)}")
+        print(f"\nWords of the question that the passages do not have: {', '.join(answer.missing_words)}")
     print_unverified_claims(answer.claims)
     if answer.status == "unknown":
         print_nearest_passages(answer.evidence)

@@ -88,7 +88,7 @@ def split_cells(row: str) -> list[str]:
     return [remove_marks(cell) for cell in _CELL_BORDER.split(inner)]
 
 
-def is_table_rule(part: Part) -> bool:
+def is_header_rule(part: Part) -> bool:
     """Return whether a part is the line between the header of a Markdown table and its rows."""
     return part.kind == "rule" and "|" in part.text and "-" in part.text
 

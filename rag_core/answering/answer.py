@@ -46,7 +46,7 @@ async def answer_from_evidence(
 ) -> Answer:
     """Draft an answer from the evidence, verify its sentences, and leave out the unsupported ones.
 
-    When none of a model's is supported, the answer is made by extraction instead. `options` default to DEFAULT_GENERATION.
+    When none of a model's is supported, the answer is made by extraction. `options` default to DEFAULT_GENERATION.
     """
     answer_draft = await _draft_or_extract(query_text, evidence, kit, run, options or DEFAULT_GENERATION)
     verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)

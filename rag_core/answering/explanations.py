@@ -53,9 +53,9 @@ def _choose_template(reason: str, claim: Claim) -> tuple[_Template, str]:
     if stated:
         return _choose_conflict_template(kind, word, stated)
     phrase = PHRASES[kind]
-    if kind in OMISSIBLE_KINDS and not _has_word(claim.text, word):
+    if kind in OMISSIBLE_KINDS and not _mentions_word(claim.text, word):
         phrase = OMISSION_PHRASE
-    elif kind in OMISSIBLE_KINDS and claim.judgement and _has_word(claim.judgement.words, word):
+    elif kind in OMISSIBLE_KINDS and claim.judgement and _mentions_word(claim.judgement.words, word):
         phrase = PHRASES["order"]
     return phrase.partition("{}"), _quote_word(kind, f"{word} …" if kind in ("left out", "condition") else word)
 
@@ -71,7 +71,7 @@ def _choose_conflict_template(kind: str, word: str, stated: str) -> tuple[_Templ
     return (f"says {_quote_word(kind, word)}; the passage says {_quote_word(kind, stated)}", "", ""), ""
 
 
-def _has_word(text: str, word: str) -> bool:
+def _mentions_word(text: str, word: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
 
 

@@ -16,6 +16,7 @@ FLOOR_S, MAX_S = 0.008, 0.1  # for the longer text
 FUNCTIONS_WITH_VARIABLES = {
     "_compile_cue",
     "_cue",
+    "_mentions_word",
     "_normalize_part_names",
     "cell",
     "compile_address_form",

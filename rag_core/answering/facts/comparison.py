@@ -18,7 +18,7 @@ from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
 
 MAX_FACT_CHARS, MAX_FACT_WORDS = 4_000, 200  # of either text; a longer one is compared by its first words
 YES_NO_QUESTION = re.compile(
-    r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|should|will|would)\b", re.IGNORECASE
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|may|must|shall|should|will|would)\b", re.IGNORECASE
 )
 MIN_WORD_SHARE = 0.7  # share of a claim's words from which a passage that differs in a fact contradicts it
 
@@ -68,7 +68,7 @@ def is_opposite_of_asked(question: str, statement: str) -> bool:
     "What is not covered?" is not answered by what is covered. A question for yes or no is answered by either; a
     relation ("before") of a question is often one to something else in the answer.
     """
-    if YES_NO_QUESTION.match(question):
+    if YES_NO_QUESTION.match(question.lstrip()):
         return False
     conflicts = [c for c in compare_polarity(_read_words(question), _read_words(statement)) if c.stated]
     negated = any(c.kind == "negation" and c.word != NO_NEGATION for c in conflicts)

@@ -244,7 +244,8 @@ def _apply_judgement(claim: Claim, passage: ClaimPassage | None, judgement: Judg
     if judgement.finding != "supported" and not judgement.reasons:
         judgement = replace(judgement, reasons=(REASON_BY_FINDING[judgement.finding],))
     cited = claim.citations
-    if passage is not None and judgement.finding != "not_stated":
+    decides = judgement.finding in ("supported", "contradicted")
+    if passage is not None and (decides or (judgement.finding == "unclear" and not cited)):
         cited = (citations.build_citation(passage, judgement.support),)
     elif judgement.finding == "not_stated":
         cited = ()

@@ -41,7 +41,7 @@ _PRONOUN = re.compile(PRONOUN_START.pattern, re.IGNORECASE)
 _SIGN_AFTER = r"(?:[,.:;!]|\s{1,3}[–—-])\s{0,9}|\s{0,9}$"
 _YES = re.compile(rf"(?:Yes|Yeah|Yep|Ja|Sí|Oui)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
 _NO = re.compile(rf"(?:No|Nope|Nein|Non)\b(?:{_SIGN_AFTER})", re.IGNORECASE)
-_DO_QUESTION = re.compile(r"(?:Do|Does|Did)\s(?!not\b)([^?]{1,2000})\?{0,3}$", re.IGNORECASE)
+_DO_QUESTION = re.compile(r"(?:Do|Does|Did)\s(?!not\b)([^?]{1,300})\?{0,3}$", re.IGNORECASE)
 _DENIAL_OF_CLAUSE, _DENIAL = "It is not so that ", "It is not so: "  # the negation comes first, where facts look for it
 _LEAD_IN_OPENING = re.compile(
     r"(?:here (?:is|are)|these are|those are|below (?:is|are)|the following are|hier sind|hier ist)\s", re.IGNORECASE

@@ -201,12 +201,13 @@ def _select_cited_evidence(sentence: DraftSentence, evidence: Sequence[Evidence]
 def _build_answer(
     query_text: str, answer_draft: Draft, verified: Sequence[Claim], evidence: tuple[Evidence, ...]
 ) -> Answer:
+    cited = select_cited_passages(verified, evidence)
     return Answer(
         text=join_claims(verified) or REFUSAL_TEXT,
         status="answered" if verified else "unknown",
         origin="extractive" if answer_draft.local else "model",
         claims=tuple(verified),
-        confidence=compute_confidence(query_text, answer_draft.certainty, verified, evidence),
+        confidence=compute_confidence(query_text, answer_draft.certainty, verified, cited),
         evidence=evidence,
-        missing_words=find_missing_words(query_text, select_cited_passages(verified, evidence) or evidence[:1]),
+        missing_words=find_missing_words(query_text, cited or evidence[:1]),
     )

@@ -15,10 +15,12 @@ CONFIDENCE_FORMULA = (
 
 
 def compute_confidence(
-    query_text: str, certainty: float, claims: Sequence[Claim], evidence: Sequence[Evidence]
+    query_text: str, certainty: float, claims: Sequence[Claim], cited: Sequence[Evidence]
 ) -> Confidence:
-    """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals."""
-    cited = select_cited_passages(claims, evidence)
+    """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
+
+    `cited` are the passages that the claims cite.
+    """
     inputs = {
         "certainty": certainty,
         "support": sum(claim.judgement.support for claim in claims if claim.judgement) / max(1, len(claims)),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core import prompts
+from rag_core.answering.conditions import extract_evidence_terms
 from rag_core.answering.statements import Statement, is_judged_with, make_claims, relate_parts
 from rag_core.core.model import Claim, Evidence, Hit, Ranking
 from rag_core.core.ports import LLM, Reranker
@@ -189,8 +190,7 @@ def drop_unfounded_frames(claims: Sequence[Claim], query_text: str, evidence: Se
 
     A heading stays if the question and the evidence have half of its terms, and all of those with a digit.
     """
-    titles = (part for passage in evidence for part in (passage.hit.chunk.title, *passage.hit.chunk.heading_path))
-    known = extract_terms(" ".join([query_text, *titles, *(passage.text for passage in evidence)]))
+    known = extract_terms(query_text) | extract_evidence_terms(evidence)
 
     def is_kept(frame: str, claim: Claim) -> bool:
         terms = extract_terms(frame)

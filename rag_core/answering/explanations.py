@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from rag_core.answering.facts.conflicts import split_reason
+from rag_core.answering.facts.polarity import NO_NEGATION
 from rag_core.answering.verification import COPIED_WORDS, FACTS, OVERRULED
 from rag_core.core.model import Claim
 
@@ -64,7 +65,7 @@ def _choose_conflict_template(kind: str, word: str, stated: str) -> tuple[_Templ
     """Return the template for a fact in whose place the passage states another, and the word for its place."""
     if kind == "order":
         return ("the passage has the two sides of ", "", " the other way round"), _quote_word(kind, word)
-    if kind == "negation" and word == "none":
+    if kind == "negation" and word == NO_NEGATION:
         return OMISSION_PHRASE.partition("{}"), _quote_word(kind, stated)
     if kind == "negation":
         return MISSING_PHRASE.partition("{}"), _quote_word(kind, word)

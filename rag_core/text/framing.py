@@ -2,25 +2,23 @@
 
 import re
 
+from rag_core.text.stop_words import parse_word_list
+
 MAX_TITLE_WORDS, MAX_PLAIN_TITLE_WORDS, MAX_FRAMING_WORDS = 10, 2, 24
 MIN_STATING_WORDS = 4  # of a title that begins like a sentence
 MAX_FRAME_CHARS = 400  # of a longer text the beginning is looked at
 
 
-def _parse_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 # the words of a framing text, one of which at least is a marker: "They have more." states something
-_FRAMING_MARKERS = _parse_words(
+_FRAMING_MARKERS = parse_word_list(
     """above answer answers below context detail details document documents evidence example examples excellent facts
     follow following follows found gather gathered great happy hello help helpful helps here hi hint hints hope
     information instructions items key know list note notes overview passages points question questions results sources
     steps summary sure text thank thanks tips welcome hallo hier gefunden folgende folgenden folgt dokumente antwort
     zusammenfassung frage hola aquí encontré siguiente siguientes documentos respuesta resumen pregunta"""
 )
-_FRAMING_WORDS = _FRAMING_MARKERS | _parse_words(
+_FRAMING_WORDS = _FRAMING_MARKERS | parse_word_list(
     """a about according additional additionally all an and any are as ask asked at available be based but by can
     certainly could dear do down else explanation feel find for free from further give given good has have how i if in
     into is it let like listed looked looking made main may me more my need of on or our out passage please provided
@@ -50,7 +48,7 @@ _SENTENCE_START = re.compile(
     r"(?:the|an?|this|these|it|they|each|every|all|no|you|we|der|die|das|el|la)\b", re.IGNORECASE
 )
 _END_MARK = re.compile(r"[.!?;,…。！？][\"'”’)\]]{0,3}$")
-_SMALL_TITLE_WORDS = _parse_words(
+_SMALL_TITLE_WORDS = parse_word_list(
     "a an and as at by for from in nor not of on or the to vs with und der die das de del la y"
 )
 

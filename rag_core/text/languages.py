@@ -62,8 +62,8 @@ def is_in_other_language(text: str, known: str) -> bool:
 
     Where the language of the known text is not told, the answer is no.
     """
-    language = guess_language(known)
-    if not language or OTHER_SCRIPT in (language, guess_language(text)):
-        return language != "" and language != guess_language(text)
+    language, own = guess_language(known), guess_language(text)
+    if not language or OTHER_SCRIPT in (language, own):
+        return language != "" and language != own
     counts = count_language_words(text)
     return counts.pop(language) == 0 and max(counts.values()) >= MIN_LANGUAGE_WORDS

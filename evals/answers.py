@@ -29,6 +29,7 @@ from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
 from rag_core.evaluation.evaluation_cache import CachedEmbedder, CachedReranker, EvaluationCache
 from rag_core.evaluation.labelled_collection import load_pdf_uploads
 from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.ingestion.upload import Upload
 from rag_core.pipelines import answer_with_pipeline
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.null_models import NoEmbedder
@@ -187,11 +188,16 @@ async def _index_corpus_pages(folder: Path) -> Index:
 
 async def index_pdf_folder(folder: Path, cache: EvaluationCache) -> Kit:
     """Return a kit in this process's memory, with the PDFs of a folder indexed."""
+    return await index_in_memory(load_pdf_uploads(folder), cache)
+
+
+async def index_in_memory(uploads: Sequence[Upload], cache: EvaluationCache) -> Kit:
+    """Return a kit in this process's memory, with these uploads indexed in SCOPE and what its models say cached."""
     kit = assembly.build_in_memory_kit()
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
     kit = replace(kit, index=index, reranker=ranker, llm=LocalTechniques(ranker, select_key_sentences))
-    await bulk_indexing.index_uploads([(SCOPE, upload) for upload in load_pdf_uploads(folder)], kit)
+    await bulk_indexing.index_uploads([(SCOPE, upload) for upload in uploads], kit)
     return kit
 
 

@@ -12,26 +12,22 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from evals.answers import CACHE
-from rag_core.composition import assembly
+from evals.answers import CACHE, SCOPE, index_in_memory
 from rag_core.core.kit import Kit
-from rag_core.core.model import Answer, Scope
+from rag_core.core.model import Answer
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.evaluation import bulk_indexing, calibration, markdown_tables
+from rag_core.evaluation import calibration, markdown_tables
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
-from rag_core.evaluation.evaluation_cache import CachedEmbedder, CachedReranker, EvaluationCache
+from rag_core.evaluation.evaluation_cache import EvaluationCache
 from rag_core.evaluation.labelled_collection import load_labelled_collection
-from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.pipelines import answer_with_pipeline
-from rag_core.providers.local_techniques import LocalTechniques
 
 QUESTIONS_FILE = Path(__file__).parent / "data" / "answers_by_hand" / "questions.jsonl"
-SCOPE = Scope("questions")
 OUTCOMES = ("right", "wrong", "refused", "given")  # the last two of these: of the answerable, of the unanswerable
 
 
@@ -85,7 +81,8 @@ async def ask_written_questions(
     outcomes = []
     ordered = sorted(questions, key=lambda question: question.collection)
     for collection, asked in groupby(ordered, key=lambda question: question.collection):
-        kit = await _index_collection(data / collection, cache)
+        uploads = [upload for _, upload in load_labelled_collection(data / collection).uploads]
+        kit = await index_in_memory(uploads, cache)
         outcomes += [QuestionOutcome(question, await _answer(question.text, kit)) for question in asked]
         await kit.close()
     return outcomes
@@ -99,11 +96,7 @@ def format_report(outcomes: Sequence[QuestionOutcome]) -> str:
     table = markdown_tables.format_table(columns, [_count(*group) for group in (*groups.items(), ("all", outcomes))])
     given = [one for one in outcomes if one.name != "refused"]
     confidence, right = [one.answer.confidence.value for one in given], [one.is_right for one in given]
-    bins = calibration.compute_reliability(confidence, right)
-    rows = [[f"{b.low:.1f} to {b.high:.1f}", b.count, f"{b.mean_confidence:.2f}", f"{b.share_right:.2f}"] for b in bins]
-    reliability = markdown_tables.format_table(("confidence", "answers", "mean confidence", "right"), rows)
-    auc, error = calibration.compute_auc(confidence, right), calibration.compute_calibration_error(bins)
-    return f"{table}\n\n{reliability}\n\n{len(given)} answers given, AUC {auc:.3f}, calibration error {error:.3f}"
+    return f"{table}\n\nAnswers given:\n\n{calibration.format_reliability(confidence, right)}"
 
 
 def _count(name: str, group: Sequence[QuestionOutcome]) -> list[object]:
@@ -111,16 +104,6 @@ def _count(name: str, group: Sequence[QuestionOutcome]) -> list[object]:
     others = [one.name for one in group if not one.question.answers]
     counted = [answerable.count(outcome) for outcome in OUTCOMES[:3]]
     return [name, len(answerable), *counted, len(others), others.count("refused")]
-
-
-async def _index_collection(folder: Path, cache: EvaluationCache) -> Kit:
-    kit = assembly.build_in_memory_kit()
-    ranker = CachedReranker(kit.reranker, cache, recompute=False)
-    index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-    kit = replace(kit, index=index, reranker=ranker, llm=LocalTechniques(ranker, select_key_sentences))
-    uploads = [(SCOPE, upload) for _, upload in load_labelled_collection(folder).uploads]
-    await bulk_indexing.index_uploads(uploads, kit)
-    return kit
 
 
 async def _answer(question: str, kit: Kit) -> Answer:

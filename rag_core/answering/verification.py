@@ -101,18 +101,17 @@ async def judge_claims(
 
     When the judge fails, the facts decide alone, and the run says so.
     """
-    passages = await asyncio.to_thread(_collect_passages, cited, evidence) if kit.judge else [()] * len(cited)
-    requests = {
-        n: ClaimToJudge(_write_in_context(claim), tuple(passage.text for passage in passages[n]), question)
-        for n, claim in enumerate(cited)
-        if claim.verdict != "verified" and passages[n] and kit.judge and _can_judge(kit.judge, claim, evidence[n])
-    }
-    judgements = (
-        await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
-        if kit.judge and requests
-        else []
-    )
-    by_claim = dict(zip(requests, judgements, strict=False))
+    passages: list[Sequence[ClaimPassage]] = [()] * len(cited)
+    by_claim: dict[int, Judgement | None] = {}
+    if kit.judge:
+        passages = await asyncio.to_thread(_collect_passages, cited, evidence)
+        requests = {
+            n: ClaimToJudge(_write_in_context(claim), tuple(passage.text for passage in passages[n]), question)
+            for n, claim in enumerate(cited)
+            if claim.verdict != "verified" and passages[n] and _can_judge(kit.judge, claim, evidence[n])
+        }
+        judgements = await _ask_judge(list(requests.values()), kit.judge, run, within_s or VERIFICATION_TIMEOUT_S)
+        by_claim = dict(zip(requests, judgements, strict=True))
     return [
         await asyncio.to_thread(_attach_judgement, claim, evidence[n], passages[n], by_claim.get(n), question)
         for n, claim in enumerate(cited)
@@ -130,7 +129,9 @@ def _is_in_other_language(claim: Claim, evidence: Sequence[Evidence]) -> bool:
 async def _ask_judge(
     requests: Sequence[ClaimToJudge], judge: Judge, run: Run, within_s: float
 ) -> Sequence[Judgement | None]:
-    """Return the judge's findings, None for those that it left out, which the run says."""
+    """Return the judge's findings, None for those that it left out, which the run says; no call without requests."""
+    if not requests:
+        return []
     judgements = await run.attempt(
         "judge", judge.judge_claims(requests), otherwise=None, fallback="the facts of each claim", within_s=within_s
     )

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rag_core.evaluation import markdown_tables
+from rag_core.evaluation.metrics import compute_wilson_interval
+
 CONFIDENCE_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))
 
 
@@ -49,3 +52,18 @@ def compute_calibration_error(bins: Sequence[ReliabilityBin]) -> float:
     """
     total = sum(bin.count for bin in bins)
     return sum(bin.count * abs(bin.mean_confidence - bin.share_right) for bin in bins) / max(1, total)
+
+
+def format_reliability(scores: Sequence[float], labels: Sequence[bool]) -> str:
+    """Format a Markdown table of the bins, then a line with the number of answers, AUC and calibration error."""
+    bins = compute_reliability(scores, labels)
+    columns = ("confidence", "answers", "mean confidence", "right, 95 %")
+    table = markdown_tables.format_table(columns, map(_build_reliability_row, bins))
+    auc, error = compute_auc(scores, labels), compute_calibration_error(bins)
+    return f"{table}\n\n{len(scores)} answers, AUC {auc:.3f}, calibration error {error:.3f}"
+
+
+def _build_reliability_row(bin: ReliabilityBin) -> list[object]:
+    low, high = compute_wilson_interval(round(bin.share_right * bin.count), bin.count)
+    share = f"{bin.share_right:.2f} [{low:.2f}, {high:.2f}]"
+    return [f"{bin.low:.1f} to {bin.high:.1f}", bin.count, f"{bin.mean_confidence:.2f}", share]

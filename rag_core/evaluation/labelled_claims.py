@@ -5,10 +5,10 @@ A file has one claim a line: {"claim", "label": "supported" | "contradicted" | "
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rag_core.answering.citations import evidence_from_hits
 from rag_core.answering.statements import make_claims, relate_parts
@@ -22,6 +22,8 @@ from rag_core.evaluation.beir import read_jsonl_records
 from rag_core.evaluation.calibration import compute_auc
 from rag_core.evaluation.metrics import compute_wilson_interval
 from rag_core.text.layout import split_into_parts
+
+T = TypeVar("T")
 
 CLAIM_LABELS = ("supported", "contradicted", "not_stated")
 FINDINGS = ("supported", "unclear", "not_stated", "contradicted")
@@ -40,17 +42,22 @@ class LabelledClaim:
 
 
 def load_labelled_claims(file: Path) -> list[LabelledClaim]:
-    """Return the claims in the order of the file.
+    """Return the claims in the order of the file. Raises as `load_labelled_rows` does."""
+    example = '{"claim": "…", "label": "supported", "kind": "…", "evidence": ["…"]}'
+    return load_labelled_rows(file, _parse_labelled_claim, what="claim", example=example)
+
+
+def load_labelled_rows(file: Path, parse: Callable[[int, Mapping[str, Any]], T], *, what: str, example: str) -> list[T]:
+    """Return what `parse` makes of the number, from 1, and the record of each line, in order.
 
     Raises:
-        Misconfigured: the file is missing, or a line is malformed; the message names it.
+        Misconfigured: the file is missing, or a line is malformed; the message names it and gives the example.
     """
     try:
-        return [_parse_labelled_claim(number, row) for number, row in enumerate(read_jsonl_records(file), start=1)]
+        return [parse(number, row) for number, row in enumerate(read_jsonl_records(file), start=1)]
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise Misconfigured(
-            f"{file} is no file of labelled claims ({type(error).__name__}: {error}): one claim a line, as "
-            '{"claim": "…", "label": "supported", "kind": "…", "evidence": ["…"]}'
+            f"{file} is no file of labelled {what}s ({type(error).__name__}: {error}): one {what} a line, as {example}"
         ) from error
 
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, Identifier, NonBlankText, Request
 from rag_core.core.model import Filter
-from rag_core.core.presets import PRESETS, choose_preset
+from rag_core.core.presets import PRESET_NAMES, choose_preset
 from rag_core.rag import PresetChoice
 from rag_core.replies import ConsultReply
 
@@ -62,7 +62,7 @@ class ConsultRequest(QuestionRequest):
     pipeline: Literal["standard", "rerank", "advanced", "facets", "classical"] | None = Field(
         default=None, description="default: advanced, unless `preset` is given"
     )
-    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESETS)})] | None = None
+    preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESET_NAMES)})] | None = None
     facets: Annotated[list[FilterField], Field(max_length=20)] = Field(default=[])
 
 

@@ -246,9 +246,9 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
         )
     }
 )
-RANKING_PRESETS = tuple(name for name, preset in PRESETS.items() if preset.pipeline != "facets")  # which only counts
-
 PRESET_ALIASES: Mapping[str, str] = MappingProxyType({"default": "workbench"})  # S0-84, S0-91
+PRESET_NAMES = (*PRESETS, *PRESET_ALIASES)
+RANKING_PRESETS = tuple(name for name in PRESET_NAMES if name != "facets")  # which only counts
 
 STAGE_FLAGS = MappingProxyType(
     {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
@@ -268,7 +268,7 @@ def resolve_preset(name: str, **overrides: Any) -> Preset:
     """
     name = find_preset_name(name)
     if name not in PRESETS:
-        raise InvalidRequest("preset", f"must be one of {', '.join(PRESETS)}")
+        raise InvalidRequest("preset", f"must be one of {', '.join(PRESET_NAMES)}")
     for number, value in overrides.items():
         _validate_preset_number(number, value, PRESETS[name])
     return _adapt_to_search_type(PRESETS[name].override(**overrides))

@@ -53,7 +53,7 @@ MIN_REPEATED_WORDS = 6  # consecutive words: fewer may be the same by chance
 
 
 def screen_text(text: str, sources: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the text without images, HTML and links to addresses not in `sources`, and the parts removed.
+    """Return the text without images, HTML and links to addresses not in `sources`, and each part removed, once.
 
     An address must occur there in full and letter for letter, so that neither a similar host nor one more word in a
     query string passes. A link becomes its label, an image its alternative text, a bare address LINK_REMOVED; a tag
@@ -66,7 +66,7 @@ def screen_text(text: str, sources: Sequence[str]) -> tuple[str, tuple[str, ...]
     allowed = find_source_addresses(sources)
     screened, removed = _screen_until_settled(text, allowed)
     unhidden, hidden = _screen_until_settled(fold_hidden_characters(screened), allowed)
-    return (unhidden, removed + hidden) if hidden else (screened, removed)
+    return unhidden if hidden else screened, tuple(dict.fromkeys(removed + hidden))
 
 
 def screen_stored_text(text: str) -> str:

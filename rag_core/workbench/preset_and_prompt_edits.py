@@ -11,6 +11,7 @@ from typing import Any
 from rag_core.core.errors import NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.presets import (
+    PRESET_NAMES,
     PRESETS,
     Preset,
     find_preset_name,
@@ -91,7 +92,7 @@ async def save_preset_edit(name: str, config: Mapping[str, Any] | None, descript
     """
     name = find_preset_name(name)
     if name not in PRESETS:
-        message = f"there is no such preset: the presets are {', '.join(PRESETS)}"
+        message = f"there is no such preset: the presets are {', '.join(PRESET_NAMES)}"
         raise NotFound(message, code="preset_not_found", field="name")
     resolve_preset(name, **(config or {}))
     await kit.archive.save_edited_preset(name, config, description)

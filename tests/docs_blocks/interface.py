@@ -14,7 +14,7 @@ from functions.requests import build_request_schemas
 from functions.routes import ROUTES, Route
 from functions.strict_json import JsonObject
 from rag_core.cli import build_parser
-from rag_core.core.presets import PRESETS, RANKING_PRESETS
+from rag_core.core.presets import PRESET_NAMES, PRESETS, RANKING_PRESETS
 from rag_core.evaluation.markdown_tables import format_table
 from tests.docs_blocks import Blocks
 
@@ -184,8 +184,8 @@ def _format_range(field: JsonObject, required: bool) -> str:
 
 def _format_values(field: JsonObject) -> str:
     """Return the values of a field: its choices, its bounds, or the model that it is made of."""
-    if "enum" in field and set(field["enum"]) <= set(PRESETS) and "pages" in field["enum"]:
-        return ", ".join(["a preset", *(f"not `{name}`" for name in PRESETS if name not in field["enum"])])
+    if "enum" in field and set(field["enum"]) <= set(PRESET_NAMES) and "pages" in field["enum"]:
+        return ", ".join(["a preset", *(f"not `{name}`" for name in PRESET_NAMES if name not in field["enum"])])
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if model := next(_list_models(field), None):

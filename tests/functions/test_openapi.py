@@ -13,6 +13,7 @@ from functions.openapi import build_openapi
 from functions.operations import DECLARED_OPERATIONS, load_operation
 from functions.requests import parse_request
 from functions.routes import ROUTES, Route
+from rag_core.core.presets import resolve_preset
 
 DESCRIPTION = build_openapi()
 API = (Path(__file__).parents[2] / "docs" / "reference" / "http-api.md").read_text("utf-8")
@@ -95,3 +96,17 @@ def test_the_page_about_the_api_names_every_route_field_and_status() -> None:
     words |= {f"`{field}`" for name in replies for field in schemas[name]["properties"]}
     words |= {f"| {status} | `{kind.code}` |" for kind, status in STATUS_BY_ERROR.items()}
     assert [word for word in sorted(words) if word not in API] == []
+
+
+@pytest.mark.parametrize("path", ["/api/consult_rag", "/api/rag/ask"])
+def test_every_name_of_a_preset_that_is_taken_is_listed(path: str) -> None:
+    """The documents' name of a preset, "default", is one of them (S0-84, S0-91)."""
+    schema = DESCRIPTION["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    request = DESCRIPTION["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    (listed,) = (choice["enum"] for choice in _list_choices(request["properties"]["preset"]) if "enum" in choice)
+    assert resolve_preset("default").name in listed
+    assert "default" in listed
+
+
+def _list_choices(field: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*field.get("anyOf", []), field]

@@ -54,9 +54,10 @@ def build_local_reranker(settings: Settings) -> Reranker:
 
     folder = local_models.find_model_folder("reranker", settings.models_dir)
     if folder is None:
-        is_deployed = settings.azure_search_endpoint is not None  # who reads a reply there cannot install anything
-        missing = local_models.explain_missing_model("reranker", settings.models_dir)
-        return NoReranker("this deployment has no cross-encoder" if is_deployed else missing)
+        if settings.azure_search_endpoint is None:
+            return NoReranker(local_models.explain_missing_model("reranker", settings.models_dir))
+        # who reads a reply of a deployment cannot install anything; another model checks the answers there
+        return NoReranker("this deployment has no cross-encoder", by_choice=choose_judge(settings) != "local")
     from rag_core.providers.cross_encoder import CrossEncoder
 
     return CrossEncoder(folder, threads=settings.model_threads)

@@ -96,6 +96,10 @@ class Unavailable(RagError):
     retryable = True
 
 
+class NotChosen(Unavailable):
+    """A part that this composition does without on purpose: what stands in for it is no degradation."""
+
+
 class DeadlineExceeded(Unavailable):
     """A request, or one step of it, that ran out of time."""
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rag_core.core.errors import DeadlineExceeded, Unavailable
+from rag_core.core.errors import DeadlineExceeded, NotChosen, Unavailable
 from rag_core.core.telemetry import trace_span
 
 T = TypeVar("T")
@@ -112,10 +112,13 @@ class Run:
     ) -> T:
         """Return the result of `awaitable`, or record that it was `Unavailable` and return `otherwise`.
 
-        `fallback` says in words what `otherwise` is.
+        `fallback` says in words what `otherwise` is. For a part that was not chosen it is the step's technique.
         """
         try:
             return await self.step(name, awaitable, within_s=within_s)
+        except NotChosen:
+            self.techniques[name] = fallback
+            return otherwise
         except Unavailable as error:
             self.degrade(name, error.code, error.message, fallback)
             return otherwise

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import NotChosen, Unavailable
 from rag_core.core.model import Vector
 
 
@@ -24,10 +24,15 @@ class NoEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class NoReranker:
-    """A reranker without a model; `reason` says what is missing and how to install it."""
+    """A reranker without a model; `reason` says what is missing and how to install it.
+
+    `by_choice` says that the composition does without it: a chat model judges the claims.
+    """
 
     reason: str
     name: str = "none"
+    by_choice: bool = False
 
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        raise Unavailable(self.reason, code="reranker_unavailable")
+        kind = NotChosen if self.by_choice else Unavailable
+        raise kind(self.reason, code="reranker_unavailable")

@@ -13,7 +13,7 @@ from rag_core.composition.choices import (
     list_ineffective_settings,
 )
 from rag_core.core import settings
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured, NotChosen, Unavailable
 from rag_core.providers import local_models
 from tests.entailment import write_entailment_model
 from tests.fakes import ScriptedLLM
@@ -229,3 +229,17 @@ def test_an_entailment_model_without_the_libraries_that_run_it_says_how_to_get_t
     monkeypatch.setattr(local_models, "RUNTIME_LIBRARIES", ("numpy", "not_installed_here"))
     with pytest.raises(Misconfigured, match=r"requires not_installed_here: .*requirements-local.txt"):
         model_assembly.build_judge(settings.Settings(models_dir=tmp_path), ScriptedLLM())
+
+
+@pytest.mark.parametrize(("provider", "by_choice"), [({"OPENAI_API_KEY": "k"}, True), ({}, False)])
+async def test_a_deployment_does_without_a_cross_encoder_where_a_chat_model_checks(
+    provider: dict[str, str], by_choice: bool, tmp_path: Path
+) -> None:
+    """On a laptop, or where nothing checks the answers, a cross-encoder is missing and not left out."""
+    models = {"RAG_MODELS_DIR": str(tmp_path / "none"), **provider}
+    deployed = {"AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net"}
+    for environment, expected in ((models | deployed, by_choice), (models, False)):
+        reranker = model_assembly.build_local_reranker(settings.load_settings(environment))
+        with pytest.raises(Unavailable) as refused:
+            await reranker.score_passages("x", ["y"])
+        assert isinstance(refused.value, NotChosen) == expected

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from rag_core.core.errors import Conflict, DeadlineExceeded, Unavailable
+from rag_core.core.errors import Conflict, DeadlineExceeded, NotChosen, Unavailable
 from rag_core.core.run import Degradation, Run
 
 
@@ -56,6 +56,15 @@ async def test_an_attempt_gives_the_lesser_answer_and_says_so() -> None:
     assert run.degraded == [
         Degradation("rerank", "llm_unavailable", "no answer in three tries", "the order of the search")
     ]
+
+
+async def test_a_part_that_was_not_chosen_is_replaced_and_nothing_is_degraded() -> None:
+    run = Run()
+    absent = fail(NotChosen("this deployment has no cross-encoder"))
+    assert (
+        await run.attempt("relevance", absent, otherwise="as found", fallback="the order of the search") == "as found"
+    )
+    assert (run.degraded, run.techniques) == ([], {"relevance": "the order of the search"})
 
 
 async def test_an_attempt_out_of_time_is_a_lesser_answer_too() -> None:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from functions.consult import QuestionRequest, choice_from_request, filters_from_request
+from functions.consult import QuestionRequest, choice_from_request, filters_from_request, history_from_request
 from functions.operations import Call, operation
 from functions.requests import DocumentIds, Identifier, NonBlankText, Request
 from rag_core.answering.citation_styles import CitationStyle
@@ -44,6 +44,7 @@ async def handle_ask(request: AskRequest, call: Call) -> AskReply:
         request.query,
         scope=call.resolve_scope(request.workflow_id, tuple(request.document_ids)),
         filters=filters_from_request(request),
+        history=history_from_request(request),
         run=call.run,
         **choice_from_request(limited),
     )

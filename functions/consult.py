@@ -6,7 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, Identifier, NonBlankText, Request
-from rag_core.core.model import Filter
+from rag_core.core.model import Filter, Turn
 from rag_core.core.presets import PRESET_NAMES, choose_preset
 from rag_core.rag import PresetChoice
 from rag_core.replies import ConsultReply
@@ -41,8 +41,18 @@ def _check_has_condition(conditions: Conditions) -> Conditions:
 NonEmptyConditions = Annotated[Conditions, AfterValidator(_check_has_condition)]
 
 
+class TurnRequest(Request):
+    """What was said before the query, by the user or by the assistant."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[NonBlankText, StringConstraints(max_length=8000)]
+
+
 class QuestionRequest(Request):
-    """A query with its filters: a value in `filters` must be equal to the field, a list must contain it."""
+    """A query with its filters: a value in `filters` must be equal to the field, a list must contain it.
+
+    `history` has the turns of the conversation before the query, in order.
+    """
 
     query: Annotated[NonBlankText, StringConstraints(max_length=8000)]
     workflow_id: Identifier = "default"
@@ -54,6 +64,7 @@ class QuestionRequest(Request):
     filters: Annotated[
         dict[FilterField, FilterValue | FilterValues | NonEmptyConditions], Field(max_length=20, **NO_OTHER_KEYS)
     ] = Field(default={})
+    history: Annotated[list[TurnRequest], Field(max_length=20)] = Field(default=[])
 
 
 class ConsultRequest(QuestionRequest):
@@ -85,6 +96,7 @@ async def handle_consult_rag(request: ConsultRequest, call: Call) -> ConsultRepl
         scope=call.resolve_scope(request.workflow_id),
         filters=filters_from_request(request),
         facets=request.facets,
+        history=history_from_request(request),
         run=call.run,
         **choice_from_request(request),
     )
@@ -94,6 +106,11 @@ async def handle_consult_rag(request: ConsultRequest, call: Call) -> ConsultRepl
 def choice_from_request(request: QuestionRequest) -> PresetChoice:
     """Return what a request says of its preset."""
     return cast(PresetChoice, request.model_dump(include=set(PRESET_CHOICE_FIELDS)))
+
+
+def history_from_request(request: QuestionRequest) -> list[Turn]:
+    """Return the turns of a request."""
+    return [Turn(turn.role, turn.content) for turn in request.history]
 
 
 def filters_from_request(request: QuestionRequest) -> tuple[Filter, ...]:

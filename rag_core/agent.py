@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.core.kit import Kit
-from rag_core.core.model import Filter, IndexingResult, Scope
+from rag_core.core.model import Filter, IndexingResult, Scope, Turn
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG, PresetChoice
 from rag_core.replies import AskReply, ConsultReply
@@ -66,11 +66,13 @@ class RAGRetrievalAgent:
         groups: tuple[str, ...] = (),
         filters: tuple[Filter, ...] = (),
         facets: tuple[str, ...] = (),
+        history: tuple[Turn, ...] = (),
         **choice: Unpack[PresetChoice],
     ) -> ConsultReply:
         """Search with any pipeline or preset, as `consult_rag` is asked."""
         scope = Scope(workflow_id, user_id, groups)
-        return (await self.rag.search(query, scope=scope, filters=filters, facets=facets, **choice)).to_json()
+        reply = await self.rag.search(query, scope=scope, filters=filters, facets=facets, history=history, **choice)
+        return reply.to_json()
 
     async def answer(
         self,
@@ -81,9 +83,11 @@ class RAGRetrievalAgent:
         groups: tuple[str, ...] = (),
         document_ids: tuple[str, ...] = (),
         filters: tuple[Filter, ...] = (),
+        history: tuple[Turn, ...] = (),
         style: CitationStyle | None = None,
         **choice: Unpack[PresetChoice],
     ) -> AskReply:
         """Answer in sentences with their checked citations, as `api/rag/ask` is asked."""
         scope = Scope(workflow_id, user_id, groups, document_ids)
-        return (await self.rag.answer(query, scope=scope, filters=filters, **choice)).to_json(style)
+        reply = await self.rag.answer(query, scope=scope, filters=filters, history=history, **choice)
+        return reply.to_json(style)

@@ -17,7 +17,7 @@ from rag_core.answering.summaries import Summary
 from rag_core.answering.text_citation import cite_text
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.core.kit import Kit
-from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope
+from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
 from rag_core.core.presets import Preset, choose_preset
 from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
@@ -31,6 +31,7 @@ from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.proposals import answering
 from rag_core.proposals.answering import MetadataFilters
 from rag_core.replies import AnswerReply, SearchReply
+from rag_core.retrieval.conversation import resolve_conversation
 from rag_core.retrieval.graph import GraphOperation, explore_graph
 from rag_core.workbench import saved_runs
 from rag_core.workbench.saved_runs import Replay
@@ -86,13 +87,18 @@ class RAG:
         scope: Scope | str = "default",
         filters: Sequence[Filter] = (),
         facets: Sequence[str] = (),
+        history: Sequence[Turn] = (),
         run: Run | None = None,
         **choice: Unpack[PresetChoice],
     ) -> SearchReply:
-        """Return the passages that bear on a question, best first, and how they were found."""
+        """Return the passages that bear on a question, best first, and how they were found.
+
+        `history` has the turns before the question, in order.
+        """
         kit, run = self.kit, run or self.start_run()
         preset = self._choose_preset(choice, kit, run)
-        query = preset.build_query(text, as_scope(scope), filters=filters, facets=facets)
+        query = preset.build_query(text, as_scope(scope), filters=filters, facets=facets, history=history)
+        query, kit = await resolve_conversation(query, kit, run)
         result = await search_with_pipeline(query, kit, run, pipeline=preset.pipeline)
         saved = await saved_runs.save_run(query, result, preset, "consult_rag", kit, run)
         return SearchReply(result, query, preset, run, saved)
@@ -103,17 +109,20 @@ class RAG:
         *,
         scope: Scope | str = "default",
         filters: Sequence[Filter] = (),
+        history: Sequence[Turn] = (),
         origin: str = "ask",
         run: Run | None = None,
         **choice: Unpack[PresetChoice],
     ) -> AnswerReply:
         """Return an answer whose every sentence was checked against the passages that it cites; it prints as its text.
 
-        `origin` is the name of the entrance, under which the run is saved where runs are.
+        `history` has the turns before the question, in order. `origin` is the name of the entrance, under which the run
+        is saved where runs are.
         """
         kit, run = self.kit, run or self.start_run()
         preset = self._choose_preset(choice, kit, run)
-        query = preset.build_query(text, as_scope(scope), filters=filters)
+        query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
+        query, kit = await resolve_conversation(query, kit, run)
         answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
         saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run)
         return AnswerReply(answer, query, preset, run, saved)

@@ -171,9 +171,11 @@ class ChunkReply(TypedDict):
 class AskReply(Done):
     """An answer; one that is `unknown` says so in its text, has no claims, and has the nearest passages as contexts.
 
-    `missing_words` are words of the question that no cited passage has: a plan, a year, a condition.
+    `question` is what was answered: of a conversation, as a chat model wrote it to stand alone, else as it was asked.
+    `missing_words` are words of it that no cited passage has: a plan, a year, a condition.
     """
 
+    question: str
     answer: str
     cited_answer: str
     status: Literal["answered", "unknown"]
@@ -259,6 +261,7 @@ class AnswerReply:
         first = {citation["number"]: citation for claim in reversed(claims) for citation in claim["citations"]}
         return {
             **format_run(self.run),
+            "question": self.query.text,
             "answer": answer.text,
             "cited_answer": citation_styles.render_cited_answer(answer, style),
             "status": answer.status,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Filter, Scope, SearchType
+from rag_core.core.model import Filter, Scope, SearchType, Turn
 
 NumberRange = tuple[int, int] | tuple[float, float]  # the least and the greatest value: of a count, or of a fraction
 
@@ -112,10 +112,16 @@ class Preset:
     workbench: WorkbenchNumbers = WorkbenchNumbers()
 
     def build_query(
-        self, text: str, scope: Scope, *, filters: Sequence[Filter] = (), facets: Sequence[str] = ()
+        self,
+        text: str,
+        scope: Scope,
+        *,
+        filters: Sequence[Filter] = (),
+        facets: Sequence[str] = (),
+        history: Sequence[Turn] = (),
     ) -> "Query":
         """Return a query with this preset."""
-        return Query(text, scope, self, tuple(filters), tuple(facets))
+        return Query(text, scope, self, tuple(filters), tuple(facets), tuple(history))
 
     @property
     def runs_models(self) -> bool:
@@ -163,15 +169,28 @@ NUMBER_MEANINGS: Mapping[str, str] = MappingProxyType(
 )
 
 
+MAX_TURN_CHARS = 600  # that are read of a turn of a conversation
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A validated question: its text, whose documents are meant, conditions on them, and the preset to use."""
+    """A validated question: its text, whose documents are meant, conditions on them, and the preset to use.
+
+    `history` has the turns before the text that it is to be read with.
+    """
 
     text: str
     scope: Scope
     preset: Preset
     filters: tuple[Filter, ...] = ()
     facets: tuple[str, ...] = ()
+    history: tuple[Turn, ...] = ()
+
+    @property
+    def text_in_context(self) -> str:
+        """The text after the user's turn before it, as a model reads a question of a conversation."""
+        said = [turn.content.strip() for turn in self.history if turn.role == "user"]
+        return f"{said[-1][:MAX_TURN_CHARS]} {self.text}" if said else self.text
 
     def override(self, **numbers: Any) -> "Query":
         """Return the query with some numbers of its preset replaced; see `Preset.override`."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from importlib import resources
 
-from rag_core.core.model import Evidence
+from rag_core.core.model import Evidence, Turn
 from rag_core.core.ports import Prompt
 
 EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")  # S0-92
@@ -83,6 +83,13 @@ def build_judging_prompt(
     schema = _build_object_schema(judgements=_build_full_list_schema(judgement, claims))
     prompt = _build_prompt("judge", inputs, schema=schema)
     return replace(prompt, max_tokens=SPARE_TOKENS + TOKENS_PER_JUDGEMENT * len(claims), needs_whole_reply=True)
+
+
+def build_standalone_question_prompt(question: str, turns: Sequence[Turn]) -> Prompt:
+    """Build the prompt that asks for a question as it would be asked without the turns before it."""
+    inputs = {"question": question, "turns": [{"role": turn.role, "content": turn.content} for turn in turns]}
+    schema = _build_object_schema(question={"type": "string"})
+    return replace(_build_prompt("standalone_question", inputs, schema=schema), max_tokens=256)
 
 
 def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:

@@ -60,7 +60,7 @@ def compute_candidate_limit(query: Query) -> int:
 
 
 def _build_probes(variants: Sequence[QueryVariant], vectors: VectorsByLabel, query: Query) -> Iterator[Probe]:
-    question = query.text if query.preset.search.reranked_hits else ""
+    question = query.text_in_context if query.preset.search.reranked_hits else ""
     for variant in variants:
         words = "" if query.preset.search.search_type == "vector" or variant.label == HYDE_LABEL else variant.text
         vector = vectors.get(variant.label)

@@ -15,11 +15,12 @@ from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult, Search
 from rag_core.core.ports import LLM
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
+from rag_core.retrieval import conversation
 from rag_core.retrieval.captions import add_lexical_captions, extract_captions_and_answers
 from rag_core.retrieval.cross_encoding import has_semantic_scores, rerank_hits
 from rag_core.retrieval.expansion import QueryExpansion, generate_expansion
 from rag_core.retrieval.grading import grade_hits
-from rag_core.retrieval.search import RankingsByLabel, embed_variants, search_index
+from rag_core.retrieval.search import RankingsByLabel, search_index
 
 EXPANSION_TIMEOUT_S = 20.0
 EMBED_TIMEOUT_S = 10.0
@@ -62,7 +63,7 @@ async def expand_with_fallback(
 
 
 async def search_variants(variants: Sequence[QueryVariant], query: Query, kit: Kit, run: Run) -> RankingsByLabel:
-    """Embed the variants and search for each; return the rankings by label.
+    """Embed the variants and search for each; return the rankings by label, the original one steered by the history.
 
     Without vectors only the lexical leg is searched; when both legs cannot be searched together, one of them is.
 
@@ -70,9 +71,10 @@ async def search_variants(variants: Sequence[QueryVariant], query: Query, kit: K
         Unavailable: no leg could be searched, or not the one that was requested.
     """
     search_type = query.preset.search.search_type
+    turns = conversation.label_turns(query.history) if variants[0].label == "original" else []
     vectors = await run.attempt(
         "embed",
-        embed_variants(variants, kit.index, search_type=search_type),
+        conversation.embed_in_context(variants, query, kit.index),
         otherwise={},
         fallback="lexical search only",
         within_s=EMBED_TIMEOUT_S,
@@ -80,11 +82,11 @@ async def search_variants(variants: Sequence[QueryVariant], query: Query, kit: K
 
     def search_legs(legs: SearchType) -> Awaitable[RankingsByLabel]:
         used_vectors = {} if legs == "keyword" else vectors
-        return search_index(variants, used_vectors, query.override(search_type=legs), kit.index)
+        return search_index([*variants, *turns], used_vectors, query.override(search_type=legs), kit.index)
 
-    return await search_with_leg_fallback(
-        search_legs, search_type if vectors or search_type == "vector" else "keyword", run
-    )
+    legs = search_type if vectors or search_type == "vector" else "keyword"
+    rankings = await search_with_leg_fallback(search_legs, legs, run)
+    return conversation.merge_turns(rankings, query.text) if turns else rankings
 
 
 async def search_with_leg_fallback(

@@ -46,6 +46,7 @@ REQUEST_MEANINGS = {
     "enable_query_expansion": "False switches query expansion off.",
     "enable_hyde": "False switches the HyDE answer off.",
     "filters": "Conditions by field (see Filters).",
+    "history": "The turns before the question, `role` and `content` ([conversations](pipelines.md#conversations)).",
     "pipeline": "The [pipeline](pipelines.md); default: `advanced`.",
     "preset": "The [preset](pipelines.md); default: that of the pipeline.",
     "facets": "Fields to count.",

@@ -46,6 +46,7 @@ from rag_core.core.model.search import (
     Ranking,
     SearchResult,
     SemanticAnswer,
+    Turn,
 )
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "SearchType",
     "SemanticAnswer",
     "Span",
+    "Turn",
     "Vector",
     "VectorStatus",
     "Verdict",

@@ -76,6 +76,14 @@ class SemanticAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What was said in a conversation before a question."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class QueryVariant:
     """A text that is searched for a query; `label` is "original", "expanded1", … or "hyde"."""
 

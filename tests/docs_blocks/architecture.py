@@ -1,7 +1,7 @@
 """The blocks of docs/architecture.md: the picture of the rooms and their numbers, read off the imports of the code."""
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,10 +34,12 @@ def name_room(parts: tuple[str, ...]) -> str:
 
 def draw_rooms() -> str:
     """Return the rooms as a Mermaid graph; of several ways to a room only the longest is drawn, as the rest follow."""
-    arrows = {room: {other for r, other in list_arrows() if r == room} for room, _ in list_arrows()}
+    arrows: defaultdict[str, set[str]] = defaultdict(set)
+    for room, other in list_arrows():
+        arrows[room].add(other)
 
     def reaches(start: str, goal: str) -> bool:
-        return goal in arrows.get(start, ()) or any(reaches(other, goal) for other in arrows.get(start, ()))
+        return goal in arrows[start] or any(reaches(other, goal) for other in list(arrows[start]))
 
     drawn = [
         f"    {room} --> {other}"

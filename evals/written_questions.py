@@ -68,9 +68,9 @@ def _mark_number_ends(string: str) -> str:
     return f"{start}{re.escape(string)}{end}"
 
 
-def load_written_questions() -> list[WrittenQuestion]:
+def load_written_questions(file: Path = QUESTIONS_FILE) -> list[WrittenQuestion]:
     """Return the questions in the order of the file."""
-    rows = map(json.loads, QUESTIONS_FILE.read_text("utf-8").splitlines())
+    rows = map(json.loads, file.read_text("utf-8").splitlines())
     return [WrittenQuestion(r["id"], r["collection"], r["question"], tuple(r["must_contain"])) for r in rows]
 
 
@@ -93,17 +93,20 @@ def format_report(outcomes: Sequence[QuestionOutcome]) -> str:
     names = sorted({one.question.collection for one in outcomes})
     groups = {name: [one for one in outcomes if one.question.collection == name] for name in names}
     columns = ("collection", "answerable", "right", "wrong", "refused", "unanswerable", "refused")
-    table = markdown_tables.format_table(columns, [_count(*group) for group in (*groups.items(), ("all", outcomes))])
+    table = markdown_tables.format_table(
+        columns, [[name, *count_outcomes(group)] for name, group in (*groups.items(), ("all", outcomes))]
+    )
     given = [one for one in outcomes if one.name != "refused"]
     confidence, right = [one.answer.confidence.value for one in given], [one.is_right for one in given]
     return f"{table}\n\nAnswers given:\n\n{calibration.format_reliability(confidence, right)}"
 
 
-def _count(name: str, group: Sequence[QuestionOutcome]) -> list[object]:
+def count_outcomes(group: Sequence[QuestionOutcome]) -> list[int]:
+    """Return the number of answerable questions, right, wrong and refused ones, of unanswerable, refused ones."""
     answerable = [one.name for one in group if one.question.answers]
     others = [one.name for one in group if not one.question.answers]
     counted = [answerable.count(outcome) for outcome in OUTCOMES[:3]]
-    return [name, len(answerable), *counted, len(others), others.count("refused")]
+    return [len(answerable), *counted, len(others), others.count("refused")]
 
 
 async def _answer(question: str, kit: Kit) -> Answer:
@@ -122,11 +125,12 @@ def _format_shown(outcomes: Sequence[QuestionOutcome], shown: str) -> Iterator[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
+    parser.add_argument("--questions", type=Path, default=QUESTIONS_FILE, metavar="FILE")
     parser.add_argument("--show", choices=OUTCOMES)
     chosen = parser.parse_args()
     cache = EvaluationCache(CACHE)
     try:
-        outcomes = asyncio.run(ask_written_questions(chosen.data, load_written_questions(), cache))
+        outcomes = asyncio.run(ask_written_questions(chosen.data, load_written_questions(chosen.questions), cache))
     finally:
         cache.close()
     print(format_report(outcomes), *_format_shown(outcomes, chosen.show), sep="\n\n")

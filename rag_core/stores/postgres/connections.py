@@ -11,10 +11,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, RagError, StorageFull, TooLarge, Unavailable
+from rag_core.core.model import Scope
 from rag_core.stores.postgres.address import PostgresAddress
 
 POSTGRES_CONNECT_TIMEOUT_S = 5
 POSTGRES_CONNECTIONS = 4
+WORKFLOW_SETTING = "rag.workflow_id"  # names the workflow that a transaction reaches; unset or empty: none
 
 PostgresConnection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 T = TypeVar("T")
@@ -47,13 +49,19 @@ class PostgresConnections:
         self._free_connections = asyncio.Semaphore(POSTGRES_CONNECTIONS)
         self._idle: list[PostgresConnection] = []
 
-    async def read(self, operation: Callable[[PostgresConnection], Awaitable[T]]) -> T:
-        """Run `operation` in a read-only transaction, in which all reads see the same state."""
-        return await self._run_with_retry(operation, IsolationLevel.REPEATABLE_READ, read_only=True)
+    async def read(self, operation: Callable[[PostgresConnection], Awaitable[T]], scope: Scope | None = None) -> T:
+        """Run `operation` in a read-only transaction, in which all reads see the same state.
 
-    async def write(self, document: UUID, operation: Callable[[PostgresConnection], Awaitable[T]]) -> T:
+        Without a scope it reaches no workflow.
+        """
+        return await self._run_with_retry(operation, IsolationLevel.REPEATABLE_READ, scope, read_only=True)
+
+    async def write(
+        self, document: UUID, operation: Callable[[PostgresConnection], Awaitable[T]], scope: Scope | None = None
+    ) -> T:
         """Run `operation` in a transaction, durable on return; other writers of the same document wait.
 
+        Without a scope it reaches no workflow.
         An attempt whose connection was lost may still have been committed. The second attempt waits for the first one's
         lock, so that its outcome is known, and does not repeat a committed operation.
         """
@@ -67,7 +75,7 @@ class PostgresConnections:
             finished_attempts[:] = [(await _get_transaction_id(db), result)]
             return result
 
-        return await self._run_with_retry(attempt, IsolationLevel.READ_COMMITTED)
+        return await self._run_with_retry(attempt, IsolationLevel.READ_COMMITTED, scope)
 
     async def close(self) -> None:
         await self._close_idle()
@@ -81,27 +89,34 @@ class PostgresConnections:
         self,
         operation: Callable[[PostgresConnection], Awaitable[T]],
         isolation: IsolationLevel,
+        scope: Scope | None,
         *,
         read_only: bool = False,
     ) -> T:
         try:
             try:
-                return await self._run_transaction(operation, isolation, read_only)
+                return await self._run_transaction(operation, isolation, scope, read_only)
             except (OperationalError, InterfaceError) as failure:
                 if not _is_transient_error(failure):
                     raise
                 await self._close_idle()  # when one is broken, all are: the server was restarted
-            return await self._run_transaction(operation, isolation, read_only)
+            return await self._run_transaction(operation, isolation, scope, read_only)
         except (Error, UnicodeEncodeError, OSError) as failure:
             raise _error_from_psycopg(failure) from failure
 
     async def _run_transaction(
-        self, operation: Callable[[PostgresConnection], Awaitable[T]], isolation: IsolationLevel, read_only: bool
+        self,
+        operation: Callable[[PostgresConnection], Awaitable[T]],
+        isolation: IsolationLevel,
+        scope: Scope | None,
+        read_only: bool,
     ) -> T:
         async with self._borrow() as db:
             await db.set_isolation_level(isolation)
             await db.set_read_only(read_only)
             async with db.transaction():
+                named = scope.workflow_id if scope else ""
+                await db.execute("select set_config(%s, %s, true)", (WORKFLOW_SETTING, named))
                 return await operation(db)
 
     @asynccontextmanager

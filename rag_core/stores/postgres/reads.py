@@ -14,6 +14,7 @@ from rag_core.stores.postgres.conditions import (
 )
 from rag_core.stores.postgres.connections import PostgresConnection
 from rag_core.stores.postgres.records import CHUNKS_JOIN_DOCUMENTS
+from rag_core.stores.postgres.row_security import WORKFLOWS_VIEW
 
 
 async def select_postgres_chunks(
@@ -103,5 +104,5 @@ async def load_postgres_vectors(db: PostgresConnection, scope: Scope, document_i
 
 async def load_postgres_corpus_version(db: PostgresConnection, scope: Scope) -> str:
     """Load the version of the scope's workflow; "" for a workflow that was never written to."""
-    rows = await db.execute("select version::text from rag_workflows where collection = %s", (scope.workflow_id,))
+    rows = await db.execute(f"select version::text from {WORKFLOWS_VIEW} where collection = %s", (scope.workflow_id,))
     return "".join(version for (version,) in await rows.fetchall())

@@ -20,8 +20,9 @@ from rag_core.stores.access import list_document_readers
 from rag_core.stores.postgres.conditions import PostgresCondition, collect_json_field_values
 from rag_core.stores.postgres.connections import PostgresConnection
 from rag_core.stores.postgres.lexical_text import normalize_lexical_text
+from rag_core.stores.postgres.row_security import CHUNKS_VIEW, DOCUMENTS_VIEW
 
-CHUNKS_JOIN_DOCUMENTS = "document_chunks c join rag_documents d on d.id = c.document_id"
+CHUNKS_JOIN_DOCUMENTS = f"{CHUNKS_VIEW} c join {DOCUMENTS_VIEW} d on d.id = c.document_id"
 DELETED_AT_UTC_SQL = "to_char(d.deleted_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\"')"
 
 _DOCUMENT_SELECTION = (
@@ -39,7 +40,9 @@ def make_postgres_row_id(workflow_id: str, document_id: str, chunk_id: str | Non
 
 async def load_postgres_documents_where(db: PostgresConnection, condition: PostgresCondition) -> list[Document]:
     """Load the documents that meet the condition, by id."""
-    sql = f'select {_DOCUMENT_SELECTION} from rag_documents d where {condition.sql} order by d.external_id collate "C"'
+    sql = (
+        f'select {_DOCUMENT_SELECTION} from {DOCUMENTS_VIEW} d where {condition.sql} order by d.external_id collate "C"'
+    )
     return [_document_from_postgres_row(*row) for row in await (await db.execute(sql, condition.values)).fetchall()]
 
 
@@ -63,12 +66,12 @@ async def insert_postgres_document(
         d.user_id, list(d.groups), Jsonb(dict(d.metadata)), sorted(list_document_readers(d)), space,
     )  # fmt: skip
     await db.execute(
-        "insert into rag_documents(id, collection, external_id, title, source, content_hash, extractor, pages, summary,"
-        f" user_id, groups, metadata, readers, space) values ({', '.join(['%s'] * len(row))})",
+        f"insert into {DOCUMENTS_VIEW}(id, collection, external_id, title, source, content_hash, extractor, pages, "
+        f"summary, user_id, groups, metadata, readers, space) values ({', '.join(['%s'] * len(row))})",
         row,
     )
     sql = (
-        "insert into document_chunks(id, document_id, collection, external_id, ordinal, content, content_hash, "
+        f"insert into {CHUNKS_VIEW}(id, document_id, collection, external_id, ordinal, content, content_hash, "
         "embedding, page_number, line_start, line_end, x0, y0, x1, y1, facts, metadata, record, words) "
         f"values (%s, %s, %s, %s, %s, %s, %s, l2_normalize(%s::vector), {', '.join(['%s'] * 10)}, "
         f"{_WEIGHTED_TSVECTOR_SQL})"

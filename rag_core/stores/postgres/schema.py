@@ -8,6 +8,7 @@ from psycopg import errors
 from rag_core.core.errors import Misconfigured
 from rag_core.core.model import Vector
 from rag_core.stores.document_rules import EmbeddingSpace, join_embedding_space
+from rag_core.stores.postgres import row_security
 from rag_core.stores.postgres.connections import PostgresConnection, compute_advisory_lock_id
 
 SPACE_LOCK_ID = compute_advisory_lock_id(
@@ -47,20 +48,6 @@ create text search configuration rag_words (copy = pg_catalog.english);
 alter text search configuration rag_words alter mapping replace pg_catalog.english_stem with rag_stem;
 """
 
-# The columns that LlamaIndex's PGVectorStore reads, with ids as S2-14 has them. It knows no users, so it sees only
-# proposals, as its table did, and of these what is open to everyone in the workflow that it names as `collection`.
-LLAMAINDEX_VIEW_SQL = """
-create or replace view llamaindex_proposal_vectors as
-    select c.id, (d.external_id || ':' || c.ordinal)::varchar as external_id, c.collection, c.content as document,
-        d.metadata || c.metadata || jsonb_build_object(
-            'document_id', d.external_id, 'title', d.title, 'source', d.source, 'content_hash', c.content_hash,
-            'chunk_index', c.ordinal, 'page_number', c.page_number,
-            'line_start', c.line_start, 'line_end', c.line_end) as metadata,
-        c.embedding as embeddings
-    from document_chunks c join rag_documents d on d.id = c.document_id
-    where d.deleted_at is null and '*' = any(d.readers) and c.metadata ? 'proposal_id';
-"""
-
 
 async def set_up_postgres_schema(db: PostgresConnection, dimensions: int) -> str:
     """Create what is missing, fit the vector column to the embedder, run ANALYZE (S2-32); return pgvector's version."""
@@ -69,7 +56,7 @@ async def set_up_postgres_schema(db: PostgresConnection, dimensions: int) -> str
     await db.execute(POSTGRES_TABLES_SQL)
     if not await (await db.execute("select 1 from pg_ts_config where cfgname = 'rag_words'")).fetchone():
         await db.execute(TEXT_SEARCH_CONFIGURATION_SQL)
-    await db.execute(LLAMAINDEX_VIEW_SQL)
+    await row_security.set_up_row_security(db)
     if dimensions and not (await load_postgres_embedding_space(db)).name:
         await _resize_embedding_column(db, dimensions)
     await db.execute("analyze rag_documents, document_chunks")
@@ -79,8 +66,8 @@ async def set_up_postgres_schema(db: PostgresConnection, dimensions: int) -> str
 async def load_postgres_embedding_space(db: PostgresConnection) -> EmbeddingSpace:
     """Load the space of the live documents' vectors; deleted documents may have vectors of another model."""
     sql = (
-        "select space, atttypmod from rag_documents, pg_attribute where deleted_at is null and space <> '' "
-        "and attrelid = 'document_chunks'::regclass and attname = 'embedding' limit 1"
+        f"select space, atttypmod from {row_security.SPACE_VIEW}, pg_attribute "  # noqa: S608 - a constant
+        "where attrelid = 'document_chunks'::regclass and attname = 'embedding'"
     )
     row = await (await db.execute(sql)).fetchone()
     return EmbeddingSpace(*row) if row else EmbeddingSpace("", 0)
@@ -100,22 +87,23 @@ async def join_postgres_space(db: PostgresConnection, name: str, vectors: Sequen
     if space != stored_space:
         if not is_first:
             raise errors.SerializationFailure("the last vectors were deleted just now")
-        await db.execute(
-            "update document_chunks set deleted_embedding = embedding, embedding = null where embedding is not null"
-        )
         await _resize_embedding_column(db, space.dimensions)
 
 
 async def _resize_embedding_column(db: PostgresConnection, dimensions: int) -> None:
-    """Change the dimensions of the vector column, which must be empty for live documents, and rebuild its index."""
+    """Change the dimensions of the vector column and rebuild its index; no live document has vectors.
+
+    Those of deleted documents are set aside in all workflows, for which the account must own the tables as it must for
+    the rest.
+    """
     sql = "select atttypmod from pg_attribute where attrelid = 'document_chunks'::regclass and attname = 'embedding'"
     if await (await db.execute(sql)).fetchone() == (dimensions,):
         return
     await db.execute("drop index if exists document_chunks_by_meaning")
-    await db.execute("drop view llamaindex_proposal_vectors")  # a column used by a view cannot change its type
-    await db.execute(f"alter table document_chunks alter embedding type vector({dimensions:d})")
-    await db.execute("alter table document_chunks alter embedding set storage main")  # changing the type resets it
-    await db.execute(LLAMAINDEX_VIEW_SQL)
+    await db.execute(
+        "update document_chunks set deleted_embedding = embedding, embedding = null where embedding is not null"
+    )
+    await row_security.change_vector_type(db, dimensions)
     if dimensions <= MAX_INDEXED_DIMENSIONS:
         await db.execute(
             "create index document_chunks_by_meaning on document_chunks using hnsw (embedding vector_cosine_ops)"

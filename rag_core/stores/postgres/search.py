@@ -15,6 +15,7 @@ from rag_core.stores.postgres.conditions import PostgresCondition, build_visible
 from rag_core.stores.postgres.connections import PostgresConnection
 from rag_core.stores.postgres.lexical_text import normalize_lexical_query
 from rag_core.stores.postgres.records import CHUNKS_JOIN_DOCUMENTS, format_pgvector_literal
+from rag_core.stores.postgres.row_security import CHUNKS_VIEW
 from rag_core.stores.postgres.schema import MAX_INDEXED_DIMENSIONS, load_postgres_embedding_space
 
 MAX_LEXICAL_CANDIDATES = 20_000  # chunks with some query word that are ranked; each costs a read of its tsvector
@@ -131,7 +132,7 @@ def _format_similarity_sql(distance: str) -> str:
 
 
 async def _has_many_chunks(db: PostgresConnection, scope: Scope) -> bool:
-    sql = "select count(*) from (select from document_chunks where collection = %s limit %s) few"
+    sql = f"select count(*) from (select from {CHUNKS_VIEW} where collection = %s limit %s) few"
     row = await (await db.execute(sql, (scope.workflow_id, MIN_CHUNKS_FOR_HNSW))).fetchone()
     return (
         row == (MIN_CHUNKS_FOR_HNSW,)

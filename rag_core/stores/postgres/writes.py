@@ -1,5 +1,7 @@
 """Writes to PostgreSQL, each within one transaction: a document is live, deleted or absent."""
 
+# ruff: noqa: S608 - the SQL is built from constants of this package; values are bound
+
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ from rag_core.stores.document_rules import count_replaced_chunks, name_document_
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import PostgresCondition
 from rag_core.stores.postgres.connections import PostgresConnection
+from rag_core.stores.postgres.row_security import CHUNKS_VIEW, DOCUMENTS_VIEW, WORKFLOWS_VIEW
 from rag_core.stores.postgres.schema import join_postgres_space
 
 
@@ -45,12 +48,12 @@ async def restore_postgres_document(db: PostgresConnection, scope: Scope, docume
         return False
     require_deleted_document(document)
     row_id = records.make_postgres_row_id(scope.workflow_id, document_id)
-    from_sql = "from document_chunks c join rag_documents d on d.id = document_id where document_id = %s"
+    from_sql = f"from {records.CHUNKS_JOIN_DOCUMENTS} where c.document_id = %s"
     sql = f"select d.space, coalesce(embedding, deleted_embedding)::real[] {from_sql}"
     rows = await (await db.execute(sql, (row_id,))).fetchall()
     await join_postgres_space(db, rows[0][0] if rows else "", [vector for _, vector in rows])
     await db.execute(
-        "update document_chunks set embedding = deleted_embedding, deleted_embedding = null "
+        f"update {CHUNKS_VIEW} set embedding = deleted_embedding, deleted_embedding = null "
         "where document_id = %s and deleted_embedding is not null",
         (row_id,),
     )
@@ -82,16 +85,16 @@ async def _remove_postgres_document(db: PostgresConnection, scope: Scope, docume
     document = await _find_postgres_document_of_any_owner(db, scope, document_id)
     require_replaceable_documents([document] if document else [], scope)
     row_id = records.make_postgres_row_id(scope.workflow_id, document_id)
-    rows = await db.execute("delete from document_chunks where document_id = %s returning content_hash", (row_id,))
+    rows = await db.execute(f"delete from {CHUNKS_VIEW} where document_id = %s returning content_hash", (row_id,))
     hashes = [content_hash for (content_hash,) in await rows.fetchall()]
-    await db.execute("delete from rag_documents where id = %s", (row_id,))
+    await db.execute(f"delete from {DOCUMENTS_VIEW} where id = %s", (row_id,))
     return [] if document is None or document.deleted_at else hashes
 
 
 async def _renew_corpus_version(db: PostgresConnection, scope: Scope) -> None:
     """Give the workflow a new version; called last, because its other writers wait from here until the commit."""
     await db.execute(
-        "insert into rag_workflows values (%s, gen_random_uuid()) "
+        f"insert into {WORKFLOWS_VIEW} values (%s, gen_random_uuid()) "
         "on conflict (collection) do update set version = excluded.version",
         (scope.workflow_id,),
     )
@@ -115,4 +118,4 @@ async def _update_document_row(
     db: PostgresConnection, assignment: str, scope: Scope, document_id: str, *values: Any
 ) -> None:
     row_id = records.make_postgres_row_id(scope.workflow_id, document_id)
-    await db.execute(f"update rag_documents set {assignment} where id = %s", (*values, row_id))  # noqa: S608 - a constant
+    await db.execute(f"update {DOCUMENTS_VIEW} set {assignment} where id = %s", (*values, row_id))

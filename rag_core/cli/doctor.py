@@ -19,7 +19,7 @@ from rag_core.composition.choices import (
 )
 from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.kit import Kit
-from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt
+from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt, StoreDescription
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
 from rag_core.prompts.completions import complete_text
 from rag_core.stores.embedded import current_index
@@ -162,9 +162,11 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: b
     embedder, llm = kit.index.embedder, kit.llm
     try:
         return [
-            await _check_store(kit)
-            if live or not has_hosted_search
-            else _report_not_checked("store", "Azure AI Search"),
+            *(
+                await _check_store(kit)
+                if live or not has_hosted_search
+                else [_report_not_checked("store", "Azure AI Search")]
+            ),
             *_check_current_index(settings),
             await _check_archive(kit)
             if live or not settings.archive_url
@@ -186,12 +188,16 @@ def _report_not_checked(name: str, description: str) -> Finding:
     return Finding("ok", name, f"{description}: not checked (use rag doctor --live)")
 
 
-async def _check_store(kit: Kit) -> Finding:
+async def _check_store(kit: Kit) -> list[Finding]:
     try:
         description = await kit.index.store.describe()
     except RagError as error:
-        return Finding("broken", "store", error.message)
-    details = "".join(f", {name} {value}" for name, value in description.details.items())
+        return [Finding("broken", "store", error.message)]
+    return [_check_store_contents(description, kit), *_check_row_security(description)]
+
+
+def _check_store_contents(description: StoreDescription, kit: Kit) -> Finding:
+    details = "".join(f", {name} {value}" for name, value in description.details.items() if name != "row security")
     counts = f"{description.documents} documents, {description.chunks} passages"
     note = f"{description.kind} at {description.location}: {counts}{details}"
     embedder_space = kit.index.embedder.space  # "" without an embedder: lexical search still works
@@ -200,6 +206,12 @@ async def _check_store(kit: Kit) -> Finding:
             "broken", "store", f"{note}; its vectors are from {description.space}, not from the configured embedder"
         )
     return Finding("ok", "store", note)
+
+
+def _check_row_security(description: StoreDescription) -> Iterator[Finding]:
+    """Report whether the policies of the database bind the service's account, where the store has such."""
+    if state := description.details.get("row security"):
+        yield Finding("ok" if state == "in force" else "missing", "row security", str(state))
 
 
 def _check_current_index(settings: Settings) -> Iterator[Finding]:

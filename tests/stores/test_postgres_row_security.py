@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import psycopg
 import pytest
 
+from rag_core.cli import doctor
 from rag_core.core.model import Scope
 from rag_core.stores.postgres import PostgresStore, reads, row_security, schema, search, writes
 from rag_core.stores.postgres.conditions import PostgresCondition
@@ -114,6 +115,16 @@ async def test_the_service_needs_no_more_than_to_read_and_write_rows(store: Post
     assert described.space == await store.load_embedding_space()
     assert described.details["row security"] == "in force"
     assert str((await store.describe()).details["row security"]).startswith("bypassed by this account")
+    await served.close()
+
+
+async def test_doctor_says_whether_the_policies_bind_the_account(store: PostgresStore, teller: str) -> None:
+    served = PostgresStore(teller)
+    (bound,) = doctor._check_row_security(await served.describe())
+    (exempt,) = doctor._check_row_security(await store.describe())
+    assert (bound.state, bound.note) == ("ok", "in force")
+    assert exempt.state == "missing"
+    assert "give the service one that reads and writes rows only" in exempt.note
     await served.close()
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import psycopg
 import pytest
@@ -180,6 +180,50 @@ async def test_many_vectors_are_searched_by_the_index_and_filtered_ones_exactly(
     await find(store, "text 7", how="meaning", filters=[Filter("page", "eq", 1)])
     await find(store, "text 7", Scope("manuals", document_ids=("d",)), how="meaning")
     assert used == [1]
+
+
+async def test_few_readable_vectors_among_many_are_all_found(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index gives up after so many vectors of others; the scan that follows does not."""
+    for owner, count, side in (("ann", 400, 1.0), ("bob", 3, -1.0)):
+        scope = Scope("manuals", owner)
+        chunks = [chunk(owner, i, "text") for i in range(count)]
+        vectors = [[side, i / 1000] for i in range(count)]
+        await store.replace_document(document(owner, scope), chunks, vectors, scope, space="two")
+    monkeypatch.setattr(search, "MIN_CHUNKS_FOR_HNSW", 100)
+    options = ("hnsw.max_scan_tuples=1", "enable_sort=off", "enable_seqscan=off")  # the planner would not use it yet
+    impatient = PostgresStore(f"{server()}&options={quote(' '.join(f'-c {option}' for option in options))}")
+    (found,) = await impatient.search([search.Probe("q", "", [1.0, 0.0])], Scope("manuals", "bob"), limit=1500)
+    assert len(found) == 3
+    await impatient.close()
+
+
+async def test_words_of_titles_count_less_than_those_of_the_text(store: PostgresStore) -> None:
+    titles = {
+        "a": ("Gearbox", "the caliper holds"),
+        "b": ("Brake", "the caliper holds"),
+        "c": ("Pump", "the brake holds"),
+    }
+    for name, (title, text) in titles.items():
+        made = chunk(name, 0, text, title=title, heading_path=())
+        await store.replace_document(document(name), [made], [None], SCOPE, space="")
+    assert ids(await find(store, "brake caliper noise", how="words")) == ["b:000", "a:000", "c:000"]
+    assert ids(await find(store, "brake", how="words")) == ["c:000", "b:000"]
+    assert all(hit.score > 1 for hit in await find(store, "brake", how="words"))
+
+
+async def test_the_best_of_very_many_with_some_of_the_words_is_found(store: PostgresStore) -> None:
+    """No number of candidates is cut off before they are ranked."""
+    await put(store, "d", ["a line and a line"])
+    run(
+        server(),
+        "insert into document_chunks(document_id, collection, external_id, ordinal, content, content_hash, facts, "
+        "record, words) select document_id, collection, 'x' || n, n, content, content_hash, facts, record, "
+        "case n when 21000 then 'line:1A,2A,3A' else 'line:1A other:2A,3A' end::tsvector "
+        "from document_chunks, generate_series(1, 21000) n",
+    )
+    assert ids(await find(store, "brake line", how="words"))[0] == "x21000"
 
 
 async def test_a_zero_vector_is_like_nothing(store: PostgresStore) -> None:

@@ -71,7 +71,10 @@ class CaptionReply(TypedDict):
 
 
 class PassageMetadata(TypedDict):
-    """The position of a passage, together with the metadata of its document."""
+    """The position of a passage, together with the metadata of its document.
+
+    `similar_count` is how many more passages of the document were found that are near-identical to it; none: left out.
+    """
 
     source: str
     page: int | None
@@ -79,6 +82,7 @@ class PassageMetadata(TypedDict):
     document_id: str
     lines: LinesReply | None
     section: list[str]
+    similar_count: NotRequired[int]
 
 
 class Passage(TypedDict):
@@ -379,4 +383,6 @@ def _format_metadata(hit: Hit) -> PassageMetadata:
         "lines": lines_to_json(chunk.place),
         "section": list(chunk.heading_path),
     }
+    if hit.similar_count:
+        position["similar_count"] = hit.similar_count
     return cast(PassageMetadata, {**chunk.metadata, **position})

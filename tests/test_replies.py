@@ -8,10 +8,10 @@ import pytest
 
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import format_claims
-from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Hit, Span
+from rag_core.core.model import Answer, Citation, Claim, Confidence, Evidence, Hit, SearchResult, Span
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
-from rag_core.replies import AnswerReply, AskReply, ContextReply
+from rag_core.replies import AnswerReply, AskReply, ContextReply, SearchReply
 from tests.fakes import SCOPE, chunk, hit
 
 BOX = (72.0, 80.0, 300.0, 100.0)
@@ -101,3 +101,10 @@ def test_a_citation_has_every_part_of_its_place() -> None:
 def test_a_claim_says_why_it_is_not_verified() -> None:
     first, other = format_claims(CLAIMS, "numbers")
     assert (first["reasons"], other["reasons"]) == (["word: often"], [])
+
+
+def test_a_passage_says_how_many_others_are_like_it_and_is_silent_of_none() -> None:
+    preset = resolve_preset("standard")
+    found = SearchResult(hits=(replace(hit("a"), similar_count=81), hit("b")))
+    reply = SearchReply(found, preset.build_query("How often?", SCOPE), preset, Run(), {}).to_json()
+    assert [passage["metadata"].get("similar_count") for passage in reply["documents"]] == [81, None]

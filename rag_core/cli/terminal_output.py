@@ -52,7 +52,8 @@ def print_search_result(result: SearchResult, pipeline: str, run: Run) -> None:
     count = "" if result.facets and not result.hits else f": {format_count(len(result.hits), 'passage')}"
     print(f"{pipeline}{count}{variants} · {1000 * (run.within_s - run.remaining_s):.0f} ms")
     for rank, hit in enumerate(result.hits, start=1):
-        print(f"\n{rank:>3}. {_format_hit_score(hit)}  {format_chunk_location(hit.chunk)}")
+        similar = f" · {hit.similar_count} more like this" if hit.similar_count else ""
+        print(f"\n{rank:>3}. {_format_hit_score(hit)}  {format_chunk_location(hit.chunk)}{similar}")
         print(indent_for_terminal(_format_hit_excerpt(hit)))
     for answer in result.answers[:1]:
         print(f"\nPossible answer ({answer.score:.2f}):\n{indent_for_terminal(to_printable_line(answer.text))}")

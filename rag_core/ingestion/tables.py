@@ -1,10 +1,10 @@
 """Table rows as blocks: one line a cell, each with the name of its column."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rag_core.core.model import Block
+from rag_core.core.model import Block, Scalar
 
 MAX_COLUMN_NAME_CHARS = 128  # of a column's name
 MAX_COLUMNS = 1000
@@ -25,6 +25,23 @@ def block_from_cells(names: Sequence[str], cells: Sequence[str], line_start: int
     fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
     text = "\n".join(f"{name}: {cell}" for name, cell in fields.items())
     return Block(text, "row", line_start, line_end, fields=fields)
+
+
+def read_row_cells(content: str, fields: Mapping[str, Scalar]) -> dict[str, str]:
+    """Return the cells of a passage that `block_from_cells` wrote, by column; empty for a passage that is no row.
+
+    Columns are known by `fields`. The further lines of a cell belong to it.
+    """
+    cells: dict[str, str] = {}
+    column = ""
+    for line in content.split("\n"):
+        name, mark, cell = line.partition(": ")
+        if mark and name in fields:
+            column, line = name, cell
+        if not column:
+            return {}
+        cells[column] = f"{cells[column]}\n{line}" if column in cells else line
+    return cells
 
 
 def is_table_rule(line: str) -> bool:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from rag_core.core.kit import Kit
 from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult
 from rag_core.core.presets import Query
-from rag_core.core.rankings import LEG_SIGNALS, drop_duplicate_hits, fuse_by_reciprocal_rank
+from rag_core.core.rankings import LEG_SIGNALS, fuse_by_reciprocal_rank
 from rag_core.core.run import Run
+from rag_core.retrieval.candidates import choose_candidates
 from rag_core.retrieval.search import RankingsByLabel, label_variants
 from rag_core.retrieval.steps import (
     build_search_result,
@@ -29,10 +30,8 @@ async def run_advanced(query: Query, kit: Kit, run: Run) -> SearchResult:
     variants = await generate_query_variants(query, rankings["original"], kit, run)
     expanded_rankings = await search_other_variants(variants[1:], query, kit, run)
     rankings |= {label: drop_leg_signals(ranking) for label, ranking in expanded_rankings.items()}
-    fused = drop_duplicate_hits(
-        fuse_by_reciprocal_rank(*repeat_original_ranking(rankings), k=query.preset.search.rrf_k)
-    )
-    reranked = await rerank_with_cross_encoder(fused, query, kit, run)
+    fused = fuse_by_reciprocal_rank(*repeat_original_ranking(rankings), k=query.preset.search.rrf_k)
+    reranked = await rerank_with_cross_encoder(choose_candidates(fused, query), query, kit, run)
     best = await grade_passages(reranked, query, kit, run)
     return await build_search_result(
         best, [variant for variant in variants if variant.label in rankings], query, kit, run

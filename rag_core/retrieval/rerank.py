@@ -3,8 +3,8 @@
 from rag_core.core.kit import Kit
 from rag_core.core.model import SearchResult
 from rag_core.core.presets import Query
-from rag_core.core.rankings import drop_duplicate_hits
 from rag_core.core.run import Run
+from rag_core.retrieval.candidates import choose_candidates
 from rag_core.retrieval.search import label_variants
 from rag_core.retrieval.steps import build_search_result, grade_passages, rerank_with_cross_encoder, search_variants
 
@@ -16,6 +16,7 @@ async def run_rerank(query: Query, kit: Kit, run: Run) -> SearchResult:
     """
     variants = label_variants([query.text])
     rankings = await search_variants(variants, query, kit, run)
-    reranked = await rerank_with_cross_encoder(drop_duplicate_hits(rankings["original"]), query, kit, run)
+    candidates = choose_candidates(rankings["original"], query)
+    reranked = await rerank_with_cross_encoder(candidates, query, kit, run)
     best = await grade_passages(reranked, query, kit, run)
     return await build_search_result(best, variants, query, kit, run)

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.index import Index
-from rag_core.core.model import QueryVariant, Ranking, SearchType, Vector
+from rag_core.core.model import Filter, QueryVariant, Ranking, SearchType, Vector
 from rag_core.core.ports import Probe
 from rag_core.core.presets import Query
+from rag_core.retrieval.candidates import find_crowding_documents
 
 HYDE_LABEL = "hyde"
 VectorsByLabel = Mapping[str, Vector]  # by the label of the variant
@@ -36,7 +37,8 @@ async def search_index(
 ) -> RankingsByLabel:
     """Search for each variant by the legs of the query's search type, and return a ranking per searchable variant.
 
-    A variant without a vector is searched by the lexical leg only, a HyDE answer by the vector leg or not at all.
+    A variant without a vector is searched by the lexical leg only, a HyDE answer by the vector leg or not at all. Where
+    one document takes more than half of what is to be reranked, the best hits of all others follow.
 
     Raises:
         Unavailable: no variant can be searched (retrieval_unavailable), or the store did not answer.
@@ -44,11 +46,21 @@ async def search_index(
     probes = list(_build_probes(variants, vectors, query))
     if not probes:
         raise Unavailable("this search needs embeddings, and none are available now", code="retrieval_unavailable")
-    limit = compute_candidate_limit(query)
-    rankings = await index.search(
-        probes, query.scope, limit=limit, filters=query.filters, rrf_k=query.preset.search.rrf_k
-    )
+    rankings = await _search_probes(probes, query.filters, query, index)
+    is_reranked = query.preset.search.reranked_hits or query.preset.grading.graded_hits
+    crowding = find_crowding_documents(rankings, limit=compute_candidate_limit(query)) if is_reranked else []
+    if crowding:
+        others = [Filter("document_id", "ne", id) for id in crowding]
+        added = await _search_probes(probes, (*query.filters, *others), query, index)
+        rankings = [[*ranking, *more] for ranking, more in zip(rankings, added, strict=True)]
     return {probe.label: ranking for probe, ranking in zip(probes, rankings, strict=True)}
+
+
+async def _search_probes(
+    probes: Sequence[Probe], filters: Sequence[Filter], query: Query, index: Index
+) -> Sequence[Ranking]:
+    limit, rrf_k = compute_candidate_limit(query), query.preset.search.rrf_k
+    return await index.search(probes, query.scope, limit=limit, filters=filters, rrf_k=rrf_k)
 
 
 def compute_candidate_limit(query: Query) -> int:

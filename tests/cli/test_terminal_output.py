@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from rag_core.cli import terminal_output
-from rag_core.core.model import Judgement
+from rag_core.core.model import Judgement, SearchResult
+from rag_core.core.run import Run
 from rag_core.rag import RAG
-from tests.fakes import SCOPE, ScriptedJudge, ScriptedLLM, chunk, filled, kit
+from tests.fakes import SCOPE, ScriptedJudge, ScriptedLLM, chunk, filled, hit, kit
 
 FACT = "The signing keys are rotated every 90 days by the platform team."
 COPY = "A copy of each key is kept in the vault."
@@ -85,3 +86,10 @@ async def test_an_answer_whose_sentences_are_all_verified_lists_none(capsys: pyt
     terminal_output.print_answer(reply.answer, "numbers")
     out = read_printed(capsys)
     assert ("Not verified" in out, "Why:" in out, "✓ verified" in out) == (False, False, True)
+
+
+def test_a_hit_says_how_many_more_are_like_it(capsys: pytest.CaptureFixture[str]) -> None:
+    hits = (replace(hit("a", content=FACT), similar_count=81), hit("b", content=COPY))
+    terminal_output.print_search_result(SearchResult(hits=hits), "standard", Run())
+    printed = read_printed(capsys)
+    assert printed.count("more like this") == printed.count(" · 81 more like this") == 1

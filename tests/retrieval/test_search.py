@@ -94,3 +94,12 @@ async def test_a_store_that_is_down_is_unavailable() -> None:
 def test_three_times_the_results_are_looked_for_when_they_are_graded(numbers: dict[str, int], limit: int) -> None:
     """S1-08, C09: and never fewer than the judges take."""
     assert compute_candidate_limit(query("", "rerank", **numbers)) == limit
+
+
+@pytest.mark.parametrize(("graded", "found"), [(20, ["log", "log", "log", "manual"]), (0, ["log", "log", "log"])])
+async def test_other_documents_follow_one_that_takes_most_of_what_is_reranked(graded: int, found: list[str]) -> None:
+    crowd = [chunk(f"log{n}", f"Gearbox gearbox {n}", document="log") for n in range(6)]
+    index = await filled(*crowd, chunk("page", "Of the gearbox and of much more than that."))
+    numbers = {"top_k": 3, "overretrieve": 1, "candidates": 1, "rerank": graded}
+    rankings = await search_index(label_variants(["gearbox"]), {}, query("", **numbers), index)
+    assert [hit.chunk.document_id for hit in rankings["original"]] == found

@@ -21,7 +21,8 @@ class Hit:
 
     `score` is the search's own and stays when a model reorders the hits; `signals` holds the score of each leg and
     model: "words" (BM25), "meaning" (cosine similarity), "semantic" (cross-encoder, 0..1), "grade" (LLM grading,
-    0..10). `found_by` holds the labels of the probes that found it.
+    0..10). `found_by` holds the labels of the probes that found it. `similar_count` is how many more passages of its
+    document the search found that are near-identical to it; they are left out of the ranking.
     """
 
     chunk: Chunk
@@ -29,6 +30,7 @@ class Hit:
     signals: Mapping[str, float] = field(default_factory=dict)
     captions: tuple[Caption, ...] = ()
     found_by: tuple[str, ...] = ()
+    similar_count: int = 0
 
 
 Ranking = Sequence[Hit]  # best first; each chunk once

@@ -1,0 +1,59 @@
+"""The candidates of a reranker: no passage twice, and room for every document that the search found."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import groupby
+
+from rag_core.core.model import Hit, Ranking
+from rag_core.core.presets import Query
+from rag_core.core.rankings import drop_duplicate_hits, sort_by_code_matches
+from rag_core.retrieval.cross_encoding import has_semantic_scores
+from rag_core.retrieval.similar_passages import group_similar_hits, list_columns
+from rag_core.text.codes import compute_code_share, find_codes
+
+MAX_SHARE = 1 / 2  # of the candidates that are of one document, while others have some
+MAX_ROW_SHARE = 1 / 3  # of those that are rows of one table
+
+
+def choose_candidates(ranking: Ranking, query: Query) -> list[Hit]:
+    """Return the hits without near-identical and equal ones, those first that the rerankers of `query` are to read.
+
+    The order of a search service that reranks by itself is kept.
+    """
+    distinct = drop_duplicate_hits(group_similar_hits(query.text, ranking))
+    count = max(query.preset.search.reranked_hits, query.preset.grading.graded_hits)
+    return distinct if has_semantic_scores(distinct[:1]) else give_documents_room(distinct, query.text, count=count)
+
+
+def give_documents_room(ranking: Ranking, query_text: str, *, count: int) -> list[Hit]:
+    """Return the ranking with no more than half of the first `count` hits of one document, where others have as good.
+
+    Of rows with the same columns it is a third: a log in several files has the room of one, and rows come first for
+    being short. As good is a hit with a code of `query_text`, for one that has any. Hits with more of its codes come
+    first; the rest keeps its order.
+    """
+    wanted = find_codes(query_text)
+    ordered: list[Hit] = []
+    seen: Counter[object] = Counter()
+    by_codes = sort_by_code_matches(ranking, query_text)
+    for _, equals in groupby(by_codes, key=lambda hit: compute_code_share(wanted, hit.chunk.content) > 0):
+        deferred: list[Hit] = []
+        for hit in equals:
+            columns = list_columns(hit.chunk)
+            source, share = (columns, MAX_ROW_SHARE) if columns else (hit.chunk.document_id, MAX_SHARE)
+            (ordered if seen[source] < max(1, int(share * count)) else deferred).append(hit)
+            seen[source] += 1
+        ordered += deferred
+    head = ordered[:count]
+    head_ids = {hit.chunk.id for hit in head}
+    return [*head, *(hit for hit in ranking if hit.chunk.id not in head_ids)]
+
+
+def find_crowding_documents(rankings: Iterable[Ranking], *, limit: int) -> list[str]:
+    """Return the ids of the documents that have more than half of the hits of a ranking which was cut at `limit`."""
+    counts = [
+        Counter(hit.chunk.document_id for hit in ranking)
+        for ranking in rankings
+        if len(ranking) == limit and not has_semantic_scores(ranking[:1])
+    ]
+    return sorted({id for of in counts for id, count in of.items() if count > MAX_SHARE * limit})

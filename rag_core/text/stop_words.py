@@ -1,4 +1,4 @@
-"""The English stop words: one list in five parts, and the four selections of it that the techniques use.
+"""The English stop words: one list in five parts, and the five selections of it that the techniques use.
 
 The selections differ because merging them would move results: a word that says nothing of the topic of a long text
 ("before", "not", "each") may decide which passage answers a short question.
@@ -33,6 +33,8 @@ _COMMON_WORDS = parse_word_list(
 FILLER_WORDS = _ARTICLES | _CONNECTIVES | _RARE_CONNECTIVES
 # Terms that a question shares with a passage: relations stay, because "before" and "after" ask for different passages.
 QUESTION_STOP_WORDS = _FUNCTION_WORDS | _CONNECTIVES
+# Words of a question that lexical search leaves out: a passage is no better for a "how" or "which". "US" is a country.
+LEXICAL_STOP_WORDS = (QUESTION_STOP_WORDS - parse_word_list("us")) | parse_word_list("no not")
 # Terms added to a query by pseudo-relevance feedback: relations go, because a frequent "more" would be added to all.
 # The connectives stay, as in the measurements (docs/reference/evaluation-retrieval.md).
 FEEDBACK_STOP_WORDS = _FUNCTION_WORDS | _RELATIONS

@@ -437,7 +437,7 @@ async def traces(store: ChunkStore, name: str, scope: Scope = SCOPE) -> list[obj
     hits = [await find(store, " ".join([*GEARBOX, *BRAKES]), scope, how=how, limit=50) for how in HOW]
     listed = await store.count_facets(["document_id"], scope, limit=50)
     said = [
-        [hit.chunk for ranking in hits for hit in ranking if hit.chunk.document_id == name],
+        sorted((h.chunk for ranking in hits for h in ranking if h.chunk.document_id == name), key=lambda c: c.id),
         [c for c in await store.select(scope, limit=50) if c.document_id == name],
         list(await store.get([f"{name}:000", f"{name}:001"], scope)),
         list(await store.load_neighbours(chunk(name, 0, ""), scope, before=9, after=9)),

@@ -49,9 +49,9 @@ async def test_two_legs_are_fused_by_what_they_scored_before_the_rest_is_cut_off
     store = EmbeddedStore(None)
     texts = ["rust valve pump bolt nut gasket washer", *("pump oil " + "seal " * n for n in range(1, 9))]
     await put(store, "manual", texts)
-    ranking = await find(store, "rust valve pump oil seal", limit=2)
+    ranking = await find(store, "seal oil pump valve rust", limit=2)
     assert [hit.chunk.content.split() for hit in ranking] == [texts[0].split(), texts[1].split()]
-    whole = await find(store, "rust valve pump oil seal", limit=20)
+    whole = await find(store, "seal oil pump valve rust", limit=20)
     assert whole[1].score < whole[2].score  # by rank
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import apsw
@@ -24,6 +25,10 @@ WRITER_LOCK_WAIT_S = 5.0
 WRITER_LOCK_POLL_S = 0.01
 WRITER_HEAP_BYTES = 50_000_000
 MAX_QUERY_TERMS = 1024  # of a query, as in Lucene; a whole passage has fewer
+TITLE_WEIGHT = 0.7  # of a match in the title beside one in the content, where a title mostly stands, too
+PAIR_WEIGHT = 0.25  # of two terms that follow one another, whose phrase tantivy weighs by the rarity of both
+PAIR_SLOP = 1  # words between the two: "return on equity" is found by "return equity"
+MAX_QUERY_PAIRS = 32  # a question has fewer; a query of whole passages is about many things at once
 MAX_SINGLE_TERM_QUERIES = 16  # up to here one query per term is faster than a term set query
 SEQ_MARKER_VERSION = -1  # the version of the one document whose `row` holds the `seq` that the index has reached
 
@@ -123,11 +128,20 @@ class LexicalIndex:
         return [(int(row or 0), score) for row, score in zip(rows, scores, strict=True) if score >= lowest_score]
 
     def _build_text_query(self, text: str) -> Query | None:
-        stems = dict.fromkeys(self._analyze_without_stop_words(text) or self._analyze(text))
-        terms = [(field, stem) for stem in stems for field in ("content", "title")]
+        stems = self._analyze_without_stop_words(text) or self._analyze(text)
+        terms = [(field, stem) for stem in dict.fromkeys(stems) for field in ("content", "title")]
         terms += [("pieces", piece) for piece in dict.fromkeys(extract_code_terms(text))]
-        clauses = [(Occur.Should, Query.term_query(self._schema, *term, "freq")) for term in terms[:MAX_QUERY_TERMS]]
-        return Query.boolean_query(clauses) if clauses else None
+        clauses = [self._build_term_query(field, term) for field, term in terms[:MAX_QUERY_TERMS]]
+        pairs = list(dict.fromkeys(pairwise(stems)))[:MAX_QUERY_PAIRS]
+        clauses += [self._build_pair_query(pair) for pair in pairs]
+        return Query.boolean_query([(Occur.Should, clause) for clause in clauses]) if clauses else None
+
+    def _build_term_query(self, field: str, term: str) -> Query:
+        query = Query.term_query(self._schema, field, term, "freq")
+        return Query.boost_query(query, TITLE_WEIGHT) if field == "title" else query
+
+    def _build_pair_query(self, pair: tuple[str, str]) -> Query:
+        return Query.boost_query(Query.phrase_query(self._schema, "content", list(pair), PAIR_SLOP), PAIR_WEIGHT)
 
     def _open_tantivy_index(self) -> tantivy.Index:
         index = tantivy.Index(self._schema, str(self._folder) if self._folder else None)
@@ -235,8 +249,8 @@ def _build_tantivy_schema() -> tantivy.Schema:
     schema = tantivy.SchemaBuilder()
     schema.add_integer_field("row", fast=True)
     schema.add_integer_field("version", indexed=True)  # signed: deleting by an unsigned term deletes nothing (0.27)
-    for field in ("content", "title"):
-        schema.add_text_field(field, tokenizer_name="stems", index_option="freq")
+    schema.add_text_field("content", tokenizer_name="stems", index_option="position")
+    schema.add_text_field("title", tokenizer_name="stems", index_option="freq")
     schema.add_text_field("pieces", tokenizer_name="whitespace", index_option="freq")
     for field in ("readers", "facts"):
         schema.add_text_field(field, tokenizer_name="raw", index_option="basic")

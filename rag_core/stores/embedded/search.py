@@ -109,12 +109,13 @@ class EmbeddedSearch:
                 self._get_lexical_index(db, workflow).get_snapshot(db, workflow)
 
     def remove_lexical_index_files(self, workflow: WorkflowState) -> None:
-        """Remove the files of the lexical indexes of this generation and of all before it."""
+        """Remove the files of the lexical indexes of this generation, of all before it and of other versions."""
         with self._database.read_transaction() as db:
             store = records.load_store_id(db)
         for generation in range(workflow.generation + 1):
             if folder := self._get_generation_folder(store, workflow._replace(generation=generation)):
                 lexical_index.remove_index_folder(folder)
+        self._remove_indexes_of_other_versions(store, workflow)
 
     def _search_snapshot(
         self, snapshot: SearchSnapshot, probes: Sequence[Probe], limit: int, rrf_k: int
@@ -174,7 +175,9 @@ class EmbeddedSearch:
             key = workflow.generation, is_in_memory
             held_key, index = self._lexical_indexes.get(workflow.id, (None, None))
             if index is None or held_key != key:
-                folder = None if is_in_memory else self._get_generation_folder(records.load_store_id(db), workflow)
+                store = records.load_store_id(db)
+                folder = None if is_in_memory else self._get_generation_folder(store, workflow)
+                self._remove_indexes_of_other_versions(store, workflow)
                 index = LexicalIndex(folder, workflow)
                 self._lexical_indexes[workflow.id] = key, index
             return index
@@ -210,6 +213,13 @@ class EmbeddedSearch:
             folder = self._get_generation_folder(records.load_store_id(db), workflow)
         if folder:
             lexical_index.remove_index_folder(folder)
+
+    def _remove_indexes_of_other_versions(self, store: str, workflow: WorkflowState) -> None:
+        """Remove the folders that another analysis version made for the workflow, which this one does not read."""
+        folders = get_lexical_index_folder(self._folder).glob(f"{store}-{workflow.id}-*") if self._folder else ()
+        for folder in folders:
+            if not folder.name.endswith(f"-{LEXICAL_ANALYSIS_VERSION}"):
+                lexical_index.remove_index_folder(folder)
 
     def _get_generation_folder(self, store: str, workflow: WorkflowState) -> Path | None:
         return get_generation_folder(self._folder, store, workflow) if self._folder else None

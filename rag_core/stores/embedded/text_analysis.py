@@ -2,7 +2,10 @@
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-LEXICAL_ANALYSIS_VERSION = 1  # raise it when this file or `spelling` changes the terms: indexes are rebuilt
+from rag_core.text.stop_words import LEXICAL_STOP_WORDS
+
+# raise it when this file or `index_terms` changes the terms, or `lexical_index` the fields: indexes are rebuilt
+LEXICAL_ANALYSIS_VERSION = 2
 
 
 def build_text_analyzer(*, keep_stop_words: bool) -> TextAnalyzer:
@@ -10,5 +13,5 @@ def build_text_analyzer(*, keep_stop_words: bool) -> TextAnalyzer:
     builder = TextAnalyzerBuilder(Tokenizer.simple())
     for step in (Filter.remove_long(64), Filter.lowercase(), Filter.ascii_fold()):
         builder = builder.filter(step)
-    builder = builder if keep_stop_words else builder.filter(Filter.stopword("english"))
+    builder = builder if keep_stop_words else builder.filter(Filter.custom_stopword(sorted(LEXICAL_STOP_WORDS)))
     return builder.filter(Filter.stemmer("english")).build()

@@ -108,16 +108,6 @@ def parse_tokenizer(data: bytes, model_name: str) -> Any:
     return tokenizer
 
 
-def split_windows(token_ids: Sequence[int], max_tokens: int, *, overlap: int) -> list[Sequence[int]]:
-    """Split tokens into the fewest equal windows of at most `max_tokens`; neighbours share `overlap` tokens or more."""
-    if len(token_ids) <= max_tokens:
-        return [token_ids]
-    count = -(-(len(token_ids) - overlap) // (max_tokens - overlap))
-    length = -(-(len(token_ids) + (count - 1) * overlap) // count)
-    starts = (i * (len(token_ids) - length) // (count - 1) for i in range(count))
-    return [token_ids[start : start + length] for start in starts]
-
-
 def _load_bert(folder: Path) -> _LoadedBert:
     local_models.hash_model(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)

@@ -6,9 +6,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from rag_core.providers import local_models
-from rag_core.providers.bert import BertModel, split_windows
+from rag_core.providers.bert import BertModel
 from rag_core.text.codes import compute_code_share, find_codes
 from rag_core.text.periods import write_out_periods
+from rag_core.text.windows import split_windows
 
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32

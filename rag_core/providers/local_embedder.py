@@ -13,7 +13,8 @@ import numpy.typing as npt
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Vector
 from rag_core.providers import local_models
-from rag_core.providers.bert import MAX_SEQUENCE_TOKENS, BertModel, split_windows
+from rag_core.providers.bert import MAX_SEQUENCE_TOKENS, BertModel
+from rag_core.text.windows import split_windows
 
 FloatArray = npt.NDArray[np.float32]
 

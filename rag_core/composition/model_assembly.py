@@ -48,7 +48,7 @@ def build_local_embedder(settings: Settings) -> Embedder:
 
 
 def build_local_reranker(settings: Settings) -> Reranker:
-    """Return the offline cross-encoder, or a null reranker whose error names the missing files."""
+    """Return the offline cross-encoder, which scores a pair once a request, or a null reranker naming missing files."""
     from rag_core.providers import local_models
     from rag_core.providers.null_models import NoReranker
 
@@ -59,8 +59,9 @@ def build_local_reranker(settings: Settings) -> Reranker:
         # who reads a reply of a deployment cannot install anything; another model checks the answers there
         return NoReranker("this deployment has no cross-encoder", by_choice=choose_judge(settings) != "local")
     from rag_core.providers.cross_encoder import CrossEncoder
+    from rag_core.retrieval.shared_scores import SharingReranker
 
-    return CrossEncoder(folder, threads=settings.model_threads)
+    return SharingReranker(CrossEncoder(folder, threads=settings.model_threads))
 
 
 def build_llm(settings: Settings, reranker: Reranker) -> LLM:

@@ -24,6 +24,12 @@ def get_remaining_s() -> float:
     return max(0.0, _step_ends_at.get() - time.monotonic())
 
 
+def get_pair_scores() -> dict[tuple[str, str], float]:
+    """Return the current run's scores by query text and passage, to add to; outside of a request, an empty dict."""
+    run = _current_run.get()
+    return {} if run is None else run.pair_scores
+
+
 def book_model_usage(*, input_tokens: int, output_tokens: int, cost_usd: float | None) -> None:
     """Add the usage of one model call, also of a useless one, to the current run; `cost_usd` None is unknown."""
     if run := _current_run.get():
@@ -69,6 +75,7 @@ class Run:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # None once a model's price is unknown
+    pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:

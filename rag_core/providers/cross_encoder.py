@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from rag_core.providers import local_models
@@ -15,16 +14,14 @@ WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the
 WINDOW_OVERLAP_TOKENS = 32
 MAX_QUERY_TOKENS = 510 - 1 - WINDOW_TOKENS  # leaves room for one passage window beside the query
 MISSING_CODES_FACTOR = 0.1  # share of the score left to a passage without the query's codes: the tokenizer splits codes
-SCORE_CACHE_PAIRS = 2048  # about 10 MB; one request scores at most a few hundred pairs
 
 
 class CrossEncoder:
-    """A local reranker that caches its latest pair scores, so that reranking and grading of a request share them."""
+    """A local reranker."""
 
     def __init__(self, folder: Path, *, threads: int) -> None:
         self._folder = folder
         self._model = BertModel(folder, threads=threads)
-        self._cached_pair_score = lru_cache(SCORE_CACHE_PAIRS)(self._score_pair)
 
     @property
     def name(self) -> str:
@@ -34,7 +31,7 @@ class CrossEncoder:
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         local_models.check_query_script(text, self._folder)
         text, passages = write_out_periods(text), [write_out_periods(passage) for passage in passages]
-        pair_scores = await self._model.map(lambda passage: self._cached_pair_score(text, passage), passages)
+        pair_scores = await self._model.map(lambda passage: self._score_pair(text, passage), passages)
         query_codes = find_codes(text)
         factors = [
             MISSING_CODES_FACTOR + (1 - MISSING_CODES_FACTOR) * compute_code_share(query_codes, passage)

@@ -1,21 +1,4 @@
-from collections.abc import Sequence
-
-import pytest
-
-from rag_core.providers.cross_encoder import CrossEncoder
 from tests import local
-
-
-async def test_a_pair_that_was_judged_is_not_judged_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The semantic ranker and the grading of one request ask about the same pairs."""
-    runs: list[Sequence[int]] = []
-    reranker = CrossEncoder(local.folder("reranker"), threads=1)
-    run = reranker._model.run
-    monkeypatch.setattr(reranker._model, "run", lambda first, second: (runs.append(second), run(first, second))[1])
-    once = await reranker.score_passages("keys?", ["a", "b"])
-    assert await reranker.score_passages("keys?", ["b", "a"]) == [once[1], once[0]]
-    await reranker.score_passages("locks?", ["a"])
-    assert len(runs) == 3
 
 
 async def test_scores_keep_the_order_of_near_certain_passages_apart() -> None:

@@ -146,19 +146,28 @@ async def _cite_each_statement(
 async def _cite_entailing_passages(
     statement: str, passages: Sequence[ClaimPassage], reranker: Reranker
 ) -> list[Citation]:
-    """Cite the passages that entail the statement and are relevant to it, without those that contain another."""
+    """Cite the passages that entail the statement and are relevant to it, without those that contain another.
+
+    The shortest are read first: one that contains a cited one is never read.
+    """
     compared = await asyncio.to_thread(_check_entailments, statement, passages)
     entailing = [passage for result, passage in compared if result.is_entailed]
-    return _drop_outer_quotes(await _cite_relevant_passages(statement, entailing, reranker))
+    unread, cited = set(range(len(entailing))), dict[int, float]()
+    while unread:
+        inner = [n for n in sorted(unread) if not _contains_any(entailing[n], [entailing[m] for m in unread])]
+        scores = await reranker.score_passages(statement, [entailing[n].text for n in inner])
+        cited |= {n: score for n, score in zip(inner, scores, strict=True) if score >= MIN_CITATION_RELEVANCE}
+        quoted = [entailing[n] for n in cited]
+        unread = {n for n in unread.difference(inner) if not _contains_any(entailing[n], quoted)}
+    return [build_citation(entailing[n], cited[n]) for n in sorted(cited)]
 
 
-def _drop_outer_quotes(cited: Sequence[Citation]) -> list[Citation]:
-    return [outer for outer in cited if not any(_is_quote_within(inner, outer) for inner in cited)]
-
-
-def _is_quote_within(inner: Citation, outer: Citation) -> bool:
-    """Return whether one quote is a proper part of the other, in the same chunk."""
-    return inner.chunk_id == outer.chunk_id and inner.quote != outer.quote and inner.quote in outer.quote
+def _contains_any(outer: ClaimPassage, passages: Sequence[ClaimPassage]) -> bool:
+    """Return whether a quote of the same chunk is a proper part of the passage's."""
+    return any(
+        inner.chunk.id == outer.chunk.id and inner.quote != outer.quote and inner.quote in outer.quote
+        for inner in passages
+    )
 
 
 async def _cite_relevant_passages(
@@ -222,9 +231,10 @@ def _verify_claim_by_rule(claim: Claim, evidence: Sequence[Evidence]) -> Claim:
     same_subject = _select_same_subject(claim, evidence)
     passages = rank_passages_by_shared_terms(claim.statement, same_subject)
     compared = _check_entailments(claim.statement, passages)
-    entailing = [build_citation(passage, passage.term_share) for result, passage in compared if result.is_entailed]
-    if entailing:
-        return _attach_verdict(claim, "verified", _drop_outer_quotes(entailing))
+    entailing = [passage for result, passage in compared if result.is_entailed]
+    shortest = [passage for passage in entailing if not _contains_any(passage, entailing)]
+    if shortest:
+        return _attach_verdict(claim, "verified", [build_citation(passage, passage.term_share) for passage in shortest])
     if len(same_subject) < len(evidence):
         passages = rank_passages_by_shared_terms(claim.statement, evidence)
     related = [

@@ -1,4 +1,5 @@
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -226,6 +227,22 @@ async def test_the_shortest_passage_that_says_it_is_quoted_even_if_the_ranker_li
     evidence = found("The pump stands idle.\nIt must not run dry.\nThe lamp is lit.\n")
     [claim] = await verify_with_cross_encoder(split_into_claims("It must not run dry."), evidence, LongWinded())
     assert [citation.quote for citation in claim.citations] == ["It must not run dry."]
+
+
+async def test_a_longer_passage_is_read_only_where_the_ranker_likes_no_shorter_one_in_it() -> None:
+    class OnlyLong(OverlapReranker):
+        async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+            self.calls.append(passages)
+            return [float("idle" in passage) for passage in passages]
+
+    evidence = found("The pump stands idle.\nIt must not run dry.\nThe lamp is lit.\n")
+    for ranker, quotes, calls in (
+        (OverlapReranker(), ["It must not run dry."], 1),
+        (OnlyLong(), ["The pump stands idle.\nIt must not run dry."], 2),
+    ):
+        [claim] = await verify_with_cross_encoder(split_into_claims("It must not run dry."), evidence, ranker)
+        assert ([citation.quote for citation in claim.citations], len(ranker.calls)) == (quotes, calls)
+        assert ranker.calls[0] == ["It must not run dry."]
 
 
 async def test_one_citation_a_chunk_and_three_in_all() -> None:

@@ -4,13 +4,13 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from rag_core.core.ports import Reranker
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_into_parts
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendar, remove_periods
-from rag_core.text.terms import WORD_PATTERN, extract_terms
+from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
 LIST_ITEM_OR_TABLE_ROW = re.compile(r"^(?:[-*•▪◦●|]|\d{1,2}[.)]|\(?[a-z]\)|[^\n|]{1,80}[ \t]\|)\s")
 SENTENCE_END = re.compile(r"[.!?:;][\"'”’)\]]*$")
@@ -21,6 +21,9 @@ ANAPHORIC_START = re.compile(  # words that refer to the sentence before
 )
 MAX_TITLE_CHARS = 70
 
+# sentences that the cross-encoder scores of the second passage, half as many of each one after it, all of the first:
+# a later one is chosen only if it scores far better (PASSAGE_RANK_PENALTY)
+READ_SENTENCES = 8
 MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
 MAX_LIST_ITEMS = 8  # of a list whose lead-in is chosen
 # log odds that a sentence loses for each passage before its own: passages are given best first
@@ -51,7 +54,12 @@ async def select_answer_sentences(
     """
     candidates = _split_passages_into_sentences(passages)
     titles = [" > ".join(filter(None, (str(p["title"]), str(p["section"])))) for p in passages]
-    scores = await reranker.score_passages(query_text, [f"{titles[c.passage_index]}: {c.text}" for c in candidates])
+    read = _select_sentences_to_read(query_text, candidates)
+    given = await reranker.score_passages(
+        query_text, [f"{titles[candidates[n].passage_index]}: {candidates[n].text}" for n in read]
+    )
+    score_by_candidate = dict(zip(read, given, strict=True))
+    scores = [score_by_candidate.get(n, 0.0) for n in range(len(candidates))]
     return _choose_answer_sentences(query_text, passages, candidates, scores)
 
 
@@ -65,6 +73,19 @@ def select_answer_sentences_by_shared_terms(
     query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
     return _choose_answer_sentences(query_text, passages, candidates, scores)
+
+
+def _select_sentences_to_read(query_text: str, candidates: Sequence[PassageSentence]) -> list[int]:
+    """Return all sentences of the first passage, and those of the others that share most terms with the question.
+
+    Of sentences that share as many the earlier ones are read.
+    """
+    counts = count_shared_terms(extract_terms(query_text), [candidate.text for candidate in candidates])
+    read: list[int] = []
+    for passage_index, group in groupby(range(len(candidates)), key=lambda n: candidates[n].passage_index):
+        limit = max(1, READ_SENTENCES >> (passage_index - 1)) if passage_index else None
+        read += sorted(group, key=lambda n: -counts[n])[:limit]
+    return read
 
 
 def _choose_answer_sentences(

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rag_core.retrieval.extractive_answers import select_answer_sentences
+from rag_core.retrieval.extractive_answers import READ_SENTENCES, select_answer_sentences
 from tests import local
+from tests.fakes import OverlapReranker
 
 REPORT = [
     {
@@ -44,3 +45,15 @@ async def test_a_period_is_answered_in_whatever_spelling_and_no_other_one_for_it
     chosen = await select_answer_sentences(question, REPORT, local.reranker())
     assert bool(chosen) == bool(answer)
     assert answer in " ".join(text for text, _ in chosen)
+
+
+async def test_of_later_passages_fewer_sentences_are_read_those_that_share_most_terms() -> None:
+    """A later one has to score far better to be chosen; the best passage is read whole."""
+    ranker = OverlapReranker()
+    text = " ".join(f"Tyre {n} is worn." for n in range(20)) + " The gearbox overheats at 140 degrees. Stop."
+    passages = [{"id": f"e{n}", "title": "Manual", "section": "", "text": text} for n in range(6)]
+    chosen = await select_answer_sentences("When does the gearbox overheat?", passages, ranker)
+    assert chosen == [("The gearbox overheats at 140 degrees.", "e0")]
+    [read] = ranker.calls
+    assert len(read) == 22 + READ_SENTENCES + 4 + 2 + 1 + 1
+    assert read.count("Manual: The gearbox overheats at 140 degrees.") == 6

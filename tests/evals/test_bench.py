@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evals import bench_cold_start, bench_http, bench_store
+from evals import bench_cold_start, bench_http, bench_questions, bench_store
 from evals.bench_store import (
     PEERS,
     REPLACED,
@@ -23,6 +23,8 @@ from evals.bench_store import (
 )
 from evals.peers import environments
 from evals.peers.speech import GROUPS, SMALL, TOP, load_rows, name_document, save_corpus
+from rag_core.evaluation.evaluation_cache import EvaluationCache
+from rag_core.evaluation.labelled_collection import load_labelled_collection
 
 SIZE = 60
 
@@ -169,3 +171,19 @@ def test_a_first_answer_is_measured_from_the_start_of_a_process(tmp_path: Path) 
         bench_cold_start.build_request_code(bench_cold_start.BARE, "empty"), folder
     )
     assert 0 < empty.cpu_s < first.cpu_s
+
+
+async def test_what_a_question_costs_is_counted_pair_by_pair_for_each_kind_of_request(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "d{n}", "title": "Gearbox {n}", "text": "It overheats at {n} degrees."}}\n' for n in "123")
+    )
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q", "text": "When does gearbox 2 overheat?"}\n')
+    (tmp_path / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td2\t1\n")
+    cache = EvaluationCache(tmp_path / "cache")
+    costs = await bench_questions.measure_requests(
+        load_labelled_collection(tmp_path), ["When does gearbox 2 overheat?"], cache
+    )
+    cache.close()
+    assert {name: len(of) for name, of in costs.items()} == {"standard": 1, "rerank": 1, "advanced": 1, "ask": 1}
+    assert all(one.cpu_ms > 0 < one.pairs and not one.repeated_pairs for of in costs.values() for one in of)
+    assert "| ask | " in bench_questions.format_costs(costs)

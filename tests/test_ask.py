@@ -1,19 +1,26 @@
 """Answers through the front door: written by a model or quoted, checked, and honest when there is none."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
+from rag_core.composition import assembly
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, Scope
 from rag_core.core.ports import Reranker
 from rag_core.core.run import Run
+from rag_core.evaluation.bulk_indexing import index_uploads
+from rag_core.ingestion.upload import Upload
 from rag_core.pipelines import answer_with_pipeline as ask
 from rag_core.pipelines import search_with_pipeline
 from rag_core.prompts import load_packaged_template
+from rag_core.providers.cross_encoder import CrossEncoder
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.null_models import NoReranker
+from rag_core.retrieval.shared_scores import SharingReranker
 from tests.fakes import SCOPE, Down, OverlapReranker, ScriptedLLM, chunk, filled, kit, query
 
 QUESTION = "At what temperature does the gearbox overheat?"
@@ -226,3 +233,58 @@ async def test_passages_on_the_subject_without_the_condition_of_the_question_are
     assert (answer.status, answer.claims) == ("unknown", ())
     assert answer.missing_words == ("trucks",)
     assert [warning.code for warning in run.warnings] == ["condition_not_found"]
+
+
+class CountingReranker(OverlapReranker):
+    """Counts how often each pair is scored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pairs: Counter[tuple[str, str]] = Counter()
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        self.pairs.update((text, passage) for passage in passages)
+        return await super().score_passages(text, passages)
+
+
+FLEET = [
+    chunk(
+        f"f{n}",
+        f"Gearbox {n} is checked in May. Gearbox {n} overheats at a temperature of {130 + n} degrees. " * (1 + n % 3)
+        + "Tyres are changed when they are worn. " * 20,
+        document=f"fleet {n}",
+        ordinal=n,
+    )
+    for n in range(20)
+]
+
+
+@pytest.mark.parametrize("preset", ["standard", "rerank", "advanced"])
+async def test_no_pair_is_scored_twice_in_one_answer(preset: str) -> None:
+    """Grading reads what the ranking read; the choice of evidence reads ten with their titles, the rest sentences."""
+    counting = CountingReranker()
+    reranker = SharingReranker(counting)
+    parts = Kit(await filled(*FLEET), LocalTechniques(reranker, lambda *_: []), reranker)
+    answer = await ask(query(QUESTION, preset), parts, Run(), pipeline=preset)
+    assert answer.status == "answered"
+    assert max(counting.pairs.values()) == 1
+    passages = [passage for _, passage in counting.pairs if "overheats" in passage and "Tyres" in passage]
+    assert len(passages) == {"standard": 10, "rerank": 20, "advanced": 20}[preset] + 10
+
+
+async def test_an_assembled_kit_scores_no_pair_twice_in_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the local models: the chat model's stand-in shares the scores of the ranking."""
+    pairs: list[tuple[str, str]] = []
+    score_passages = CrossEncoder.score_passages
+
+    async def count_pairs(self: CrossEncoder, text: str, passages: Sequence[str]) -> Sequence[float]:
+        pairs.extend((text, passage) for passage in passages)
+        return await score_passages(self, text, passages)
+
+    monkeypatch.setattr(CrossEncoder, "score_passages", count_pairs)
+    parts = assembly.build_in_memory_kit()
+    await index_uploads([(SCOPE, Upload(content=f"{FACT} Gearbox {n} has a lamp.")) for n in range(4)], parts)
+    answer = await ask(query(QUESTION, "rerank"), parts, Run(), pipeline="rerank")
+    await parts.close()
+    assert answer.status == "answered"
+    assert len(pairs) == len(set(pairs))

@@ -28,6 +28,7 @@ from rag_core.evaluation.labelled_collection import load_labelled_collection
 from rag_core.pipelines import answer_with_pipeline
 
 QUESTIONS_FILE = Path(__file__).parent / "data" / "answers_by_hand" / "questions.jsonl"
+MORE_QUESTIONS_FILE = QUESTIONS_FILE.with_name("more_questions.jsonl")
 OUTCOMES = ("right", "wrong", "refused", "given")  # the last two of these: of the answerable, of the unanswerable
 
 

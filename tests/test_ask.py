@@ -130,7 +130,7 @@ async def test_without_model_and_ranker_sentences_are_found_and_verified_by_thei
     assert answer.text == FACT
     assert {claim.verdict for claim in answer.claims} == {"verified"}
     assert {"answer", "extract", "verify"} <= {d.step for d in run.degraded}
-    assert set(answer.confidence.inputs) == {"certainty", "support", "coverage"}
+    assert set(answer.confidence.inputs) == {"certainty", "support", "coverage", "names", "kind"}
 
 
 async def test_nothing_found_is_unknown_with_a_reason() -> None:
@@ -288,3 +288,11 @@ async def test_an_assembled_kit_scores_no_pair_twice_in_one_answer(monkeypatch: 
     await parts.close()
     assert answer.status == "answered"
     assert len(pairs) == len(set(pairs))
+
+
+async def test_quotes_that_are_more_likely_wrong_than_right_are_no_answer() -> None:
+    """S4-26: they are held to a threshold as a model's answer is in classical, and the reply says what they reached."""
+    run = Run()
+    doubtful = await asked(question="What does the gearbox at this temperature cost?", run=run)
+    assert (doubtful.status, doubtful.confidence.value) == ("unknown", 0)
+    assert [w.code for w in run.warnings] == ["low_confidence"]

@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.answering.conditions import find_unmet_conditions
-from rag_core.answering.confidence import compute_confidence, find_missing_words, select_cited_passages
+from rag_core.answering.confidence import (
+    compute_confidence,
+    explain_low_confidence,
+    find_missing_words,
+    select_cited_passages,
+)
 from rag_core.answering.drafting import (
     Draft,
     DraftSentence,
@@ -52,15 +57,14 @@ async def answer_from_evidence(
     verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)
     if answer_draft.sentences and not verified and not answer_draft.local:
         return await answer_by_extraction(query_text, evidence, kit, run)
-    return _build_answer(query_text, answer_draft, verified, evidence)
+    return _build_answer(query_text, answer_draft, verified, evidence, run)
 
 
 async def answer_by_extraction(query_text: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run) -> Answer:
     """Answer in sentences of the evidence, without a chat model; each of them is verified, too."""
     answer_draft = await _extract_with_fallback(query_text, evidence, kit, run)
-    return _build_answer(
-        query_text, answer_draft, await _verify_draft(query_text, answer_draft, evidence, kit, run), evidence
-    )
+    verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)
+    return _build_answer(query_text, answer_draft, verified, evidence, run)
 
 
 async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Evidence, ...]:
@@ -199,15 +203,21 @@ def _select_cited_evidence(sentence: DraftSentence, evidence: Sequence[Evidence]
 
 
 def _build_answer(
-    query_text: str, answer_draft: Draft, verified: Sequence[Claim], evidence: tuple[Evidence, ...]
+    query_text: str, answer_draft: Draft, verified: Sequence[Claim], evidence: tuple[Evidence, ...], run: Run
 ) -> Answer:
+    """Return the answer that the claims make, or a refusal without any, or with quotes that are hardly right."""
     cited = select_cited_passages(verified, evidence)
+    quoted = answer_draft.local
+    confidence = compute_confidence(query_text, answer_draft.certainty, verified, cited, quoted=quoted)
+    if quoted and verified and (doubt := explain_low_confidence(confidence)):
+        run.warn("low_confidence", doubt)
+        verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)
     return Answer(
         text=join_claims(verified) or REFUSAL_TEXT,
         status="answered" if verified else "unknown",
         origin="extractive" if answer_draft.local else "model",
         claims=tuple(verified),
-        confidence=compute_confidence(query_text, answer_draft.certainty, verified, cited),
+        confidence=confidence,
         evidence=evidence,
         missing_words=find_missing_words(query_text, cited or evidence[:1]),
     )

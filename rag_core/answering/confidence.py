@@ -1,37 +1,95 @@
 """The confidence in an answer: how well its own sentences are supported, and whether they are what was asked for."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rag_core.answering.conditions import extract_evidence_terms
 from rag_core.core.model import Claim, Confidence, Evidence
+from rag_core.retrieval.extractive_answers import extract_name_terms, to_log_odds
+from rag_core.text.answer_types import find_missing_kinds
+from rag_core.text.periods import remove_periods
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
+MIN_QUOTE_CONFIDENCE = 0.5  # of quotes, to be an answer: at less they are more likely wrong than right
+MAX_LOG_ODDS = 9.2  # of a relevance: more says nothing more
+
 CONFIDENCE_FORMULA = (
-    "certainty x support x mean(relevance, coverage). certainty: the share of sentences that cite given evidence and "
-    "do not hedge, 1 for sentences quoted from it; support: the mean probability, by the judge of each sentence, that "
-    "the evidence supports it; relevance: the cross-encoder's best score of a cited passage, left out of the mean "
-    "where there is no cross-encoder; coverage: the share of the question's terms in the cited passages and titles"
+    "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
+    "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it; "
+    "fit: of a chat model's answer, which the model itself holds for one, mean(relevance, coverage); of quotes the "
+    "probability that they are what was asked for, logistic in relevance, names and kind. relevance: the "
+    "cross-encoder's best score of a cited passage, replaced by coverage where there is none; coverage: the "
+    "share of the question's terms in the cited passages and titles; names: the same of its names; kind: 0 where "
+    "the quotes lack the kind of thing asked for, such as a number"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class FitWeights:
+    """A logistic regression: its intercept, and the weight of each input."""
+
+    intercept: float
+    relevance: float  # of the log odds of the relevance, or of the coverage itself
+    names: float
+    kind: float
+
+
+# by `python -m evals.quote_fit`, docs/decisions/0029-confidence-of-quotes.md
+WITH_CROSS_ENCODER = FitWeights(-3.52, 0.32, 1.34, 1.70)
+WITHOUT_CROSS_ENCODER = FitWeights(-3.78, 2.18, 1.44, 1.58)
+
+
 def compute_confidence(
-    query_text: str, certainty: float, claims: Sequence[Claim], cited: Sequence[Evidence]
+    query_text: str, certainty: float, claims: Sequence[Claim], cited: Sequence[Evidence], *, quoted: bool
 ) -> Confidence:
     """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
 
-    `cited` are the passages that the claims cite.
+    `cited` are the passages that the claims cite; `quoted` says that the claims are quotes.
     """
     inputs = {
         "certainty": certainty,
         "support": sum(claim.judgement.support for claim in claims if claim.judgement) / max(1, len(claims)),
+        "coverage": compute_coverage(query_text, cited),
     }
     relevance = [passage.hit.signals["relevance"] for passage in cited if "relevance" in passage.hit.signals]
     if relevance:
         inputs["relevance"] = max(relevance)
-    inputs["coverage"] = compute_coverage(query_text, cited)
-    fit = (inputs.get("relevance", inputs["coverage"]) + inputs["coverage"]) / 2
+    if quoted:
+        inputs |= _compare_with_question(query_text, claims, cited)
+        fit = _compute_quote_fit(inputs)
+    else:
+        fit = (inputs.get("relevance", inputs["coverage"]) + inputs["coverage"]) / 2
     value = inputs["certainty"] * inputs["support"] * fit
     return Confidence(round(value, 4), {name: round(number, 4) for name, number in inputs.items()}, CONFIDENCE_FORMULA)
+
+
+def explain_low_confidence(confidence: Confidence) -> str:
+    """Return why quotes of this confidence are no answer; "" where they are one."""
+    if confidence.value >= MIN_QUOTE_CONFIDENCE:
+        return ""
+    reached = f"the quotes that were found reached {confidence.value:.2f} of {MIN_QUOTE_CONFIDENCE:.2f}"
+    return f"{reached}, so no answer is given"
+
+
+def _compare_with_question(query_text: str, claims: Sequence[Claim], cited: Sequence[Evidence]) -> dict[str, float]:
+    missing = find_missing_kinds(query_text, " ".join(claim.text for claim in claims))
+    return {"names": compute_name_share(query_text, cited), "kind": 0.0 if missing else 1.0}
+
+
+def _compute_quote_fit(inputs: Mapping[str, float]) -> float:
+    weights, relevance = WITHOUT_CROSS_ENCODER, inputs["coverage"]
+    if "relevance" in inputs:
+        log_odds = to_log_odds(inputs["relevance"])
+        weights, relevance = WITH_CROSS_ENCODER, max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, log_odds))
+    score = weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
+    return 1 / (1 + math.exp(-weights.intercept - score))
+
+
+def compute_name_share(query_text: str, evidence: Sequence[Evidence]) -> float:
+    """Return the share of the terms of the question's names that the evidence has, 0..1; 1 without names."""
+    names = extract_name_terms(remove_periods(query_text))
+    return len(names & extract_evidence_terms(evidence)) / len(names) if names else 1.0
 
 
 def select_cited_passages(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> list[Evidence]:

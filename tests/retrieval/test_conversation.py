@@ -121,10 +121,17 @@ async def test_a_pipeline_that_reads_a_question_by_itself_says_so_and_sends_no_t
     assert [warning.code for warning in run.warnings] == ["no_effect"]
 
 
+class SureReranker(OverlapReranker):
+    """Finds every passage relevant."""
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        return [0.99] * len(passages)
+
+
 async def test_the_turns_before_are_not_required_of_the_answer() -> None:
     """The passage has none of their words, and all of the question's."""
     history = (Turn("user", "Which garage in Lyon?"), Turn("assistant", "None."))
-    parts = replace(kit(await filled(CABIN)), has_chat_model=False, llm=ScriptedLLM())
+    parts = replace(kit(await filled(CABIN), reranker=SureReranker()), has_chat_model=False, llm=ScriptedLLM())
     reply = await RAG(parts).answer("How often is the cabin filter changed?", scope="garage", history=history)
     assert reply.answer.text == CABIN.content
     assert reply.to_json()["question"] == "How often is the cabin filter changed?"

@@ -1,0 +1,37 @@
+"""What kind of thing a question asks for, and whether an answer has it."""
+
+import pytest
+
+from rag_core.text.answer_types import find_missing_kinds
+
+ANSWER = "Anna Kern opened the plant in 1998 because the old one had burnt down; it cost $12 million."
+NOTHING = "The plant makes pumps."
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("How many pumps does the plant make?", "number"),
+        ("what share of pumps is sold abroad", "number"),
+        ("What does a pump cost?", "money"),
+        ("monthly fee, in dollars", "money"),
+        ("When was the plant opened?", "time"),
+        ("By what date must it close?", "time"),
+        ("Who opened the plant?", "person"),
+        ("name of the director", "person"),
+        ("Why was the plant built?", "reason"),
+    ],
+)
+def test_an_answer_without_the_kind_of_thing_asked_for_lacks_it(question: str, kind: str) -> None:
+    assert kind in find_missing_kinds(question, NOTHING)
+    assert find_missing_kinds(question, ANSWER) == ()
+
+
+@pytest.mark.parametrize("question", ["What does the plant make?", "Does it make pumps?", "pumps", ""])
+def test_a_question_for_no_such_thing_misses_nothing(question: str) -> None:
+    assert find_missing_kinds(question, NOTHING) == ()
+
+
+def test_what_stands_in_the_question_is_no_answer() -> None:
+    assert find_missing_kinds("How many pumps were made in 2024?", "Pumps were made in 2024.") == ("number",)
+    assert find_missing_kinds("Who followed Anna Kern?", "Anna Kern had a successor.") == ("person",)

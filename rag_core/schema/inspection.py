@@ -1,0 +1,237 @@
+"""Reading of a live database: tables, columns, keys, and figures of the values; read-only, bounded in time and rows."""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.types import LargeBinary, String
+
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, Unavailable
+from rag_core.schema.joins import MIN_MATCH_SHARE, propose_keys
+from rag_core.schema.model import Column, Database, ForeignKey, Table
+
+MAX_ROWS = 200_000  # of a table that are counted; the first that the database gives
+MAX_VALUES = 1000  # of a column of text that are kept, the most frequent
+MAX_OTHER_VALUES = 5  # of a column of numbers or dates, as examples
+MAX_VALUE_CHARS = 80  # of a value that is kept; a longer one is prose
+STATEMENT_TIMEOUT_S = 10.0
+SQLITE_STEPS = 10_000  # virtual machine instructions between two looks at the clock
+SQLITE_PREFIX, POSTGRES_PREFIXES = "sqlite:///", ("postgresql://", "postgres://")
+
+FindPersonal = Callable[[str, list[str]], set[str]]  # the values of a column of this name that are personal data
+
+
+@dataclass(slots=True)
+class InspectedDatabase:
+    """What was read of a database: its schema, the values to keep by table and column, and what was left out."""
+
+    database: Database
+    values: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) -> InspectedDatabase:
+    """Read a database: `sqlite:///PATH` or `postgresql://…`.
+
+    What is not read `within_s` seconds is left without figures and values, which the notes say. A value that
+    `find_personal` names is not kept; a column of which it names one in ten is marked and keeps none.
+
+    Raises:
+        InvalidRequest: the address is of neither kind.
+        NotFound: there is no such file.
+        Misconfigured, Unavailable: the database refuses, or does not answer.
+    """
+    reader = _Reader(find_personal, time.monotonic() + within_s)
+    try:
+        with _connect(url, reader) as connection:
+            return reader.read(connection, name_database(url))
+    except SQLAlchemyError as error:
+        raise Unavailable(f"the database cannot be read: {_describe(error)}", code="source_unavailable") from error
+
+
+def name_database(url: str) -> str:
+    """Return the name of a database: of the file, or of the database on its server."""
+    if url.startswith(SQLITE_PREFIX):
+        return Path(url.removeprefix(SQLITE_PREFIX)).stem
+    return url.partition("?")[0].rpartition("/")[2]
+
+
+@contextmanager
+def _connect(url: str, reader: "_Reader") -> Iterator[sa.Connection]:
+    engine = _create_engine(url, reader)
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _create_engine(url: str, reader: "_Reader") -> sa.Engine:
+    if url.startswith(SQLITE_PREFIX):
+        path = Path(url.removeprefix(SQLITE_PREFIX))
+        if not path.is_file():
+            raise NotFound(f"{path}: no such database file", field="database")
+        return sa.create_engine("sqlite://", creator=lambda: _open_sqlite(path, reader), poolclass=sa.StaticPool)
+    prefix = next((one for one in POSTGRES_PREFIXES if url.startswith(one)), None)
+    if prefix is None:
+        raise InvalidRequest("database", "must be an address such as sqlite:///shop.sqlite or postgresql://host/shop")
+    limits = f"-c default_transaction_read_only=on -c statement_timeout={int(STATEMENT_TIMEOUT_S * 1000)}"
+    try:
+        return sa.create_engine(
+            f"postgresql+psycopg://{url.removeprefix(prefix)}",
+            connect_args={"options": limits, "connect_timeout": 10},
+            isolation_level="AUTOCOMMIT",  # a refused statement spoils none after it
+        )
+    except (NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
+        raise Misconfigured("the address of the database cannot be used", field="database") from error
+
+
+def _open_sqlite(path: Path, reader: "_Reader") -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    connection.execute("pragma query_only = on")
+    connection.set_progress_handler(reader.is_statement_over, SQLITE_STEPS)
+    return connection
+
+
+def _describe(error: SQLAlchemyError) -> str:
+    """Return the kind of an error, without the statement and the values that SQLAlchemy adds to its text."""
+    return type(getattr(error, "orig", None) or error).__name__
+
+
+@dataclass(slots=True)
+class _Reader:
+    """One reading, with its deadline; `_statement_ends_at` is that of the statement under way."""
+
+    find_personal: FindPersonal
+    ends_at: float
+    _statement_ends_at: float = field(default=float("inf"), init=False)
+
+    def is_statement_over(self) -> bool:
+        return time.monotonic() > self._statement_ends_at
+
+    def read(self, connection: sa.Connection, name: str) -> InspectedDatabase:
+        inspector = sa.inspect(connection)
+        names = sorted(inspector.get_table_names())
+        read = InspectedDatabase(Database(name, ()))
+        tables = [self._read_table(connection, inspector, one, read) for one in names]
+        keys = [key for one in names for key in _read_keys(inspector, one, names)]
+        database = Database(name, tuple(tables), tuple(keys))
+        inferred = [replace(key, match_share=share) for key, share in self._match_keys(connection, database)]
+        read.database = replace(database, foreign_keys=(*keys, *inferred))
+        return read
+
+    def _read_table(
+        self, connection: sa.Connection, inspector: sa.Inspector, name: str, read: InspectedDatabase
+    ) -> Table:
+        described = inspector.get_columns(name)
+        rows = self._run(connection, sa.select(sa.func.count()).select_from(sa.table(name)), read, name)
+        columns = [self._read_column(connection, name, one, read) for one in described]
+        primary = tuple(inspector.get_pk_constraint(name).get("constrained_columns") or ())
+        return Table(name, tuple(columns), primary, _read_comment(inspector, name), rows[0][0] if rows else None)
+
+    def _read_column(self, connection: sa.Connection, table: str, described: Any, read: InspectedDatabase) -> Column:
+        column = Column(described["name"], str(described["type"]), described.get("comment") or "")
+        if isinstance(described["type"], LargeBinary):
+            return column
+        where = f"{table}.{column.name}"
+        sample = _sample(table, column.name)
+        figures = self._run(connection, _count_values(sample), read, where)
+        is_text = isinstance(described["type"], String)
+        most = self._run(connection, _rank_values(sample, MAX_VALUES if is_text else MAX_OTHER_VALUES), read, where)
+        if not figures:
+            return column
+        rows, filled, distinct, low, high = figures[0]
+        column = replace(
+            column, distinct=distinct, null_share=1 - filled / rows if rows else None, low=_show(low), high=_show(high)
+        )
+        return self._keep_values(column, table, [_show(value) for value, _ in most], read)
+
+    def _keep_values(self, column: Column, table: str, values: list[str], read: InspectedDatabase) -> Column:
+        """Return the column with its most frequent values, of which no personal one is kept."""
+        candidates = [value for value in values if value.strip() and len(value) <= MAX_VALUE_CHARS]
+        ends = [value for value in (column.low, column.high) if value]
+        personal = self.find_personal(column.name, [*candidates, *ends])
+        if len(personal) * 10 > len(set(candidates) | set(ends)):
+            read.notes.append(f"{table}.{column.name} looks like personal data: none of its values is kept")
+            return replace(column, low="", high="", is_personal=True)
+        kept = [value for value in candidates if value not in personal]
+        if len(kept) > MAX_OTHER_VALUES:
+            read.values.setdefault(table, {})[column.name] = kept
+        low, high = ("" if one in personal or len(one) > MAX_VALUE_CHARS else one for one in (column.low, column.high))
+        return replace(column, values=tuple(kept[:MAX_OTHER_VALUES]), low=low, high=high)
+
+    def _match_keys(self, connection: sa.Connection, database: Database) -> Iterator[tuple[ForeignKey, float]]:
+        """Yield the proposed keys whose values match, with the share of the values that do."""
+        for key in propose_keys(database):
+            found = self._run(connection, _count_matches(key), InspectedDatabase(database), "")
+            if found and found[0][0] and found[0][1] / found[0][0] >= MIN_MATCH_SHARE:
+                yield key, found[0][1] / found[0][0]
+
+    def _run(
+        self, connection: sa.Connection, statement: sa.Executable, read: InspectedDatabase, what: str
+    ) -> Sequence[Any]:
+        """Return the rows of a statement; none where it fails or the time is over, which is noted."""
+        left_s = self.ends_at - time.monotonic()
+        self._statement_ends_at = time.monotonic() + min(STATEMENT_TIMEOUT_S, left_s)
+        try:
+            if left_s > 0:
+                return connection.execute(statement).all()
+            read.notes.append(f"{what}: there was no time left to look at its values")
+        except SQLAlchemyError as error:
+            read.notes.append(f"{what}: its values could not be read ({_describe(error)})")
+        finally:
+            self._statement_ends_at = float("inf")
+        return ()
+
+
+def _read_keys(inspector: sa.Inspector, table: str, tables: Sequence[str]) -> Iterator[ForeignKey]:
+    """Yield the declared keys of a table, a pair of columns each."""
+    for key in inspector.get_foreign_keys(table):
+        referenced = str(key["referred_table"])
+        target = key["referred_columns"] or inspector.get_pk_constraint(referenced)["constrained_columns"]
+        if referenced in tables:
+            for column, other in zip(key["constrained_columns"], target, strict=False):
+                yield ForeignKey(table, column, referenced, other)
+
+
+def _read_comment(inspector: sa.Inspector, table: str) -> str:
+    try:
+        return inspector.get_table_comment(table)["text"] or ""
+    except NotImplementedError:  # SQLite has no comments
+        return ""
+
+
+def _sample(table: str, column: str) -> sa.Subquery:
+    return sa.select(sa.column(column).label("value")).select_from(sa.table(table)).limit(MAX_ROWS).subquery()
+
+
+def _count_values(sample: sa.Subquery) -> sa.Executable:
+    value, functions = sample.c.value, sa.func
+    distinct = functions.count(sa.distinct(value))
+    return sa.select(functions.count(), functions.count(value), distinct, functions.min(value), functions.max(value))
+
+
+def _rank_values(sample: sa.Subquery, limit: int) -> sa.Executable:
+    value, frequency = sample.c.value, sa.func.count()
+    filled = sa.select(value, frequency).where(value.is_not(None)).group_by(value)
+    return filled.order_by(frequency.desc(), value).limit(limit)
+
+
+def _count_matches(key: ForeignKey) -> sa.Executable:
+    """Count the distinct values of a column, and those of them that the column it may refer to has."""
+    values = _sample(key.table, key.column)
+    target = sa.table(key.referenced_table, sa.column(key.referenced_column)).alias("target")
+    other = target.c[key.referenced_column]
+    both = sa.distinct(sa.case((other.is_not(None), values.c.value)))
+    joined = values.outerjoin(target, values.c.value == other)
+    return sa.select(sa.func.count(sa.distinct(values.c.value)), sa.func.count(both)).select_from(joined)
+
+
+def _show(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,91 @@
+"""What a question says as far as a schema is concerned: its words, phrases, names, quotations and dates."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rag_core.text.identifiers import find_root, list_roots
+from rag_core.text.months import MONTH_NAMES
+from rag_core.text.question_cues import DATE_ROOTS, asks_for_count, find_cued_roots
+from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
+
+MAX_PHRASES = 6  # that are embedded besides the question itself: the first of them
+_TOKEN = re.compile(r"\w+(?:[.'’-]\w+)*|[^\w\s]")
+_WORD = re.compile(r"\w+")
+_QUOTATION = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{2,80})'(?!\w)")
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_DATE = re.compile(r"(?<!\d)\d{1,4}[/-]\d{1,2}[/-]\d{1,4}(?!\d)")
+_SENTENCE_ENDS = frozenset(".?!")
+
+
+@dataclass(frozen=True)
+class QuestionReading:
+    """A question with what is read off it once for all columns."""
+
+    text: str
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words, case-folded."""
+        return _WORD.findall(self.text.casefold())
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """The roots of the words that are no stop words."""
+        return frozenset(root for root in list_roots(self.text) if root not in KEY_PHRASE_STOP_WORDS)
+
+    @cached_property
+    def cued_roots(self) -> frozenset[str]:
+        """The roots of the names of columns that the question asks for in other words."""
+        cued = find_cued_roots(list_roots(self.text))
+        return cued | DATE_ROOTS if self.has_date else cued
+
+    @cached_property
+    def has_date(self) -> bool:
+        months = {month.casefold() for month in MONTH_NAMES} - {"may", "march"}  # which are verbs as well
+        return bool(_YEAR.search(self.text) or _DATE.search(self.text) or months & set(self.words))
+
+    @cached_property
+    def asks_for_count(self) -> bool:
+        return asks_for_count(self.text)
+
+    @cached_property
+    def phrases(self) -> list[str]:
+        """The runs of words between stop words and signs, as "blue eyes" in a question about them."""
+        return list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES]
+
+    def find_names(self, known_roots: frozenset[str], used_words: frozenset[str]) -> list[str]:
+        """Return the capitalized words that are neither words of the schema nor of a value that was found in it.
+
+        The first word of a sentence counts only before another capitalized word.
+        """
+        tokens = _TOKEN.findall(self.text)
+        names = []
+        for at, token in enumerate(tokens):
+            begins = at == 0 or tokens[at - 1] in _SENTENCE_ENDS
+            alone = at + 1 == len(tokens) or not tokens[at + 1][:1].isupper()
+            if token[:1].isupper() and not (begins and alone) and _is_unknown(token, known_roots, used_words):
+                names.append(token)
+        return names
+
+    def find_quotations(self, used_words: frozenset[str]) -> list[str]:
+        """Return the quoted texts that are no value that was found."""
+        quoted = ["".join(groups) for groups in _QUOTATION.findall(self.text)]
+        return [text for text in quoted if not used_words.issuperset(_WORD.findall(text.casefold()))]
+
+    def _iterate_phrases(self) -> Iterator[str]:
+        run: list[str] = []
+        for token in [*_TOKEN.findall(self.text), "."]:
+            if token[0].isalnum() and token.casefold() not in KEY_PHRASE_STOP_WORDS:
+                run.append(token)
+            elif run:
+                yield " ".join(run)
+                run = []
+
+
+def _is_unknown(token: str, known_roots: frozenset[str], used_words: frozenset[str]) -> bool:
+    words = _WORD.findall(token.casefold().removesuffix("'s").removesuffix("’s"))
+    return not any(
+        word in used_words or word in KEY_PHRASE_STOP_WORDS or find_root(word) in known_roots for word in words
+    )

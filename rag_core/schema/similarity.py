@@ -1,0 +1,57 @@
+"""How near the meaning of each column is to a question and to its phrases, on one scale for a database."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+
+from rag_core.schema.model import ColumnKey
+
+PLACE_SHARES = (1.0, 0.6, 0.4)  # of the first three columns for a phrase
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSimilarity:
+    """Similarities of a column, in standard deviations from the mean of its database.
+
+    `phrase_place` is 1 for the column nearest to any phrase of the question, less for the second and the third.
+    """
+
+    question: float = 0.0
+    phrase: float = 0.0
+    phrase_place: float = 0.0
+
+
+def compare_columns(
+    columns: Sequence[ColumnKey],
+    question: Mapping[ColumnKey, float],
+    phrases: Sequence[Mapping[ColumnKey, float]],
+) -> dict[ColumnKey, ColumnSimilarity]:
+    """Return the similarities by column, from cosines to the question and to each phrase; 0 where there are none."""
+    whole = _standardize(columns, question)
+    parts = [_standardize(columns, phrase) for phrase in phrases]
+    places = dict.fromkeys(columns, 0.0)
+    for phrase in phrases:
+        nearest = sorted(columns, key=lambda column: -phrase.get(column, -1.0))
+        for column, share in zip(nearest, PLACE_SHARES, strict=False):
+            places[column] = max(places[column], share)
+    return {
+        column: ColumnSimilarity(whole[column], max((part[column] for part in parts), default=0.0), places[column])
+        for column in columns
+    }
+
+
+def compute_word_cosines(columns: Mapping[ColumnKey, frozenset[str]], roots: frozenset[str]) -> dict[ColumnKey, float]:
+    """Return the cosine of the sets of words of each column and of a text: what stands in for that of embeddings."""
+    return {
+        column: len(words & roots) / math.sqrt(len(words) * len(roots)) if words and roots else 0.0
+        for column, words in columns.items()
+    }
+
+
+def _standardize(columns: Sequence[ColumnKey], cosines: Mapping[ColumnKey, float]) -> dict[ColumnKey, float]:
+    if not cosines:
+        return dict.fromkeys(columns, 0.0)
+    mean = fmean(cosines.values())
+    spread = pstdev(cosines.values(), mean) or 1.0
+    return {column: (cosines.get(column, mean) - mean) / spread for column in columns}

@@ -1,0 +1,129 @@
+"""Linking a question to a schema, end to end over an index in memory, and its parts by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
+from rag_core.core.run import Run
+from rag_core.schema.ingest import DatabaseSource, index_database
+from rag_core.schema.joins import JoinGraph, propose_keys
+from rag_core.schema.link_question import link_question
+from rag_core.schema.linking import LinkBudget
+from rag_core.schema.model import Column, Database, ForeignKey, SchemaLinks, Table, ValueMatch
+from rag_core.schema.question_reading import QuestionReading
+from rag_core.schema.value_matching import match_values
+from rag_core.text.tokens import count_tokens
+from tests.schema.heroes import build_schema_kit, write_heroes
+
+SCOPE = Scope("heroes")
+QUESTION = "What is the average height of villains with blue eyes?"
+
+
+@pytest.fixture
+async def heroes(tmp_path: Path) -> Kit:
+    """A kit whose index holds the schema of the heroes."""
+    write_heroes(tmp_path / "heroes.sqlite")
+    parts = build_schema_kit()
+    await index_database(DatabaseSource(f"sqlite:///{tmp_path}/heroes.sqlite"), SCOPE, parts, Run())
+    return parts
+
+
+async def link(text: str, kit: Kit, **budget: int) -> SchemaLinks:
+    return await link_question(text, None, SCOPE, kit, Run(), budget=LinkBudget(**budget))
+
+
+async def test_a_question_is_linked_to_its_columns_joins_and_values(heroes: Kit) -> None:
+    links = await link(QUESTION, heroes)
+    columns = {f"{one.table}.{one.column.name}" for one in links.columns}
+    assert columns >= {"superhero.height_cm", "superhero.eye_colour_id", "colour.id", "colour.colour"}
+    assert [match.condition for match in links.values] == ["colour.colour = 'Blue'"]
+    assert ForeignKey("superhero", "eye_colour_id", "colour", "id") in links.joins
+    assert "the question has its value colour.colour = 'Blue'" in next(
+        one.reasons for one in links.tables if one.name == "colour"
+    )
+    assert "CREATE TABLE superhero (" in links.ddl
+    assert "FOREIGN KEY (eye_colour_id) REFERENCES colour (id)" in links.ddl
+    assert "invoice" not in links.ddl
+
+
+async def test_the_ddl_stays_within_its_tokens_and_says_what_was_dropped(heroes: Kit) -> None:
+    links = await link(QUESTION, heroes, tokens=120)
+    assert 0 < links.ddl_tokens == count_tokens(links.ddl) <= 120
+    assert links.dropped
+    assert all(name.partition(".")[2] for name in links.dropped)
+
+
+async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so(
+    heroes: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_core.core.errors import Unavailable
+
+    async def refuse(self: object, text: str) -> list[float]:
+        raise Unavailable("no model")
+
+    monkeypatch.setattr(type(heroes.index.embedder), "embed_query", refuse)
+    run = Run()
+    links = await link_question(QUESTION, "heroes", SCOPE, heroes, run, budget=LinkBudget())
+    assert {"height_cm", "colour"} <= {one.column.name for one in links.columns}
+    assert "columns were found by their words alone" in {one.fallback for one in run.degraded}
+
+
+async def test_another_workflow_or_user_sees_no_schema(heroes: Kit) -> None:
+    with pytest.raises(NotFound, match="no such database"):
+        await link_question(QUESTION, None, Scope("other"), heroes, Run(), budget=LinkBudget())
+
+
+async def test_of_several_databases_one_must_be_named(heroes: Kit, tmp_path: Path) -> None:
+    source = DatabaseSource(f"sqlite:///{tmp_path}/heroes.sqlite", name="heroes2")
+    await index_database(source, SCOPE, heroes, Run())
+    with pytest.raises(InvalidRequest, match="heroes, heroes2"):
+        await link(QUESTION, heroes)
+
+
+def test_a_value_is_matched_whole_in_any_case_and_number() -> None:
+    key = ("city", "name")
+    values = [(key, one) for one in ("New York", "York", "Turin", "a", "12", "2024")]
+    found = match_values(QuestionReading("Were there turins in NEW YORK or a 12 in 2024?"), values)
+    assert [(one.match.value, one.strength) for one in found] == [("New York", 1.5), ("Turin", 1), ("2024", 0.4)]
+
+
+def test_a_value_is_quoted_in_its_condition() -> None:
+    match = ValueMatch('ta"ble', "order", "O'Brien", "o brien")
+    assert match.condition == '"ta""ble"."order" = \'O\'\'Brien\''
+
+
+def test_names_quotations_and_phrases_are_read_off_a_question() -> None:
+    question = QuestionReading('Which heroes did Harbour Comics call "the Fox"? List eye colours.')
+    assert question.find_names(frozenset({"hero"}), frozenset()) == ["Harbour", "Comics", "Fox"]
+    assert question.find_quotations(frozenset()) == ["the Fox"]
+    assert "Harbour Comics call" in question.phrases
+
+
+def test_a_path_leads_over_the_table_that_the_question_is_about() -> None:
+    def table(name: str) -> Table:
+        return Table(name, (Column("id"),), ("id",))
+
+    keys = (
+        ForeignKey("result", "driver", "driver", "id"),
+        ForeignKey("result", "race", "race", "id"),
+        ForeignKey("lap", "driver", "driver", "id"),
+        ForeignKey("lap", "race", "race", "id"),
+    )
+    database = Database("f", (table("driver"), table("race"), table("result"), table("lap")), keys)
+    graph = JoinGraph.from_database(database)
+    path = graph.connect(["driver", "race"], table_scores={"lap": 0.9}, column_scores={})
+    assert {key.table for key in path} == {"lap"}
+    assert graph.connect(["driver", "race"], table_scores={"result": 0.9}, column_scores={}) == list(keys[:2])
+
+
+def test_a_key_is_proposed_by_names_and_types_that_agree() -> None:
+    publisher = Table("publisher", (Column("id", "INTEGER"),), ("id",))
+    hero = Table(
+        "hero", (Column("id", "INTEGER"), Column("publisher_id", "INTEGER"), Column("publisher", "TEXT")), ("id",)
+    )
+    assert list(propose_keys(Database("h", (publisher, hero)))) == [
+        ForeignKey("hero", "publisher_id", "publisher", "id", 0.0)
+    ]

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from evals import schema_links, schema_weights
 from rag_core.client import consult_rag, enrich_schema
 from rag_core.composition import assembly
 from rag_core.core import settings
@@ -26,6 +27,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.evaluation import beir, metrics
 from rag_core.evaluation.bulk_indexing import index_uploads
+from rag_core.evaluation.labelled_collection import HALVES
 from rag_core.ingestion.upload import Upload
 
 TOP = 10
@@ -56,13 +58,42 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--queries", type=int, metavar="N", help="only every so many questions, N in all")
+    parser.add_argument("--fit", action="store_true", help="print weights of the linker, fitted on the first half")
     chosen = parser.parse_args()
     began = time.perf_counter()
+    if (chosen.folder / schema_links.SCHEMAS_FILE).is_file():
+        print(asyncio.run(report_links(chosen.folder, queries=chosen.queries, fit=chosen.fit)), end="\n\n")
+        if chosen.fit:
+            return 0
     columns, questions = load_schema_questions(chosen.folder, queries=chosen.queries)
     rows = asyncio.run(evaluate_column_recall(columns, questions))
     print(format_recall_table(rows, columns, questions))
     print(f"\n{time.perf_counter() - began:.0f} s", file=sys.stderr)
     return 0
+
+
+async def report_links(folder: Path, *, queries: int | None, fit: bool) -> str:
+    """Return a table of the linker and of its baselines for each half of the questions, or the weights fitted."""
+    databases = schema_links.load_databases(folder)
+    questions = schema_links.load_labelled_questions(folder, databases)
+    halves = {half: questions[place :: len(HALVES)] for place, half in enumerate(HALVES)}
+    kit = assembly.build_in_memory_kit(HERE)
+    try:
+        await schema_links.index_databases(folder, databases, kit)
+        if fit:
+            gathered = await schema_links.gather_all_evidence(halves[HALVES[0]], kit)
+            return schema_weights.format_weights(schema_weights.fit_weights(gathered))
+        tables = []
+        for half, asked in halves.items():
+            scores = {
+                name: await schema_links.score_links(find, asked[:queries], databases)
+                for name, find in schema_links.list_link_ways(databases, kit)
+            }
+            title = f"{half} half, {len(asked[:queries])} questions"
+            tables.append(schema_links.format_link_table(scores, title))
+        return "\n\n".join(tables)
+    finally:
+        await kit.close()
 
 
 def load_schema_questions(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[SchemaQuestion]]:

@@ -36,6 +36,7 @@ GET, POST, PUT, PATCH, DELETE = ("GET",), ("POST",), ("PUT",), ("PATCH",), ("DEL
 GET_OR_POST = ("GET", "POST")
 ROUTES = (
     Route("consult_rag", POST, "api/consult_rag", "functions.consult", tool_hints=READ_ONLY_HINTS),
+    Route("link_schema", POST, "api/link_schema", "functions.schema_links", tool_hints=READ_ONLY_HINTS),
     Route("ask", POST, "api/rag/ask", "functions.answers"),
     Route(RAG_QUERY, POST, "api/rag/query", "functions.proposals"),
     Route("rag_ingest", POST, "api/rag/ingest", "functions.proposals"),

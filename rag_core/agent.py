@@ -10,6 +10,8 @@ from rag_core.core.model import Filter, IndexingResult, Scope, Turn
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import RAG, PresetChoice
 from rag_core.replies import AskReply, ConsultReply
+from rag_core.schema.linking import LinkBudget
+from rag_core.schema_reply import LinkReply
 
 
 class RAGRetrievalAgent:
@@ -72,6 +74,21 @@ class RAGRetrievalAgent:
         """Search with any pipeline or preset, as `consult_rag` is asked."""
         scope = Scope(workflow_id, user_id, groups)
         reply = await self.rag.search(query, scope=scope, filters=filters, facets=facets, history=history, **choice)
+        return reply.to_json()
+
+    async def link_schema(
+        self,
+        query: str,
+        workflow_id: str = "default",
+        *,
+        user_id: str | None = None,
+        groups: tuple[str, ...] = (),
+        database: str | None = None,
+        budget: LinkBudget | None = None,
+    ) -> LinkReply:
+        """Find what of an indexed database a question needs, as `api/link_schema` is asked."""
+        scope = Scope(workflow_id, user_id, groups)
+        reply = await self.rag.link_schema(query, database=database, budget=budget or LinkBudget(), scope=scope)
         return reply.to_json()
 
     async def answer(

@@ -85,16 +85,51 @@ async def ask(
     return await _ask_function_or_agent("rag/ask", body, ask_agent, chosen, kit)
 
 
+async def link_schema(
+    *,
+    query: str,
+    workflow_id: str = "default",
+    database: str | None = None,
+    chosen: Settings | None = None,
+    kit: Kit | None = None,
+) -> Reply:
+    """Return what `api/link_schema` replies, with `served_by`. See `consult_rag`.
+
+    Raises:
+        NotFound: no database, or none of this name, is indexed in the workflow.
+    """
+    body = {"query": query, "workflow_id": workflow_id, "database": database}
+
+    def ask_agent(agent: RAGRetrievalAgent) -> Awaitable[Mapping[str, Any]]:
+        return agent.link_schema(query, workflow_id, database=database)
+
+    return await _ask_function_or_agent("link_schema", body, ask_agent, chosen, kit)
+
+
 async def enrich_schema(
-    raw_schema: str, tables: Sequence[str], *, workflow_id: str, top_k: int = 5, consult: Consult = consult_rag
+    raw_schema: str,
+    tables: Sequence[str],
+    *,
+    workflow_id: str,
+    top_k: int = 5,
+    question: str | None = None,
+    consult: Consult = consult_rag,
+    link: Consult = link_schema,
 ) -> str:
     """Return the schema, and below it what the documents say of these tables, each with its source (S1-53 to S1-55).
 
-    What is quoted is text of documents, marked as a quotation: evidence, never an instruction. Without any, the schema
-    alone is returned.
+    With a `question`, it is what the question needs of the database that is indexed in the workflow: tables, values
+    and rules; where none is indexed, what the documents say of the question. What is quoted is text of documents,
+    marked as a quotation: evidence, never an instruction. Without any, the schema alone is returned.
     """
-    question = f"database column meanings: {', '.join(tables)}"
-    reply = await consult(query=question, pipeline="advanced", workflow_id=workflow_id, top_k=top_k)
+    if question is not None:
+        try:
+            linked = await link(query=question, workflow_id=workflow_id)
+            return f"{raw_schema}{HEADING}{_format_links(linked)}\n"
+        except errors.NotFound:
+            pass  # no database is indexed there: the documents may describe it all the same
+    query = question or f"database column meanings: {', '.join(tables)}"
+    reply = await consult(query=query, pipeline="advanced", workflow_id=workflow_id, top_k=top_k)
     documents = "\n\n".join(map(_quote_passage, reply["documents"]))
     return f"{raw_schema}{HEADING}{documents}\n" if documents else raw_schema
 
@@ -194,8 +229,24 @@ def _format_conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:
     return by_field
 
 
+def _format_links(linked: Mapping[str, Any]) -> str:
+    """Return what was linked to a question; names and values of a database are quoted, as texts of documents are."""
+    values = [match["condition"] for match in linked["value_matches"]]
+    asked = [f"{past['question']}\n{past['sql']}" for past in linked["past_questions"]]
+    parts = (
+        f"Tables of {linked['database']}:\n{_quote_lines(linked['ddl'])}",
+        values and "Values in the question:\n" + "\n".join(map(_quote_lines, values)),
+        "\n\n".join(map(_quote_passage, linked["rules"])),
+        asked and "Asked before:\n" + "\n>\n".join(map(_quote_lines, asked)),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
 def _quote_passage(passage: Mapping[str, Any]) -> str:
     metadata = passage["metadata"]
     page = f", p. {metadata['page']}" if metadata.get("page") else ""
-    text = "\n".join(f"> {line}".rstrip() for line in str(passage["content"]).splitlines())
-    return f"{passage['title']} ({metadata['source']}{page}):\n{text}"
+    return f"{passage['title']} ({metadata['source']}{page}):\n{_quote_lines(str(passage['content']))}"
+
+
+def _quote_lines(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())

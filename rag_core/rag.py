@@ -33,10 +33,15 @@ from rag_core.proposals.answering import MetadataFilters
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
 from rag_core.retrieval.graph import GraphOperation, explore_graph
+from rag_core.schema.ingest import DatabaseSource, IndexedDatabase, index_database
+from rag_core.schema.link_question import link_question
+from rag_core.schema.linking import LinkBudget
+from rag_core.schema_reply import SchemaReply
 from rag_core.workbench import saved_runs
 from rag_core.workbench.saved_runs import Replay
 from rag_core.workbench.session import WorkbenchSession
 
+DEFAULT_LINK_BUDGET = LinkBudget()
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
 
 
@@ -229,6 +234,36 @@ class RAG:
             operation, as_scope(scope), self.kit.index, entity=entity, target=target, depth=depth, limit=limit
         )
         return await (run or self.start_run()).step("graph", exploring)
+
+    async def index_database(
+        self, source: DatabaseSource, *, scope: Scope | str = "default", run: Run | None = None
+    ) -> IndexedDatabase:
+        """Read a database, which nothing is written to, and index its schema: tables, columns, keys, frequent values.
+
+        No value that looks like personal data is kept.
+        """
+        return await index_database(source, as_scope(scope), self.kit, run or Run(within_s=INDEXING_TIMEOUT_S))
+
+    async def link_schema(
+        self,
+        text: str,
+        *,
+        database: str | None = None,
+        budget: LinkBudget = DEFAULT_LINK_BUDGET,
+        scope: Scope | str = "default",
+        run: Run | None = None,
+    ) -> SchemaReply:
+        """Return what a writer of SQL needs for a question: tables, columns, joins, values, rules, questions before.
+
+        Without a name the only database of the scope is meant. Rules are passages of the scope's other documents.
+
+        Raises:
+            NotFound: no such database is indexed here.
+            InvalidRequest: there are several, and none is named.
+        """
+        run, scope = run or self.start_run(), as_scope(scope)
+        linked = await link_question(text, database, scope, self.kit, run, budget=budget)
+        return SchemaReply(linked, run, scope.workflow_id)
 
     async def facets(
         self, fields: Sequence[str], *, limit: int = 100, scope: Scope | str = "default", run: Run | None = None

@@ -217,7 +217,7 @@ class SearchReply:
         result = self.result
         return {
             **format_run(self.run),
-            "documents": [_format_passage(hit) for hit in result.hits],
+            "documents": [format_passage(hit) for hit in result.hits],
             "count": len(result.hits),
             "queries_used": [variant.label for variant in result.variants],
             "queries": {variant.label: variant.text for variant in result.variants if variant.label != "hyde"},
@@ -354,7 +354,8 @@ def _format_chunk(passage: Evidence) -> ChunkReply:
     }
 
 
-def _format_passage(hit: Hit) -> Passage:
+def format_passage(hit: Hit) -> Passage:
+    """Return a passage as plain data."""
     chunk = hit.chunk
     return {
         "id": chunk.id,

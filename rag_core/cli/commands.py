@@ -71,7 +71,16 @@ def run_setup_command(arguments: Namespace) -> int:
 
 @run_with_rag
 async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
-    """Index files, with a progress bar on a terminal, else a line per file. Return 1 when a file was refused."""
+    """Index files, with a progress bar on a terminal, else a line per file. Return 1 when a file was refused.
+
+    With --database the schema of a database is indexed instead.
+    """
+    if arguments.database:
+        from rag_core.cli import schema_commands
+
+        return await schema_commands.index_database(arguments, rag)
+    if not arguments.paths:
+        raise InvalidRequest("PATH", "must be given, or --database")
     from rag_core.cli import indexing_output, input_files, terminal_layout, terminal_output
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S

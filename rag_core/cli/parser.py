@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, data_folder, doctor, models, reindex
+from rag_core.cli import commands, data_folder, doctor, models, reindex, schema_commands
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
     build_budget_options,
@@ -59,9 +59,19 @@ def _add_index_command(verbs: "_Commands") -> None:
     index = verbs.add_parser(
         "index",
         parents=[build_data_option(), build_workflow_option(), build_budget_options()],
-        help="index files, folders and globs",
+        help="index files, folders and globs, or the schema of a database",
     )
-    index.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
+    index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
+    index.add_argument(
+        "--database", metavar="URL", help="read the schema of sqlite:///PATH or postgresql://HOST/NAME; writes nothing"
+    )
+    index.add_argument(
+        "--name", metavar="NAME", help="what the database is called (default: as its file or on its server)"
+    )
+    index.add_argument(
+        "--descriptions", type=Path, metavar="DIR", help="CSV files that describe its columns, one a table"
+    )
+    index.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql, asked before")
     index.set_defaults(command=commands.run_index_command)
 
 
@@ -128,6 +138,25 @@ def _add_query_command(verbs: "_Commands") -> None:
     query.add_argument("--top-k", type=int, default=5, metavar="N", help="number of passages (default: 5)")
     query.add_argument("--json", action="store_true", help="print the reply of api/consult_rag")
     query.set_defaults(command=commands.run_query_command)
+
+
+def _add_link_command(verbs: "_Commands") -> None:
+    """Add `rag link`."""
+    link = verbs.add_parser(
+        "link",
+        parents=[build_data_option(), build_workflow_option()],
+        help="find the tables, columns, joins and values that a question about a database needs",
+    )
+    link.add_argument("text", metavar="QUESTION")
+    link.add_argument("--database", metavar="NAME", help="its name (default: the only one of the workflow)")
+    link.add_argument(
+        "--max-columns", type=create_integer_parser(1, 200), default=20, metavar="N", help="columns (default: 20)"
+    )
+    link.add_argument(
+        "--max-tokens", type=create_integer_parser(50), default=1500, metavar="N", help="of the DDL (default: 1500)"
+    )
+    link.add_argument("--json", action="store_true", help="print the reply of api/link_schema")
+    link.set_defaults(command=schema_commands.run_link_command)
 
 
 def _add_ask_command(verbs: "_Commands") -> None:
@@ -345,6 +374,7 @@ _COMMANDS = (
     _add_ingest_command,
     _add_reindex_command,
     _add_query_command,
+    _add_link_command,
     _add_ask_command,
     _add_replay_command,
     _add_facets_command,

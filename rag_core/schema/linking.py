@@ -128,7 +128,7 @@ def _explain(table: str, evidence: Evidence, joins: Sequence[ForeignKey], best: 
     matches = [one.match for one in evidence.matches if one.column[0] == table]
     reasons = [f"the question has its value {match.condition}" for match in matches]
     if evidence.table_coverage.get(table):
-        reasons.append("the question names it")
+        reasons.append("the question or a rule names it")
     columns = [name for owner, name in best if owner == table and not evidence.words.by_column[owner, name].is_key]
     if columns:
         reasons.append(f"the question is about its {', '.join(columns[:3])}")

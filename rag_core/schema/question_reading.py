@@ -21,19 +21,29 @@ _SENTENCE_ENDS = frozenset(".?!")
 
 @dataclass(frozen=True)
 class QuestionReading:
-    """A question with what is read off it once for all columns."""
+    """A question with what is read off it once for all columns.
+
+    `hints` are sentences of rules that explain a word of the question: their words count as the question's own, but
+    for names and quotations.
+    """
 
     text: str
+    hints: tuple[str, ...] = ()
+
+    @property
+    def explained(self) -> str:
+        """The question and its hints."""
+        return "\n".join((self.text, *self.hints))
 
     @cached_property
     def words(self) -> list[str]:
         """The words, case-folded."""
-        return _WORD.findall(self.text.casefold())
+        return _WORD.findall(self.explained.casefold())
 
     @cached_property
     def roots(self) -> frozenset[str]:
         """The roots of the words that are no stop words."""
-        return frozenset(root for root in list_roots(self.text) if root not in KEY_PHRASE_STOP_WORDS)
+        return frozenset(root for root in list_roots(self.explained) if root not in KEY_PHRASE_STOP_WORDS)
 
     @cached_property
     def cued_roots(self) -> frozenset[str]:
@@ -52,8 +62,8 @@ class QuestionReading:
 
     @cached_property
     def phrases(self) -> list[str]:
-        """The runs of words between stop words and signs, as "blue eyes" in a question about them."""
-        return list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES]
+        """The runs of words between stop words and signs, as "blue eyes" in a question about them, and the hints."""
+        return [*list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES], *self.hints]
 
     def find_names(self, known_roots: frozenset[str], used_words: frozenset[str]) -> list[str]:
         """Return the capitalized words that are neither words of the schema nor of a value that was found in it.

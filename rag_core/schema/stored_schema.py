@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit
-from rag_core.core.model import Chunk, Ranking, Scope
+from rag_core.core.model import Chunk, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import Probe
-from rag_core.core.run import Run
 from rag_core.schema import documents
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import Evidence, SchemaWords
@@ -17,10 +15,12 @@ from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.similarity import compare_columns, compute_word_cosines
 from rag_core.schema.value_matching import ScoredMatch, match_values
 from rag_core.text.identifiers import list_roots
+from rag_core.text.sentences import find_sentences
 
 MAX_SCHEMA_CHUNKS = 5000  # tables and columns of one database
 MAX_VALUE_CHUNKS = 40  # that share most words with a question
-MAX_PAST_QUESTIONS = 3
+MAX_PAST_QUESTIONS, MAX_RULES = 3, 5
+MAX_HINTS, MAX_HINT_CHARS = 2, 300  # sentences of rules that are read with a question
 SOURCE_PREFIX = documents.build_source("")
 
 
@@ -67,42 +67,55 @@ async def load_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     return StoredSchema(database, SchemaWords(database))
 
 
-async def gather_evidence(text: str, schema: StoredSchema, scope: Scope, kit: Kit, run: Run) -> Evidence:
+async def gather_evidence(
+    question: QuestionReading, vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index
+) -> Evidence:
     """Return what the index says of a question: the columns near to it in meaning, and its words that are values.
 
-    Without an embedder the columns are told by words alone, and the run says so.
+    `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone.
     """
-    question = QuestionReading(text)
-    matches = await run.step("values", _find_values(question, schema, scope, kit.index))
-    rankings = await run.attempt(
-        "columns",
-        _search_columns(question, schema, scope, kit.index),
-        otherwise=(),
-        fallback="columns were found by their words alone",
-    )
+    matches = await _find_values(question, schema, scope, index)
+    rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
     cosines = [_collect_cosines(ranking) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
     return Evidence(question, schema.words, similarities, matches)
 
 
-async def find_past_questions(text: str, name: str, scope: Scope, kit: Kit, run: Run) -> list[PastQuestion]:
+def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]) -> list[str]:
+    """Return the sentences with a word of the question that the schema does not have, at most `MAX_HINTS`.
+
+    "Villains are heroes whose alignment is Bad" says what a schema without villains means by them.
+    """
+    unknown = QuestionReading(text).roots - known_roots
+    sentences = (passage[start:end] for passage in passages for start, end in find_sentences(passage))
+    return [one for one in sentences if len(one) <= MAX_HINT_CHARS and unknown & set(list_roots(one))][:MAX_HINTS]
+
+
+async def find_past_questions(
+    text: str, vector: Vector | None, name: str, scope: Scope, index: Index
+) -> list[PastQuestion]:
     """Return the questions asked before that are most like this one, at most `MAX_PAST_QUESTIONS`."""
-    vectors = await run.attempt(
-        "past_questions", kit.index.embed_queries([text]), otherwise=(), fallback="compared by their words alone"
-    )
-    probe = Probe("question", lexical_query=text, vector=next(iter(vectors), None))
     filters = documents.filter_part(name, documents.QUESTION_PART)
-    (ranking,) = await kit.index.search([probe], scope, limit=MAX_PAST_QUESTIONS, filters=filters)
+    probe = Probe("past question", lexical_query=text, vector=vector)
+    (ranking,) = await index.search([probe], scope, limit=MAX_PAST_QUESTIONS, filters=filters)
     return [documents.parse_past_question(hit.chunk) for hit in ranking]
 
 
+async def find_rules(text: str, vector: Vector | None, scope: Scope, index: Index) -> Ranking:
+    """Return the passages of the scope's other documents that are nearest to a question, at most `MAX_RULES`."""
+    schemas = await list_databases(scope, index)
+    filters = [Filter("source", "ne", documents.build_source(name)) for name in schemas]
+    probe = Probe("rule", lexical_query=text, vector=vector)
+    (ranking,) = await index.search([probe], scope, limit=MAX_RULES, filters=filters)
+    return ranking
+
+
 async def _search_columns(
-    question: QuestionReading, schema: StoredSchema, scope: Scope, index: Index
+    vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index
 ) -> Sequence[Ranking]:
-    vectors = await index.embed_queries([question.text, *question.phrases])
-    probes = [Probe(f"phrase{n}", vector=vector) for n, vector in enumerate(vectors)]
+    probes = [Probe(f"phrase {n}", vector=vector) for n, vector in enumerate(vectors)]
     filters = documents.filter_part(schema.database.name, documents.COLUMN_PART)
-    return await index.search(probes, scope, limit=len(schema.database.columns), filters=filters)
+    return await index.search(probes, scope, limit=max(1, len(schema.database.columns)), filters=filters)
 
 
 def _compare_words(question: QuestionReading, words: SchemaWords) -> list[dict[ColumnKey, float]]:
@@ -119,7 +132,7 @@ async def _find_values(
     question: QuestionReading, schema: StoredSchema, scope: Scope, index: Index
 ) -> list[ScoredMatch]:
     filters = documents.filter_part(schema.database.name, documents.VALUES_PART)
-    probe = Probe("values", lexical_query=question.text)
+    probe = Probe("values", lexical_query=question.explained)
     (ranking,) = await index.search([probe], scope, limit=MAX_VALUE_CHUNKS, filters=filters)
     known = {
         (key, value)

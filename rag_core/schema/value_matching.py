@@ -35,7 +35,7 @@ def match_values(question: QuestionReading, values: Iterable[tuple[ColumnKey, st
 
     A value that is part of a longer one of the same column at the same place is left out.
     """
-    plain = f" {' '.join(_WORD.findall(question.text.casefold()))} "
+    plain = f" {' '.join(_WORD.findall(question.explained.casefold()))} "
     rooted = f" {' '.join(map(find_root, plain.split()))} "
     found = {(match.column, match.match.value): match for match in _iterate_matches(plain, rooted, values)}
     best = sorted(found.values(), key=lambda one: (-one.strength, one.column, one.match.value))

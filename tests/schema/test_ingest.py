@@ -122,7 +122,7 @@ async def test_past_questions_come_back_the_most_alike_first(file: Path, tmp_pat
     kit = build_schema_kit()
     source = DatabaseSource(f"sqlite:///{file}", questions=questions)
     await index_database(source, SCOPE, kit, Run())
-    found = await find_past_questions("How many heroes have blue eyes?", "heroes", SCOPE, kit, Run())
+    found = await find_past_questions("How many heroes have blue eyes?", None, "heroes", SCOPE, kit.index)
     assert found[0].question == "How many heroes have green eyes?"
     assert found[0].sql.startswith("SELECT COUNT(*)")
 
@@ -173,7 +173,7 @@ async def test_a_hostile_schema_changes_nothing_but_the_text_shown(tmp_path: Pat
         db.execute(f'insert into "{quoted}" values (1, ?, 2)', ("Blue'); drop table y; --",))  # noqa: S608
     kit = build_schema_kit()
     await index_database(DatabaseSource(f"sqlite:///{file}"), SCOPE, kit, Run())
-    links = await link_question("eye colour", None, SCOPE, kit, Run(), budget=LinkBudget())
+    links = (await link_question("eye colour", None, SCOPE, kit, Run(), budget=LinkBudget())).links
     assert [one.name for one in links.tables] == [name]
     with sqlite3.connect(":memory:") as empty:
         empty.executescript(links.ddl)

@@ -32,7 +32,7 @@ async def heroes(tmp_path: Path) -> Kit:
 
 
 async def link(text: str, kit: Kit, **budget: int) -> SchemaLinks:
-    return await link_question(text, None, SCOPE, kit, Run(), budget=LinkBudget(**budget))
+    return (await link_question(text, None, SCOPE, kit, Run(), budget=LinkBudget(**budget))).links
 
 
 async def test_a_question_is_linked_to_its_columns_joins_and_values(heroes: Kit) -> None:
@@ -66,7 +66,7 @@ async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so
 
     monkeypatch.setattr(type(heroes.index.embedder), "embed_query", refuse)
     run = Run()
-    links = await link_question(QUESTION, "heroes", SCOPE, heroes, run, budget=LinkBudget())
+    links = (await link_question(QUESTION, "heroes", SCOPE, heroes, run, budget=LinkBudget())).links
     assert {"height_cm", "colour"} <= {one.column.name for one in links.columns}
     assert "columns were found by their words alone" in {one.fallback for one in run.degraded}
 

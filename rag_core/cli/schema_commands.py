@@ -1,0 +1,76 @@
+"""The commands of `rag` about databases: indexing a schema, and linking a question to it."""
+
+import json
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from rag_core.cli import commands
+from rag_core.core.errors import InvalidRequest
+from rag_core.core.run import Run
+
+if TYPE_CHECKING:
+    from rag_core.core.model import Hit
+    from rag_core.rag import RAG
+    from rag_core.schema_reply import SchemaReply
+
+MAX_RULE_CHARS = 300  # of a rule on the terminal
+
+
+async def index_database(arguments: Namespace, rag: "RAG") -> int:
+    """Index the schema of a database and print what was read of it and what was left out."""
+    from rag_core.rag import INDEXING_TIMEOUT_S
+    from rag_core.schema.ingest import DatabaseSource
+
+    if arguments.paths or arguments.plan or arguments.budget_usd is not None:
+        raise InvalidRequest("--database", "goes without PATH, --plan and --budget-usd")
+    source = DatabaseSource(arguments.database, arguments.name, arguments.descriptions, arguments.questions)
+    indexed = await rag.index_database(source, scope=arguments.workflow, run=Run(INDEXING_TIMEOUT_S))
+    removed = f", {indexed.removed} removed" if indexed.removed else ""
+    print(
+        f"{indexed.name}: {indexed.tables} tables, {indexed.columns} columns, {indexed.chunks} passages, "
+        f"{indexed.embedded} embedded{removed}"
+    )
+    for note in indexed.notes:
+        print(f"  {note}", file=sys.stderr)
+    return 0
+
+
+@commands.run_with_rag
+async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print what of a database a question needs."""
+    from rag_core.cli import terminal_output
+    from rag_core.schema.linking import LinkBudget
+
+    budget = LinkBudget(columns=arguments.max_columns, tokens=arguments.max_tokens)
+    reply = await rag.link_schema(
+        arguments.text, database=arguments.database, budget=budget, scope=arguments.workflow, run=run
+    )
+    if arguments.json:
+        print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
+        return 0
+    _print_links(reply)
+    terminal_output.print_run(run)
+    return 0
+
+
+def _print_links(reply: "SchemaReply") -> None:
+    links = reply.links
+    for table in links.tables:
+        print(f"{table.name}: {'; '.join(table.reasons)}")
+    _print_group("joins", [f"{k.table}.{k.column} = {k.referenced_table}.{k.referenced_column}" for k in links.joins])
+    _print_group("values in the question", [match.condition for match in links.values])
+    _print_group("rules", [_format_rule(hit) for hit in reply.linked.rules])
+    _print_group("asked before", [f"{one.question} -> {one.sql}" for one in reply.linked.past_questions])
+    _print_group("left out for want of room", links.dropped)
+    print(f"\n{links.ddl}\n\n{links.ddl_tokens} tokens")
+
+
+def _format_rule(hit: "Hit") -> str:
+    return f"{' '.join(hit.chunk.content.split())[:MAX_RULE_CHARS]} ({hit.chunk.title})"
+
+
+def _print_group(title: str, lines: "list[str] | tuple[str, ...]") -> None:
+    if lines:
+        print(f"\n{title}:")
+        print("\n".join(f"  {line}" for line in lines))

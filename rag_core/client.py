@@ -231,15 +231,13 @@ def _format_conditions(filters: Sequence[Filter]) -> dict[str, dict[str, Any]]:
 
 def _format_links(linked: Mapping[str, Any]) -> str:
     """Return what was linked to a question; names and values of a database are quoted, as texts of documents are."""
-    values = [match["condition"] for match in linked["value_matches"]]
-    asked = [f"{past['question']}\n{past['sql']}" for past in linked["past_questions"]]
-    parts = (
-        f"Tables of {linked['database']}:\n{_quote_lines(linked['ddl'])}",
-        values and "Values in the question:\n" + "\n".join(map(_quote_lines, values)),
-        "\n\n".join(map(_quote_passage, linked["rules"])),
-        asked and "Asked before:\n" + "\n>\n".join(map(_quote_lines, asked)),
-    )
-    return "\n\n".join(filter(None, parts))
+    texts = {
+        "Tables for the question": linked["ddl"],
+        "Values in the question": "\n".join(match["condition"] for match in linked["value_matches"]),
+        "Asked before": "\n\n".join(f"{past['question']}\n{past['sql']}" for past in linked["past_questions"]),
+    }
+    quoted = [f"{title}:\n{_quote_lines(text)}" for title, text in texts.items() if text]
+    return "\n\n".join([*quoted, *map(_quote_passage, linked["rules"])])
 
 
 def _quote_passage(passage: Mapping[str, Any]) -> str:

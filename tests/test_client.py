@@ -231,7 +231,7 @@ async def test_a_question_enriches_a_schema_with_what_it_needs_of_it(tmp_path: P
         link=partial(link_schema, chosen=HERE, kit=rag.kit),
     )
     for expected in (
-        "raw\n\n## Context from Documentation\nTables of heroes:\n> CREATE TABLE",
+        "raw\n\n## Context from Documentation\nTables for the question:\n> CREATE TABLE",
         ">   height_cm INTEGER",
         "> FOREIGN KEY (alignment_id) REFERENCES alignment (id)".replace("> ", ">   "),
         "> colour.colour = 'Blue'",

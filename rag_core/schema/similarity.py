@@ -1,9 +1,10 @@
 """How near the meaning of each column is to a question and to its phrases, on one scale for a database."""
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, pstdev
+from statistics import fmean
 
 from rag_core.schema.model import ColumnKey
 
@@ -32,7 +33,7 @@ def compare_columns(
     parts = [_standardize(columns, phrase) for phrase in phrases]
     places = dict.fromkeys(columns, 0.0)
     for phrase in phrases:
-        nearest = sorted(columns, key=lambda column: -phrase.get(column, -1.0))
+        nearest = heapq.nlargest(len(PLACE_SHARES), phrase, key=lambda column: phrase[column])
         for column, share in zip(nearest, PLACE_SHARES, strict=False):
             places[column] = max(places[column], share)
     return {
@@ -53,5 +54,5 @@ def _standardize(columns: Sequence[ColumnKey], cosines: Mapping[ColumnKey, float
     if not cosines:
         return dict.fromkeys(columns, 0.0)
     mean = fmean(cosines.values())
-    spread = pstdev(cosines.values(), mean) or 1.0
+    spread = math.sqrt(fmean((cosine - mean) ** 2 for cosine in cosines.values())) or 1.0
     return {column: (cosines.get(column, mean) - mean) / spread for column in columns}

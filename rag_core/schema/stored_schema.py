@@ -1,12 +1,14 @@
 """The schema of a database as the index holds it: read within a scope, and asked what is near to a question."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Filter, Ranking, Scope, Vector
-from rag_core.core.ports import Probe
+from rag_core.core.ports import ChunkStore, Probe
 from rag_core.schema import documents
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import Evidence, SchemaWords
@@ -17,6 +19,7 @@ from rag_core.schema.value_matching import ScoredMatch, match_values
 from rag_core.text.identifiers import list_roots
 from rag_core.text.sentences import find_sentences
 
+MAX_KEPT_SCHEMAS = 32  # of one store, by scope: what each reader may see
 MAX_SCHEMA_CHUNKS = 5000  # tables and columns of one database
 MAX_VALUE_CHUNKS = 40  # that share most words with a question
 MAX_PAST_QUESTIONS, MAX_RULES = 3, 5
@@ -26,10 +29,15 @@ SOURCE_PREFIX = documents.build_source("")
 
 @dataclass(frozen=True, slots=True)
 class StoredSchema:
-    """A database read from the index, with its words."""
+    """A database read from the index, with its words, and the columns by the chunks in which they stand."""
 
     database: Database
     words: SchemaWords
+    columns_by_chunk: Mapping[str, ColumnKey]
+
+
+_kept_schemas: WeakKeyDictionary[ChunkStore, OrderedDict[tuple[str, Scope], tuple[str, StoredSchema]]]
+_kept_schemas = WeakKeyDictionary()
 
 
 async def list_databases(scope: Scope, index: Index) -> list[str]:
@@ -58,13 +66,27 @@ async def choose_database(name: str | None, scope: Scope, index: Index) -> str:
 
 
 async def load_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
-    """Read a database from the index, as far as the scope sees it."""
-    parts = (documents.TABLE_PART, documents.COLUMN_PART)
+    """Return a database of the index, as far as the scope sees it; read again only after a change of the workflow."""
+    version = await index.store.load_corpus_version(scope)
+    kept = _kept_schemas.setdefault(index.store, OrderedDict())
+    if version and (found := kept.get((name, scope))) and found[0] == version:
+        return found[1]
+    schema = await _read_schema(name, scope, index)
+    if version:  # "" is not known, and nothing may be kept under it
+        kept[name, scope] = version, schema
+        while len(kept) > MAX_KEPT_SCHEMAS:
+            kept.popitem(last=False)
+    return schema
+
+
+async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     chunks: list[Chunk] = []
-    for part in parts:
+    for part in (documents.TABLE_PART, documents.COLUMN_PART):
         chunks += await index.store.select(scope, filters=documents.filter_part(name, part), limit=MAX_SCHEMA_CHUNKS)
     database = documents.parse_database(name, chunks)
-    return StoredSchema(database, SchemaWords(database))
+    known = set(database.columns)
+    keys = {chunk.id: key for chunk in chunks if (key := documents.parse_column_key(chunk)) in known}
+    return StoredSchema(database, SchemaWords(database), keys)
 
 
 async def gather_evidence(
@@ -76,7 +98,7 @@ async def gather_evidence(
     """
     matches = await _find_values(question, schema, scope, index)
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
-    cosines = [_collect_cosines(ranking) for ranking in rankings] or _compare_words(question, schema.words)
+    cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
     return Evidence(question, schema.words, similarities, matches)
 
@@ -123,9 +145,10 @@ def _compare_words(question: QuestionReading, words: SchemaWords) -> list[dict[C
     return [compute_word_cosines(columns, frozenset(list_roots(text))) for text in (question.text, *question.phrases)]
 
 
-def _collect_cosines(ranking: Ranking) -> dict[ColumnKey, float]:
-    keys = ((documents.parse_column_key(hit.chunk), hit.signals.get("meaning", hit.score)) for hit in ranking)
-    return {key: cosine for key, cosine in keys if key}
+def _collect_cosines(ranking: Ranking, schema: StoredSchema) -> dict[ColumnKey, float]:
+    """Return the cosines by column; a column that was indexed since the schema was read is left out."""
+    keys = schema.columns_by_chunk
+    return {keys[hit.chunk.id]: hit.signals.get("meaning", hit.score) for hit in ranking if hit.chunk.id in keys}
 
 
 async def _find_values(

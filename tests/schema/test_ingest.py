@@ -178,3 +178,21 @@ async def test_a_hostile_schema_changes_nothing_but_the_text_shown(tmp_path: Pat
     with sqlite3.connect(":memory:") as empty:
         empty.executescript(links.ddl)
         assert [row[0] for row in empty.execute("select name from sqlite_master")] == [name]
+
+
+async def test_a_schema_is_read_once_until_its_workflow_changes(file: Path) -> None:
+    kit = build_schema_kit()
+    await index_database(DatabaseSource(f"sqlite:///{file}"), SCOPE, kit, Run())
+    first = await load_schema("heroes", SCOPE, kit.index)
+    assert await load_schema("heroes", SCOPE, kit.index) is first
+    await kit.index.store.delete(documents.build_document_id("heroes", "colour"), SCOPE)
+    assert "colour" not in (await load_schema("heroes", SCOPE, kit.index)).database.tables_by_name
+
+
+async def test_a_table_of_one_user_is_linked_for_no_other(file: Path) -> None:
+    """The schema that is kept for one reader is not shown to another."""
+    kit, owner = build_schema_kit(), Scope("heroes", user_id="ann")
+    await index_database(DatabaseSource(f"sqlite:///{file}"), owner, kit, Run())
+    assert (await load_schema("heroes", owner, kit.index)).database.tables
+    for other in (Scope("heroes"), Scope("heroes", user_id="bob")):
+        assert not (await load_schema("heroes", other, kit.index)).database.tables

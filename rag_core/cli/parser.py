@@ -62,16 +62,10 @@ def _add_index_command(verbs: "_Commands") -> None:
         help="index files, folders and globs, or the schema of a database",
     )
     index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
-    index.add_argument(
-        "--database", metavar="URL", help="read the schema of sqlite:///PATH or postgresql://HOST/NAME; writes nothing"
-    )
-    index.add_argument(
-        "--name", metavar="NAME", help="what the database is called (default: as its file or on its server)"
-    )
-    index.add_argument(
-        "--descriptions", type=Path, metavar="DIR", help="CSV files that describe its columns, one a table"
-    )
-    index.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql, asked before")
+    index.add_argument("--database", metavar="URL", help="sqlite:///PATH or postgresql://HOST/NAME, which is only read")
+    index.add_argument("--name", metavar="NAME", help="name of the database (default: its own)")
+    index.add_argument("--descriptions", type=Path, metavar="DIR", help="CSV files on its columns, one a table")
+    index.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql")
     index.set_defaults(command=commands.run_index_command)
 
 
@@ -145,10 +139,10 @@ def _add_link_command(verbs: "_Commands") -> None:
     link = verbs.add_parser(
         "link",
         parents=[build_data_option(), build_workflow_option()],
-        help="find the tables, columns, joins and values that a question about a database needs",
+        help="find what of a database a question needs",
     )
     link.add_argument("text", metavar="QUESTION")
-    link.add_argument("--database", metavar="NAME", help="its name (default: the only one of the workflow)")
+    link.add_argument("--database", metavar="NAME", help="its name (default: the only one)")
     link.add_argument(
         "--max-columns", type=create_integer_parser(1, 200), default=20, metavar="N", help="columns (default: 20)"
     )

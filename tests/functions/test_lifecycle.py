@@ -97,6 +97,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "document_page": {"document_id": "notes", "page": 1},
     "extract_citations": {"text": "The TCM stores P0700."},
     "graph_query": {"operation": "top"},
+    "link_schema": {"query": "What stores P0700?"},
 }
 
 

@@ -32,12 +32,15 @@ CALLS: dict[str, dict[str, Any]] = {
     "extract_citations": {"text": "P0700 is stored by the TCM. It is blue."},
     "graph_query": {"operation": "neighbors", "entity": "P0700"},
     "get_document_summary": {"document_id": "notes"},
+    "link_schema": {"query": "What stores P0700?"},
 }
+SHOP = {"document_id": "shop", "source": "database:shop", "content": "A database without a table."}
 REFUSED: dict[str, dict[str, Any]] = {
     "consult_rag": {"query": "   "},
     "extract_citations": {"text": "x", "user_id": "someone"},
     "graph_query": {"operation": "neighbors", "entity": "P9999"},
     "get_document_summary": {"document_id": 5},
+    "link_schema": {"query": "What stores P0700?", "database": "elsewhere"},
 }
 META = {mcp.META_VERSION_FIELD: CURRENT_MCP_VERSION, mcp.META_CAPABILITIES_FIELD: {}}
 ACCEPT = "application/json, text/event-stream"
@@ -55,6 +58,7 @@ def client(app: Settings) -> Iterator[Client]:
     client = Client(host)
     indexed = client.post("/api/index_document", json={"document_id": "notes", "title": "Notes", "content": NOTES})
     assert indexed.status_code == 200
+    assert client.post("/api/index_document", json=SHOP).status_code == 200
     yield client
     host.close()
 
@@ -101,6 +105,7 @@ async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any)
         async with httpx2.AsyncClient(headers={"x-functions-key": "k"}) as http:
             document = {"document_id": "notes", "content": NOTES}
             assert (await http.post(f"{url}/api/index_document", json=document)).status_code == 200
+            assert (await http.post(f"{url}/api/index_document", json=SHOP)).status_code == 200
             async with McpClient(streamable_http_client(f"{url}/api/mcp", http_client=http), mode=mode) as talk:
                 assert talk.protocol_version == (CURRENT_MCP_VERSION if mode == "auto" else HANDSHAKE_MCP_VERSIONS[0])
                 offered = (await talk.list_tools()).tools

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rag_core.core.kit import Kit, NoArchive
 from rag_core.core.model import IndexingResult, Scope
@@ -12,8 +13,10 @@ from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.schema import descriptions, documents
 from rag_core.schema.documents import PastQuestion
-from rag_core.schema.inspection import InspectedDatabase, inspect_database
 from rag_core.schema.personal_values import find_personal_values
+
+if TYPE_CHECKING:
+    from rag_core.schema.inspection import InspectedDatabase
 
 INSPECTION_TIMEOUT_S = 300.0  # by default, for all tables of a database
 TABLE_LIMITS = UploadLimits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30.0)  # for the text of one table
@@ -60,7 +63,7 @@ async def index_database(source: DatabaseSource, scope: Scope, kit: Kit, run: Ru
 
 
 async def index_inspected_database(
-    inspected: InspectedDatabase, past: list[PastQuestion], scope: Scope, kit: Kit, run: Run
+    inspected: "InspectedDatabase", past: list[PastQuestion], scope: Scope, kit: Kit, run: Run
 ) -> IndexedDatabase:
     """Index what was read of a database, and the questions asked before; tables that it lost are purged."""
     database = inspected.database
@@ -77,7 +80,9 @@ async def index_inspected_database(
     )
 
 
-def _inspect(source: DatabaseSource, kit: Kit) -> InspectedDatabase:
+def _inspect(source: DatabaseSource, kit: Kit) -> "InspectedDatabase":
+    from rag_core.schema.inspection import inspect_database  # SQLAlchemy is not needed at start
+
     find_personal = partial(_find_personal, kit=kit)
     inspected = inspect_database(source.url, find_personal=find_personal, within_s=source.within_s)
     database = replace(inspected.database, name=source.name or inspected.database.name)

@@ -72,7 +72,7 @@ class Letters:
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """The app without model files, holding a text and a PDF."""
+    """The app without model files, holding a text, a PDF and an empty database."""
     chosen = Settings(data_dir=None, models_dir=tmp_path_factory.mktemp("no-models"))
     kit = assembly.build_kit(chosen)
     kit = replace(kit, index=replace(kit.index, embedder=Letters()))
@@ -82,7 +82,8 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     index, page = ROUTES_BY_NAME["index_document"], EXAMPLES["document_page"]
     drawn = b64encode(pdf(lines("A page"))).decode()
     manual = {"content_base64": drawn, "filename": "a.pdf", "document_id": page["document_id"]}
-    for document in (EXAMPLES["index_document"], manual):
+    database = {"content": "A database without a table.", "document_id": "shop", "source": "database:shop"}
+    for document in (EXAMPLES["index_document"], manual, database):
         assert Client(served).post(f"/{index.path}", json=document).status_code == 200
     _take_through(Client(served))
     yield served

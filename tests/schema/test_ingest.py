@@ -17,6 +17,7 @@ from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, ForeignKey, Table
 from rag_core.schema.stored_schema import find_past_questions, load_schema
+from tests import postgres
 from tests.schema.heroes import PAST_QUESTIONS, build_schema_kit, write_heroes
 
 SCOPE = Scope("heroes")
@@ -74,6 +75,26 @@ def test_reading_ends_when_its_time_is_over_and_says_what_was_left(file: Path) -
     assert len(read.database.tables) == 7
     assert not read.values
     assert "colour.colour: there was no time left to look at its values" in read.notes
+
+
+def test_postgres_is_read_with_its_comments_and_names() -> None:
+    address = postgres.empty_database("heroes")
+    postgres.run(
+        address,
+        'create table "Colour" (id integer primary key, "order" text)',
+        'create table hero (id integer primary key, colour_id integer references "Colour" (id), born date)',
+        "comment on table hero is 'people who save others'",
+        "comment on column hero.born is 'day of birth'",
+        "insert into \"Colour\" values (1, 'Blue'), (2, 'O''Red %s')",
+        "insert into hero values (1, 1, '1990-05-01'), (2, 2, null)",
+    )
+    read = inspect_database(address, find_personal=keep_all, within_s=60)
+    hero, colour = (read.database.tables_by_name[name] for name in ("hero", "Colour"))
+    assert (hero.description, hero.row_count, read.notes) == ("people who save others", 2, [])
+    born = next(one for one in hero.columns if one.name == "born")
+    assert (born.description, born.null_share, born.low) == ("day of birth", 0.5, "1990-05-01")
+    assert set(colour.columns[1].values) == {"Blue", "O'Red %s"}
+    assert read.database.foreign_keys == (ForeignKey("hero", "colour_id", "Colour", "id"),)
 
 
 @pytest.mark.parametrize(

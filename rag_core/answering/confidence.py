@@ -35,7 +35,7 @@ class FitWeights:
     kind: float
 
 
-# by `python -m evals.quote_fit`, docs/decisions/0029-confidence-of-quotes.md
+# by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md
 WITH_CROSS_ENCODER = FitWeights(-3.52, 0.32, 1.34, 1.70)
 WITHOUT_CROSS_ENCODER = FitWeights(-3.78, 2.18, 1.44, 1.58)
 

@@ -41,6 +41,7 @@ STATUS_BY_ERROR: Mapping[type[RagError], int] = {
     errors.UnreadableDocument: 422,
     errors.Misconfigured: 503,
     errors.Unavailable: 503,
+    errors.NotChosen: 503,
     errors.UnsupportedScript: 503,
     errors.DeadlineExceeded: 504,
     errors.Overloaded: 429,

@@ -28,7 +28,7 @@ ARCHIVE_ROWS = {
     "row_checksums": "the checksums of a row",
 }
 
-TRANSIENT_ERRORS = {"Unavailable", "DeadlineExceeded", "UnsupportedScript", "StorageFull"}
+TRANSIENT_ERRORS = {"Unavailable", "NotChosen", "DeadlineExceeded", "UnsupportedScript", "StorageFull"}
 OTHER_ERRORS = {name for name in vars(errors) if name not in TRANSIENT_ERRORS}  # what has another `code=`
 
 WARNING_CALLS = ("warn", "warn_current_run", "_warn", "_note_damage", "StoreWarning")  # what gives a warning its code

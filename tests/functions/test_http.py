@@ -258,6 +258,7 @@ STATUSES = {
     errors.UnreadableDocument("encrypted"): 422,
     errors.Misconfigured("no key"): 503,
     errors.Unavailable("no reply"): 503,
+    errors.NotChosen("not here"): 503,
     errors.UnsupportedScript("in another script"): 503,
     errors.DeadlineExceeded("late"): 504,
     errors.Overloaded("busy", retry_after_s=7): 429,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_core.core import settings
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound
+from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagError
 from rag_core.core.kit import Kit
-from rag_core.core.model import Document, Scope
+from rag_core.core.model import Document, Scope, Turn
 from rag_core.core.run import Run
 
 if TYPE_CHECKING:
@@ -170,6 +170,40 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     terminal_output.print_run(run)
     terminal_output.print_saved_query_hint(reply.saved)
     return 0
+
+
+@run_with_rag
+async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Answer the lines of standard input one after the other, each read after the turns before; the end of input ends.
+
+    A question that cannot be answered is said, and the conversation goes on without it.
+    """
+    from rag_core.answering import citation_styles
+    from rag_core.cli import terminal_output
+
+    history: list[Turn] = []
+    while question := await asyncio.to_thread(_read_question):
+        run = rag.start_run()
+        try:
+            reply = await rag.answer(
+                question, scope=arguments.workflow, history=history, run=run, preset=arguments.preset
+            )
+        except RagError as error:
+            print(f"rag: {error.message}", file=sys.stderr)
+            continue
+        if reply.query.text != question:
+            print(f"Asked as: {reply.query.text}\n")
+        terminal_output.print_answer(reply.answer, citation_styles.choose_default_style(reply.preset.pipeline))
+        terminal_output.print_run(run)
+        history += [Turn("user", question), Turn("assistant", reply.answer.text)]
+    return 0
+
+
+def _read_question() -> str:
+    """Return the next line that is not blank, "" at the end of input; a terminal shows a prompt."""
+    if sys.stdin.isatty():
+        print("\n> ", end="", flush=True)
+    return next((line.strip() for line in iter(sys.stdin.readline, "") if line.strip()), "")
 
 
 @run_with_rag

@@ -178,6 +178,17 @@ def _add_ask_command(verbs: "_Commands") -> None:
     ask.set_defaults(command=commands.run_ask_command)
 
 
+def _add_chat_command(verbs: "_Commands") -> None:
+    """Add `rag chat`."""
+    chat = verbs.add_parser(
+        "chat",
+        parents=[build_data_option(), build_workflow_option()],
+        help="answer one question after the other, each read after those before",
+    )
+    chat.add_argument("--preset", help=f"preset that answers: {', '.join(presets.RANKING_PRESETS)} (default: advanced)")
+    chat.set_defaults(command=commands.run_chat_command)
+
+
 def _add_replay_command(verbs: "_Commands") -> None:
     """Add `rag replay`."""
     replay = verbs.add_parser(
@@ -370,6 +381,7 @@ _COMMANDS = (
     _add_query_command,
     _add_link_command,
     _add_ask_command,
+    _add_chat_command,
     _add_replay_command,
     _add_facets_command,
     _add_graph_command,

@@ -1,5 +1,6 @@
 """The `rag` command, as a user types it: real parts, a folder of its own."""
 
+import io
 import json
 import subprocess
 import sys
@@ -8,11 +9,15 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rag_core.cli import doctor, main
 from rag_core.cli.terminal_layout import join_source_parts
+from rag_core.core.errors import InvalidRequest
+from rag_core.rag import RAG
+from rag_core.replies import AnswerReply
 from tests.entailment import write_entailment_model
 
 NOTES = """# Transmission notes
@@ -188,6 +193,28 @@ def test_ask_looks_only_in_the_documents_named(here: list[str], capsys: pytest.C
     assert "[1] ✓ verified" in capsys.readouterr().out
     assert main([*asked, "--document", "nowhere.pdf"]) == 2
     assert capsys.readouterr().err.startswith("rag: no document")
+
+
+def test_chat_reads_a_question_after_those_before_and_goes_on_after_a_bad_one(
+    here: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = ["What is P0715?", "", "x" * 9000, "And what does it mean?"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(questions)))
+    asked: list[tuple[str, list[str]]] = []
+    answer = RAG.answer
+
+    async def note(self: RAG, text: str, **fields: Any) -> AnswerReply:
+        asked.append((text, [turn.content for turn in fields["history"]]))
+        if len(text) > 8000:
+            raise InvalidRequest("query", "must have at most 8000 characters")
+        return await answer(self, text, **fields)
+
+    monkeypatch.setattr(RAG, "answer", note)
+    assert main(["chat", *here, "--preset", "standard"]) == 0
+    out, err = capsys.readouterr()
+    assert "P0715 is the input speed sensor. [1]" in out
+    assert err == "rag: query must have at most 8000 characters\n"
+    assert [history for _, history in asked][1:] == [["What is P0715?", "P0715 is the input speed sensor."]] * 2
 
 
 def test_ask_by_a_preset_that_counts_is_refused(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:

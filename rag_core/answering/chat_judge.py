@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from rag_core import prompts
+from rag_core.core.concurrency import run_together
 from rag_core.core.model import Finding, Judgement
 from rag_core.core.ports import LLM, ClaimToJudge
 from rag_core.prompts.completions import (
@@ -55,12 +56,7 @@ class ChatJudge:
             async with semaphore:
                 return await self._judge_batch(batch)
 
-        try:
-            async with asyncio.TaskGroup() as group:  # the first failure cancels the others, which may cost money
-                tasks = [group.create_task(judge(batch)) for batch in batches]
-        except ExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None
-        return [judgement for task in tasks for judgement in task.result()]
+        return [judgement for judged in await run_together(map(judge, batches)) for judgement in judged]
 
     async def _judge_batch(self, batch: "JudgingBatch") -> list[Judgement | None]:
         prompt = prompts.build_judging_prompt(

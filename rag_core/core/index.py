@@ -1,9 +1,9 @@
 """A chunk store together with the embedder of its vectors; vectors of another embedding space are refused."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Conflict
 from rag_core.core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, Probe, ReplacementResult
@@ -20,7 +20,7 @@ class Index:
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of query texts, in order. Raises Unavailable when there is no embedder or it fails."""
-        return list(await asyncio.gather(*(self.embedder.embed_query(text) for text in texts)))
+        return await run_together(self.embedder.embed_query(text) for text in texts)
 
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60

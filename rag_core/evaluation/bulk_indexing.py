@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
@@ -48,9 +49,4 @@ async def index_uploads(
         progress(done, len(uploads))
         return chunks
 
-    try:
-        async with asyncio.TaskGroup() as group:  # the first failure cancels the others, which may cost money
-            tasks = [group.create_task(add(scope, upload)) for scope, upload in uploads]
-    except ExceptionGroup as group_error:
-        raise group_error.exceptions[0] from None
-    return sum(task.result() for task in tasks)
+    return sum(await run_together(add(scope, upload) for scope, upload in uploads))

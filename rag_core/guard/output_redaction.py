@@ -1,10 +1,10 @@
 """Output redaction: personal data is removed from an answer and from the passages that it cites (S4-29)."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.answering.drafting import join_claims, realign_claims
+from rag_core.core.concurrency import run_together
 from rag_core.core.model import Answer, Citation, Claim, Evidence, Judgement, PiiSpan, Reading, Redaction
 from rag_core.core.ports import Redactor
 from rag_core.guard.redaction import redact_text, replace_spans
@@ -38,7 +38,7 @@ async def redact_answer(answer: Answer, redactor: Redactor) -> tuple[Answer, tup
         for span in redaction.spans
     )
     spans += await _find_pii_between_claims(answer, redactor)
-    evidence = await asyncio.gather(*(_redact_evidence(passage, redactor) for passage in answer.evidence))
+    evidence = await run_together(_redact_evidence(passage, redactor) for passage in answer.evidence)
     return replace(
         answer,
         text=_compose_answer_text(answer, claims),

@@ -1,6 +1,5 @@
 """A judge of claims: an entailment model in a folder, which reads a passage and a claim together."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import BertWordPieceTokenizer
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Judgement
 from rag_core.core.ports import ClaimToJudge
@@ -68,7 +68,7 @@ class EntailmentModel:
             Misconfigured: a file of the model cannot be loaded, or is of another kind of model.
             Unavailable: the model failed.
         """
-        return await asyncio.gather(*map(self._judge_claim, claims))
+        return await run_together(map(self._judge_claim, claims))
 
     async def _judge_claim(self, claim: ClaimToJudge) -> Judgement | None:
         """Return what the passages say of the claim; the decisive words are the sentence that says it most clearly."""

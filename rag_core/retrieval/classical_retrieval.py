@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Evidence, Ranking, Vector
@@ -47,18 +48,10 @@ async def search_and_fuse_legs(query_text: str, query: Query, kit: Kit, run: Run
         Unavailable: the text could not be embedded, or neither leg could be searched (retrieval_unavailable).
     """
     vector = None if query.preset.search.search_type == "keyword" else await embed_query_text(query_text, kit, run)
-    lexical_hits, vector_hits = await asyncio.gather(
-        search_leg(
-            "words",
-            Probe(
-                "original",
-                lexical_query="" if query.preset.search.search_type == "vector" else fold_case_except_codes(query_text),
-            ),
-            query,
-            kit,
-            run,
-        ),
-        search_leg("meaning", Probe("original", vector=vector), query, kit, run),
+    words = "" if query.preset.search.search_type == "vector" else fold_case_except_codes(query_text)
+    probes = {"words": Probe("original", lexical_query=words), "meaning": Probe("original", vector=vector)}
+    lexical_hits, vector_hits = await run_together(
+        search_leg(leg, probe, query, kit, run) for leg, probe in probes.items()
     )
     if lexical_hits is None and vector_hits is None:
         raise Unavailable("neither the lexical nor the vector leg can be searched now", code="retrieval_unavailable")
@@ -109,7 +102,7 @@ async def search_expanded_queries(original_ranking: Ranking, query: Query, kit: 
     expansion = await expand_with_fallback(
         query, [hit.chunk.content for hit in original_ranking[:EXPANSION_CONTEXT_PASSAGES]], kit.llm, run
     )
-    searching = asyncio.gather(*(search_and_fuse_legs(text, query, kit, run) for text in expansion.expanded_queries))
+    searching = run_together(search_and_fuse_legs(text, query, kit, run) for text in expansion.expanded_queries)
     return await run.attempt("multi_query", searching, otherwise=[], fallback="the hits of the original question")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.kit import Kit
 from rag_core.core.model import Ranking
 from rag_core.core.presets import Query
@@ -36,9 +37,9 @@ async def consolidate_hits(hits: Ranking, query: Query, kit: Kit, run: Run) -> l
 
 async def _enrich_groups(groups: Sequence[PassageGroup], query: Query, kit: Kit) -> list[PassageGroup]:
     document_ids = {group.passage.document_id for group in groups}
-    documents = await asyncio.gather(*(_load_document_lines(id, query, kit) for id in document_ids))
+    documents = await run_together(_load_document_lines(id, query, kit) for id in document_ids)
     lines_by_document = dict(zip(document_ids, documents, strict=True))
-    return list(await asyncio.gather(*(_enrich_group(group, lines_by_document, query, kit) for group in groups)))
+    return await run_together(_enrich_group(group, lines_by_document, query, kit) for group in groups)
 
 
 async def _enrich_group(

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from azure.core.pipeline.transport import AsyncHttpTransport
 
+from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Conflict, RagError, Unavailable, make_unknown_document_error
 from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
@@ -131,7 +132,7 @@ class AzureSearchStore:
             )
             for probe in probes
         ]
-        return await asyncio.gather(*searches)
+        return await run_together(searches)
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
         return await search_chunks(await build_visible_filter(scope, filters, self._client), limit, self._client)

@@ -27,7 +27,6 @@ from rag_core.answering import confidence
 from rag_core.evaluation.calibration import format_reliability
 from rag_core.evaluation.evaluation_cache import EvaluationCache
 from rag_core.retrieval import extractive_answers
-from rag_core.retrieval.extractive_answers import to_log_odds
 
 RIDGE = 1.0  # on standardized inputs
 Matrix = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -47,9 +46,8 @@ def build_inputs(outcomes: Sequence[QuestionOutcome], *, cross_encoder: bool) ->
     rows = []
     for outcome in outcomes:
         inputs = outcome.answer.confidence.inputs
-        log_odds = to_log_odds(inputs["relevance"])
-        bounded = max(-confidence.MAX_LOG_ODDS, min(confidence.MAX_LOG_ODDS, log_odds))
-        rows.append([bounded if cross_encoder else inputs["coverage"], inputs["names"], inputs["kind"]])
+        log_odds = confidence.compute_bounded_log_odds(inputs["relevance"])
+        rows.append([log_odds if cross_encoder else inputs["coverage"], inputs["names"], inputs["kind"]])
     return np.array(rows)
 
 

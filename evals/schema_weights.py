@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_core.schema.features import (
-    Evidence,
     Features,
+    LinkEvidence,
     compute_column_features,
     compute_joined_features,
     compute_table_features,
@@ -32,7 +32,7 @@ class LabelledQuestion:
     text: str
     database: str
     needed: frozenset[ColumnKey]
-    evidence: Evidence | None = None
+    evidence: LinkEvidence | None = None
 
 
 def fit_weights(questions: Sequence[LabelledQuestion]) -> LinkWeights:
@@ -48,7 +48,7 @@ def fit_weights(questions: Sequence[LabelledQuestion]) -> LinkWeights:
     return replace(weights, joined=_fit(_list_joined_examples(columns, weights), JOINED_RIDGE))
 
 
-_Gathered = Iterable[tuple[Evidence, frozenset[ColumnKey], dict[ColumnKey, Features]]]
+_Gathered = Iterable[tuple[LinkEvidence, frozenset[ColumnKey], dict[ColumnKey, Features]]]
 
 
 def _list_table_examples(gathered: _Gathered, weights: LinkWeights) -> list[Example]:

@@ -80,10 +80,14 @@ def _compare_with_question(query_text: str, claims: Sequence[Claim], cited: Sequ
 def _compute_quote_fit(inputs: Mapping[str, float]) -> float:
     weights, relevance = WITHOUT_CROSS_ENCODER, inputs["coverage"]
     if "relevance" in inputs:
-        log_odds = to_log_odds(inputs["relevance"])
-        weights, relevance = WITH_CROSS_ENCODER, max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, log_odds))
+        weights, relevance = WITH_CROSS_ENCODER, compute_bounded_log_odds(inputs["relevance"])
     score = weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
     return 1 / (1 + math.exp(-weights.intercept - score))
+
+
+def compute_bounded_log_odds(relevance: float) -> float:
+    """Return the log odds of a relevance of 0..1, at most MAX_LOG_ODDS either way."""
+    return max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, to_log_odds(relevance)))
 
 
 def compute_name_share(query_text: str, evidence: Sequence[Evidence]) -> float:

@@ -5,12 +5,12 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core.core import settings
+from rag_core.cli.opened_service import load_command_settings, run_with_rag
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagError
 from rag_core.core.kit import Kit
 from rag_core.core.model import Document, Scope, Turn
@@ -20,27 +20,8 @@ if TYPE_CHECKING:
     from rag_core.ingestion.plan import DryRun
     from rag_core.rag import RAG
 
-RagCommand = Callable[[Namespace, "RAG", Run], Awaitable[int]]
 MAX_LISTED_QUERIES = 50  # saved queries shown by `rag replay`
 EXIT_BUDGET_SPENT = 3  # exit code
-
-
-def load_command_settings(arguments: Namespace) -> settings.Settings:
-    """Load the settings, with the data folder of the command line if one is given."""
-    loaded = settings.load_settings()
-    return replace(loaded, data_dir=arguments.data) if arguments.data else loaded
-
-
-def run_with_rag(command: RagCommand) -> Callable[[Namespace], int]:
-    """Turn a coroutine on the service into a command that opens it before and closes it after."""
-
-    async def run(arguments: Namespace) -> int:
-        import rag_core.rag
-
-        async with rag_core.rag.open(load_command_settings(arguments)) as rag:
-            return await command(arguments, rag, rag.start_run())
-
-    return lambda arguments: asyncio.run(run(arguments))
 
 
 def run_serve_command(arguments: Namespace) -> int:

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
-from rag_core.cli.commands import load_command_settings
+from rag_core.cli.opened_service import load_command_settings
 
 
 def run_check_command(arguments: Namespace) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from rag_core.cli.commands import load_command_settings
+from rag_core.cli.opened_service import load_command_settings
 from rag_core.composition.choices import (
     ProviderChoice,
     choose_judge,

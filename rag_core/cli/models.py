@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from rag_core.cli.commands import load_command_settings
+from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.setting_readers import read_service_url
 
 

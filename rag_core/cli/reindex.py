@@ -5,7 +5,8 @@ import sys
 from argparse import Namespace
 from functools import partial
 
-from rag_core.cli.commands import EXIT_BUDGET_SPENT, load_command_settings
+from rag_core.cli.commands import EXIT_BUDGET_SPENT
+from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
 from rag_core.core.ports import IndexRebuild

@@ -95,7 +95,7 @@ def _read_words(table: Table, column: Column, keys: Collection[ColumnKey]) -> Co
 
 
 @dataclass(frozen=True)
-class Evidence:
+class LinkEvidence:
     """What is known of a question and a database before anything is weighed."""
 
     question: QuestionReading
@@ -156,7 +156,7 @@ class Evidence:
         return len(own & self.question.roots) / len(own) if own else 0.0
 
 
-def compute_column_features(evidence: Evidence) -> dict[ColumnKey, Features]:
+def compute_column_features(evidence: LinkEvidence) -> dict[ColumnKey, Features]:
     """Return what speaks for each column by itself."""
     return {
         (table.name, column.name): _compute_column(table, column, evidence)
@@ -164,14 +164,14 @@ def compute_column_features(evidence: Evidence) -> dict[ColumnKey, Features]:
     }
 
 
-def _compute_column(table: Table, column: Column, evidence: Evidence) -> Features:
+def _compute_column(table: Table, column: Column, evidence: LinkEvidence) -> Features:
     words = evidence.words.by_column[table.name, column.name]
     features = {**_compute_common(table, column, words, evidence), "columns": math.log(len(table.columns))}
     further = _compute_key if words.is_key else _compute_content
     return {**features, **dict(further(table, column, words, evidence))}
 
 
-def _compute_common(table: Table, column: Column, words: ColumnWords, evidence: Evidence) -> Features:
+def _compute_common(table: Table, column: Column, words: ColumnWords, evidence: LinkEvidence) -> Features:
     asked, similarity = evidence.question.roots, evidence.similarities[table.name, column.name]
     weigh, of_table = evidence.words.weigh, evidence.table_similarities[table.name]
     own_weight = sum(map(weigh, words.own)) or 1.0
@@ -194,7 +194,7 @@ def _compute_common(table: Table, column: Column, words: ColumnWords, evidence: 
 
 
 def _compute_content(
-    table: Table, column: Column, words: ColumnWords, evidence: Evidence
+    table: Table, column: Column, words: ColumnWords, evidence: LinkEvidence
 ) -> Iterator[tuple[str, float]]:
     """Yield what speaks for a column whose values are asked for."""
     strength = evidence.value_strengths.get((table.name, column.name), 0.0)
@@ -218,7 +218,9 @@ def _compute_content(
     yield "meant by a key", evidence.meant_by_keys[table.name] * is_small
 
 
-def _compute_key(table: Table, column: Column, words: ColumnWords, evidence: Evidence) -> Iterator[tuple[str, float]]:
+def _compute_key(
+    table: Table, column: Column, words: ColumnWords, evidence: LinkEvidence
+) -> Iterator[tuple[str, float]]:
     """Yield what speaks for a column of a key by itself, without the joins that it makes."""
     is_primary = column.name in table.primary_key
     refers = any(key.table == table.name and key.column == column.name for key in evidence.words.database.foreign_keys)
@@ -227,7 +229,7 @@ def _compute_key(table: Table, column: Column, words: ColumnWords, evidence: Evi
     yield "is primary of a counted table", counted * evidence.table_coverage[table.name]
 
 
-def compute_table_features(evidence: Evidence, chances: Mapping[ColumnKey, float]) -> dict[str, Features]:
+def compute_table_features(evidence: LinkEvidence, chances: Mapping[ColumnKey, float]) -> dict[str, Features]:
     """Return what speaks for each table, from the chances, 0..1, of its columns and of the keys into it."""
     return {
         table.name: _compute_table(table, evidence, chances)
@@ -236,7 +238,7 @@ def compute_table_features(evidence: Evidence, chances: Mapping[ColumnKey, float
     }
 
 
-def _compute_table(table: Table, evidence: Evidence, chances: Mapping[ColumnKey, float]) -> Features:
+def _compute_table(table: Table, evidence: LinkEvidence, chances: Mapping[ColumnKey, float]) -> Features:
     columns = [(table.name, column.name) for column in table.columns]
     of_keys = [chances[column] for column in columns if evidence.words.by_column[column].is_key]
     of_content = [chances[column] for column in columns if not evidence.words.by_column[column].is_key]
@@ -279,7 +281,10 @@ class JoinedKeys:
 
 
 def compute_joined_features(
-    evidence: Evidence, chances: Mapping[ColumnKey, float], table_chances: Mapping[str, float], joined: JoinedKeys
+    evidence: LinkEvidence,
+    chances: Mapping[ColumnKey, float],
+    table_chances: Mapping[str, float],
+    joined: JoinedKeys,
 ) -> dict[ColumnKey, Features]:
     """Return what speaks for each column, now that it is known which tables are likely and what joins them."""
     first = max(table_chances, key=lambda table: table_chances[table], default="")
@@ -290,7 +295,7 @@ def compute_joined_features(
 
 
 def _compute_joined(
-    column: ColumnKey, evidence: Evidence, chance: float, of_table: float, joined: JoinedKeys, is_first: bool
+    column: ColumnKey, evidence: LinkEvidence, chance: float, of_table: float, joined: JoinedKeys, is_first: bool
 ) -> Features:
     words = evidence.words.by_column[column]
     logit, table_logit = compute_logit(chance), compute_logit(of_table)

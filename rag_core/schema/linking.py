@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from rag_core.schema import weights
 from rag_core.schema.features import (
-    Evidence,
     Features,
     JoinedKeys,
+    LinkEvidence,
     SchemaWords,
     compute_column_features,
     compute_joined_features,
@@ -48,7 +48,7 @@ class LinkBudget:
     tokens: int = 1500
 
 
-def link_columns(evidence: Evidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS) -> SchemaLinks:
+def link_columns(evidence: LinkEvidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS) -> SchemaLinks:
     """Return the tables, columns, joins and values that the question needs, best first, without DDL.
 
     The tables joined on the way are among them, so there may be more than `budget.tables` by those.
@@ -63,7 +63,7 @@ def link_columns(evidence: Evidence, budget: LinkBudget, *, weights: LinkWeights
 
 
 def score_columns(
-    evidence: Evidence, features: Mapping[ColumnKey, Features], weights: LinkWeights
+    evidence: LinkEvidence, features: Mapping[ColumnKey, Features], weights: LinkWeights
 ) -> dict[ColumnKey, float]:
     """Return the chance, 0..1, of each column by itself."""
     words = evidence.words.by_column
@@ -98,7 +98,7 @@ def find_joined_keys(
 
 
 def _select(
-    evidence: Evidence, scores: Mapping[ColumnKey, float], table_chances: Mapping[str, float], budget: LinkBudget
+    evidence: LinkEvidence, scores: Mapping[ColumnKey, float], table_chances: Mapping[str, float], budget: LinkBudget
 ) -> SchemaLinks:
     database = evidence.words.database
     table_scores = {table: chance + _best_of(table, scores) for table, chance in table_chances.items()}
@@ -123,7 +123,9 @@ def _best_of(table: str, scores: Mapping[ColumnKey, float]) -> float:
     return max((score for (name, _), score in scores.items() if name == table), default=0.0)
 
 
-def _explain(table: str, evidence: Evidence, joins: Sequence[ForeignKey], best: Sequence[ColumnKey]) -> tuple[str, ...]:
+def _explain(
+    table: str, evidence: LinkEvidence, joins: Sequence[ForeignKey], best: Sequence[ColumnKey]
+) -> tuple[str, ...]:
     """Return in words why a table is needed, the surest reason first."""
     matches = [one.match for one in evidence.matches if one.column[0] == table]
     reasons = [f"the question has its value {match.condition}" for match in matches]

@@ -11,7 +11,7 @@ from rag_core.core.model import Chunk, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Probe
 from rag_core.schema import documents
 from rag_core.schema.documents import PastQuestion
-from rag_core.schema.features import Evidence, SchemaWords
+from rag_core.schema.features import LinkEvidence, SchemaWords
 from rag_core.schema.model import ColumnKey, Database
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.similarity import compare_columns, compute_word_cosines
@@ -91,7 +91,7 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
 
 async def gather_evidence(
     question: QuestionReading, vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index
-) -> Evidence:
+) -> LinkEvidence:
     """Return what the index says of a question: the columns near to it in meaning, and its words that are values.
 
     `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone.
@@ -100,7 +100,7 @@ async def gather_evidence(
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
     cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
-    return Evidence(question, schema.words, similarities, matches)
+    return LinkEvidence(question, schema.words, similarities, matches)
 
 
 def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]) -> list[str]:

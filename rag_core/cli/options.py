@@ -6,6 +6,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
+from rag_core.core.presets import RANKING_PRESETS
+
 
 def build_data_option() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
@@ -24,6 +26,12 @@ def build_workflow_option() -> argparse.ArgumentParser:
         metavar="ID",
         help="workflow whose documents are used (default: default)",
     )
+    return option
+
+
+def build_answering_preset_option() -> argparse.ArgumentParser:
+    option = argparse.ArgumentParser(add_help=False)
+    option.add_argument("--preset", help=f"preset that answers: {', '.join(RANKING_PRESETS)} (default: advanced)")
     return option
 
 

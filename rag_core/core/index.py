@@ -8,6 +8,7 @@ from rag_core.core.errors import Conflict
 from rag_core.core.model import Chunk, Document, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, Probe, ReplacementResult
 from rag_core.core.rankings import sort_by_code_matches
+from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.text.periods import add_written_out_periods
 
 
@@ -35,7 +36,9 @@ class Index:
         if any(probe.vector is not None for probe in probes):
             await self._check_embedding_space()
         probes = [replace(probe, lexical_query=add_written_out_periods(probe.lexical_query)) for probe in probes]
-        rankings = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
+        with trace_span("search chunks", _describe_search(probes, scope, limit), kind="CLIENT") as span:
+            rankings = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
+            span.set_attribute("db.response.returned_rows", sum(map(len, rankings)))
         return [_order_code_matches(ranking, probe) for probe, ranking in zip(probes, rankings, strict=True)]
 
     async def add_document(
@@ -87,6 +90,15 @@ class Index:
                 "as docs/reference/stores.md says",
                 code="reindex_required",
             )
+
+
+def _describe_search(probes: Sequence[Probe], scope: Scope, limit: int) -> SpanAttributes:
+    return {
+        "db.operation.name": "search",
+        "db.operation.batch.size": len(probes),
+        "rag.search.limit": limit,
+        "rag.workflow.id": scope.workflow_id,
+    }
 
 
 def _order_code_matches(ranking: Ranking, probe: Probe) -> Ranking:

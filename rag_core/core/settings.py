@@ -137,6 +137,9 @@ class Settings:
     min_chunk_relevance: float = _declare(0.35, "MIN_CHUNK_RELEVANCE", make_number_reader(0, 1))  # S4-28
     glossary: Path | None = _declare(None, "RAG_GLOSSARY", read_path)  # noqa: RUF009
 
+    applicationinsights: str | None = _declare_secret("APPLICATIONINSIGHTS_CONNECTION_STRING")
+    otlp_endpoint: str | None = _declare_url("OTEL_EXPORTER_OTLP_ENDPOINT")
+
     collection: str = _declare("arbitrum-proposals", "RAG_COLLECTION", read_collection_name)  # S2-25
     proposals_source: str | None = _declare_secret("RAG_PROPOSALS_SOURCE")  # may hold a password
     proposals_top_k: int = _declare(5, "RAG_TOP_K", make_integer_reader(1, 20))  # S2-38
@@ -150,6 +153,11 @@ class Settings:
 
     functions_url: str | None = _declare_url("RAG_FUNCTIONS_URL")
     functions_key: str | None = _declare_secret("RAG_FUNCTIONS_KEY")
+
+    @property
+    def exports_telemetry(self) -> bool:
+        """Whether spans and metrics have somewhere to go."""
+        return bool(self.applicationinsights or self.otlp_endpoint)
 
     @property
     def preset_overrides(self) -> Mapping[str, Mapping[str, float]]:

@@ -7,24 +7,57 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.trace import Span
 
 SpanAttributes = Mapping[str, str | int | float | bool | Sequence[str]]
+SpanKind = Literal["INTERNAL", "CLIENT", "SERVER", "CONSUMER"]
 
 
 @contextmanager
 def trace_span(
-    name: str, attributes: SpanAttributes, *, kind: Literal["INTERNAL", "CLIENT"] = "INTERNAL"
+    name: str, attributes: SpanAttributes, *, kind: SpanKind = "INTERNAL", parent: "Context | None" = None
 ) -> "Iterator[Span]":
-    """Trace the block as a span. Of an error only the code is recorded: a vendor's message may quote the prompt."""
+    """Trace the block as a span, by default a child of the current one.
+
+    Of an error only the code is recorded: a vendor's message may quote the prompt.
+    """
     from opentelemetry import trace  # here: the import takes 30 ms, which a cold start can do without
 
     span_context = trace.get_tracer("azure-rag").start_as_current_span(
-        name, kind=trace.SpanKind[kind], attributes=attributes, record_exception=False, set_status_on_exception=False
+        name,
+        context=parent,
+        kind=trace.SpanKind[kind],
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
     )
     with span_context as current, ExitStack() as on_exit:
         on_exit.push(partial(_mark_span_failed, current))
         yield current
+
+
+@contextmanager
+def trace_request(name: str, attributes: SpanAttributes, headers: Mapping[str, str]) -> "Iterator[Span]":
+    """Trace the block as the root span of a request, to which every step within it belongs.
+
+    Its parent is the current span, which the Functions worker makes the host's, else the caller's, by the headers
+    `traceparent` and `tracestate` (https://www.w3.org/TR/trace-context/).
+    """
+    from opentelemetry import trace
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    is_within_trace = trace.get_current_span().get_span_context().is_valid
+    parent = None if is_within_trace else TraceContextTextMapPropagator().extract(headers)
+    with trace_span(name, attributes, kind="SERVER", parent=parent) as root:
+        yield root
+
+
+def describe_current_span(attributes: SpanAttributes) -> None:
+    """Add attributes to the current span, the request's where no step runs."""
+    from opentelemetry import trace
+
+    trace.get_current_span().set_attributes(attributes)
 
 
 def _mark_span_failed(

@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rag_core.core.batching import batch_items
 from rag_core.core.errors import Conflict, RagError, Unavailable
 from rag_core.core.kit import Kit
+from rag_core.core.metrics import record_job
 from rag_core.core.model import Chunk, Document, IndexingResult, Job, Scope, Vector
 from rag_core.core.ports import Lease
 from rag_core.core.run import Run
+from rag_core.core.telemetry import trace_span
 from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import build_indexing_result, derive_document_id, prepare_document
@@ -285,8 +287,21 @@ async def run_due_jobs(kit: Kit, policy: IndexingPolicy, *, within_s: float) -> 
     while run.remaining_s and (lease := await kit.jobs.claim()):
         claimed += 1
         with suppress(RagError):
-            await Indexer(kit, Run(run.remaining_s, id=lease.job.id), policy).run_job(lease)
+            await _run_traced(Indexer(kit, Run(run.remaining_s, id=lease.job.id), policy), lease)
     return claimed
+
+
+async def _run_traced(indexer: Indexer, lease: Lease) -> None:
+    """Run a job as one span, and record in which state the attempt left it and how old the job was when it began."""
+    job, state = lease.job, "failed"
+    age = datetime.now(UTC) - datetime.fromisoformat(job.created_at)
+    described = {"rag.run.id": job.id, "rag.workflow.id": job.scope.workflow_id}
+    try:
+        with trace_span("run index job", described, kind="CONSUMER"):
+            left = await indexer.run_job(lease)
+        state = left.state if isinstance(left, Job) else "done"
+    finally:
+        record_job(state, age.total_seconds())
 
 
 @asynccontextmanager

@@ -35,6 +35,18 @@ def test_no_one_of_100_damages_makes_a_wrong_answer(bench: DamageBench) -> None:
     assert min(counted[verdict] for verdict in ("harmless", "repaired", "named")) > 5
 
 
+@pytest.mark.parametrize("length", [158055, 106736])
+def test_a_database_cut_within_a_page_of_an_index_is_named(bench: DamageBench, length: int) -> None:
+    """Two of the soak's two thousand: a cut page is read as cells that hold nothing, and these were sorted."""
+
+    def cut(folder: Path) -> str:
+        os.truncate(folder / "index.sqlite", length)
+        return f"cut at {length}"
+
+    outcome = bench.try_change(cut)
+    assert (outcome.verdict, outcome.wrong) == ("named", [])
+
+
 @pytest.mark.soak
 def test_no_one_of_two_thousand_damages_makes_a_wrong_answer(bench: DamageBench) -> None:
     first = int(os.environ.get("DAMAGE_SEED", "1000"))

@@ -153,14 +153,16 @@ class _DamagedReader:
         for sql in EXISTING_VERSIONS_SQL[table]:
             with _skip_damage():
                 for (version,) in self.db.execute(sql):
-                    versions.add(version)
+                    if isinstance(version, int):  # a cell of a damaged page may be anything
+                        versions.add(version)
         return sorted(versions)
 
     def name_document(self, table: str, version: int) -> DamagedDocument:
         is_deleted = table == "deleted"
         for sql in NAME_SQL[table]:
             with _skip_damage():
-                if row := self.db.execute(sql, (version,)).fetchone():
+                row = self.db.execute(sql, (version,)).fetchone()
+                if row and isinstance(row[1], str):
                     name = self.workflow_names.get(row[0])
                     return DamagedDocument(name, row[1], self.load_document(table, version), is_deleted)
         return DamagedDocument(None, f"number {version}", None, is_deleted)

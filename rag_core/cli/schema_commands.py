@@ -62,6 +62,9 @@ def _print_links(reply: "SchemaReply") -> None:
     _print_group("values in the question", [match.condition for match in links.values])
     _print_group("rules", [_format_rule(hit) for hit in reply.linked.rules])
     _print_group("asked before", [f"{one.question} -> {one.sql}" for one in reply.linked.past_questions])
+    _print_group(
+        "words that nothing here accounts for", [", ".join(links.unknown_words)] if links.unknown_words else []
+    )
     _print_group("left out for want of room", links.dropped)
     print(f"\n{links.ddl}\n\n{links.ddl_tokens} tokens")
 

@@ -29,32 +29,44 @@ CONTROL_CHARACTERS = re.compile(
 
 
 def build_query_expansion_prompt(
-    text: str, passages: Sequence[str], *, count: int, with_hyde: bool, template: str = ""
+    text: str,
+    passages: Sequence[str],
+    *,
+    excerpts: Sequence[str] | None = None,
+    count: int,
+    with_hyde: bool,
+    template: str = "",
 ) -> Prompt:
     """Build the prompt that asks for `count` expanded queries and for the intent and entities of a query.
 
-    `with_hyde` it also asks for a HyDE answer (Gao et al., ACL 2023). `passages` of the index show the model its terms.
-    `template` replaces the packaged one.
+    `with_hyde` it also asks for a HyDE answer (Gao et al., ACL 2023). `passages` of the index show the model its terms;
+    `excerpts` are sent in their place, where they are given. `template` replaces the packaged one.
     """
-    inputs = {"query": text, "passages": list(passages), "count": count, "imagine": with_hyde}
+    inputs: dict[str, object] = {"query": text, "passages": list(passages), "count": count, "imagine": with_hyde}
     schema = _build_object_schema(
         queries=_build_text_list_schema(count),
         hyde={"type": "string"},
         intent={"type": "string"},
         entities=_build_text_list_schema(20),
     )
-    prompt = _build_prompt("query_expansion", inputs, schema=schema)
-    return replace(prompt, system=template or prompt.system, max_tokens=1024)  # the HyDE answer is long
+    sent = inputs if excerpts is None else {**inputs, "passages": list(excerpts)}
+    prompt = _build_prompt("query_expansion", sent, schema=schema)
+    # the HyDE answer is long
+    return replace(prompt, system=template or prompt.system, inputs=inputs, max_tokens=1024)
 
 
-def build_grading_prompt(text: str, passages: Mapping[str, str]) -> Prompt:
-    """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, by its id."""
+def build_grading_prompt(text: str, passages: Mapping[str, str], excerpts: Mapping[str, str] | None = None) -> Prompt:
+    """Build the prompt for LLM grading: a grade from 0 to 10 for each passage, by its id.
+
+    `excerpts` are sent in place of the passages, where they are given; a local technique reads the whole ones.
+    """
     grade = _build_object_schema(id=_build_choice_schema(passages), score={"type": "number"})
+    sent = {"query": text, "passages": _list_by_id(passages if excerpts is None else excerpts)}
+    prompt = _build_prompt("rerank", sent, schema=_build_object_schema(grades=_build_full_list_schema(grade, passages)))
     inputs = {"query": text, "passages": _list_by_id(passages)}
-    prompt = _build_prompt(
-        "rerank", inputs, schema=_build_object_schema(grades=_build_full_list_schema(grade, passages))
+    return replace(
+        prompt, inputs=inputs, max_tokens=SPARE_TOKENS + TOKENS_PER_GRADE * len(passages), needs_whole_reply=True
     )
-    return replace(prompt, max_tokens=SPARE_TOKENS + TOKENS_PER_GRADE * len(passages), needs_whole_reply=True)
 
 
 def build_judging_prompt(

@@ -39,6 +39,21 @@ def find_excerpt(query_text: str, content: str, *, max_chars: int) -> CharRange 
     return None if best is None else _fit_excerpt(scores[best], content, runs[best], max_chars or len(content))
 
 
+def cut_passage(query_text: str, content: str, *, max_chars: int) -> str:
+    """Return a passage cut to the sentences and table rows around the one with most of the question's terms.
+
+    It is at most `max_chars` long; a passage that fits is returned whole.
+    """
+    if len(content) <= max_chars:
+        return content
+    sentences = _split_run_into_sentences(content, 0, len(content))
+    if not sentences:
+        return content[:max_chars]
+    (scores,) = _score_sentences_by_terms(extract_terms(query_text), content, [sentences])
+    start, end = _fit_excerpt(scores, content, sentences, max_chars)
+    return content[start:end].strip()
+
+
 async def rank_evidence_by_relevance(
     query_text: str, evidence: Sequence[Evidence], reranker: Reranker
 ) -> list[Evidence]:

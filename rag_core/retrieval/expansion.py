@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rag_core import prompts
-from rag_core.core.ports import LLM
+from rag_core.core.ports import LLM, Prompt
 from rag_core.prompts.completions import complete_object, make_invalid_completion_error
 from rag_core.prompts.screening import screen_text
+from rag_core.retrieval.excerpts import cut_passage
 from rag_core.text.intent import normalize_intent
 from rag_core.text.terms import normalize_query_text
 
+EXPANSION_EXCERPT_CHARS = 300  # of a passage: enough to show how the index speaks of what is asked for
 MAX_EXPANDED_QUERY_CHARS = 400  # twice what the prompt allows: a longer text is not another wording of a question
 MAX_HYDE_ANSWER_CHARS = 4000  # about as much as an embedder reads of one text
 MAX_QUERY_ENTITIES = 20
@@ -43,9 +45,7 @@ async def generate_expansion(
     Raises:
         Unavailable: the model did not answer, or gave neither expanded query nor HyDE answer (llm_output_invalid).
     """
-    prompt = prompts.build_query_expansion_prompt(
-        query_text, passages, count=count, with_hyde=with_hyde, template=template
-    )
+    prompt = build_expansion_prompt(query_text, passages, count=count, with_hyde=with_hyde, template=template)
     reply = await complete_object(prompt, llm, sources=[query_text], max_chars=MAX_HYDE_ANSWER_CHARS)
     expansion = expansion_from_fields(reply.fields, query_text, count=count, with_hyde=with_hyde)
     if reply.local:  # a local technique may have no passages to work from
@@ -53,6 +53,20 @@ async def generate_expansion(
     if expansion.missing_parts and not (expansion.expanded_queries or expansion.hyde_answer):
         raise make_invalid_completion_error(f"has no {' and no '.join(expansion.missing_parts)}")
     return expansion
+
+
+def build_expansion_prompt(
+    query_text: str, passages: Sequence[str], *, count: int, with_hyde: bool, template: str = ""
+) -> Prompt:
+    """Build the prompt of an expansion, each passage cut to what bears on the question most."""
+    return prompts.build_query_expansion_prompt(
+        query_text,
+        passages,
+        excerpts=[cut_passage(query_text, passage, max_chars=EXPANSION_EXCERPT_CHARS) for passage in passages],
+        count=count,
+        with_hyde=with_hyde,
+        template=template,
+    )
 
 
 def expansion_from_fields(fields: Mapping[str, Any], query_text: str, *, count: int, with_hyde: bool) -> QueryExpansion:

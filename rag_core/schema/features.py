@@ -11,8 +11,14 @@ from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.similarity import ColumnSimilarity
 from rag_core.schema.value_matching import ScoredMatch
-from rag_core.text.identifiers import list_roots, split_identifier
-from rag_core.text.question_cues import DATE_ROOTS, NAME_ROOTS, PERSON_NAME_ROOTS
+from rag_core.text.identifiers import find_root, list_roots, split_identifier
+from rag_core.text.question_cues import (
+    COMPUTING_ROOTS,
+    DATE_ROOTS,
+    NAME_ROOTS,
+    PERSON_NAME_ROOTS,
+    find_cued_roots,
+)
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 
 Features = dict[str, float]
@@ -102,6 +108,23 @@ class LinkEvidence:
     words: SchemaWords
     similarities: Mapping[ColumnKey, ColumnSimilarity]
     matches: Sequence[ScoredMatch]
+
+    def find_unknown_words(self) -> list[str]:
+        """Return the words of the question, as it spells them, that nothing accounts for.
+
+        They are no name or description in the schema, ask for none by another word, are part of no value that was
+        found, are explained by no rule, and do not ask for something to be computed.
+        """
+        explained = self.words.known_roots | COMPUTING_ROOTS | set(list_roots("\n".join(self.question.hints)))
+        return [
+            word
+            for word in dict.fromkeys(self.question.list_content_words())
+            if word.casefold() not in self.matched_words
+            and not self._is_explained(find_root(word.casefold()), explained)
+        ]
+
+    def _is_explained(self, root: str, explained: Collection[str]) -> bool:
+        return root in explained or not find_cued_roots((root,)).isdisjoint(self.words.known_roots)
 
     @cached_property
     def value_strengths(self) -> Mapping[ColumnKey, float]:

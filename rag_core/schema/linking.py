@@ -116,6 +116,7 @@ def _select(
         columns=tuple(LinkedColumn(key[0], columns[key], scores[key]) for key in best),
         joins=tuple(joins),
         values=tuple(one.match for one in evidence.matches),
+        unknown_words=tuple(evidence.find_unknown_words()),
     )
 
 

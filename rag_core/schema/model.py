@@ -122,7 +122,7 @@ class SchemaLinks:
     """What of a database a question was linked to, best first; joins connect the tables where keys do.
 
     `ddl` shows it as CREATE TABLE statements of at most the asked tokens; `dropped` names the columns, of those that
-    were linked, for which there was no room.
+    were linked, for which there was no room, and `unknown_words` those of the question that nothing accounts for.
     """
 
     database: str
@@ -133,6 +133,7 @@ class SchemaLinks:
     ddl: str = ""
     ddl_tokens: int = 0
     dropped: tuple[str, ...] = field(default=())
+    unknown_words: tuple[str, ...] = ()
 
 
 RESERVED_WORDS = parse_word_list(  # of SQLite or PostgreSQL, which a table or column can have only in quotes

@@ -45,6 +45,11 @@ class QuestionReading:
         """The roots of the words that are no stop words."""
         return frozenset(root for root in list_roots(self.explained) if root not in KEY_PHRASE_STOP_WORDS)
 
+    def list_content_words(self) -> list[str]:
+        """Return the words of the question itself that are no stop words, as it spells them."""
+        words = _WORD.findall(self.text)
+        return [word for word in words if find_root(word.casefold()) not in KEY_PHRASE_STOP_WORDS]
+
     @cached_property
     def cued_roots(self) -> frozenset[str]:
         """The roots of the names of columns that the question asks for in other words."""

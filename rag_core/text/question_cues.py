@@ -41,6 +41,14 @@ _CUE_TABLE = _build_cue_table()
 DATE_ROOTS = frozenset(list_roots("date year time"))
 NAME_ROOTS = frozenset(list_roots("name surname forename title"))
 PERSON_NAME_ROOTS = frozenset(list_roots("first forename surname last"))
+# words that ask for something to be computed, and not for a column
+COMPUTING_ROOTS = frozenset(
+    list_roots(
+        """average avg mean median many much total sum count number amount percentage percent ratio share difference
+        most least more less fewer fewest greater highest lowest maximum minimum max min top bottom list show give find
+        tell state name identify provide calculate compare rank order sort distinct different each every"""
+    )
+)
 COUNT_CUES = ("how many", "number of", "percent", "count", "ratio", "no. of")
 
 

@@ -1,6 +1,6 @@
 """The part of a passage that speaks to the question."""
 
-from rag_core.retrieval.excerpts import excerpt_hits, find_excerpt, rank_evidence_by_relevance
+from rag_core.retrieval.excerpts import cut_passage, excerpt_hits, find_excerpt, rank_evidence_by_relevance
 from tests.fakes import OverlapReranker, hit
 
 TEXT = "Brakes squeal. " * 20 + "The gearbox overheats at 140 degrees. A lamp is lit. " + "Tyres wear. " * 40
@@ -79,3 +79,22 @@ async def test_the_ranker_reads_the_excerpt_and_not_the_passage() -> None:
     assert ranked[0].hit.signals["relevance"] > ranked[1].hit.signals["relevance"]
     (read,) = ranker.calls
     assert all(len(text) < 80 for text in read)
+
+
+def test_a_passage_is_cut_to_what_the_question_is_about() -> None:
+    part = cut_passage(QUESTION, TEXT, max_chars=120)
+    assert "The gearbox overheats at 140 degrees." in part
+    assert len(part) <= 120
+    assert cut_passage(QUESTION, "Short.", max_chars=120) == "Short."
+
+
+def test_a_table_is_cut_to_the_row_that_is_asked_for() -> None:
+    """Grades are given to tables as well, unlike excerpts for an answer."""
+    table = "\n".join(f"| fault E{n:03} | valve {n} |" for n in range(200))
+    part = cut_passage("What is fault E123?", table, max_chars=100)
+    assert "E123" in part
+    assert len(part) <= 100
+
+
+def test_a_passage_of_signs_is_cut_at_its_beginning() -> None:
+    assert cut_passage(QUESTION, "=" * 5000, max_chars=100) == "=" * 100

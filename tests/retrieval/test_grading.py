@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -54,6 +55,20 @@ async def test_grades_are_read_by_id_and_never_by_position() -> None:
     assert await graded(("p4", 0)) == "dabce"
     assert await graded(("p0", 9), ("e2", 9), (2, 9), ("p3", 1)) == "cabde"
     assert await graded(("p2", 9), ("p2", 9), ("p3", 1)) == "cabde"
+
+
+async def test_a_model_is_sent_what_bears_on_the_question_and_a_technique_reads_it_all() -> None:
+    """Twenty passages of 800 tokens were 16,000 tokens for each question."""
+    filler = "The cabin has four seats and a lamp of its own. " * 70
+    long = [
+        replace(h, chunk=replace(h.chunk, content=f"{filler}Valve {n} opens. {filler}")) for n, h in enumerate(FOUND)
+    ]
+    llm = ScriptedLLM(rerank=grades(1, 2, 3, 4, 5))
+    await grade_hits("Which valve opens?", long, llm, count=5)
+    (prompt,) = llm.prompts
+    assert all(f"Valve {n} opens." in prompt.user for n in range(5))
+    assert len(prompt.user) < 5 * 800
+    assert [part["text"] for part in prompt.inputs["passages"]] == [h.chunk.content for h in long]  # type: ignore[attr-defined]
 
 
 ODD = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none())

@@ -71,6 +71,19 @@ async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so
     assert "columns were found by their words alone" in {one.fallback for one in run.degraded}
 
 
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("What is the average height of villains with blue eyes?", ["villains"]),
+        ("Who painted the ceiling of the Sistine Chapel?", ["painted", "ceiling", "Sistine", "Chapel"]),
+        ("How tall are the heroes on average?", []),
+    ],
+)
+async def test_words_that_nothing_accounts_for_are_named(heroes: Kit, text: str, unknown: list[str]) -> None:
+    """Not those of values, or that ask for a computation, or for a column by another word."""
+    assert list((await link(text, heroes)).unknown_words) == unknown
+
+
 async def test_another_workflow_or_user_sees_no_schema(heroes: Kit) -> None:
     with pytest.raises(NotFound, match="no such database"):
         await link_question(QUESTION, None, Scope("other"), heroes, Run(), budget=LinkBudget())

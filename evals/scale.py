@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from rag_core.core.hosted_models import HOSTED_MODELS
 from rag_core.evaluation import markdown_tables
-from rag_core.providers.prices import USD_PER_MILLION_TOKENS
 
 GB = 1024**3
 HOURS = 730  # a month
@@ -74,7 +74,7 @@ class Assumptions:
     text_copies: float = 2.0  # what stands on disk for a byte of text: itself, its words and the other fields
     graph: float = 0.01  # of an HNSW index with m = 4 and 1536 dimensions, share of its vectors
     deleted: float = 0.10  # chunks that are replaced and not yet cleared away
-    embedder_usd: float = USD_PER_MILLION_TOKENS["text-embedding-3-small"][0]  # a million tokens
+    embedder_usd: float = HOSTED_MODELS["text-embedding-3-small"].input_usd  # a million tokens
     embedder_tokens_per_minute: int = 1_000_000  # the quota: an assumption, set yours
 
     @property

@@ -38,11 +38,11 @@ param maximumInstances int = 40
 @allowed(['basic', 'standard', 'standard2', 'standard3'])
 param searchSku string = 'basic'
 
-@description('Name and version of the chat model. The deployment bears the name of its model.')
-param chatModel object = { name: 'gpt-4o-mini', version: '2024-07-18' }
+@description('Name of the chat model, one of rag_core/core/hosted_models.json; empty for its default. The deployment bears the name of its model.')
+param chatModel string = ''
 
-@description('Name and version of the embedding model. Another one wants another searchIndex.')
-param embeddingModel object = { name: 'text-embedding-3-small', version: '1' }
+@description('Name of the embedding model, of the same file; empty for its default. Another one wants another searchIndex.')
+param embeddingModel string = ''
 
 @description('Thousands of tokens a minute that each model may take.')
 @minValue(1)
@@ -69,6 +69,9 @@ param cacheSigningKey string = newGuid()
 param appSettings object = {}
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
+var hostedModels = loadJsonContent('../rag_core/core/hosted_models.json')
+var chatName = empty(chatModel) ? hostedModels.defaults.chat : chatModel
+var embeddingName = empty(embeddingModel) ? hostedModels.defaults.embeddings : embeddingModel
 var withPostgres = !empty(postgresAdministrator)
 var tags = union(extraTags, { 'azd-env-name': environmentName })
 
@@ -132,8 +135,8 @@ module models 'models.bicep' = {
     name: 'oai-rag-${token}'
     location: location
     tags: tags
-    chat: chatModel
-    embedding: embeddingModel
+    chat: union({ name: chatName }, hostedModels.models[chatName])
+    embedding: union({ name: embeddingName }, hostedModels.models[embeddingName])
     capacity: modelCapacity
     appId: identity.outputs.principalId
     operatorId: operatorId
@@ -195,8 +198,8 @@ module app 'app.bicep' = {
       {
         APPLICATIONINSIGHTS_CONNECTION_STRING: monitoring.outputs.connectionString
         AZURE_OPENAI_ENDPOINT: models.outputs.endpoint // of both models; RAG_CHAT_PROVIDER and RAG_EMBEDDING_PROVIDER part them
-        AZURE_OPENAI_CHAT_DEPLOYMENT: chatModel.name
-        AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingModel.name
+        AZURE_OPENAI_CHAT_DEPLOYMENT: chatName
+        AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingName
         AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint
         AzureWebJobsStorage__accountName: storage.outputs.name // the host's; long work is there too
         RAG_MAX_HEAVY_REQUESTS: '32' // models are elsewhere: an instance mostly waits for them
@@ -217,7 +220,7 @@ output RAG_FUNCTIONS_URL string = app.outputs.url
 output AZURE_SEARCH_ENDPOINT string = withPostgres ? '' : search!.outputs.endpoint
 output AZURE_SEARCH_INDEX string = searchIndex
 output AZURE_OPENAI_ENDPOINT string = models.outputs.endpoint
-output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatModel.name
-output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingModel.name
+output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatName
+output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingName
 output AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT string = documents.outputs.endpoint
 output POSTGRES_ADDRESS string = withPostgres ? postgres!.outputs.address : ''

@@ -32,7 +32,7 @@ resource deployment 'Microsoft.CognitiveServices/accounts/deployments@2025-06-01
   for model in [chat, embedding]: {
     parent: account
     name: model.name
-    sku: { name: 'GlobalStandard', capacity: capacity }
+    sku: { name: model.sku, capacity: capacity }
     properties: {
       model: { format: 'OpenAI', name: model.name, version: model.version }
     }

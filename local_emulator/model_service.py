@@ -28,6 +28,8 @@ from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 T = TypeVar("T")
 
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
+REFUSED_BY_REASONING_MODELS = ("max_tokens", "temperature", "top_p")
+REFUSED_BY_OTHER_MODELS = ("reasoning_effort",)
 INEFFECTIVE = ("temperature", "top_p", "reasoning_effort", "seed", "user")  # without effect on what a technique says
 CHAT_MEMBERS = frozenset(("model", "messages", "response_format", "n", "stream", *TOKEN_LIMITS, *INEFFECTIVE))
 EMBEDDING_MEMBERS = frozenset(("model", "input", "encoding_format", "dimensions", "user"))
@@ -66,11 +68,20 @@ class ModelService:
     """Each of `replies` answers one chat request as it stands; after them `llm` answers.
 
     A local technique whose reply breaks the schema is refused. A stub of a chat model may break it, as models do.
+    `refused` are parameters that the model behind the deployment does not take: `REFUSED_BY_REASONING_MODELS`, say.
     """
 
-    def __init__(self, embedder: Embedder, llm: LLM, *, keys: Collection[str], replies: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        llm: LLM,
+        *,
+        keys: Collection[str],
+        replies: Iterable[str] = (),
+        refused: Collection[str] = (),
+    ) -> None:
         self._embedder, self._llm, self._keys = embedder, llm, frozenset(keys)
-        self._replies = iter(replies)
+        self._replies, self._refused = iter(replies), tuple(refused)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         try:
@@ -122,6 +133,7 @@ class ModelService:
 
     def _complete_chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
         _check_members(body, CHAT_MEMBERS)
+        _check_taken(body, self._refused)
         for name, only in (("stream", False), ("n", 1)):
             if body.get(name, only) != only:
                 raise ModelRefusal(501, f"The emulator implements {name} only with the value {only}.", param=name)
@@ -152,6 +164,22 @@ class ModelService:
         if reply.local and schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
             raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
         return reply
+
+
+def _check_taken(body: Mapping[str, Any], refused: Iterable[str]) -> None:
+    """Refuse the first parameter that the model does not take, as Azure does: one at a time, in these words."""
+    for name in refused:
+        if name not in body:
+            continue
+        if name in ("temperature", "top_p"):
+            message = f"Unsupported value: '{name}' does not support {body[name]} with this model. "
+            message += "Only the default (1) value is supported."
+            raise ModelRefusal(400, message, param=name, code="unsupported_value")
+        if name == "reasoning_effort":  # neither `param` nor `code`
+            raise ModelRefusal(400, "Unrecognized request argument supplied: reasoning_effort")
+        instead = " Use 'max_completion_tokens' instead." * (name == "max_tokens")
+        message = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
+        raise ModelRefusal(400, message, param=name, code="unsupported_parameter")
 
 
 def _run_technique(work: Coroutine[Any, Any, T]) -> T:

@@ -13,10 +13,10 @@ from pycep import BicepParser
 
 from functions import triggers
 from rag_core.composition import assembly
-from rag_core.core import settings
+from rag_core.core import hosted_models, settings
+from rag_core.core.hosted_models import DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
 from rag_core.jobs import azure_storage
 from rag_core.jobs.azure_jobs import AzureJobs
-from rag_core.providers.prices import USD_PER_MILLION_TOKENS
 
 ROOT = Path(__file__).parents[1]
 INFRA = ROOT / "infra"
@@ -168,9 +168,24 @@ def test_every_address_that_the_app_can_be_given_is_given() -> None:
 
 def test_defaults_are_those_of_the_code() -> None:
     said = {name: parameter["default"] for name, parameter in MAIN["parameters"].items()}
-    assert said["chatModel"]["name"] == settings.DEFAULT_SETTINGS.chat_deployment
-    assert said["embeddingModel"]["name"] == settings.DEFAULT_SETTINGS.embedding_deployment
+    assert said["chatModel"] == said["embeddingModel"] == "", "hosted_models.json decides"
+    assert DEFAULT_CHAT_MODEL.name == settings.DEFAULT_SETTINGS.chat_deployment
+    assert DEFAULT_EMBEDDING_MODEL.name == settings.DEFAULT_SETTINGS.embedding_deployment
     assert said["searchIndex"] == settings.DEFAULT_SETTINGS.azure_search_index
+
+
+def test_the_models_that_are_deployed_are_those_of_the_file_that_the_code_reads() -> None:
+    read = re.findall(r"loadJsonContent\('([^']+)'\)", TEXTS["main.bicep"])
+    assert [(INFRA / path).resolve() for path in read] == [Path(hosted_models.__file__).with_suffix(".json")]
+    named = set(re.findall(r"hostedModels\.([\w.]+)", TEXTS["main.bicep"]))
+    assert named == {"defaults.chat", "defaults.embeddings", "models"}
+    assert {"chat", "embeddings"} == hosted_models.FACTS["defaults"].keys()
+    deployed = body(FILES["models.bicep"]["resources"]["deployment"])
+    for model in (DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL):
+        facts = {"name": model.name} | hosted_models.FACTS["models"][model.name]
+        assert {"name", "sku", "version"} <= facts.keys()
+    assert set(re.findall(r"\bmodel\.(\w+)", TEXTS["models.bicep"])) == {"name", "sku", "version"}
+    assert deployed["properties"]["model"]["format"] == "OpenAI"
 
 
 def test_outputs_that_a_program_reads_bear_the_names_of_settings() -> None:
@@ -274,13 +289,16 @@ def test_everything_that_takes_tags_has_the_environments() -> None:
 
 
 def test_the_page_has_every_parameter_with_its_default() -> None:
-    rows = {name.strip("`"): default for name, default, _ in table("parameter | default | what it decides")}
+    lines = table("parameter | default | what it decides")
+    rows = {name.strip("`"): default for name, default, _ in lines}
+    meanings = {name.strip("`"): meaning for name, _, meaning in lines}
     assert set(rows) == set(MAIN["parameters"])
     for name, parameter in MAIN["parameters"].items():
         assert any(each["type"] == "description" for each in parameter["decorators"])
         default = parameter["default"]
-        if isinstance(default, dict) and "name" in default:
-            assert rows[name] == f"`{default['name']}` {default['version']}"
+        if model := {"chatModel": DEFAULT_CHAT_MODEL, "embeddingModel": DEFAULT_EMBEDDING_MODEL}.get(name):
+            assert rows[name] == f"`{model.name}` {model.version}"
+            assert str(model.retires["azure"]) in meanings[name]
         elif isinstance(default, str | int) and default != "":
             assert rows[name] == f"`{json.dumps(default).strip(chr(34))}`"
 
@@ -317,10 +335,8 @@ def test_the_sums_of_the_page_are_right() -> None:
 def test_the_page_prices_models_as_the_code_does() -> None:
     rows = {row[0]: row[2] for row in table(f"{COSTS[1]} | quantity | price | a month")}
     price = {what: float(said) for what, said in rows.items() if re.match("chat|embedding", what)}
-    assert tuple(price.values()) == (
-        *USD_PER_MILLION_TOKENS["gpt-4o-mini"],
-        USD_PER_MILLION_TOKENS["text-embedding-3-small"][0],
-    )
+    chat, embedding = DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+    assert tuple(price.values()) == (chat.input_usd, chat.output_usd, embedding.input_usd)
 
 
 def test_azd_finds_the_app_and_its_template() -> None:

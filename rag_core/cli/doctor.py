@@ -7,17 +7,26 @@ import sqlite3
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import Literal
+from dataclasses import fields
+from datetime import UTC, date, datetime
 
+from rag_core.cli.findings import STATE_MARKS, Finding
+from rag_core.cli.hosted_model_findings import (
+    describe_hosted_model,
+    get_retiring_provider,
+    list_hosted_model_findings,
+)
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.composition.choices import (
     ProviderChoice,
+    choose_chat_provider,
     choose_judge,
     list_adapter_choices,
     list_ineffective_settings,
 )
+from rag_core.composition.model_assembly import build_provider_profile
 from rag_core.core.errors import Misconfigured, RagError
+from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.kit import Kit
 from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt, StoreDescription
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
@@ -68,23 +77,11 @@ PROCESS_SETTINGS = (
     "workflow_claim",
 )
 
-FindingState = Literal["ok", "missing", "broken"]
-STATE_MARKS = {"ok": "✓", "missing": "–", "broken": "✗"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: "missing" is optional, "broken" is required."""
-
-    state: FindingState
-    name: str
-    note: str
-
 
 def run_doctor_command(arguments: Namespace) -> int:
     """Print every finding and return 1 when one is "broken". It runs even when other modules cannot be imported."""
     findings = []
-    for finding in examine_installation(arguments):
+    for finding in examine_installation(arguments, datetime.now(UTC).date()):
         findings.append(finding)
         print(f"{STATE_MARKS[finding.state]} {finding.name:<25} {finding.note}", flush=True)
     broken = [finding.name for finding in findings if finding.state == "broken"]
@@ -92,8 +89,8 @@ def run_doctor_command(arguments: Namespace) -> int:
     return 1 if broken else 0
 
 
-def examine_installation(arguments: Namespace) -> Iterator[Finding]:
-    """Yield the findings: Python, imports, settings, chosen adapters, then the adapters themselves."""
+def examine_installation(arguments: Namespace, today: date) -> Iterator[Finding]:
+    """Yield the findings: Python, imports, settings, chosen adapters and models, then the adapters themselves."""
     yield _check_python_version()
     yield Finding("ok", "SQLite of Python", f"{sqlite3.sqlite_version}; the embedded store bundles its own")
     yield from check_imports(SERVICE_MODULES + OWN_MODULES, required=True)
@@ -112,10 +109,11 @@ def examine_installation(arguments: Namespace) -> Iterator[Finding]:
             Finding("ok", f"chosen {choice.slot}", f"{choice.adapter}: {choice.where}; {choice.why}")
             for choice in list_adapter_choices(loaded_settings, embedding)
         )
+        yield from list_hosted_model_findings(loaded_settings, embedding, today)
     except (ImportError, RagError) as error:
         yield Finding("broken", "chosen models", str(error))
         return
-    yield from asyncio.run(_check_parts(loaded_settings, embedding, live=arguments.live))
+    yield from asyncio.run(_check_parts(loaded_settings, embedding, today, live=arguments.live))
 
 
 def check_imports(names: Iterable[str], *, required: bool) -> Iterator[Finding]:
@@ -150,7 +148,7 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
     yield from (Finding("missing", "no effect", reason) for reason in list_ineffective_settings(settings))
 
 
-async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: bool) -> list[Finding]:
+async def _check_parts(settings: Settings, embedding: ProviderChoice, today: date, *, live: bool) -> list[Finding]:
     """Check the configured store, archive and models; call a hosted one only when `live`."""
     try:
         from rag_core.composition import assembly
@@ -159,7 +157,7 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: b
     except (ImportError, RagError) as error:
         return [Finding("broken", "components", str(error))]
     has_hosted_search = settings.azure_search_endpoint is not None
-    embedder, llm = kit.index.embedder, kit.llm
+    embedder = kit.index.embedder
     try:
         return [
             *(
@@ -175,9 +173,7 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, *, live: b
             if live or embedding.name == "local"
             else _report_not_checked("embedder", _describe_embedder(embedder)),
             await _check_reranker(kit, has_hosted_search=has_hosted_search),
-            (await _check_chat_model(kit) if live else _report_not_checked("chat model", llm.name))
-            if kit.has_chat_model
-            else _report_local_techniques(kit),
+            *(await _check_chat_model(kit, settings, today, live=live)),
             *([await _check_judge(kit.judge)] if kit.judge and choose_judge(settings) == "entailment" else []),
         ]
     finally:
@@ -254,13 +250,25 @@ async def _check_reranker(kit: Kit, *, has_hosted_search: bool) -> Finding:
     return Finding("ok", "reranker", kit.reranker.name)
 
 
-async def _check_chat_model(kit: Kit) -> Finding:
+async def _check_chat_model(kit: Kit, settings: Settings, today: date, *, live: bool) -> list[Finding]:
+    """Call the chat model once. When a model of another name answers, what is known of that one follows."""
+    if not kit.has_chat_model:
+        return [_report_local_techniques(kit)]
+    if not live:
+        return [_report_not_checked("chat model", kit.llm.name)]
     try:
         prompt = Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16)
         completion = await complete_text(prompt, kit.llm, sources=())
     except RagError as error:
-        return Finding("missing", "chat model", f"local techniques are used instead: {error.message}")
-    return Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")
+        return [Finding("missing", "chat model", f"local techniques are used instead: {error.message}")]
+    finding = Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")
+    if completion.local:
+        return [finding]
+    profile, _ = build_provider_profile(settings, choose_chat_provider(settings).name)
+    if find_hosted_model(completion.model) is find_hosted_model(profile.chat_model):
+        return [finding]
+    provider = get_retiring_provider(profile.provider)
+    return [finding, *describe_hosted_model("answering model", completion.model, provider, today)]
 
 
 async def _check_judge(judge: Judge) -> Finding:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rag_core.composition.choices import choose_chat_provider, choose_judge
 from rag_core.core.errors import Misconfigured
+from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.ports import LLM, Embedder, Judge, Reranker
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
@@ -13,8 +14,6 @@ EMBEDDING_MODEL_FIELDS = {  # by provider: the setting with its embedding model,
     "gemini": "gemini_embedding_model",
     "ollama": "ollama_embedding_model",
 }
-# their vectors are longer than the 1536 of the profiles unless shortened by request
-SHORTENED_EMBEDDING_MODELS = ("text-embedding-3-large",)
 
 
 def build_embedder(settings: Settings, provider_name: str) -> Embedder:
@@ -133,14 +132,16 @@ def build_provider_profile(settings: Settings, name: str) -> tuple[ProviderProfi
         "gemini": (None, settings.gemini_model, settings.gemini_embedding_model, settings.gemini_api_key),
         "ollama": (_append_v1_path(settings.ollama_host), settings.ollama_model, settings.ollama_embedding_model, None),
     }.get(name, (settings.openai_base_url, settings.chat_model, settings.embedding_model, settings.openai_api_key))
-    shortened = settings.embedding_dimensions is not None or embedding_model in SHORTENED_EMBEDDING_MODELS
+    dimensions = settings.embedding_dimensions or default.dimensions
+    listed = find_hosted_model(embedding_model or default.embedding_model)
+    is_too_wide = listed is not None and (listed.dimensions or 0) > dimensions
     adapted = replace(
         default,
         base_url=base_url or default.base_url,
         chat_model=chat_model or default.chat_model,
         embedding_model=embedding_model or default.embedding_model,
-        dimensions=settings.embedding_dimensions or default.dimensions,
-        send_dimensions=default.send_dimensions or shortened,
+        dimensions=dimensions,
+        send_dimensions=default.send_dimensions or settings.embedding_dimensions is not None or is_too_wide,
     )
     if name == "azure":
         adapted = replace(adapted, api_version=settings.azure_openai_api_version)

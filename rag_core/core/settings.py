@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rag_core.core.hosted_models import AZURE_API_VERSION, DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
 from rag_core.core.setting_readers import (
     SettingReader,
     make_choice_reader,
@@ -94,10 +95,10 @@ class Settings:
     llm_provider: str = _declare("auto", "RAG_LLM_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
     azure_openai_endpoint: str | None = _declare_url("AZURE_OPENAI_ENDPOINT")
     azure_openai_key: str | None = _declare_secret("AZURE_OPENAI_API_KEY")
-    azure_openai_api_version: str = _declare("2024-10-21", "AZURE_OPENAI_API_VERSION", read_text)
-    # the default of both deployments is the name of their model (S2-46)
-    chat_deployment: str = _declare("gpt-4o-mini", "AZURE_OPENAI_CHAT_DEPLOYMENT", read_text)
-    embedding_deployment: str = _declare("text-embedding-3-small", "AZURE_OPENAI_EMBEDDING_DEPLOYMENT", read_text)
+    azure_openai_api_version: str = _declare(AZURE_API_VERSION, "AZURE_OPENAI_API_VERSION", read_text)
+    # the default of both deployments is the name of their model, which infra/main.bicep gives them (S2-46)
+    chat_deployment: str = _declare(DEFAULT_CHAT_MODEL.name, "AZURE_OPENAI_CHAT_DEPLOYMENT", read_text)
+    embedding_deployment: str = _declare(DEFAULT_EMBEDDING_MODEL.name, "AZURE_OPENAI_EMBEDDING_DEPLOYMENT", read_text)
     openai_api_key: str | None = _declare_secret("OPENAI_API_KEY")
     openai_base_url: str | None = _declare_url("OPENAI_BASE_URL")
     chat_model: str | None = _declare_text("OPENAI_CHAT_MODEL")

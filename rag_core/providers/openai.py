@@ -2,11 +2,11 @@
 
 import asyncio
 import math
-import re
 import sys
 from array import array
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Literal, TypeVar
 
@@ -16,12 +16,20 @@ from openai.types.chat import ChatCompletion
 
 from rag_core.core.batching import batch_items
 from rag_core.core.errors import Unavailable
+from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.model import Vector
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
 from rag_core.core.run import book_model_usage
 from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.prompts.screening import screen_text
+from rag_core.providers.chat_requests import (
+    build_chat_request,
+    choose_chat_parameters,
+    find_refused_parameter,
+    leave_out,
+    replace_lone_surrogates,
+)
 from rag_core.providers.prices import calculate_cost_usd
 from rag_core.providers.provider_profiles import ProviderProfile
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
@@ -44,18 +52,22 @@ STATUS_EXPLANATIONS = {
     404: "has no such model or deployment",
 }
 TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
-REASONING_MODEL_PATTERN = re.compile(r"gpt-5|o\d")  # take no temperature, and spend output tokens on reasoning
-REASONING_TOKENS = 2048
 LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server says that a local technique answered
 
 
 class OpenAIChatModel:
-    """The chat model of a provider's profile."""
+    """The chat model of a provider's profile, or of the deployment that bears its name.
+
+    The name of a deployment says nothing about its model, so what the model takes is learned from the first call: by a
+    refusal, and by the name of the model in the reply.
+    """
 
     def __init__(self, profile: ProviderProfile, *, key: str | None) -> None:
         self.name = f"{profile.name} {profile.chat_model}"
         self._profile = profile
         self._service = _OpenAIService(profile, key, "chat", profile.chat_model)
+        self._parameters = choose_chat_parameters(profile)
+        self._is_model_known = find_hosted_model(profile.chat_model) is not None
 
     async def complete(self, prompt: Prompt) -> Completion:
         """Complete a prompt.
@@ -63,19 +75,41 @@ class OpenAIChatModel:
         Raises:
             Unavailable: no reply (llm_unavailable), declined (llm_refused) or malformed (llm_output_invalid).
         """
-        request = _build_chat_request(prompt, self._profile)
-        attributes = {"gen_ai.request.max_tokens": prompt.max_tokens, "gen_ai.request.temperature": prompt.temperature}
+        refused: set[str] = set()
+        while True:
+            try:
+                return await self._complete_once(prompt)
+            except Unavailable as refusal:
+                parameter = refusal.details.get("parameter")
+                if not isinstance(parameter, str) or parameter in refused:
+                    raise
+                refused.add(parameter)
+                self._parameters = leave_out(parameter, self._parameters)
+
+    async def _complete_once(self, prompt: Prompt) -> Completion:
+        request = build_chat_request(prompt, self._profile, self._parameters)
+        attributes: dict[str, str | int | float] = {"gen_ai.request.max_tokens": prompt.max_tokens}
+        if "temperature" in request:
+            attributes["gen_ai.request.temperature"] = prompt.temperature
         return await self._service.call(
             lambda client, within_s: client.chat.completions.create(**request, timeout=within_s),
             self._parse_completion,
             attributes,
+            request=request,
         )
 
     def _parse_completion(self, completion: ChatCompletion) -> Completion:
         model, _ = screen_text(completion.model or self._profile.chat_model, ())  # the service's own text, too
+        self._learn_model(model)
         return Completion(
             _extract_completion_text(completion, self.name), model, local=model.startswith(LOCAL_MODEL_PREFIX)
         )
+
+    def _learn_model(self, model: str) -> None:
+        """Take over, once, what is known of the model that a deployment of another name has turned out to have."""
+        if not self._is_model_known and find_hosted_model(model):
+            self._is_model_known = True
+            self._parameters = choose_chat_parameters(replace(self._profile, chat_model=model))
 
     async def close(self) -> None:
         await self._service.close()
@@ -89,6 +123,7 @@ class OpenAIEmbedder:
         self.dimensions = profile.dimensions
         self._profile = profile
         self._service = _OpenAIService(profile, key, "embeddings", profile.embedding_model)
+        self._sends_dimensions = profile.send_dimensions
 
     async def embed_query(self, text: str) -> Vector:
         return (
@@ -111,14 +146,25 @@ class OpenAIEmbedder:
         )
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector per text; a model whose vectors turn out too long is asked to shorten them from then on."""
+        try:
+            return await self._embed_batch_once(texts)
+        except Unavailable as error:
+            if error.details.get("dimensions", 0) <= self.dimensions or self._sends_dimensions:  # type: ignore[operator]
+                raise
+            self._sends_dimensions = True
+            return await self._embed_batch_once(texts)
+
+    async def _embed_batch_once(self, texts: Sequence[str]) -> list[Vector]:
         request: dict[str, Any] = {"model": self._profile.embedding_model, "input": texts}
         request["encoding_format"] = self._profile.embedding_encoding
-        if self._profile.send_dimensions:
+        if self._sends_dimensions:
             request["dimensions"] = self.dimensions
         return await self._service.call(
             lambda client, within_s: client.embeddings.create(**request, timeout=within_s),
             lambda response: _parse_embeddings(response, len(texts), self.dimensions),
             {"gen_ai.embeddings.dimension.count": self.dimensions},
+            request=request,
         )
 
     async def close(self) -> None:
@@ -147,8 +193,13 @@ class _OpenAIService:
         send: Callable[[openai.AsyncOpenAI, float], Awaitable[R]],
         parse: Callable[[R], T],
         attributes: SpanAttributes,
+        *,
+        request: Mapping[str, Any],
     ) -> T:
-        """Send a request and parse the reply by `parse`; record the usage also when parsing fails."""
+        """Send a request and parse the reply by `parse`; record the usage also when parsing fails.
+
+        The `Unavailable` of a refused parameter names it as `parameter` of its details.
+        """
         common_attributes = {
             "gen_ai.operation.name": self._operation,
             "gen_ai.provider.name": self._profile.provider,
@@ -158,24 +209,24 @@ class _OpenAIService:
             f"{self._operation} {self._model}", {**common_attributes, **attributes}, kind="CLIENT"
         ) as current_span:
             try:
-                reply = await self._dependency.call(partial(self._attempt, partial(send, self._client)))
+                reply = await self._dependency.call(partial(self._attempt, partial(send, self._client), request))
                 current_span.set_attributes(self._record_usage(reply))
                 return parse(reply)
             except INVALID_REPLY_ERRORS as error:
                 message = f"{self._dependency.name} returned a reply that cannot be parsed ({type(error).__name__})"
                 raise Unavailable(message, code=self._invalid_code) from error
 
-    async def _attempt(self, send: Callable[[float], Awaitable[R]], within_s: float) -> R:
+    async def _attempt(self, send: Callable[[float], Awaitable[R]], request: Mapping[str, Any], within_s: float) -> R:
         try:
             return await send(within_s)
         except openai.APIStatusError as error:
-            raise self._translate_refusal(error) from error
+            raise self._translate_refusal(error, request) from error
         except openai.APIConnectionError as error:
             raise TransientFailure(
                 "no answer" if isinstance(error, openai.APITimeoutError) else "no connection"
             ) from error
 
-    def _translate_refusal(self, refusal: openai.APIStatusError) -> Exception:
+    def _translate_refusal(self, refusal: openai.APIStatusError, request: Mapping[str, Any]) -> Exception:
         status, code = refusal.status_code, refusal.code or ""
         if status in RETRIED_STATUS_CODES and code != "insufficient_quota":  # a 429 that waiting does not resolve
             return TransientFailure(f"status {status}", retry_after_s=parse_retry_after_s(refusal.response.headers))
@@ -183,6 +234,10 @@ class _OpenAIService:
             return Unavailable(f"{self._dependency.name} declined the prompt", code="llm_refused")
         explanation = STATUS_EXPLANATIONS.get(status, "refused the request")
         details = {"dependency": self._dependency.name, "attempts": 1, "status": status, "reason": code}
+        if status == 400 and (
+            parameter := find_refused_parameter(request, param=refusal.param, code=code, message=refusal.message)
+        ):
+            details["parameter"] = parameter
         return Unavailable(
             f"{self._dependency.name} {explanation} ({status})", code=self._unavailable_code, details=details
         )
@@ -194,12 +249,15 @@ class _OpenAIService:
             _read_token_count(usage, "prompt_tokens"),
             _read_token_count(usage, "completion_tokens"),
         )
+        cached_tokens = _read_token_count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
         model = str(reply.model or self._model)
         is_free = self._profile.provider == "ollama" or model.startswith(LOCAL_MODEL_PREFIX)
         cost = (
             0.0
             if is_free
-            else calculate_cost_usd(model, input_tokens=input_tokens, output_tokens=output_tokens)
+            else calculate_cost_usd(
+                model, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens
+            )
             if usage
             else None
         )
@@ -216,17 +274,24 @@ def batch_texts(texts: Sequence[str], *, max_texts: int, max_tokens: int) -> Ite
 
 
 def _create_openai_client(profile: ProviderProfile, key: str | None, unavailable_code: str) -> openai.AsyncOpenAI:
-    """Create a client without retries (`Dependency` has them) and redirects (a prompt goes to no other host)."""
+    """Create a client without retries (`Dependency` has them) and redirects (a prompt goes to no other host).
+
+    Azure's `v1` is OpenAI's protocol at one address, whatever the model; a dated version is the protocol before it.
+    """
     http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False)
     if profile.name != "azure":
         return openai.AsyncOpenAI(
             api_key=key or "none", base_url=profile.base_url, max_retries=0, http_client=http_client
         )
+    get_token = None if key else _create_entra_token_provider(unavailable_code)
+    if profile.api_version == "v1":
+        base_url = f"{profile.base_url.rstrip('/')}/openai/v1"
+        return openai.AsyncOpenAI(api_key=key or get_token, base_url=base_url, max_retries=0, http_client=http_client)
     return openai.AsyncAzureOpenAI(
         azure_endpoint=profile.base_url,
         api_version=profile.api_version,
         api_key=key,
-        azure_ad_token_provider=None if key else _create_entra_token_provider(unavailable_code),
+        azure_ad_token_provider=get_token,
         max_retries=0,
         http_client=http_client,
     )
@@ -246,38 +311,6 @@ def _create_entra_token_provider(unavailable_code: str) -> Callable[[], Awaitabl
             raise Unavailable("this machine has no identity that Azure accepts", code=unavailable_code) from error
 
     return fetch_token
-
-
-def _build_chat_request(prompt: Prompt, profile: ProviderProfile) -> dict[str, Any]:
-    contents = {"system": prompt.system, "user": prompt.user}
-    messages = [
-        {"role": role, "content": _replace_lone_surrogates(content)} for role, content in contents.items() if content
-    ]
-    request: dict[str, Any] = {"model": profile.chat_model, "messages": messages}
-    if REASONING_MODEL_PATTERN.match(profile.chat_model):
-        request |= {"max_completion_tokens": prompt.max_tokens + REASONING_TOKENS, "reasoning_effort": "low"}
-    else:
-        request |= {
-            "max_tokens": prompt.max_tokens
-            if prompt.needs_whole_reply
-            else min(prompt.max_tokens, profile.max_completion_tokens),
-            "temperature": prompt.temperature,
-        }
-    if (top_p := prompt.top_p or profile.top_p) and "temperature" in request:
-        request["top_p"] = top_p
-    if prompt.schema and profile.structured_outputs:
-        json_schema = {"name": prompt.task, "strict": True, "schema": _strip_list_limits(prompt.schema)}
-        request["response_format"] = {"type": "json_schema", "json_schema": json_schema}
-    return request
-
-
-def _strip_list_limits(schema: Any) -> Any:
-    """Remove `minItems` and `maxItems`, which Azure's structured outputs reject; the reply's parser checks them."""
-    if isinstance(schema, Mapping):
-        return {
-            name: _strip_list_limits(value) for name, value in schema.items() if name not in ("minItems", "maxItems")
-        }
-    return schema
 
 
 def _extract_completion_text(completion: ChatCompletion, name: str) -> str:
@@ -306,7 +339,7 @@ def _parse_embedding(embedding: object, dimensions: int) -> Vector:
         raise Unavailable("an embedding is zero or not finite", code="embedding_invalid")
     if len(vector) != dimensions:
         message = f"an embedding has {len(vector)} dimensions where {dimensions} are configured"
-        raise Unavailable(message, code="embedding_invalid")
+        raise Unavailable(message, code="embedding_invalid", details={"dimensions": len(vector)})
     return [x / norm for x in vector]
 
 
@@ -320,15 +353,10 @@ def _decode_base64_floats(encoded: str) -> list[float]:
 
 def _prepare_embedding_text(text: str, max_tokens: int) -> str:
     """Return a text that an embedding service accepts: valid UTF-8, not empty, truncated to `tokens`."""
-    prepared = _replace_lone_surrogates(text) or " "
+    prepared = replace_lone_surrogates(text) or " "
     if len(prepared.encode()) <= max_tokens:  # a token is at least one byte
         return prepared
     return decode_tokens(encode_tokens(prepared, encoding=TOKEN_ENCODING)[:max_tokens], encoding=TOKEN_ENCODING)
-
-
-def _replace_lone_surrogates(text: str) -> str:
-    """Replace each lone surrogate, which cannot be encoded, by "?"."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _read_token_count(usage: object, name: str) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rag_core.core.hosted_models import AZURE_API_VERSION, DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+
 
 @dataclass(frozen=True, slots=True)
 class ProviderProfile:
@@ -57,10 +59,10 @@ PROVIDER_PROFILES: Mapping[str, ProviderProfile] = {
             "azure",
             "azure.ai.openai",
             "",
-            "gpt-4o-mini",
-            "text-embedding-3-small",
+            DEFAULT_CHAT_MODEL.name,
+            DEFAULT_EMBEDDING_MODEL.name,
             1536,
-            api_version="2024-10-21",  # the first general release with structured outputs
+            api_version=AZURE_API_VERSION,
         ),
         ProviderProfile(
             "gemini",

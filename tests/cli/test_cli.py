@@ -458,7 +458,7 @@ def test_doctor_says_what_is_used_on_azure_without_asking_it(
     assert main(["doctor", "--data", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "Azure AI Search: https://contoso.search.windows.net, index rag-chunks; with the key in" in out
-    for deployment in ("gpt-4o-mini", "text-embedding-3-small"):
+    for deployment in ("gpt-5.4-mini", "text-embedding-3-small"):
         assert f"Azure OpenAI: https://contoso.openai.azure.com, deployment {deployment}, with the key in" in out
     assert out.count("not checked (use rag doctor --live)") == 3
     assert "s3cret" not in out

@@ -55,8 +55,8 @@ def test_nothing_said_is_the_offline_default() -> None:
 
 
 def test_defaults_are_the_documents_own() -> None:
-    """S2-46, S4-23: gpt-4o-mini, text-embedding-3-small, and two minutes for Ollama."""
-    assert settings.DEFAULT_SETTINGS.chat_deployment == "gpt-4o-mini"
+    """S2-46, S4-23: text-embedding-3-small, and two minutes for Ollama; the successor of gpt-4o-mini, which retires."""
+    assert settings.DEFAULT_SETTINGS.chat_deployment == "gpt-5.4-mini"
     assert settings.DEFAULT_SETTINGS.embedding_deployment == "text-embedding-3-small"
     assert settings.DEFAULT_SETTINGS.ollama_timeout_s == 120
 

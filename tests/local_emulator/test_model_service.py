@@ -16,7 +16,7 @@ from rag_core import prompts
 from rag_core.core.model import Evidence
 from rag_core.core.ports import Prompt
 from rag_core.prompts.augmentation import build_augmentation_prompt
-from rag_core.providers.openai import _strip_list_limits
+from rag_core.providers.chat_requests import _strip_list_limits
 from rag_core.text.tokens import count_tokens
 from tests import hosted
 from tests.fakes import hit

@@ -72,7 +72,7 @@ async def complete(profile: ProviderProfile, prompt: Prompt = GRADES) -> Complet
     [
         ("openai", "gpt-4o-mini", "text-embedding-3-small", 1536),
         ("openai-large", "gpt-5-mini", "text-embedding-3-large", 1536),
-        ("azure", "gpt-4o-mini", "text-embedding-3-small", 1536),
+        ("azure", "gpt-5.4-mini", "text-embedding-3-small", 1536),  # S2-46's gpt-4o-mini cannot be deployed any more
         ("gemini", "gemini-1.5-flash", "text-embedding-004", 768),
         ("ollama", "qwen2.5:1.5b", "nomic-embed-text", 768),
     ],
@@ -106,9 +106,18 @@ async def test_what_documents_say_stays_out_of_the_system_message(chat_service: 
 
 
 async def test_azure_is_asked_by_deployment_version_and_key(chat_service: FaultServer) -> None:
-    await complete(replace(at("azure", chat_service), chat_model="our-chat"))
+    dated = replace(at("azure", chat_service), chat_model="our-chat", api_version="2024-10-21")
+    await complete(dated)
     assert head(chat_service).startswith("post /openai/deployments/our-chat/chat/completions?api-version=2024-10-21 ")
     assert "api-key: k" in head(chat_service)
+
+
+async def test_azure_is_asked_at_the_address_that_takes_every_model(chat_service: FaultServer) -> None:
+    """A dated version before 2024-12-01 refuses models that reason."""
+    await complete(replace(at("azure", chat_service), chat_model="our-chat"))
+    assert head(chat_service).startswith("post /openai/v1/chat/completions ")
+    assert "authorization: bearer k" in head(chat_service)
+    assert body(chat_service)["model"] == "our-chat"
 
 
 class Identity:

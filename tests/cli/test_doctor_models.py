@@ -1,0 +1,75 @@
+"""What `rag doctor` says of hosted models, on a day of our choosing."""
+
+from argparse import Namespace
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from rag_core.cli import doctor, main
+from rag_core.cli.findings import Finding
+from rag_core.core.hosted_models import DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+from tests.faults.replies import completion
+from tests.faults.server import failing, reply
+
+LAST = DEFAULT_CHAT_MODEL.retires["azure"]
+
+
+def found(today: date, folder: Path, *, live: bool = False) -> dict[str, Finding]:
+    arguments = Namespace(data=folder, live=live)
+    return {finding.name: finding for finding in doctor.examine_installation(arguments, today)}
+
+
+@pytest.fixture
+def azure(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://contoso.openai.azure.com")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "s3cret")
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("before", "state"), [(30, "missing"), (90, "missing"), (0, "broken"), (-5, "broken")])
+def test_doctor_warns_of_a_default_that_is_about_to_retire(
+    before: int, state: str, azure: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    finding = found(LAST - timedelta(days=before), tmp_path)["chat model retirement"]
+    assert finding.state == state
+    assert str(LAST) in finding.note
+    assert "deploy another model" in finding.note
+
+
+def test_doctor_says_the_price_and_the_last_day_of_the_models_in_use(azure: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said = found(LAST - timedelta(days=91), tmp_path)
+    assert said["chat model price"].note == (
+        f"gpt-5.4-mini: USD 0.75 in, 0.075 in from the cache, 4.5 out per million tokens; retires {LAST}"
+    )
+    assert said["embedder price"].note.endswith(f"retires {DEFAULT_EMBEDDING_MODEL.retires['azure']}")
+    assert "chat model retirement" not in said
+
+
+def test_doctor_says_that_a_price_is_unknown(azure: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    azure.setenv("AZURE_OPENAI_CHAT_DEPLOYMENT", "chat")
+    assert "costs are reported as unknown" in found(LAST, tmp_path)["chat model price"].note
+
+
+def test_doctor_live_names_the_model_behind_a_deployment_and_when_it_retires(
+    azure: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said_by = completion("Yes.") | {"model": "gpt-5.4-mini-2026-03-17"}
+    with failing(reply(200, said_by)) as server:
+        azure.setenv("AZURE_OPENAI_ENDPOINT", server.url)
+        azure.setenv("AZURE_OPENAI_CHAT_DEPLOYMENT", "chat")
+        azure.setenv("RAG_EMBEDDING_PROVIDER", "local")
+        said = found(LAST - timedelta(days=30), tmp_path, live=True)
+    assert said["chat model"].note == "azure chat answers as gpt-5.4-mini-2026-03-17"
+    assert said["answering model price"].note.startswith("gpt-5.4-mini: USD 0.75 in")
+    assert said["answering model retirement"].state == "missing"
+
+
+def test_a_budget_in_an_unknown_price_is_refused_before_anything_is_sent(
+    azure: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    azure.setenv("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", "embed")
+    (tmp_path / "a.md").write_text("The signing keys are rotated every 90 days.")
+    command = ["index", str(tmp_path / "a.md"), "--data", str(tmp_path / "store"), "--budget-usd", "1"]
+    assert main(command) == 2
+    assert "the price of embed is not known" in capsys.readouterr().err

@@ -44,6 +44,12 @@ def warn_current_run(code: str, message: str) -> None:
         run.warn(code, message)
 
 
+def degrade_current_run(step: str, code: str, reason: str, fallback: str) -> None:
+    """Record a degradation of the current run that an adapter has already made good; outside of a request, nothing."""
+    if run := _current_run.get():
+        run.degrade(step, code, reason, fallback)
+
+
 @dataclass(frozen=True, slots=True)
 class Degradation:
     """A step that failed: `code` and `reason` say why, `fallback` says in words what was used instead."""

@@ -39,6 +39,7 @@ MALFORMED_REPLY_ERRORS = (
     ValueError,
     IndexError,
 )  # for malformed replies
+OTHER_REFUSALS = (401, 404, 408)  # no credential, no index, too slow
 
 T = TypeVar("T")
 SearchRecord = Mapping[str, Any]
@@ -49,6 +50,12 @@ class FeatureNotOffered(RagError):
     """The service lacks a requested feature, for example a tier without the semantic ranker."""
 
     code = "search_not_offered"
+
+
+class SemanticRankerRefused(RagError):
+    """The service refused a query that asks for its semantic ranker: of a plan that is used up, say."""
+
+    code = "semantic_ranker_refused"
 
 
 class BatchRefused(Exception):
@@ -184,7 +191,12 @@ class AzureIndexClient:
     ) -> ResultPage:
         documents, _ = self._get_clients()
         pages: Any = (await documents.search(text, **parameters, **limits)).by_page(continuation)  # type: ignore[arg-type]
-        records = [item async for item in await anext(pages)]
+        try:
+            records = [item async for item in await anext(pages)]
+        except HttpResponseError as failure:
+            if parameters.get("query_type") == "semantic" and _may_concern_ranker(failure):
+                raise _make_ranker_refusal(failure) from failure
+            raise
         next_continuation = pages.continuation_token
         facets = await pages.get_facets() if parameters.get("facets") else {}
         return ResultPage(records, facets, next_continuation)
@@ -269,9 +281,35 @@ def _error_from_azure_response(failure: HttpResponseError, index: str) -> Except
         return Misconfigured(f"there is no index {index}: run rag setup to create it", code="index_missing")
     if 200 <= status < 300:
         return make_malformed_reply_error(f"HTTP {status}")
-    if getattr(failure.error, "code", "") == "FeatureNotSupportedInService":
+    if _is_feature_missing(failure):
         return FeatureNotOffered("this Azure AI Search service does not offer a requested feature")
     return RagError(f"Azure AI Search refused a request with status {status}", code="search_refused")
+
+
+def _may_concern_ranker(failure: HttpResponseError) -> bool:
+    """Return whether a refusal of a semantic query can be about the ranker.
+
+    Which status a used-up plan has is not public. If it was about something else, the query without the ranker is
+    refused as well, and says so.
+    """
+    return (
+        400 <= (failure.status_code or 0) < 500
+        and failure.status_code not in OTHER_REFUSALS
+        and not (_is_feature_missing(failure))
+    )
+
+
+def _is_feature_missing(failure: HttpResponseError) -> bool:
+    return getattr(failure.error, "code", "") == "FeatureNotSupportedInService"
+
+
+def _make_ranker_refusal(failure: HttpResponseError) -> SemanticRankerRefused:
+    reason = getattr(failure.error, "code", "") or "no code"
+    message = (
+        f"the semantic ranker of Azure AI Search refused the query (status {failure.status_code}, {reason}): its free "
+        "plan ends after 1,000 queries a month, and semanticRankerPlan 'standard' charges for more"
+    )
+    return SemanticRankerRefused(message, details={"status": failure.status_code})
 
 
 def _make_refused_credential_error() -> Misconfigured:

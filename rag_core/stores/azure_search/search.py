@@ -1,6 +1,7 @@
 """The search of Azure AI Search: one hybrid request per probe, parsed into hits."""
 
 import math
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -9,9 +10,10 @@ from azure.search.documents.models import VectorizedQuery
 from rag_core.core.model import Caption, Hit, Ranking
 from rag_core.core.ports import Probe
 from rag_core.core.rankings import sort_by_score
-from rag_core.stores.azure_search.index_client import AzureIndexClient, FeatureNotOffered, SearchRecord, parse_records
+from rag_core.stores.azure_search.index_client import AzureIndexClient, SearchRecord, parse_records
 from rag_core.stores.azure_search.records import SELECTED_CHUNK_FIELDS, chunk_from_azure_record, extract_search_codes
 from rag_core.stores.azure_search.schema import SEMANTIC_CONFIGURATION, VECTOR_FIELD
+from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
 from rag_core.text.index_terms import normalize_characters
 
 LEXICAL_FIELDS = ("title", "content", "codes")
@@ -22,11 +24,11 @@ MAX_RERANKER_SCORE = 4.0  # of the semantic ranker's `@search.rerankerScore`
 
 
 async def search_azure_probe(
-    probe: Probe, service: AzureIndexClient, *, filter: str, limit: int, exhaustive: bool, semantic: bool
+    probe: Probe, service: AzureIndexClient, *, filter: str, limit: int, exhaustive: bool, ranker: SemanticRanker
 ) -> Ranking:
     """Search for a probe and return its hits, best first; the service fuses two legs by 1 / (60 + rank), rank from 0.
 
-    Without a semantic ranker in the service the hits lack its signal.
+    Without a semantic ranker in the service, or when it refuses, the hits lack its signal.
     """
     lexical_query = probe.lexical_query if any(map(str.isalnum, probe.lexical_query)) else ""
     if not lexical_query and probe.vector is None:
@@ -43,18 +45,15 @@ async def search_azure_probe(
     if lexical_query and probe.vector is not None:
         parameters |= {"debug": "vector"}
     plain_parameters = {**parameters, "order_by": ORDER_BY_SCORE}
-    search_parameters = (
+    semantic_parameters = (
         {**parameters, **_build_semantic_parameters(probe.semantic_query)}
-        if lexical_query and probe.semantic_query and semantic
-        else plain_parameters
+        if lexical_query and probe.semantic_query
+        else None
     )
     text = (
         escape_simple_syntax(" ".join([lexical_query, *extract_search_codes(lexical_query)])) if lexical_query else None
     )
-    try:
-        records = await service.search(text, **search_parameters)
-    except FeatureNotOffered:
-        records = await service.search(text, **plain_parameters)
+    records = await ranker.search(partial(service.search, text), semantic_parameters, plain_parameters)
     hits = parse_records(
         lambda record: _hit_from_azure_record(record, probe.label, bool(lexical_query), probe.vector is not None),
         records,

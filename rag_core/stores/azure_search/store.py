@@ -56,6 +56,7 @@ from rag_core.stores.azure_search.records import (
     make_state_record_key,
 )
 from rag_core.stores.azure_search.search import search_azure_probe
+from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
     count_replaced_chunks,
@@ -98,7 +99,8 @@ class AzureSearchStore:
         self._outbox = Outbox(outbox)
         self._delivery = OutboxDelivery(self._client, self._outbox)
         self._space, self._dimensions = space, dimensions
-        self._semantic, self._exhaustive, self._settled_s = semantic, exhaustive, settled_s
+        self._ranker = SemanticRanker(is_used=semantic)
+        self._exhaustive, self._settled_s = exhaustive, settled_s
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def setup(self) -> str:
@@ -128,7 +130,7 @@ class AzureSearchStore:
         filter = await build_visible_filter(scope, filters, self._client)
         searches = [
             search_azure_probe(
-                probe, self._client, filter=filter, limit=limit, exhaustive=self._exhaustive, semantic=self._semantic
+                probe, self._client, filter=filter, limit=limit, exhaustive=self._exhaustive, ranker=self._ranker
             )
             for probe in probes
         ]

@@ -5,6 +5,10 @@ param tags object
 param pythonVersion string
 param instanceMemoryMB int
 param maximumInstances int
+param requestsPerInstance int
+param alwaysReadyInstances int
+param allowedOrigins array
+param authClientId string
 param identityName string
 @description('Address of the container that the package is deployed to.')
 param packages string
@@ -35,7 +39,10 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
-    siteConfig: { minTlsVersion: '1.2' }
+    siteConfig: {
+      minTlsVersion: '1.2'
+      cors: { allowedOrigins: allowedOrigins, supportCredentials: false }
+    }
     functionAppConfig: {
       deployment: {
         storage: {
@@ -45,7 +52,12 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
         }
       }
       runtime: { name: 'python', version: pythonVersion }
-      scaleAndConcurrency: { instanceMemoryMB: instanceMemoryMB, maximumInstanceCount: maximumInstances }
+      scaleAndConcurrency: {
+        instanceMemoryMB: instanceMemoryMB
+        maximumInstanceCount: maximumInstances
+        alwaysReady: alwaysReadyInstances == 0 ? [] : [{ name: 'http', instanceCount: alwaysReadyInstances }]
+        triggers: { http: { perInstanceConcurrency: requestsPerInstance } } // host.json is not read for it on this plan
+      }
     }
   }
 }
@@ -59,6 +71,31 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
     AzureWebJobsStorage__clientId: identity.properties.clientId
     AzureWebJobsStorage__credential: 'managedidentity'
   })
+}
+
+resource auth 'Microsoft.Web/sites/config@2024-04-01' = if (!empty(authClientId)) {
+  parent: app
+  name: 'authsettingsV2'
+  properties: {
+    platform: { enabled: true }
+    globalValidation: {
+      requireAuthentication: true
+      unauthenticatedClientAction: 'RedirectToLoginPage'
+      redirectToProvider: 'azureactivedirectory'
+      excludedPaths: ['/api/health']
+    }
+    identityProviders: {
+      azureActiveDirectory: {
+        enabled: true
+        registration: {
+          clientId: authClientId
+          openIdIssuer: '${environment().authentication.loginEndpoint}${tenant().tenantId}/v2.0'
+        }
+        validation: { allowedAudiences: [authClientId, 'api://${authClientId}'] }
+      }
+    }
+    login: { tokenStore: { enabled: false } } // the app needs no token of its callers
+  }
 }
 
 resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-04-01' = [

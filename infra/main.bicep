@@ -26,13 +26,33 @@ param extraTags object = {}
 param pythonVersion string = '3.13'
 
 @description('Memory of one instance of the app, in MB; a local model needs 4096.')
-@allowed([512, 2048, 4096])
+@allowed([2048, 4096])
 param instanceMemoryMB int = 2048
 
-@description('The most instances of the app at one time: with instanceMemoryMB, the cap on its cost.')
+@description('The most instances of each group of functions: requests, the queue and the timer scale apart. It caps no cost.')
 @minValue(1)
 @maxValue(1000)
 param maximumInstances int = 40
+
+@description('Requests that an instance takes at a time, before another is started. Unset, Azure gives a Python app one.')
+@minValue(1)
+@maxValue(1000)
+param requestsPerInstance int = 32
+
+@description('Instances that wait for requests, so that none starts cold. They are paid by the hour, used or not.')
+@minValue(0)
+@maxValue(1000)
+param alwaysReadyInstances int = 0
+
+@description('Origins whose pages may call the app from a browser, such as https://intranet.example. The pages of the app need none.')
+param allowedOrigins array = []
+
+@description('Client id of an app registration in Microsoft Entra, which issues ID tokens. Set, everybody signs in first.')
+param authClientId string = ''
+
+@description('Plan of the semantic ranker. free ends after 1,000 queries a month, then the order of the search answers; standard charges for more.')
+@allowed(['disabled', 'free', 'standard'])
+param semanticRankerPlan string = 'free'
 
 @description('Tier of Azure AI Search. The semantic ranker wants basic or more.')
 @allowed(['basic', 'standard', 'standard2', 'standard3'])
@@ -122,6 +142,7 @@ module search 'search.bicep' = if (!withPostgres) {
     location: location
     tags: tags
     sku: searchSku
+    semanticRankerPlan: semanticRankerPlan
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType
@@ -191,6 +212,10 @@ module app 'app.bicep' = {
     pythonVersion: pythonVersion
     instanceMemoryMB: instanceMemoryMB
     maximumInstances: maximumInstances
+    requestsPerInstance: requestsPerInstance
+    alwaysReadyInstances: alwaysReadyInstances
+    allowedOrigins: allowedOrigins
+    authClientId: authClientId
     identityName: identity.outputs.name
     packages: storage.outputs.packages
     settings: union(
@@ -202,7 +227,7 @@ module app 'app.bicep' = {
         AZURE_OPENAI_EMBEDDING_DEPLOYMENT: embeddingName
         AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT: documents.outputs.endpoint
         AzureWebJobsStorage__accountName: storage.outputs.name // the host's; long work is there too
-        RAG_MAX_HEAVY_REQUESTS: '32' // models are elsewhere: an instance mostly waits for them
+        RAG_MAX_HEAVY_REQUESTS: string(requestsPerInstance) // models are elsewhere: an instance mostly waits for them
         RAG_DATA_DIR: '/tmp/rag' // the one place an instance may write
       },
       withPostgres ? { POSTGRES_URL: 'postgresql://${identity.outputs.name}@${postgres!.outputs.address}' } : {},

@@ -3,6 +3,7 @@ param name string
 param location string
 param tags object
 param sku string
+param semanticRankerPlan string
 param appId string
 param operatorId string
 param operatorType string
@@ -16,7 +17,7 @@ resource search 'Microsoft.Search/searchServices@2025-05-01' = {
   sku: { name: sku }
   properties: {
     disableLocalAuth: true
-    semanticSearch: 'free' // 1,000 ranked queries a month; 'standard' charges for more
+    semanticSearch: semanticRankerPlan
   }
 }
 

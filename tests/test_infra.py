@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +48,6 @@ WITHOUT_LOCAL_AUTH: dict[str, dict[str, Any]] = {
     },
     "Microsoft.Web/sites/basicPublishingCredentialsPolicies": {"allow": False},
 }
-SDKS = {
-    "Microsoft.Storage": "azure-mgmt-storage",
-    "Microsoft.OperationalInsights": "azure-mgmt-loganalytics",
-    "Microsoft.Insights": "azure-mgmt-applicationinsights",
-    "Microsoft.Search": "azure-mgmt-search",
-    "Microsoft.CognitiveServices": "azure-mgmt-cognitiveservices",
-    "Microsoft.DBforPostgreSQL": "azure-mgmt-postgresqlflexibleservers",
-    "Microsoft.Cache": "azure-mgmt-redisenterprise",
-    "Microsoft.Web": "azure-mgmt-web",
-}
-OF_BICEP = {"name", "parent", "scope", "depends_on", "dependsOn"}  # said to the compiler, not to the service
 
 
 def body(part: Any) -> dict[str, Any]:
@@ -259,27 +247,6 @@ def test_long_work_is_where_every_instance_of_the_app_sees_it() -> None:
 def test_no_key_is_read_or_made() -> None:
     asked = r"list\w*Keys|listCredentials|AccountKey|InstrumentationKey|administratorLogin(Password)?|SharedAccess"
     assert not re.findall(asked, "".join(TEXTS.values()), re.IGNORECASE)
-
-
-@pytest.mark.parametrize("provider", SDKS)
-def test_every_property_is_one_that_microsofts_own_package_knows(provider: str) -> None:
-    """A misspelt property is what a compiler would have found first."""
-    kept = [path for path in metadata.files(SDKS[provider]) or () if "models" in str(path) and path.suffix == ".py"]
-    known = set(re.findall(r"\w+", "".join(path.read_text("utf-8") for path in kept)))
-    mine = [each for each in resources() if each["type"].startswith(f"{provider}/") and not each["existing"]]
-    said = {
-        key for each in mine for name, value in body(each).items() if name not in OF_BICEP for key in keys(name, value)
-    }
-    assert said
-    assert said - known == set()
-
-
-def keys(name: str, value: Any) -> Iterator[str]:
-    """The property names in a value, but for those of tags, settings, identities and expressions."""
-    yield name
-    if isinstance(value, dict) and not value.keys() & {"function", "operator"} and name != "userAssignedIdentities":
-        for inner, said in value.items():
-            yield from keys(inner, said)
 
 
 def test_everything_that_takes_tags_has_the_environments() -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from local_emulator.search_service.semantic import Ranker, RankerUnavailable
-from local_emulator.search_service.service import SearchService
-from local_emulator.search_service.serving import serve_wsgi
+from .semantic import Ranker, RankerUnavailable
+from .service import SearchService
+from .serving import serve_wsgi
 
 __all__ = ["Ranker", "RankerUnavailable", "SearchService", "running"]
 

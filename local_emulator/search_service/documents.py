@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from local_emulator.search_service.expressions import format_date, parse_date
-from local_emulator.search_service.refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
-from local_emulator.search_service.schema import VECTOR, Field, Schema
-from local_emulator.search_service.storage import Storage
-from local_emulator.search_service.vectors import VectorMatrix
-from local_emulator.search_service.words import WordIndex
+from .expressions import format_date, parse_date
+from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
+from .schema import VECTOR, Field, Schema
+from .storage import Storage
+from .vectors import VectorMatrix
+from .words import WordIndex
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from local_emulator.search_service.schema import Field
+from .schema import Field
 
 Value = str | bool | int | float | datetime | None
 Document = Mapping[str, Any]

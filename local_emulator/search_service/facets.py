@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from local_emulator.search_service.expressions import format_date, parse_date
-from local_emulator.search_service.refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import Field, Schema
+from .expressions import format_date, parse_date
+from .refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
+from .schema import Field, Schema
 
 Json = dict[str, Any]
 Value = str | bool | int | float | datetime

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from local_emulator.search_service.expressions import (
+from .expressions import (
     ORDERINGS,
     And,
     Constant,
@@ -16,8 +16,8 @@ from local_emulator.search_service.expressions import (
     Or,
     Value,
 )
-from local_emulator.search_service.refusals import ServiceRefusal, make_filter_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import Field, Schema
+from .refusals import ServiceRefusal, make_filter_refusal, make_unimplemented_refusal
+from .schema import Field, Schema
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "Edm.String": (str,),

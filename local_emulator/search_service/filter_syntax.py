@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from local_emulator.search_service.expressions import (
+from .expressions import (
     ORDERINGS,
     And,
     Constant,
@@ -18,9 +18,9 @@ from local_emulator.search_service.expressions import (
     Value,
     parse_date,
 )
-from local_emulator.search_service.filter_binding import FieldBinder
-from local_emulator.search_service.refusals import ServiceRefusal, make_filter_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import Schema
+from .filter_binding import FieldBinder
+from .refusals import ServiceRefusal, make_filter_refusal, make_unimplemented_refusal
+from .schema import Schema
 
 DEEPEST = 200  # nested brackets, `not` and lambdas; the service refuses deep filters too
 

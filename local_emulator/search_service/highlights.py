@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from local_emulator.search_service.analysis import Token
-from local_emulator.search_service.refusals import make_refusal
-from local_emulator.search_service.schema import Field, Schema
-from local_emulator.search_service.syntax import Query
-from local_emulator.search_service.words import analyze_field_text, list_query_terms, list_texts
+from .analysis import Token
+from .refusals import make_refusal
+from .schema import Field, Schema
+from .syntax import Query
+from .words import analyze_field_text, list_query_terms, list_texts
 
 Json = dict[str, Any]
 

@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import Schema
+from .refusals import make_refusal, make_unimplemented_refusal
+from .schema import Schema
 
 MOST_CLAUSES = 32  # of $orderby
 _CLAUSE = re.compile(r"\s*(?P<path>[A-Za-z_][\w/]*|search\.score\(\)|geo\..*?)(?:\s+(?P<way>asc|desc))?\s*")

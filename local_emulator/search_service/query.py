@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from local_emulator.search_service import semantic
-from local_emulator.search_service.documents import EmulatedIndex
-from local_emulator.search_service.expressions import Expression, get_value, matches_filter
-from local_emulator.search_service.facets import count_facets
-from local_emulator.search_service.highlights import highlight_document
-from local_emulator.search_service.orderby import SortClause
-from local_emulator.search_service.request import PAGE, SearchRequest, parse_search_request
-from local_emulator.search_service.schema import Schema
-from local_emulator.search_service.semantic import RankedDocument, Ranker, SemanticRanking
+from . import semantic
+from .documents import EmulatedIndex
+from .expressions import Expression, get_value, matches_filter
+from .facets import count_facets
+from .highlights import highlight_document
+from .orderby import SortClause
+from .request import PAGE, SearchRequest, parse_search_request
+from .schema import Schema
+from .semantic import RankedDocument, Ranker, SemanticRanking
 
 Json = dict[str, Any]
 Scored = list[tuple[str, float]]

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from local_emulator.search_service.documents import Selection, parse_selection
-from local_emulator.search_service.expressions import Expression
-from local_emulator.search_service.facets import FacetExpression, parse_facets
-from local_emulator.search_service.filter_syntax import parse_filter
-from local_emulator.search_service.highlights import Tags, parse_highlight
-from local_emulator.search_service.orderby import SortClause, parse_orderby
-from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import VECTOR, Field, Schema
-from local_emulator.search_service.semantic import SemanticRequest, parse_semantic_request
-from local_emulator.search_service.syntax import Query, parse_simple_query
-from local_emulator.search_service.vectors import Floats
+from .documents import Selection, parse_selection
+from .expressions import Expression
+from .facets import FacetExpression, parse_facets
+from .filter_syntax import parse_filter
+from .highlights import Tags, parse_highlight
+from .orderby import SortClause, parse_orderby
+from .refusals import make_refusal, make_unimplemented_refusal
+from .schema import VECTOR, Field, Schema
+from .semantic import SemanticRequest, parse_semantic_request
+from .syntax import Query, parse_simple_query
+from .vectors import Floats
 
 Json = dict[str, Any]
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from local_emulator.search_service.analysis import ANALYZERS
-from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
+from .analysis import ANALYZERS
+from .refusals import make_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from local_emulator.search_service.highlights import Tags, find_tokens, list_sentences
-from local_emulator.search_service.refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
-from local_emulator.search_service.schema import Field, Schema, list_semantic_fields
-from local_emulator.search_service.syntax import AnyOf, Query, Term
-from local_emulator.search_service.words import list_texts
+from .highlights import Tags, find_tokens, list_sentences
+from .refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
+from .schema import Field, Schema, list_semantic_fields
+from .syntax import AnyOf, Query, Term
+from .words import list_texts
 
 Json = dict[str, Any]
 

@@ -14,17 +14,17 @@ from urllib.parse import unquote
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Request, Response
 
-from local_emulator.search_service import query, suggestions
-from local_emulator.search_service.documents import MOST_BYTES, EmulatedIndex, parse_selection, read_actions
-from local_emulator.search_service.refusals import (
+from . import query, suggestions
+from .documents import MOST_BYTES, EmulatedIndex, parse_selection, read_actions
+from .refusals import (
     ServiceRefusal,
     make_missing_index_refusal,
     make_refusal,
     make_unimplemented_refusal,
 )
-from local_emulator.search_service.schema import Schema, parse_schema
-from local_emulator.search_service.semantic import Ranker
-from local_emulator.search_service.storage import Storage
+from .schema import Schema, parse_schema
+from .semantic import Ranker
+from .storage import Storage
 
 Json = dict[str, Any]
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from local_emulator.search_service.analysis import ANALYZERS
-from local_emulator.search_service.documents import EmulatedIndex, parse_selection
-from local_emulator.search_service.expressions import matches_filter
-from local_emulator.search_service.filter_syntax import parse_filter
-from local_emulator.search_service.refusals import make_refusal, make_unimplemented_refusal
-from local_emulator.search_service.request import BOOLEAN, INTEGER, NUMBER, STRING, check_parameters
-from local_emulator.search_service.schema import Field
-from local_emulator.search_service.words import list_texts
+from .analysis import ANALYZERS
+from .documents import EmulatedIndex, parse_selection
+from .expressions import matches_filter
+from .filter_syntax import parse_filter
+from .refusals import make_refusal, make_unimplemented_refusal
+from .request import BOOLEAN, INTEGER, NUMBER, STRING, check_parameters
+from .schema import Field
+from .words import list_texts
 
 Json = dict[str, Any]
 

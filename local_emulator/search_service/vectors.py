@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from local_emulator.search_service.expressions import get_value
-from local_emulator.search_service.schema import Field
+from .expressions import get_value
+from .schema import Field
 
 Json = dict[str, Any]
 Floats = NDArray[np.float32]

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from local_emulator.search_service.analysis import ANALYZERS, Token
-from local_emulator.search_service.schema import Field
-from local_emulator.search_service.syntax import AllOf, AnyOf, Phrase, Prefix, Query, Term, Without
+from .analysis import ANALYZERS, Token
+from .schema import Field
+from .syntax import AllOf, AnyOf, Phrase, Prefix, Query, Term, Without
 
 Json = dict[str, Any]
 Scores = dict[str, float]

@@ -48,6 +48,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     "sqlalchemy": ("rag_core/schema/inspection.py",),
     "werkzeug": ("local_emulator/",),
     **dict.fromkeys(("apsw", "numpy", "tantivy"), ("local_emulator/search_service/", "rag_core/evaluation/")),
+    **dict.fromkeys(("cryptography", "pytest"), ("local_emulator/search_service/",)),
     "pydantic": ("functions/", "rag_core/guard/answer_cache.py"),
     "rich": ("rag_core/cli/",),
     "phonenumbers": ("rag_core/guard/pii/validators.py", "rag_core/composition/assembly.py"),

@@ -3,6 +3,7 @@
 import math
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,15 +11,25 @@ from typing import Any
 import numpy as np
 
 from .expressions import format_date, parse_date
+from .field_texts import list_texts
 from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
 from .schema import VECTOR, Field, Schema
 from .storage import Storage
+from .synonyms import SynonymMaps
 from .vectors import VectorMatrix
 from .words import WordIndex
 
 Json = dict[str, Any]
 
 MOST_ACTIONS = 1000
+MOST_TERM_BYTES = 32_766
+BUSY = "The service is under heavy load. Retry later."
+LONG_TERM = (
+    "Field '{}' contains a term that is too large to process. The max length for UTF-8 encoded terms is 32766 bytes. "
+    "The most likely cause of this error is that filtering, sorting, and/or faceting are enabled on this field, which "
+    "causes the entire field value to be indexed as a single term. Please avoid the use of these options for large "
+    "fields."
+)
 MOST_BYTES = 16 * 1024 * 1024
 LONGEST_KEY = 1024
 _SAFE_KEY = re.compile(r"[A-Za-z0-9_\-=]+")
@@ -27,14 +38,21 @@ _CRS = {"type": "name", "properties": {"name": "EPSG:4326"}}
 
 @dataclass
 class EmulatedIndex:
-    """An index holds documents, which are only ever replaced whole. Whoever reads or writes holds `lock`."""
+    """An index holds documents, which are only ever replaced whole. Whoever reads or writes holds `lock`.
+
+    `latest` are the documents as written; searches find `documents`, which follow after `delay_s`.
+    """
 
     schema: Schema
     etag: str
     storage: Storage
+    synonyms: SynonymMaps = field(default_factory=SynonymMaps)
+    delay_s: float = 0.0
+    latest: dict[str, Json] = field(default_factory=dict)
     documents: dict[str, Json] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
     dropped: bool = False
+    _due: list[tuple[float, Mapping[str, Json | None]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._rebuild_projections()
@@ -42,12 +60,14 @@ class EmulatedIndex:
     def _rebuild_projections(self) -> None:
         similarity = self.schema.definition["similarity"]
         k1, b = similarity["k1"], similarity["b"]
-        self.words = WordIndex(self.schema.searchable_fields, k1=1.2 if k1 is None else k1, b=0.75 if b is None else b)
+        k1, b = 1.2 if k1 is None else k1, 0.75 if b is None else b
+        self.words = WordIndex(self.schema.searchable_fields, self.synonyms, k1=k1, b=b)
         self.vectors = VectorMatrix(self.schema.vector_fields)
         self._publish_changes(dict(self.documents))
 
     def load_documents(self) -> None:
-        self._publish_changes(dict(self.storage.load_documents(self.schema.name)))
+        self.latest = dict(self.storage.load_documents(self.schema.name))
+        self._publish_changes(self.latest)
 
     def change_definition(self, schema: Schema, etag: str) -> None:
         """Put the same documents under a changed definition."""
@@ -61,8 +81,10 @@ class EmulatedIndex:
             self.storage.drop_index(self.schema.name)
             self.dropped = True
 
-    def apply_actions(self, actions: Sequence[Json], *, unsafe_keys: bool = False) -> list[Json]:
-        """Apply a batch in order, durably and at once, and return one status an action.
+    def apply_actions(
+        self, actions: Sequence[Json], *, unsafe_keys: bool = False, fails: Callable[[], bool] = lambda: False
+    ) -> list[Json]:
+        """Apply a batch in order, durably and at once, and return one status an action; `fails` refuses single ones.
 
         Raises a ServiceRefusal for a malformed batch.
         """
@@ -71,22 +93,28 @@ class EmulatedIndex:
             if self.dropped:
                 raise make_missing_index_refusal(self.schema.name)
             changes: dict[str, Json | None] = {}
-            statuses = [self._apply_action(verb, key, body, changes) for verb, key, body in read]
+            statuses = [
+                _build_status(key, 503, BUSY) if fails() else self._apply_action(verb, key, body, changes)
+                for verb, key, body in read
+            ]
             self.storage.save_documents(self.schema.name, changes)
-            self._publish_changes(changes)
+            _put_changes(self.latest, changes)
+            self._due.append((time.monotonic() + self.delay_s, changes))
+            self.publish_due_changes()
         return statuses
 
+    def publish_due_changes(self) -> None:
+        """Let searches find what was written long enough ago."""
+        while self._due and self._due[0][0] <= time.monotonic():
+            self._publish_changes(self._due.pop(0)[1])
+
     def _publish_changes(self, changes: Mapping[str, Json | None]) -> None:
-        for key, body in changes.items():
-            if body is None:
-                self.documents.pop(key, None)
-            else:
-                self.documents[key] = body
+        _put_changes(self.documents, changes)
         self.words.queue_changes(changes)
         self.vectors.apply_changes(changes)
 
     def _apply_action(self, verb: str, key: str, body: Json, changes: dict[str, Json | None]) -> Json:
-        held = changes[key] if key in changes else self.documents.get(key)
+        held = changes[key] if key in changes else self.latest.get(key)
         if verb == "delete":
             if held is not None:
                 changes[key] = None
@@ -94,8 +122,28 @@ class EmulatedIndex:
         if verb == "merge" and held is None:
             return _build_status(key, 404, "Document not found.")
         merges = held is not None and verb in ("merge", "mergeOrUpload")
-        changes[key] = _merge_objects(held or {}, body, self.schema, "") if merges else body
+        made = _merge_objects(held or {}, body, self.schema, "") if merges else body
+        if long := _find_long_term(made, self.schema):
+            return _build_status(key, 400, LONG_TERM.format(long))
+        changes[key] = made
         return _build_status(key, 201 if held is None else 200)
+
+
+def _put_changes(documents: dict[str, Json], changes: Mapping[str, Json | None]) -> None:
+    for key, body in changes.items():
+        if body is None:
+            documents.pop(key, None)
+        else:
+            documents[key] = body
+
+
+def _find_long_term(document: Json, schema: Schema) -> str:
+    """Find a field whose whole value is one term, longer than a term may be; return "" where there is none."""
+    for field_of_terms in schema.whole_term_fields:
+        for text in list_texts(document, field_of_terms.path):
+            if len(text) > MOST_TERM_BYTES / 4 and len(text.encode()) > MOST_TERM_BYTES:
+                return field_of_terms.path
+    return ""
 
 
 def _build_status(key: str, code: int, message: str | None = None) -> Json:
@@ -226,55 +274,3 @@ def _merge_objects(held: Json, given: Json, schema: Schema, inside: str) -> Json
         nested = single and isinstance(value, dict) and isinstance(old, dict)
         merged[name] = _merge_objects(old or {}, value, schema, f"{inside}{name}/") if nested else value
     return merged
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """A selection says which fields of a document are shown."""
-
-    schema: Schema
-    paths: frozenset[str] | None = None
-
-    def select_fields(self, document: Json) -> Json:
-        return self._select_object(document, "", chosen=self.paths is None)
-
-    def _select_object(self, value: Json, inside: str, *, chosen: bool) -> Json:
-        """Select every retrievable member that was asked for, whether the document has it or not."""
-        shown = {}
-        for name in self.schema.list_children(inside.rstrip("/")):
-            path = inside + name
-            wanted = chosen or (self.paths is not None and path in self.paths)
-            if wanted or self._holds_selected(path):
-                leaf = self.schema.fields.get(path)
-                if leaf is None or leaf.retrievable:
-                    shown[name] = self._select_value(value.get(name), path, chosen=wanted)
-        return shown
-
-    def _holds_selected(self, path: str) -> bool:
-        return any(selected.startswith(f"{path}/") for selected in self.paths or ())
-
-    def _select_value(self, value: Any, path: str, *, chosen: bool) -> Any:
-        kind = self.schema.kinds[path]
-        if kind == "Edm.ComplexType":
-            return None if value is None else self._select_object(value, f"{path}/", chosen=chosen)
-        if kind == "Collection(Edm.ComplexType)":
-            return [self._select_object(item, f"{path}/", chosen=chosen) for item in value or ()]
-        if kind == VECTOR:
-            return [] if value is None else [float(str(x)) for x in value]
-        return [] if value is None and kind.startswith("Collection(") else value
-
-
-def parse_selection(text: str, schema: Schema, *, parameter: str = "$select") -> Selection:
-    """Read `$select`. Raises a ServiceRefusal for a field that is not there or not to be shown."""
-    paths = [path.strip() for path in text.split(",")] if text else []
-    if not paths or "*" in paths:
-        return Selection(schema)
-    for path in paths:
-        if path not in schema.kinds:
-            raise make_refusal(
-                f"Invalid expression: Could not find a property named '{path}' on type 'search.document'.",
-                parameter=parameter,
-            )
-        if path in schema.fields and not schema.fields[path].retrievable:
-            raise make_refusal(f"Invalid expression: '{path}' is not a retrievable field.", parameter=parameter)
-    return Selection(schema, frozenset(paths))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .analysis import Token
+from .field_texts import analyze_field_text, list_term_tests, list_texts
+from .query_tree import Query
 from .refusals import make_refusal
 from .schema import Field, Schema
-from .syntax import Query
-from .words import analyze_field_text, list_query_terms, list_texts
 
 Json = dict[str, Any]
 
@@ -66,10 +66,8 @@ def list_fragments(document: Json, field: Field, query: Query, tags: Tags) -> li
 
 def find_tokens(text: str, field: Field, query: Query) -> list[Token]:
     """Find the tokens of a text that the query asks for."""
-    terms, prefixes = list_query_terms(query, field)
-    return [
-        token for token in analyze_field_text(text, field) if token.term in terms or token.term.startswith(prefixes)
-    ]
+    tests = list_term_tests(query, field)
+    return [token for token in analyze_field_text(text, field) if any(test(token.term) for test in tests)]
 
 
 def list_sentences(text: str) -> Iterator[str]:

@@ -12,15 +12,16 @@ from .expressions import Expression, get_value, matches_filter
 from .facets import count_facets
 from .highlights import highlight_document
 from .orderby import SortClause
-from .request import PAGE, SearchRequest, parse_search_request
+from .permissions import Reader
+from .request import PAGE, SearchRequest
 from .schema import Schema
 from .semantic import RankedDocument, Ranker, SemanticRanking
+from .vector_queries import VectorQuery
 
 Json = dict[str, Any]
 Scored = list[tuple[str, float]]
 
 LARGEST_PAGE = 1000  # results of one page
-WORDS_RECALL = 1000  # documents of the words leg that hybrid search fuses
 RRF_K = 60
 
 
@@ -42,35 +43,46 @@ class MatchedDocuments:
     documents: Mapping[str, Json]
 
 
-def run_search(index: EmulatedIndex, body: Any, reranker: Ranker | None, link: str) -> tuple[int, Json]:
+def run_search(
+    index: EmulatedIndex, asked: SearchRequest, body: Json, reranker: Ranker | None, link: str, reader: Reader
+) -> tuple[int, Json]:
     """Run a search and return the status and the answer. `link` is where the next page is asked for."""
-    asked = parse_search_request(body, index.schema, ranker=reranker is not None)
     with index.lock:
-        found = _find_documents(asked, index)
-    ranking = _rank_semantically(asked, found, reranker)
+        index.publish_due_changes()
+        found = find_documents(asked, index, reader)
+    ranking = rank_semantically(asked, found, reranker)
     return 206 if ranking.failure else 200, _build_search_answer(asked, body, found, ranking, index.schema, link)
 
 
-def _find_documents(asked: SearchRequest, index: EmulatedIndex) -> MatchedDocuments:
-    passing = _filter_documents(asked.filter, index.documents)
-    legs = _run_legs(asked, index, passing)
+def find_documents(asked: SearchRequest, index: EmulatedIndex, reader: Reader) -> MatchedDocuments:
+    """Find what matches, in order, of what the reader may read. The caller holds the index's lock."""
+    passing = _filter_documents(asked.filter, _list_readable(index.documents, reader))
+    legs = _run_legs(asked, index, passing, narrowed=reader.allowed is not None)
     ranked = legs[0].hits if len(legs) == 1 else fuse_legs(legs)
     hits = _sort_hits(asked.order, [hit for hit in ranked if hit[0] in passing], passing)
     return MatchedDocuments(hits, legs, {key: passing[key] for key, _ in hits})
 
 
-def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, Json]) -> list[Leg]:
+def _list_readable(documents: Mapping[str, Json], reader: Reader) -> Mapping[str, Json]:
+    if reader.allowed is None:
+        return documents
+    return {key: document for key, document in documents.items() if reader.may_read(document)}
+
+
+def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, Json], *, narrowed: bool) -> list[Leg]:
     """Run the legs; the filter narrows them before they are cut to their best, or only what is left afterwards."""
-    among = passing if asked.filter and asked.filter_mode == "preFilter" else None
-    legs = [
-        Leg(one.field.path, index.vectors.find_nearest(one.field, one.vector, one.k, among), one.weight)
-        for one in asked.vectors
-    ]
+    among = passing if narrowed or (asked.filter and asked.filter_mode == "preFilter") else None
+    legs = [Leg(one.field.path, _find_nearest(one, index, among), one.weight) for one in asked.vectors]
     if asked.words is None and legs:
         return legs
     worded = _score_words(asked, index)
     best = _sort_by_score(worded if among is None else {key: score for key, score in worded.items() if key in among})
-    return [Leg("", best[:WORDS_RECALL] if legs else best), *legs]
+    return [Leg("", best[: asked.recall] if legs else best), *legs]
+
+
+def _find_nearest(asked: VectorQuery, index: EmulatedIndex, among: Mapping[str, Json] | None) -> Scored:
+    nearest = index.vectors.find_nearest(asked.field, asked.vector, asked.k, among)
+    return [(key, score) for key, score in nearest if score >= asked.least]
 
 
 def fuse_legs(legs: Sequence[Leg]) -> Scored:
@@ -91,8 +103,13 @@ def _filter_documents(expression: Expression | None, documents: Mapping[str, Jso
 
 def _score_words(asked: SearchRequest, index: EmulatedIndex) -> Mapping[str, float]:
     if asked.words is None:
-        return dict.fromkeys(index.documents, 1.0)
-    return index.words.find_documents(asked.words, asked.fields, every=asked.every)
+        scores = dict.fromkeys(index.documents, 1.0)
+    else:
+        weights = asked.scoring.weights if asked.scoring else None
+        scores = index.words.find_documents(asked.words, asked.fields, every=asked.every, weights=weights)
+    if asked.scoring is None:
+        return scores
+    return {key: score * asked.scoring.compute_factor(index.documents[key]) for key, score in scores.items()}
 
 
 def _sort_by_score(scores: Mapping[str, float | np.float32]) -> Scored:
@@ -121,7 +138,7 @@ def _make_sort_key(clause: SortClause, documents: Mapping[str, Json]) -> Callabl
     return get_key
 
 
-def _rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: Ranker | None) -> SemanticRanking:
+def rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: Ranker | None) -> SemanticRanking:
     if asked.semantic is None or reranker is None:
         return SemanticRanking()
     first = [(key, found.documents[key]) for key, _ in found.hits[: semantic.DEPTH]]

@@ -2,16 +2,27 @@
 
 
 class ServiceRefusal(Exception):
-    """A refusal ends a request with `{"error": {"code", "message"}}`."""
+    """A refusal ends a request with `{"error": {"code", "message"}}`, and `details` where the service gives them."""
 
-    def __init__(self, status: int, message: str, *, code: str = "") -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str = "",
+        detail: str = "",
+        detail_message: str = "",
+        retry_after_s: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status, self.message, self.code = status, message, code
+        self.detail, self.detail_message, self.retry_after_s = detail, detail_message, retry_after_s
 
 
-def make_refusal(message: str, *, parameter: str = "", code: str = "") -> ServiceRefusal:
+def make_refusal(message: str, *, parameter: str = "", code: str = "", detail: str = "") -> ServiceRefusal:
     """Make the refusal of a caller's mistake; the service names the parameter on a line of its own."""
-    return ServiceRefusal(400, message + (f"\r\nParameter name: {parameter}" if parameter else ""), code=code)
+    told = message + (f"\r\nParameter name: {parameter}" if parameter else "")
+    return ServiceRefusal(400, told, code=code, detail=detail, detail_message=message)
 
 
 def make_filter_refusal(message: str) -> ServiceRefusal:
@@ -25,4 +36,9 @@ def make_unimplemented_refusal(what: str) -> ServiceRefusal:
 
 
 def make_missing_index_refusal(name: str) -> ServiceRefusal:
-    return ServiceRefusal(404, f"No index with the name '{name}' was found in the service.", code="ResourceNotFound")
+    return make_missing_refusal("index", name)
+
+
+def make_missing_refusal(called: str, name: str) -> ServiceRefusal:
+    """Make the refusal of a name that nothing has; the service gives it no code."""
+    return ServiceRefusal(404, f"No {called} with the name '{name}' was found in the service 'localhost'.")

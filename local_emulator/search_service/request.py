@@ -1,23 +1,23 @@
 """Parse a search request: every parameter is read, checked, or refused by name."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .documents import Selection, parse_selection
 from .expressions import Expression
 from .facets import FacetExpression, parse_facets
 from .filter_syntax import parse_filter
 from .highlights import Tags, parse_highlight
+from .lucene_syntax import parse_lucene_query
 from .orderby import SortClause, parse_orderby
+from .query_tree import Query
 from .refusals import make_refusal, make_unimplemented_refusal
-from .schema import VECTOR, Field, Schema
+from .schema import VECTOR, Schema
+from .scoring import ScoringProfile, parse_scoring
+from .selection import Selection, parse_selection
 from .semantic import SemanticRequest, parse_semantic_request
-from .syntax import Query, parse_simple_query
-from .vectors import Floats
+from .syntax import parse_simple_query
+from .vector_queries import VectorQuery, parse_vector_queries
 
 Json = dict[str, Any]
 
@@ -28,35 +28,26 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("search", "filter", "orderby", "select", "searchFields", "searchMode", "queryType"), STRING),
     **dict.fromkeys(("highlight", "highlightPreTag", "highlightPostTag", "sessionId", "scoringStatistics"), STRING),
     **dict.fromkeys(("semanticConfiguration", "semanticQuery", "semanticErrorHandling", "answers"), STRING),
-    **dict.fromkeys(("captions", "vectorFilterMode", "debug"), STRING),
+    **dict.fromkeys(("captions", "vectorFilterMode", "debug", "scoringProfile", "queryLanguage", "speller"), STRING),
     **dict.fromkeys(("top", "skip", "semanticMaxWaitInMilliseconds"), INTEGER),
     "minimumCoverage": NUMBER,
-    **dict.fromkeys(("facets", "vectorQueries"), LIST),
+    **dict.fromkeys(("facets", "vectorQueries", "scoringParameters"), LIST),
+    "hybridSearch": (dict,),
     "count": BOOLEAN,
 }
 VALUES: Mapping[str, tuple[str, ...]] = {
     "searchMode": ("any", "all"),
-    "queryType": ("simple", "semantic"),
+    "queryType": ("simple", "semantic", "full"),
+    "speller": ("none", "lexicon"),
     "scoringStatistics": ("local", "global"),  # the same here: there is one shard
     "semanticErrorHandling": ("fail", "partial"),
     "vectorFilterMode": ("preFilter", "postFilter", "strictPostFilter"),
     "debug": ("disabled", "vector"),
 }
-UNIMPLEMENTED_VALUES = {"queryType": ("full",), "debug": ("semantic", "queryRewrites", "innerHits", "all")}
-UNIMPLEMENTED = (
-    *("scoringProfile", "scoringParameters", "speller", "queryLanguage", "queryRewrites", "hybridSearch"),
-    *("semanticFields", "moreLikeThis", "personalization"),
-)
-VECTOR_QUERY = {"kind", "vector", "k", "fields", "exhaustive", "weight"}
-VECTOR_UNIMPLEMENTED = {"oversampling", "threshold", "filterOverride", "perDocumentVectorLimit", "queryRewrites"}
-
-
-@dataclass(frozen=True, slots=True)
-class VectorQuery:
-    field: Field
-    vector: Floats
-    k: int
-    weight: float
+UNIMPLEMENTED_VALUES = {"debug": ("semantic", "queryRewrites", "innerHits", "all")}
+UNIMPLEMENTED = ("queryRewrites", "semanticFields", "moreLikeThis", "personalization")
+DEFAULT_RECALL = 1000  # documents of the words leg that hybrid search fuses
+MOST_RECALL = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +55,8 @@ class SearchRequest:
     """A search is asked for with these; `words` None means every document, unless there are vectors."""
 
     words: Query | None
+    recall: int  # documents that the words leg may bring into a hybrid search
+    scoring: ScoringProfile | None
     fields: tuple[str, ...]
     every: bool
     vectors: tuple[VectorQuery, ...]
@@ -86,7 +79,7 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRe
     """Check a request whole. Raises a ServiceRefusal: 400 for what is wrong, 501 for what is not implemented."""
     given = check_parameters(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
     text, every = given.get("search") or "*", given.get("searchMode") == "all"
-    vectors = tuple(one for query in given.get("vectorQueries", ()) for one in _parse_vector_queries(query, schema))
+    vectors = tuple(one for query in given.get("vectorQueries", ()) for one in parse_vector_queries(query, schema))
     top, skip = given.get("top"), given.get("skip", 0)
     if skip > MOST_SKIPPED or skip < 0 or (top is not None and top < 0):
         raise make_refusal(f"Value must be between 0 and {MOST_SKIPPED}.", parameter="skip" if skip else "top")
@@ -96,7 +89,9 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRe
     if subscores and any(one.field.metric != "cosine" for one in vectors):
         raise make_unimplemented_refusal("debug 'vector' of a metric other than cosine")
     return SearchRequest(
-        words=None if text.strip() in ("", "*") else parse_simple_query(text, every=every),
+        words=_parse_words(text, schema, full=given.get("queryType") == "full", every=every),
+        recall=_parse_recall(given.get("hybridSearch") or {}),
+        scoring=parse_scoring(given, schema.definition),
         fields=_parse_search_fields(given.get("searchFields"), schema),
         every=every,
         vectors=vectors,
@@ -114,6 +109,23 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRe
         top=top,
         skip=skip,
     )
+
+
+def _parse_words(text: str, schema: Schema, *, full: bool, every: bool) -> Query | None:
+    if text.strip() in ("", "*"):
+        return None
+    return parse_lucene_query(text, schema.fields, every=every) if full else parse_simple_query(text, every=every)
+
+
+def _parse_recall(hybrid: Json) -> int:
+    if unknown := hybrid.keys() - {"maxTextRecallSize", "countAndFacetMode"}:
+        raise make_refusal(f"'{min(unknown)}' is not a property of hybridSearch.", parameter="hybridSearch")
+    if hybrid.get("countAndFacetMode", "countRetrievableResults") != "countRetrievableResults":
+        raise make_unimplemented_refusal(f"'{hybrid['countAndFacetMode']}' of 'countAndFacetMode'")
+    size = hybrid.get("maxTextRecallSize") or DEFAULT_RECALL
+    if type(size) is not int or not 1 <= size <= MOST_RECALL:
+        raise make_refusal(f"'maxTextRecallSize' is from 1 to {MOST_RECALL}.", parameter="hybridSearch")
+    return size
 
 
 def check_parameters(
@@ -163,39 +175,3 @@ def _parse_search_fields(text: str | None, schema: Schema) -> tuple[str, ...]:
                 f"The field '{path}' in the search field list is not searchable.", parameter="searchFields"
             )
     return paths
-
-
-def _parse_vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
-    """Parse a vector query into one query for each field it names."""
-    given = {k: v for k, v in query.items() if v is not None} if isinstance(query, dict) else {}
-    if given.get("kind") != "vector":
-        raise make_unimplemented_refusal(f"vector queries of kind '{given.get('kind')}': there is no vectorizer")
-    if skipped := given.keys() & VECTOR_UNIMPLEMENTED:
-        raise make_unimplemented_refusal(f"'{min(skipped)}' of a vector query")
-    if unknown := given.keys() - VECTOR_QUERY:
-        raise make_refusal(f"'{min(unknown)}' is not a property of a vector query.", parameter="vectorQueries")
-    k, weight = given.get("k", PAGE), given.get("weight", 1.0)
-    if type(k) is not int or not 1 <= k <= 10_000:
-        raise make_refusal("'k' must be a whole number from 1 to 10000.", parameter="vectorQueries")
-    if not isinstance(weight, int | float) or weight <= 0:
-        raise make_refusal("'weight' must be greater than 0.", parameter="vectorQueries")
-    paths = [path.strip() for path in str(given.get("fields", "")).split(",") if path.strip()]
-    if not paths:
-        raise make_refusal("A vector query must name its 'fields'.", parameter="vectorQueries")
-    return [VectorQuery(*_parse_query_vector(given.get("vector"), path, schema), k, weight) for path in paths]
-
-
-def _parse_query_vector(values: Any, path: str, schema: Schema) -> tuple[Field, Floats]:
-    field = schema.get_field(path, "vectorQueries")
-    if field.type != VECTOR:
-        raise make_refusal(f"The field '{path}' is not a vector field.", parameter="vectorQueries")
-    if not isinstance(values, list) or not all(type(x) in (int, float) and math.isfinite(x) for x in values):
-        raise make_refusal("'vector' must be an array of numbers.", parameter="vectorQueries")
-    if len(values) != field.dimensions:
-        raise make_refusal(
-            f"The vector field '{path}', with dimension of '{field.dimensions}', expects a length of "
-            f"'{field.dimensions}'. However, the provided vector has a length of '{len(values)}'. Please ensure that "
-            "the vector length matches the expected length of the vector field.",
-            parameter="vectorQueries",
-        )
-    return field, np.array(values, dtype=np.float32)

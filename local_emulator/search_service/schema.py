@@ -1,12 +1,14 @@
 """Check an index definition, fill in every default as the service answers it, and find its fields by path."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .analysis import ANALYZERS
 from .refusals import make_refusal, make_unimplemented_refusal
+from .scoring_schema import check_scoring_profiles
+from .vector_schema import complete_vector_search, find_profile, make_definition_refusal, refuse_unknown_settings
 
 Json = dict[str, Any]
 
@@ -21,7 +23,6 @@ PRIMITIVES = {
 }
 VECTOR = "Collection(Edm.Single)"
 OTHER_VECTORS = {f"Collection(Edm.{kind})" for kind in ("Half", "Int16", "SByte", "Byte")}
-METRICS = {"cosine", "euclidean"}
 FLAGS = ("searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key")
 UNSET = (
     "indexAnalyzer",
@@ -31,10 +32,14 @@ UNSET = (
     "dimensions",
     "vectorSearchProfile",
     "vectorEncoding",
+    "permissionFilter",
 )
+PERMISSION_KINDS = ("userIds", "groupIds", "rbacScope")
 INDEX: Json = {
     "description": None,
     "defaultScoringProfile": None,
+    "permissionFilterOption": None,
+    "purviewEnabled": False,
     "scoringProfiles": [],
     "corsOptions": None,
     "suggesters": [],
@@ -49,7 +54,7 @@ INDEX: Json = {
     "vectorSearch": None,
 }
 OURS = {"@odata.context", "@odata.etag", "name", "fields"}
-UNIMPLEMENTED = ("encryptionKey", "defaultScoringProfile")
+UNIMPLEMENTED = ("encryptionKey", "purviewEnabled")
 BM25 = "#Microsoft.Azure.Search.BM25Similarity"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,126}(?<!-)")
 FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
@@ -72,6 +77,9 @@ class Field:
     search_analyzer: str
     dimensions: int
     metric: str
+    synonym_maps: tuple[str, ...] = ()
+    vectorizer: str = ""
+    compressed: bool = False
 
     @property
     def has_many_values(self) -> bool:
@@ -87,6 +95,7 @@ class Schema:
     key: str
     fields: Mapping[str, Field]
     kinds: Mapping[str, str]
+    permission_fields: Mapping[str, str]  # path and kind
 
     def get_field(self, path: str, parameter: str) -> Field:
         found = self.fields.get(path)
@@ -104,6 +113,16 @@ class Schema:
     def vector_fields(self) -> list[Field]:
         return [field for field in self.fields.values() if field.type == VECTOR]
 
+    @property
+    def whole_term_fields(self) -> list[Field]:
+        """The fields whose whole value is kept as one term."""
+        return [
+            field
+            for field in self.fields.values()
+            if field.type == "Edm.String"
+            and (field.filterable or field.sortable or field.facetable or field.analyzer == "keyword")
+        ]
+
     def list_children(self, path: str = "") -> list[str]:
         """List the names right under a path, in the order of the definition."""
         inside = f"{path}/" if path else ""
@@ -119,18 +138,20 @@ def parse_schema(definition: Json) -> Schema:
     }
     keys = [field["name"] for field in complete["fields"] if field.get("key")]
     if len(keys) != 1 or kinds[keys[0]] != "Edm.String":
-        raise _make_definition_refusal(
+        raise make_definition_refusal(
             f"Found {len(keys)} key fields in index '{complete['name']}'. An index must have one, a string."
         )
-    made = Schema(complete["name"], complete, keys[0], fields, kinds)
+    permissions = {one["name"]: one["permissionFilter"] for one in complete["fields"] if one.get("permissionFilter")}
+    made = Schema(complete["name"], complete, keys[0], fields, kinds, permissions)
     _check_references(made)
+    check_scoring_profiles(complete, fields)
     return made
 
 
 def _complete_definition(definition: Json) -> Json:
-    _refuse_unknown_settings(definition, (INDEX.keys() | OURS).difference(UNIMPLEMENTED), "an index")
+    refuse_unknown_settings(definition, (INDEX.keys() | OURS).difference(UNIMPLEMENTED), "an index")
     if not isinstance(definition.get("name"), str) or not NAME.fullmatch(definition["name"]):
-        raise _make_definition_refusal(
+        raise make_definition_refusal(
             "Index name must only contain lowercase letters, digits or dashes, cannot start or end with dashes and is "
             "limited to 128 characters."
         )
@@ -140,29 +161,22 @@ def _complete_definition(definition: Json) -> Json:
     complete["scoringProfiles"] = [_complete_profile(profile) for profile in complete["scoringProfiles"]]
     complete["similarity"] = {"@odata.type": BM25, "k1": None, "b": None} | (complete["similarity"] or {})
     complete["semantic"] = complete["semantic"] and _complete_semantic(complete["semantic"])
-    complete["vectorSearch"] = complete["vectorSearch"] and _complete_vector_search(complete["vectorSearch"])
+    complete["vectorSearch"] = complete["vectorSearch"] and complete_vector_search(complete["vectorSearch"])
     if complete["similarity"]["@odata.type"] != BM25:
         raise make_unimplemented_refusal("a similarity other than BM25")
     return complete
 
 
-def _refuse_unknown_settings(given: Json, known: Collection[str], of: str) -> None:
-    """Refuse what is set and would have to be ignored."""
-    for name, value in given.items():
-        if name not in known and value not in (None, False, [], "disabled"):
-            raise make_unimplemented_refusal(f"'{name}' of {of}")
-
-
 def _check_field_names(fields: Sequence[Json]) -> Sequence[Json]:
     if not fields:
-        raise _make_definition_refusal("The index must have at least one field.")
+        raise make_definition_refusal("The index must have at least one field.")
     for name in (names := [str(field.get("name")) for field in fields]):
         if not FIELD_NAME.fullmatch(name):
-            raise _make_definition_refusal(
+            raise make_definition_refusal(
                 f"Invalid field name '{name}'. Field names start with a letter and hold letters, digits, _."
             )
         if [n.lower() for n in names].count(name.lower()) > 1:
-            raise _make_definition_refusal(f"Cannot define duplicate field '{name}'.")
+            raise make_definition_refusal(f"Cannot define duplicate field '{name}'.")
     return fields
 
 
@@ -174,15 +188,30 @@ def _complete_field(given: Json) -> Json:
     if kind in OTHER_VECTORS:
         raise make_unimplemented_refusal(f"vectors of type '{kind}'")
     if kind != VECTOR and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
-        raise _make_definition_refusal(f"The type '{kind}' of field '{given['name']}' is not known.")
-    _refuse_unknown_settings(
-        given, {"name", "type", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field"
+        raise make_definition_refusal(f"The type '{kind}' of field '{given['name']}' is not known.")
+    refuse_unknown_settings(
+        given, {"name", "type", "synonymMaps", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field"
     )
     flags = {flag: given[flag] if given.get(flag) is not None else _get_default_flag(flag, given) for flag in FLAGS}
     if flags["retrievable"] and not flags["stored"]:
-        raise _make_definition_refusal(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
+        raise make_definition_refusal(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
     others = {name: given.get(name) for name in UNSET}
-    return {"name": given["name"], "type": kind, **flags, **others, "synonymMaps": []}
+    _check_permission_filter(given, flags)
+    maps = given.get("synonymMaps") or []
+    if len(maps) > 1 or (maps and not flags["searchable"]):
+        raise make_definition_refusal(f"The field '{given['name']}' may have one synonym map, if it is searchable.")
+    return {"name": given["name"], "type": kind, **flags, **others, "sensitivityLabel": None, "synonymMaps": maps}
+
+
+def _check_permission_filter(given: Json, flags: Mapping[str, bool]) -> None:
+    kind = given.get("permissionFilter")
+    if kind is None:
+        return
+    if kind not in PERMISSION_KINDS or not flags["filterable"]:
+        raise make_definition_refusal(
+            f"'permissionFilter' of the field '{given['name']}' is one of {', '.join(PERMISSION_KINDS)}, on a "
+            "filterable field."
+        )
 
 
 def _get_default_flag(flag: str, given: Json) -> bool:
@@ -212,37 +241,17 @@ def _complete_semantic(given: Json) -> Json:
         fields: Json = {"titleField": None, "prioritizedContentFields": [], "prioritizedKeywordsFields": []}
         prioritized = fields | {k: v for k, v in one["prioritizedFields"].items() if v is not None}
         ranking = one.get("rankingOrder") or "BoostedRerankerScore"
-        return {"name": one["name"], "rankingOrder": ranking, "prioritizedFields": prioritized}
+        return {
+            "name": one["name"],
+            "flightingOptIn": False,
+            "rankingOrder": ranking,
+            "prioritizedFields": prioritized,
+        }
 
     return {
         "defaultConfiguration": given.get("defaultConfiguration"),
         "configurations": [complete_configuration(one) for one in given.get("configurations") or []],
     }
-
-
-def _complete_vector_search(given: Json) -> Json:
-    _refuse_unknown_settings(given, ("algorithms", "profiles"), "vector search")
-    for profile in given.get("profiles") or []:
-        _refuse_unknown_settings(profile, ("name", "algorithm"), "a vector search profile")
-    return {
-        "algorithms": [_complete_algorithm(one) for one in given.get("algorithms") or []],
-        "profiles": [
-            {"name": one["name"], "algorithm": one["algorithm"], "vectorizer": None, "compression": None}
-            for one in given.get("profiles") or []
-        ],
-        "vectorizers": [],
-        "compressions": [],
-    }
-
-
-def _complete_algorithm(given: Json) -> Json:
-    hnsw = given.get("kind") == "hnsw"
-    name = "hnswParameters" if hnsw else "exhaustiveKnnParameters"
-    defaults: Json = {"metric": "cosine"} | ({"m": 4, "efConstruction": 400, "efSearch": 500} if hnsw else {})
-    parameters = defaults | {k: v for k, v in (given.get(name) or {}).items() if v is not None}
-    if parameters["metric"] not in METRICS:
-        raise make_unimplemented_refusal(f"the vector metric '{parameters['metric']}'")
-    return {"name": given["name"], "kind": given["kind"], name: parameters}
 
 
 def _list_types(fields: Sequence[Json], inside: str) -> Iterator[tuple[str, str]]:
@@ -264,6 +273,7 @@ def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> F
     vector = field["type"] == VECTOR
     analyzer = field["indexAnalyzer"] or field["analyzer"] or "standard.lucene"
     search_analyzer = field["searchAnalyzer"] or field["analyzer"] or "standard.lucene"
+    profile, metric = find_profile(field, vector_search) if vector else ({}, "")
     for name in {analyzer, search_analyzer} - ANALYZERS.keys():
         raise make_unimplemented_refusal(f"the analyzer '{name}'")
     return Field(
@@ -275,25 +285,11 @@ def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> F
         analyzer=analyzer,
         search_analyzer=search_analyzer,
         dimensions=field["dimensions"] or 0,
-        metric=_find_metric(field, vector_search) if vector else "",
+        metric=metric,
+        synonym_maps=tuple(field["synonymMaps"]),
+        vectorizer=profile.get("vectorizer") or "",
+        compressed=bool(profile.get("compression")),
     )
-
-
-def _find_metric(field: Json, vector_search: Json) -> str:
-    """Find the metric of a vector field, by its profile."""
-    if not field["dimensions"] or not 2 <= field["dimensions"] <= 4096:
-        raise _make_definition_refusal(
-            f"The vector field '{field['name']}' must have the property 'dimensions' between 2 and 4096."
-        )
-    profiles = {one["name"]: one["algorithm"] for one in vector_search.get("profiles", ())}
-    algorithms = {one["name"]: one for one in vector_search.get("algorithms", ())}
-    algorithm = algorithms.get(profiles.get(field["vectorSearchProfile"]))
-    if not algorithm:
-        raise _make_definition_refusal(
-            f"The vector field '{field['name']}' must have a 'vectorSearchProfile' that is defined, with an algorithm."
-        )
-    parameters = algorithm.get("hnswParameters") or algorithm["exhaustiveKnnParameters"]
-    return str(parameters["metric"])
 
 
 def _check_references(made: Schema) -> None:
@@ -302,13 +298,13 @@ def _check_references(made: Schema) -> None:
     for configuration in semantic["configurations"]:
         for path in list_semantic_fields(configuration):
             if path not in made.fields or made.fields[path].type != "Edm.String":
-                raise _make_definition_refusal(
+                raise make_definition_refusal(
                     f"The semantic configuration names '{path}', which is not a string field of the index."
                 )
     for suggester in made.definition["suggesters"]:
         for path in suggester["sourceFields"]:
             if path not in made.fields or not made.fields[path].searchable:
-                raise _make_definition_refusal(
+                raise make_definition_refusal(
                     f"The suggester '{suggester['name']}' names '{path}', which is not searchable."
                 )
 
@@ -319,7 +315,3 @@ def list_semantic_fields(configuration: Json) -> list[str]:
     title = [prioritized["titleField"]] if prioritized["titleField"] else []
     fields = [*title, *prioritized["prioritizedContentFields"], *prioritized["prioritizedKeywordsFields"]]
     return [field["fieldName"] for field in fields]
-
-
-def _make_definition_refusal(message: str) -> Exception:
-    return make_refusal(f"The request is invalid. Details: {message}", code="InvalidRequestParameter")

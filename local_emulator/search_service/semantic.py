@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from .field_texts import list_texts
 from .highlights import Tags, find_tokens, list_sentences
+from .query_tree import AnyOf, Query, Term
 from .refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
 from .schema import Field, Schema, list_semantic_fields
-from .syntax import AnyOf, Query, Term
-from .words import list_texts
 
 Json = dict[str, Any]
 

@@ -18,6 +18,8 @@ create table if not exists indexes(name text primary key, etag text not null, de
 create table if not exists documents(
     name text not null references indexes on delete cascade, key text not null, body text not null,
     primary key(name, key)) without rowid;
+create table if not exists resources(
+    kind text not null, name text not null, etag text not null, definition text not null, primary key(kind, name));
 """
 BUSY_MS = 5_000
 
@@ -53,6 +55,22 @@ class Storage:
     def drop_index(self, name: str) -> None:
         with self._open_transaction() as db:
             db.execute("delete from indexes where name = ?", (name,))
+
+    def load_resources(self) -> list[tuple[str, str, Json]]:
+        """Load the kind, the etag and the definition of each resource that is not an index."""
+        with self._lock:
+            rows: list[Any] = self._db.execute("select kind, etag, definition from resources").fetchall()
+        return [(kind, etag, json.loads(definition)) for kind, etag, definition in rows]
+
+    def save_resource(self, kind: str, name: str, etag: str, definition: Json) -> None:
+        with self._open_transaction() as db:
+            db.execute(
+                "insert or replace into resources values (?, ?, ?, ?)", (kind, name, etag, json.dumps(definition))
+            )
+
+    def drop_resource(self, kind: str, name: str) -> None:
+        with self._open_transaction() as db:
+            db.execute("delete from resources where kind = ? and name = ?", (kind, name))
 
     def load_documents(self, name: str) -> Iterator[tuple[str, Json]]:
         with self._lock:

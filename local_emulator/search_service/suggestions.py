@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .analysis import ANALYZERS
-from .documents import EmulatedIndex, parse_selection
+from .documents import EmulatedIndex
 from .expressions import matches_filter
+from .field_texts import list_texts
 from .filter_syntax import parse_filter
 from .refusals import make_refusal, make_unimplemented_refusal
 from .request import BOOLEAN, INTEGER, NUMBER, STRING, check_parameters
 from .schema import Field
-from .words import list_texts
+from .selection import parse_selection
 
 Json = dict[str, Any]
 

@@ -1,44 +1,10 @@
 """Parse the simple query syntax, `+ | - "phrase" prefix* ( )`, as Lucene's SimpleQueryParser does: never an error."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from .query_tree import AllOf, AnyOf, Phrase, Prefix, Query, Term, Without
 
 _ENDS = set('"|+()')
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """A negation matches all documents but those that `inner` matches."""
-
-    inner: "Query"
-
-
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    parts: tuple["Query", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    parts: tuple["Query", ...]
-
-
-Query = Term | Prefix | Phrase | Without | AllOf | AnyOf
 Join = Callable[[tuple[Query, ...]], Query]
 
 

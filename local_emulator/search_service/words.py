@@ -6,47 +6,50 @@ the tokens are needed with their places for phrases, highlights and suggestions.
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .analysis import ANALYZERS, Token
+from .analysis import Token
+from .field_texts import analyze_query_text, count_phrase, count_terms
+from .postings import FieldPostings, combine_scores, measure_edits, score_matching
+from .query_tree import (
+    AllOf,
+    AnyOf,
+    Boosted,
+    Clauses,
+    Fuzzy,
+    InField,
+    Near,
+    Pattern,
+    Phrase,
+    Prefix,
+    Query,
+    Term,
+    Without,
+)
 from .schema import Field
-from .syntax import AllOf, AnyOf, Phrase, Prefix, Query, Term, Without
+from .synonyms import SynonymMaps
 
 Json = dict[str, Any]
 Scores = dict[str, float]
 
 
-@dataclasses.dataclass
-class FieldPostings:
-    """The postings of one field hold, for each term, the documents and how often it stands in them."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _SearchedFields:
+    """The fields that a query is asked of, and how much a hit in each counts."""
 
-    field: Field
-    postings: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
-    lengths: dict[str, int] = dataclasses.field(default_factory=dict)
-    total: int = 0
-
-    def add_document(self, key: str, terms: Counter[str]) -> None:
-        for term, count in terms.items():
-            self.postings.setdefault(term, {})[key] = count
-        self.lengths[key] = terms.total()
-        self.total += terms.total()
-
-    def remove_document(self, key: str, terms: Iterable[str]) -> None:
-        for term in terms:
-            held = self.postings[term]
-            del held[key]
-            if not held:
-                del self.postings[term]
-        self.total -= self.lengths.pop(key, 0)
+    paths: Sequence[str]
+    weights: Mapping[str, float]
+    every: bool
 
 
 class WordIndex:
     """The index finds documents by their words. Changes are applied when the next search comes."""
 
-    def __init__(self, fields: Sequence[Field], *, k1: float, b: float) -> None:
+    def __init__(self, fields: Sequence[Field], synonyms: SynonymMaps, *, k1: float, b: float) -> None:
         self._fields = {field.path: FieldPostings(field) for field in fields}
+        self._synonyms = synonyms
         self._documents: dict[str, Json] = {}
         self._pending: dict[str, Json | None] = {}
         self._k1, self._b = k1, b
@@ -54,10 +57,12 @@ class WordIndex:
     def queue_changes(self, changes: Mapping[str, Json | None]) -> None:
         self._pending.update(changes)
 
-    def find_documents(self, query: Query, paths: Sequence[str], *, every: bool) -> Scores:
+    def find_documents(
+        self, query: Query, paths: Sequence[str], *, every: bool, weights: Mapping[str, float] | None = None
+    ) -> Scores:
         """Find documents, with their scores summed over the fields; `every` asks for all the tokens of one word."""
         self._apply_pending_changes()
-        found = self._score_query(query, [self._fields[path] for path in paths], every)
+        found = self._score_query(query, _SearchedFields(paths, weights or {}, every))
         return {} if found is None else found
 
     def _apply_pending_changes(self) -> None:
@@ -65,42 +70,100 @@ class WordIndex:
             old = self._documents.pop(key, None)
             for posted in self._fields.values():
                 if old is not None and key in posted.lengths:
-                    posted.remove_document(key, _count_terms(old, posted.field))
-                if document is not None and (terms := _count_terms(document, posted.field)):
+                    posted.remove_document(key, count_terms(old, posted.field))
+                if document is not None and (terms := count_terms(document, posted.field)):
                     posted.add_document(key, terms)
             if document is not None:
                 self._documents[key] = document
         self._pending.clear()
 
-    def _score_query(self, query: Query, fields: Sequence[FieldPostings], every: bool) -> Scores | None:
+    def _score_query(self, query: Query, asked: _SearchedFields) -> Scores | None:
         """Score a query; return None when analysis leaves nothing of it: stop words neither match nor forbid."""
         match query:
             case AllOf(parts):
-                return _combine_scores((self._score_query(part, fields, every) for part in parts), every=True)
+                return combine_scores((self._score_query(part, asked) for part in parts), every=True)
             case AnyOf(parts):
-                return _combine_scores((self._score_query(part, fields, every) for part in parts), every=False)
+                return combine_scores((self._score_query(part, asked) for part in parts), every=False)
+            case Clauses():
+                return self._score_clauses(query, asked)
             case Without(inner):
-                found = self._score_query(inner, fields, every)
-                return None if found is None else {key: 1.0 for key in self._documents if key not in found}
+                return self._score_others(inner, asked)
+            case Boosted(inner, factor):
+                found = self._score_query(inner, asked)
+                return None if found is None else {key: score * factor for key, score in found.items()}
+            case InField(path, inner):
+                return self._score_query(inner, dataclasses.replace(asked, paths=(path,)))
+            case _:
+                return combine_scores((self._score_in_field(query, path, asked) for path in asked.paths), every=False)
+
+    def _score_clauses(self, query: Clauses, asked: _SearchedFields) -> Scores | None:
+        must = combine_scores((self._score_query(part, asked) for part in query.must), every=True)
+        may = combine_scores((self._score_query(part, asked) for part in query.may), every=False)
+        found = may if must is None else {key: score + (may or {}).get(key, 0.0) for key, score in must.items()}
+        if not query.must_not:
+            return found
+        without = self._score_others(AnyOf(query.must_not), asked)
+        if found is None or without is None:
+            return without if found is None and not (query.must or query.may) else found
+        return {key: score for key, score in found.items() if key in without}
+
+    def _score_others(self, inner: Query, asked: _SearchedFields) -> Scores | None:
+        found = self._score_query(inner, asked)
+        return None if found is None else {key: 1.0 for key in self._documents if key not in found}
+
+    def _score_in_field(self, query: Query, path: str, asked: _SearchedFields) -> Scores | None:
+        posted = self._fields[path]
+        match query:
             case Term(text):
-                return _combine_scores((self._score_term(text, posted, every) for posted in fields), every=False)
+                found = self._score_words(text, posted, every=asked.every)
             case Phrase(text):
-                return _combine_scores((self._score_phrase(text, posted) for posted in fields), every=False)
+                found = self._score_words(text, posted)
+            case Near(text, slop):
+                found = self._score_tokens(list(analyze_query_text(text, posted.field)), posted, slop)
             case Prefix(text):
-                return _combine_scores((_score_prefix(text, posted) for posted in fields), every=False)
+                found = score_matching(posted, re.compile(re.escape(text.lower()) + ".*", re.DOTALL))
+            case Pattern(regex):
+                found = score_matching(posted, re.compile(regex, re.DOTALL))
+            case Fuzzy(text, edits):
+                found = self._score_fuzzy(text, edits, posted)
+            case _:
+                raise TypeError(f"{query} is not a query of one field")
+        weight = asked.weights.get(path, 1.0)
+        return found if found is None or weight == 1 else {key: score * weight for key, score in found.items()}
 
-    def _score_term(self, text: str, posted: FieldPostings, every: bool) -> Scores | None:
-        tokens = analyze_query_text(text, posted.field)
-        return _combine_scores((self._score_postings(posted, [token.term]) for token in tokens), every=every)
+    def _score_words(self, text: str, posted: FieldPostings, *, every: bool | None = None) -> Scores | None:
+        """Score the tokens of a text as a phrase or, where `every` is given, by all or some of them."""
+        field = posted.field
+        tokens = list(analyze_query_text(text, field))
+        rules = self._synonyms.get_rules(field.synonym_maps, field.search_analyzer)
+        wordings = rules.get(tuple(token.term for token in tokens))
+        if wordings is not None:
+            return combine_scores((self._score_phrase(wording, posted) for wording in wordings), every=False)
+        if every is None:
+            return self._score_tokens(tokens, posted)
+        return combine_scores((self._score_postings(posted, [token.term]) for token in tokens), every=every)
 
-    def _score_phrase(self, text: str, posted: FieldPostings) -> Scores | None:
-        tokens = list(analyze_query_text(text, posted.field))
+    def _score_tokens(self, tokens: Sequence[Token], posted: FieldPostings, slop: int = 0) -> Scores | None:
         if len(tokens) < 2:
             return self._score_postings(posted, [token.term for token in tokens]) if tokens else None
         held = [posted.postings.get(token.term, {}) for token in tokens]
         both = set(held[0]).intersection(*held[1:])
-        times = {key: _count_phrase(tokens, self._documents[key], posted.field) for key in both}
+        times = {key: count_phrase(tokens, self._documents[key], posted.field, slop) for key in both}
         return self._compute_bm25(posted, {key: n for key, n in times.items() if n}, [len(one) for one in held])
+
+    def _score_phrase(self, terms: Sequence[str], posted: FieldPostings) -> Scores | None:
+        return self._score_tokens([Token(term, 0, 0, place) for place, term in enumerate(terms)], posted)
+
+    def _score_fuzzy(self, text: str, edits: int, posted: FieldPostings) -> Scores | None:
+        """Score the terms that differ in few letters, each by the share of its letters that are right."""
+        word = text.lower()
+        near = {term: measure_edits(word, term, edits) for term in posted.postings}
+        found = [
+            {key: score * (1 - apart / max(1, min(len(word), len(term)))) for key, score in scores.items()}
+            for term, apart in near.items()
+            if apart <= edits and (scores := self._score_postings(posted, [term]))
+        ]
+        return combine_scores(found, every=False) if found else {}
 
     def _score_postings(self, posted: FieldPostings, terms: Sequence[str]) -> Scores:
         held = posted.postings.get(terms[0], {})
@@ -120,70 +183,3 @@ class WordIndex:
             key: idf * tf / (tf + self._k1 * (1 - self._b + self._b * posted.lengths[key] / average))
             for key, tf in times.items()
         }
-
-
-def list_texts(document: Any, path: str) -> Iterator[str]:
-    """List the strings at a path, through collections too."""
-    yield from _walk_texts(document, path.split("/"))
-
-
-def _walk_texts(value: Any, names: Sequence[str]) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _walk_texts(item, names)
-    elif names and isinstance(value, Mapping):
-        yield from _walk_texts(value.get(names[0]), names[1:])
-    elif isinstance(value, str):
-        yield value
-
-
-def analyze_query_text(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.search_analyzer].analyze(text)
-
-
-def analyze_field_text(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.analyzer].analyze(text)
-
-
-def list_query_terms(query: Query, field: Field) -> tuple[set[str], tuple[str, ...]]:
-    """List the terms and the beginnings of terms that a query asks of a field: what a highlight marks."""
-    match query:
-        case AllOf(parts) | AnyOf(parts):
-            found = [list_query_terms(part, field) for part in parts]
-            return set().union(*(terms for terms, _ in found)), tuple(p for _, prefixes in found for p in prefixes)
-        case Term(text) | Phrase(text):
-            return {token.term for token in analyze_query_text(text, field)}, ()
-        case Prefix(text):
-            return set(), (text.lower(),)
-        case Without():
-            return set(), ()
-
-
-def _count_terms(document: Json, field: Field) -> Counter[str]:
-    return Counter(token.term for text in list_texts(document, field.path) for token in analyze_field_text(text, field))
-
-
-def _count_phrase(tokens: Sequence[Token], document: Json, field: Field) -> int:
-    """Count how often the tokens stand in a document one after the other, as far apart as in the question."""
-    offsets = [(token.term, token.position - tokens[0].position) for token in tokens]
-    count = 0
-    for text in list_texts(document, field.path):
-        places = {(token.term, token.position) for token in analyze_field_text(text, field)}
-        starts = [position for term, position in places if term == tokens[0].term]
-        count += sum(all((term, start + offset) in places for term, offset in offsets) for start in starts)
-    return count
-
-
-def _score_prefix(text: str, posted: FieldPostings) -> Scores:
-    """Score what a prefix finds, which is lower-cased but not analyzed, with 1."""
-    start = text.lower()
-    return {key: 1.0 for term, held in posted.postings.items() if term.startswith(start) for key in held}
-
-
-def _combine_scores(parts: Iterable[Scores | None], *, every: bool) -> Scores | None:
-    """Sum the scores of what matches every part, or some; return None when there is no part."""
-    held = [part for part in parts if part is not None]
-    if not held:
-        return None
-    keys = set(held[0]).intersection(*held[1:]) if every else set().union(*held)
-    return {key: math.fsum(part[key] for part in held if key in part) for key in keys}

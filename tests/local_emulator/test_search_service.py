@@ -158,10 +158,9 @@ def test_a_request_needs_one_of_the_keys(headers: dict[str, str], status: int) -
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/knowledgebases"),
-        ("POST", "/synonymmaps"),
         ("POST", "/indexers"),
-        ("GET", f"{DOCS}search"),
+        ("POST", "/indexers/docs/run"),
+        ("POST", "/indexes('docs')/docs/search.permissions"),
         ("POST", f"{DOCS}anything"),
     ],
 )
@@ -172,25 +171,21 @@ def test_an_operation_that_is_not_there_is_501(method: str, path: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"queryType": "full"},
-        {"scoringProfile": "p"},
-        {"scoringParameters": ["a-1"]},
         {"debug": "semantic"},
-        {"speller": "lexicon"},
-        {"queryLanguage": "en-us"},
-        {"hybridSearch": {"maxTextRecallSize": 5}},
+        {"queryType": "full", "search": "title:[a TO b]"},
+        {"queryRewrites": "generative|count-3"},
+        {"hybridSearch": {"countAndFacetMode": "countAllResults"}},
         {"filter": "search.ismatch('x')"},
         {"facets": ["page,metric:sum"]},
         {"facets": ["page > tags"]},
         {"facets": ["page,timeoffset:+01:00"]},
-        {"vectorQueries": [{"kind": "text", "text": "x", "fields": "vector"}]},
-        {"vectorQueries": [near([1, 0], oversampling=2)]},
-        {"vectorQueries": [near([1, 0], threshold={"kind": "vectorSimilarity", "value": 0.5})]},
+        {"vectorQueries": [{"kind": "imageUrl", "url": "https://localhost/x.png", "fields": "vector"}]},
+        {"vectorQueries": [near([1, 0], filterOverride="page eq 1")]},
     ],
     ids=lambda body: next(iter(body)),
 )
 def test_a_parameter_that_is_not_implemented_is_501_and_never_ignored(body: dict[str, Any]) -> None:
-    status, answer = asked(filled(), search="engine", **body)
+    status, answer = asked(filled(), **{"search": "engine"} | body)
     assert (status, answer["error"]["code"]) == (501, "NotImplemented")
 
 
@@ -217,6 +212,10 @@ def test_a_parameter_that_is_not_implemented_is_501_and_never_ignored(body: dict
         {"vectorQueries": [near([1, 0], k=0)]},
         {"vectorQueries": [near([1, 0], weight=0)]},
         {"vectorQueries": [near([1, 0]) | {"fields": "title"}]},
+        {"vectorQueries": [near([1, 0], oversampling=2)]},
+        {"vectorQueries": [{"kind": "text", "text": "x", "fields": "vector"}]},
+        {"scoringProfile": "nobody"},
+        {"speller": "good"},
         {"queryType": "semantic", "semanticConfiguration": "nobody"},
         {"queryType": "semantic", "orderby": "page"},
         {"queryType": "semantic", "semanticMaxWaitInMilliseconds": 5},
@@ -245,12 +244,12 @@ def test_a_wrong_parameter_is_400(body: dict[str, Any]) -> None:
         ({"vectorSearch": {"algorithms": [], "profiles": []}}, 400),
         ({"vectorSearch": {"compressions": [{"name": "c"}]}}, 501),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "analyzer": "ja.lucene"}]}, 501),
-        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "synonymMaps": ["m"]}]}, 501),
-        ({"permissionFilterOption": "enabled"}, 501),
-        ({"defaultScoringProfile": "p"}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "synonymMaps": ["m"]}]}, 400),
+        ({"defaultScoringProfile": "p"}, 400),
+        ({"purviewEnabled": True}, 501),
         ({"encryptionKey": {"keyVaultKeyName": "k"}}, 501),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "normalizer": "lowercase"}]}, 501),
-        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "permissionFilter": "userIds"}]}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "permissionFilter": "who"}]}, 400),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "stored": False}]}, 400),
     ],
     ids=str,
@@ -259,10 +258,10 @@ def test_a_definition_is_checked_whole(change: dict[str, Any], status: int) -> N
     assert service().post(f"/indexes?{VERSION}", json=INDEX | change, headers=KEY).status_code == status
 
 
-def test_a_read_on_behalf_of_a_user_is_501_and_never_an_unfiltered_answer() -> None:
+def test_a_read_on_behalf_of_a_user_is_refused_where_the_index_has_no_permissions() -> None:
     headers = {**KEY, "x-ms-query-source-authorization": "token"}
     response = filled().post(f"{DOCS}search.post.search?{VERSION}", json={"search": "*"}, headers=headers)
-    assert response.status_code == 501
+    assert response.status_code == 400
 
 
 def test_fields_may_be_added_to_an_index_but_not_taken_away() -> None:

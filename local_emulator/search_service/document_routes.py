@@ -1,0 +1,78 @@
+"""Handle requests for documents: changes, look-ups, and search, suggestion and completion by POST or GET."""
+
+from typing import Any
+
+from werkzeug.wrappers import Response
+
+from . import query, suggestions
+from .address_parameters import AUTOCOMPLETE, SEARCH, SUGGEST, read_parameters
+from .documents import read_actions
+from .permissions import make_reader
+from .request import parse_search_request
+from .responses import parse_body, respond_without_body, respond_without_metadata
+from .selection import parse_selection
+from .state import Call, ServiceState
+
+Json = dict[str, Any]
+
+
+def change_documents(state: ServiceState, call: Call, name: str) -> Response:
+    index = state.find_aliased_index(name)
+    unsafe = call.request.args.get("allowUnsafeKeys", "").lower() == "true"
+    actions = read_actions(parse_body(call.request))
+    statuses = index.apply_actions(actions, unsafe_keys=unsafe, fails=state.faults.fails_action)
+    return respond_without_metadata({"value": statuses}, 200 if all(one["status"] for one in statuses) else 207)
+
+
+def get_document(state: ServiceState, call: Call, name: str, key: str) -> Response:
+    index = state.find_aliased_index(name)
+    shown = parse_selection(call.request.args.get("$select", ""), index.schema)
+    document = index.latest.get(key)
+    if document is None or not make_reader(call.request, index.schema).may_read(document):
+        return respond_without_body(404)
+    return respond_without_metadata(shown.select_fields(document))
+
+
+def count_documents(state: ServiceState, call: Call, name: str) -> Response:
+    index = state.find_aliased_index(name)
+    with index.lock:
+        index.publish_due_changes()
+        return Response(str(len(index.documents)), content_type="text/plain; charset=utf-8")
+
+
+def search_documents(state: ServiceState, call: Call, name: str) -> Response:
+    return _search(state, call, name, parse_body(call.request))
+
+
+def search_by_address(state: ServiceState, call: Call, name: str) -> Response:
+    return _search(state, call, name, read_parameters(call.request, SEARCH))
+
+
+def _search(state: ServiceState, call: Call, name: str, body: Any) -> Response:
+    index = state.find_aliased_index(name)
+    reader = make_reader(call.request, index.schema)
+    asked = parse_search_request(body, index.schema, ranker=state.reranker is not None)
+    if asked.semantic:
+        state.faults.strike("semantic")
+    status, answer = query.run_search(index, asked, body, state.reranker, call.request.url, reader)
+    return respond_without_metadata(answer, status)
+
+
+def suggest_documents(state: ServiceState, call: Call, name: str) -> Response:
+    answer = suggestions.suggest_documents(state.find_aliased_index(name), parse_body(call.request))
+    return respond_without_metadata(answer)
+
+
+def suggest_by_address(state: ServiceState, call: Call, name: str) -> Response:
+    body = read_parameters(call.request, SUGGEST)
+    return respond_without_metadata(suggestions.suggest_documents(state.find_aliased_index(name), body))
+
+
+def complete_word(state: ServiceState, call: Call, name: str) -> Response:
+    answer = suggestions.complete_word(state.find_aliased_index(name), parse_body(call.request))
+    return respond_without_metadata(answer)
+
+
+def complete_by_address(state: ServiceState, call: Call, name: str) -> Response:
+    body = read_parameters(call.request, AUTOCOMPLETE)
+    return respond_without_metadata(suggestions.complete_word(state.find_aliased_index(name), body))

@@ -1,0 +1,176 @@
+"""Handle requests for indexes: their definitions, statistics and analysis."""
+
+from typing import Any
+
+from werkzeug.wrappers import Response
+
+from . import suggestions
+from .documents import EmulatedIndex
+from .preconditions import check_etag, make_etag
+from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
+from .resources import KINDS
+from .responses import parse_body, respond_with_minimal_metadata, respond_without_body, select_members
+from .schema import Schema, parse_schema
+from .state import Call, ServiceState
+from .versions import show_members
+
+Json = dict[str, Any]
+
+MOST_INDEXES = 200
+FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions")  # of a field, once it is there
+
+
+def create_index(state: ServiceState, call: Call) -> Response:
+    made = _parse_definition(parse_body(call.request))
+    with state.lock:
+        if made.name in state.indexes or state.resources.get("aliases", made.name):
+            message = f"Cannot create index '{made.name}' because it already exists."
+            raise ServiceRefusal(409, message, code="ResourceNameAlreadyInUse", detail="CannotCreateExistingIndex")
+        return _add_index(state, call, made)
+
+
+def put_index(state: ServiceState, call: Call, name: str) -> Response:
+    made = _parse_definition(parse_body(call.request))
+    if made.name != name:
+        raise make_refusal("Index name in the request body does not match the name in the URL.")
+    with state.lock:
+        held = state.indexes.get(name)
+        check_etag(call.request, held.etag if held else None)
+        if held is None:
+            return _add_index(state, call, made)
+        _check_change(held.schema, made)
+        _check_synonym_maps(state, made)
+        held.change_definition(made, make_etag())
+    if "return=minimal" in call.request.headers.get("Prefer", ""):
+        return respond_without_body(204)
+    return _build_index_response(held, call, 200)
+
+
+def _add_index(state: ServiceState, call: Call, made: Schema) -> Response:
+    if len(state.indexes) >= MOST_INDEXES:
+        raise ServiceRefusal(400, f"Index quota of {MOST_INDEXES} has been exceeded for this service.")
+    _check_synonym_maps(state, made)
+    index = EmulatedIndex(made, make_etag(), state.storage, state.synonyms, state.delay_s)
+    state.storage.save_index(index.etag, made.definition)
+    state.indexes[made.name] = index
+    response = _build_index_response(index, call, 201)
+    response.headers["Location"] = f"{call.request.host_url}indexes('{made.name}')"
+    return response
+
+
+def _check_synonym_maps(state: ServiceState, made: Schema) -> None:
+    for name in {name for field in made.fields.values() for name in field.synonym_maps}:
+        if state.resources.get("synonymmaps", name) is None:
+            raise make_refusal(
+                f"The request is invalid. Details: definition : The synonym map '{name}' does not exist.",
+                code="InvalidRequestParameter",
+            )
+
+
+def get_index(state: ServiceState, call: Call, name: str) -> Response:
+    return _build_index_response(state.find_aliased_index(name), call, 200)
+
+
+def delete_index(state: ServiceState, call: Call, name: str) -> Response:
+    with state.lock:
+        held = state.indexes.get(name)
+        check_etag(call.request, held.etag if held else None)
+        if held is None:
+            raise make_missing_index_refusal(name)
+        for alias in state.resources.list_all("aliases"):
+            if name in alias.definition["indexes"]:
+                raise make_refusal(
+                    f"The index '{name}' cannot be deleted: the alias '{alias.definition['name']}' is mapped to it.",
+                    code="OperationNotAllowed",
+                )
+        held.drop_definition()
+        del state.indexes[name]
+    return respond_without_body(204)
+
+
+def list_indexes(state: ServiceState, call: Call) -> Response:
+    shown = [_describe_index(state.indexes[name], call) for name in sorted(state.indexes)]
+    context = f"{call.request.host_url}$metadata#indexes"
+    shown = select_members(shown, call.request.args.get("$select"))
+    return respond_with_minimal_metadata({"@odata.context": context, "value": shown})
+
+
+def get_index_statistics(state: ServiceState, call: Call, name: str) -> Response:
+    index = state.find_index(name)
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.IndexStatistics"
+    counts = {
+        "documentCount": len(index.documents),
+        "storageSize": state.storage.measure_documents(name),
+        "vectorIndexSize": index.vectors.measure_vectors(),
+    }
+    return respond_with_minimal_metadata({"@odata.context": context, **counts})
+
+
+def get_service_statistics(state: ServiceState, call: Call) -> Response:
+    indexes = list(state.indexes.values())
+    stored = sum(state.storage.measure_documents(index.schema.name) for index in indexes)
+
+    def count(collection: str) -> tuple[int, int | None]:
+        return len(state.resources.list_all(collection)), KINDS[collection].most
+
+    used: dict[str, tuple[int, int | None]] = {
+        "documentCount": (sum(len(index.documents) for index in indexes), None),
+        "indexesCount": (len(indexes), MOST_INDEXES),
+        "indexersCount": (0, 0),
+        "dataSourcesCount": count("datasources"),
+        "storageSize": (stored, None),
+        "synonymMaps": count("synonymmaps"),
+        "skillsetCount": count("skillsets"),
+        "aliasesCount": count("aliases"),
+        "vectorIndexSize": (sum(index.vectors.measure_vectors() for index in indexes), None),
+    }
+    counters = {name: {"usage": usage, "quota": quota} for name, (usage, quota) in used.items()}
+    limits = {
+        "maxFieldsPerIndex": 1000,
+        "maxFieldNestingDepthPerIndex": 10,
+        "maxComplexCollectionFieldsPerIndex": 40,
+        "maxComplexObjectsInCollectionsPerDocument": 3000,
+    }
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.ServiceStatistics"
+    return respond_with_minimal_metadata({"@odata.context": context, "counters": counters, "limits": limits})
+
+
+def analyze_text(state: ServiceState, call: Call, name: str) -> Response:
+    state.find_index(name)
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.AnalyzeResult"
+    tokens = suggestions.analyze_text(parse_body(call.request))
+    return respond_with_minimal_metadata({"@odata.context": context, "tokens": tokens})
+
+
+def _parse_definition(body: Any) -> Schema:
+    try:
+        return parse_schema(body)
+    except (KeyError, TypeError, AttributeError) as failure:
+        raise make_refusal(f"The request is invalid. Details: index : {failure} is missing or malformed.") from failure
+
+
+def _check_change(held: Schema, made: Schema) -> None:
+    """Check that no field is removed or indexed otherwise; fields may be added, or be shown otherwise."""
+    for path, kind in held.kinds.items():
+        if path not in made.kinds:
+            raise _make_change_refusal(f"Existing field(s) '{path}' cannot be deleted.", "CannotDeleteExistingField")
+        old, new = held.fields.get(path), made.fields.get(path)
+        if made.kinds[path] != kind or any(getattr(old, name, None) != getattr(new, name, None) for name in FIXED):
+            raise _make_change_refusal(f"Existing field '{path}' cannot be changed.", "CannotChangeExistingField")
+    if held.key != made.key:
+        raise _make_change_refusal("The key field cannot be changed.", "CannotChangeExistingField")
+
+
+def _make_change_refusal(message: str, detail: str) -> ServiceRefusal:
+    return make_refusal(message, code="OperationNotAllowed", detail=detail)
+
+
+def _describe_index(index: EmulatedIndex, call: Call) -> Json:
+    return {"@odata.etag": index.etag, **show_members(index.schema.definition, call.version)}
+
+
+def _build_index_response(index: EmulatedIndex, call: Call, status: int) -> Response:
+    context = f"{call.request.host_url}$metadata#indexes/$entity"
+    response = respond_with_minimal_metadata({"@odata.context": context, **_describe_index(index, call)}, status)
+    response.headers["ETag"] = index.etag
+    return response

@@ -12,7 +12,7 @@ import numpy as np
 
 from .expressions import format_date, parse_date
 from .field_texts import list_texts
-from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
+from .refusals import ServiceRefusal, make_missing_index_refusal, make_part_refusal, make_refusal
 from .schema import VECTOR, Field, Schema
 from .storage import Storage
 from .synonyms import SynonymMaps
@@ -88,7 +88,7 @@ class EmulatedIndex:
 
         Raises a ServiceRefusal for a malformed batch.
         """
-        read = [_read_action(action, self.schema, unsafe_keys=unsafe_keys) for action in actions]
+        read = [_read_action(one, place, self.schema, unsafe_keys=unsafe_keys) for place, one in enumerate(actions)]
         with self.lock:
             if self.dropped:
                 raise make_missing_index_refusal(self.schema.name)
@@ -164,13 +164,18 @@ def read_actions(body: Any) -> list[Json]:
     return actions
 
 
-def _read_action(action: Json, schema: Schema, *, unsafe_keys: bool) -> tuple[str, str, Json]:
+def _read_action(action: Json, place: int, schema: Schema, *, unsafe_keys: bool) -> tuple[str, str, Json]:
     verb = action.get("@search.action", "upload")
     if verb not in ("upload", "merge", "mergeOrUpload", "delete"):
         raise make_refusal(f"The request is invalid. Details: actions : '{verb}' is not an indexing action.")
     key = action.get(schema.key)
     if not isinstance(key, str) or not key:
-        raise make_refusal("The request is invalid. Details: actions : 0: Document key cannot be missing or empty.")
+        raise make_part_refusal(
+            "actions",
+            f"{place}: Document key cannot be missing or empty.",
+            code="OperationNotAllowed",
+            detail="MissingKeyField",
+        )
     if len(key) > LONGEST_KEY:
         raise make_refusal(f"Invalid document key: longer than {LONGEST_KEY} characters.")
     if not unsafe_keys and (key.startswith("_") or not _SAFE_KEY.fullmatch(key)):

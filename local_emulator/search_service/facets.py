@@ -22,6 +22,13 @@ SORTS: Mapping[str, Callable[[tuple[Any, int]], Any]] = {
     "value": lambda bucket: bucket[0],
     "-value": lambda bucket: bucket[0],
 }
+METRICS: Mapping[str, Callable[[Sequence[Any]], Any]] = {
+    "sum": sum,
+    "avg": lambda values: sum(values) / len(values),
+    "min": min,
+    "max": max,
+    "cardinality": lambda values: len(set(values)),
+}
 NUMBERS = {"Edm.Int32", "Edm.Int64", "Edm.Double"}
 DATE = "Edm.DateTimeOffset"
 DATE_INTERVALS = ("minute", "hour", "day", "week", "month", "quarter", "year")
@@ -73,13 +80,29 @@ class FacetExpression:
         return [{"value": _format_bucket(value, self.field), "count": count} for value, count in kept]
 
 
-def parse_facets(expressions: Any, schema: Schema) -> list[FacetExpression]:
+@dataclass(frozen=True, slots=True)
+class MetricExpression:
+    """A metric expression asks for one number of a field's values; `default` stands for a document without one."""
+
+    field: Field
+    metric: str
+    default: float | None = None
+
+    def count_values(self, documents: Iterable[Json]) -> list[Json]:
+        values: list[Any] = []
+        for document in documents:
+            found = list(_list_values(document, self.field.path.split("/"), self.field))
+            values.extend(found or ([] if self.default is None else [self.default]))
+        return [{self.metric: METRICS[self.metric](values)}] if values or self.metric == "cardinality" else []
+
+
+def parse_facets(expressions: Any, schema: Schema) -> list[FacetExpression | MetricExpression]:
     if not isinstance(expressions, list) or not all(isinstance(one, str) for one in expressions):
         raise make_refusal("The facets must be an array of strings.", parameter="facets")
     return [_parse_facet(expression, schema) for expression in expressions]
 
 
-def count_facets(facets: Sequence[FacetExpression], documents: Collection[Json]) -> Json:
+def count_facets(facets: Sequence[FacetExpression | MetricExpression], documents: Collection[Json]) -> Json:
     """Count facets by field; what two expressions ask of one field goes into one list."""
     found: dict[str, list[Json]] = {}
     for facet in facets:
@@ -87,14 +110,29 @@ def count_facets(facets: Sequence[FacetExpression], documents: Collection[Json])
     return found
 
 
-def _parse_facet(expression: str, schema: Schema) -> FacetExpression:
+def _parse_metric(expression: str, given: Mapping[str, str], field: Field) -> MetricExpression:
+    metric = given["metric"]
+    if metric not in METRICS or given.keys() - {"metric", "default", "precisionThreshold"}:
+        raise _make_facet_refusal(expression, f"'metric' is one of {', '.join(METRICS)}.")
+    if field.type not in NUMBERS and metric != "cardinality":
+        raise _make_facet_refusal(expression, f"The metric '{metric}' is for numbers.")
+    try:
+        default = float(given["default"]) if "default" in given else None
+    except ValueError as failure:
+        raise _make_facet_refusal(expression, "'default' is a number.") from failure
+    return MetricExpression(field, metric, default)
+
+
+def _parse_facet(expression: str, schema: Schema) -> FacetExpression | MetricExpression:
     path, *options = (part.strip() for part in expression.split(","))
-    if re.search(r"[()>]|\bmetric\b", expression):
-        raise make_unimplemented_refusal("hierarchical and metric facets")
+    if re.search(r"[()>]", expression):
+        raise make_unimplemented_refusal("hierarchical facets")
     field = schema.get_field(path, "facets")
     if not field.facetable:
         raise _make_facet_refusal(expression, f"The field '{path}' is not facetable.")
-    given = dict(option.partition(":")[::2] for option in options)
+    given = {name.strip(): value.strip() for name, _, value in (option.partition(":") for option in options)}
+    if "metric" in given:
+        return _parse_metric(expression, given, field)
     if unknown := given.keys() - {"count", "sort", "values", "interval", "timeoffset"}:
         raise _make_facet_refusal(expression, f"The facet option '{min(unknown)}' is not known.")
     if "timeoffset" in given:

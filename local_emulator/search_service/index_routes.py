@@ -1,11 +1,13 @@
 """Handle requests for indexes: their definitions, statistics and analysis."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from werkzeug.wrappers import Response
 
-from . import suggestions
+from . import text_analysis
 from .documents import EmulatedIndex
+from .expressions import format_date
 from .preconditions import check_etag, make_etag
 from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
 from .resources import KINDS
@@ -17,6 +19,8 @@ from .versions import show_members
 Json = dict[str, Any]
 
 MOST_INDEXES = 200
+DESCRIBED_SINCE = "2025-05-01-preview"  # the first version in which an index has a description
+MOST_STORED = 16_106_127_360  # bytes of an index in the basic tier
 FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions")  # of a field, once it is there
 
 
@@ -54,7 +58,7 @@ def _add_index(state: ServiceState, call: Call, made: Schema) -> Response:
     state.storage.save_index(index.etag, made.definition)
     state.indexes[made.name] = index
     response = _build_index_response(index, call, 201)
-    response.headers["Location"] = f"{call.request.host_url}indexes('{made.name}')"
+    response.headers["Location"] = f"{call.request.host_url}indexes('{made.name}')?api-version={call.version}"
     return response
 
 
@@ -97,13 +101,8 @@ def list_indexes(state: ServiceState, call: Call) -> Response:
 
 def get_index_statistics(state: ServiceState, call: Call, name: str) -> Response:
     index = state.find_index(name)
-    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.IndexStatistics"
-    counts = {
-        "documentCount": len(index.documents),
-        "storageSize": state.storage.measure_documents(name),
-        "vectorIndexSize": index.vectors.measure_vectors(),
-    }
-    return respond_with_minimal_metadata({"@odata.context": context, **counts})
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.{call.model_version}.IndexStatistics"
+    return respond_with_minimal_metadata({"@odata.context": context, **_count_index(state, index)})
 
 
 def get_service_statistics(state: ServiceState, call: Call) -> Response:
@@ -125,20 +124,50 @@ def get_service_statistics(state: ServiceState, call: Call) -> Response:
         "vectorIndexSize": (sum(index.vectors.measure_vectors() for index in indexes), None),
     }
     counters = {name: {"usage": usage, "quota": quota} for name, (usage, quota) in used.items()}
-    limits = {
+    limits: Json = {
+        "maxStoragePerIndex": MOST_STORED,
         "maxFieldsPerIndex": 1000,
         "maxFieldNestingDepthPerIndex": 10,
         "maxComplexCollectionFieldsPerIndex": 40,
         "maxComplexObjectsInCollectionsPerDocument": 3000,
+        "maxCumulativeIndexerRuntimeSeconds": None,
     }
-    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.ServiceStatistics"
-    return respond_with_minimal_metadata({"@odata.context": context, "counters": counters, "limits": limits})
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.{call.model_version}.ServiceStatistics"
+    answer = {"@odata.context": context, "counters": counters, "indexersRuntime": _describe_runtime(), "limits": limits}
+    return respond_with_minimal_metadata(show_members(answer, call.version))
+
+
+def _describe_runtime() -> Json:
+    """Describe how long indexers ran today: they never do."""
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return {
+        "usedSeconds": 0,
+        "remainingSeconds": None,
+        "beginningTime": format_date(today),
+        "endingTime": format_date(today + timedelta(days=1)),
+    }
+
+
+def list_index_statistics(state: ServiceState, call: Call) -> Response:
+    model = f"Collection(Microsoft.Azure.Search.{call.model_version}.IndexStatisticsSummary)"
+    shown = [{"name": name, **_count_index(state, index)} for name, index in sorted(state.indexes.items())]
+    return respond_with_minimal_metadata(
+        {"@odata.context": f"{call.request.host_url}$metadata#{model}", "value": shown}
+    )
+
+
+def _count_index(state: ServiceState, index: EmulatedIndex) -> Json:
+    return {
+        "documentCount": len(index.documents),
+        "storageSize": state.storage.measure_documents(index.schema.name),
+        "vectorIndexSize": index.vectors.measure_vectors(),
+    }
 
 
 def analyze_text(state: ServiceState, call: Call, name: str) -> Response:
     state.find_index(name)
-    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.AnalyzeResult"
-    tokens = suggestions.analyze_text(parse_body(call.request))
+    context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.{call.model_version}.AnalyzeResult"
+    tokens = text_analysis.analyze_text(parse_body(call.request))
     return respond_with_minimal_metadata({"@odata.context": context, "tokens": tokens})
 
 
@@ -166,7 +195,10 @@ def _make_change_refusal(message: str, detail: str) -> ServiceRefusal:
 
 
 def _describe_index(index: EmulatedIndex, call: Call) -> Json:
-    return {"@odata.etag": index.etag, **show_members(index.schema.definition, call.version)}
+    shown = show_members(index.schema.definition, call.version)
+    if shown["description"] is None and call.version < DESCRIBED_SINCE:
+        del shown["description"]
+    return {"@odata.etag": index.etag, **shown}
 
 
 def _build_index_response(index: EmulatedIndex, call: Call, status: int) -> Response:

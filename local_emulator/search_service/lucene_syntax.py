@@ -75,11 +75,16 @@ class _LuceneParser:
 
     def _make_refusal(self) -> ServiceRefusal:
         return make_refusal(
-            f"Failed to parse query string at line 1, column {self._current.start}. See "
+            f"Failed to parse query string at line 1, column {self._find_column()}. See "
             "https://aka.ms/azure-search-full-query for supported syntax.",
-            parameter="search",
             code="InvalidRequestParameter",
+            detail="InvalidSearchSyntax",
         )
+
+    def _find_column(self) -> int:
+        """Find the column as the service counts it: what is never closed is found out behind the end."""
+        open_ended = self._current.kind == "stray" and self._current.text in '"/'
+        return len(self._text) + 1 if open_ended else self._current.start
 
     def _parse_clauses(self) -> Query | None:
         """Parse clauses up to a closing bracket or the end."""

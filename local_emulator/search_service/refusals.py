@@ -25,6 +25,12 @@ def make_refusal(message: str, *, parameter: str = "", code: str = "", detail: s
     return ServiceRefusal(400, told, code=code, detail=detail, detail_message=message)
 
 
+def make_part_refusal(part: str, message: str, *, code: str, detail: str) -> ServiceRefusal:
+    """Make the refusal of a part of a request's body: its actions, or a definition."""
+    told = f"The request is invalid. Details: {part} : {message}"
+    return ServiceRefusal(400, told, code=code, detail=detail, detail_message=f"{message} Parameters: {part}")
+
+
 def make_filter_refusal(message: str) -> ServiceRefusal:
     """Make the refusal of a filter that cannot be read or applied."""
     return make_refusal(f"Invalid expression: {message}", parameter="$filter")

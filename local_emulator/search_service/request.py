@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .expressions import Expression
-from .facets import FacetExpression, parse_facets
+from .facets import FacetExpression, MetricExpression, parse_facets
 from .filter_syntax import parse_filter
 from .highlights import Tags, parse_highlight
 from .lucene_syntax import parse_lucene_query
@@ -63,7 +63,7 @@ class SearchRequest:
     filter: Expression | None
     filter_mode: str
     order: tuple[SortClause, ...]
-    facets: tuple[FacetExpression, ...]
+    facets: tuple[FacetExpression | MetricExpression, ...]
     highlight: Mapping[str, int]
     tags: Tags
     selection: Selection

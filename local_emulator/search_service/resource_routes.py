@@ -48,7 +48,9 @@ def _save_resource(state: ServiceState, call: Call, collection: str, made: Json,
         return respond_without_body(204)
     response = _build_resource_response(call, collection, saved, status)
     if status == 201:
-        response.headers["Location"] = f"{call.request.host_url}{collection}('{made['name']}')"
+        response.headers["Location"] = (
+            f"{call.request.host_url}{collection}('{made['name']}')?api-version={call.version}"
+        )
     return response
 
 

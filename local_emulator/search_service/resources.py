@@ -76,6 +76,9 @@ def _check_knowledge_source(given: Json) -> None:
 
 
 def _check_knowledge_base(given: Json) -> None:
+    for model in given["models"]:
+        if isinstance(model.get("azureOpenAIParameters"), dict):
+            model["azureOpenAIParameters"] = {"authIdentity": None} | model["azureOpenAIParameters"]
     sources = given["knowledgeSources"]
     if not sources or not all(isinstance(one, dict) and one.get("name") for one in sources):
         raise make_refusal(

@@ -47,6 +47,9 @@ def build_refusal_response(refusal: ServiceRefusal) -> Response:
     response = Response(json.dumps({"error": error}), refusal.status)
     response.headers["Content-Type"] = "application/json; charset=utf-8"
     response.headers["Content-Language"] = "en"
+    response.headers["Cache-Control"] = "no-store, no-cache"
+    response.headers["Pragma"] = "no-cache"
+    response.headers["Expires"] = "-1"
     if refusal.retry_after_s is not None:
         response.headers["Retry-After"] = str(refusal.retry_after_s)
     return response

@@ -47,6 +47,7 @@ _ROUTES = [
     Route("GET", rf"/indexes{_NAME}/search\.stats", "definition", index_routes.get_index_statistics),
     Route("POST", rf"/indexes{_NAME}/search\.analyze", "definition", index_routes.analyze_text),
     Route("GET", "/servicestats", "definition", index_routes.get_service_statistics),
+    Route("GET", "/indexstats", "definition", index_routes.list_index_statistics),
     Route("GET", "/indexers", "definition", resource_routes.list_indexers),
     Route("POST", _COLLECTION, "definition", resource_routes.create_resource),
     Route("GET", _COLLECTION, "definition", resource_routes.list_resources),

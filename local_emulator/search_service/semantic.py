@@ -76,6 +76,7 @@ def parse_semantic_request(body: Json, schema: Schema, *, ranker: bool) -> Seman
             "Semantic search is not enabled for this service.",
             parameter="queryType",
             code="FeatureNotSupportedInService",
+            detail="SemanticQueriesNotAvailable",
         )
     question = body.get("semanticQuery") or body.get("search") or ""
     if question in ("", "*"):
@@ -105,7 +106,7 @@ def _parse_captions(text: str | None, asked: SemanticRequest) -> SemanticRequest
     kind, options = _parse_options(text, "captions", {"highlight"})
     if kind in (None, "none"):
         return asked
-    return replace(asked, captions=True, highlighted=options.get("highlight", "true") == "true")
+    return replace(asked, captions=True, highlighted=options.get("highlight", "true").lower() == "true")
 
 
 def _parse_answers(text: str | None, asked: SemanticRequest) -> SemanticRequest:

@@ -97,4 +97,4 @@ def _read_vector(values: Any, field: Field) -> Floats:
 
 
 def _make_refusal(message: str) -> Exception:
-    return make_refusal(message, parameter="vectorQueries")
+    return make_refusal(message, parameter="vectorQueries", code="InvalidRequestParameter", detail="InvalidVectorQuery")

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
+from .refusals import ServiceRefusal, make_part_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 
@@ -87,6 +87,8 @@ def _complete_vectorizer(given: Json) -> Json:
     address = "resourceUri" if kind == "azureOpenAI" else "uri"
     if not isinstance(parameters, dict) or not str(parameters.get(address, "")).startswith(("http://", "https://")):
         raise make_definition_refusal(f"The vectorizer '{given['name']}' must have an address in '{address}'.")
+    if kind == "azureOpenAI":
+        parameters = {"authIdentity": None} | parameters
     return {"name": given["name"], "kind": kind, VECTORIZERS[kind]: parameters}
 
 
@@ -121,8 +123,4 @@ def find_profile(field: Json, vector_search: Json) -> tuple[Json, str]:
 
 
 def make_definition_refusal(message: str) -> ServiceRefusal:
-    return make_refusal(
-        f"The request is invalid. Details: definition : {message}",
-        code="InvalidRequestParameter",
-        detail="InvalidField",
-    )
+    return make_part_refusal("definition", message, code="InvalidRequestParameter", detail="InvalidField")

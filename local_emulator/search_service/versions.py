@@ -30,7 +30,17 @@ PREVIEW_MEMBERS: Mapping[str, str] = {
     **dict.fromkeys(("indexedSharePointParameters", "indexerPermissionOptions"), "2025-11-01-preview"),
     **dict.fromkeys(("retrievalInstructions", "answerInstructions", "outputMode"), "2025-11-01-preview"),
     "retrievalReasoningEffort": "2025-11-01-preview",
+    "indexersRuntime": "2025-11-01-preview",
 }
+# the first version, of either kind, that answers a member
+LATER_MEMBERS: Mapping[str, str] = {
+    "maxStoragePerIndex": "2024-05-01-preview",
+    "maxCumulativeIndexerRuntimeSeconds": "2025-11-01-preview",
+    "rankingOrder": "2025-03-01-preview",
+}
+
+
+ANSWERED = ("indexersRuntime",)  # which nobody sets, so that it is never shown to an older version
 
 
 def check_version(given: str | None) -> str:
@@ -51,5 +61,9 @@ def show_members(value: Any, version: str) -> Any:
 
 def _has_member(name: str, value: Any, version: str) -> bool:
     """Tell whether a version has a member; one that is set is shown whatever the version."""
+    if version < LATER_MEMBERS.get(name, ""):
+        return False
     since = PREVIEW_MEMBERS.get(name)
-    return since is None or value not in (None, False, []) or (version.endswith("-preview") and version >= since)
+    if since is None or (version.endswith("-preview") and version >= since):
+        return True
+    return value not in (None, False, []) and name not in ANSWERED

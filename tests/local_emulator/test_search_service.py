@@ -176,7 +176,6 @@ def test_an_operation_that_is_not_there_is_501(method: str, path: str) -> None:
         {"queryRewrites": "generative|count-3"},
         {"hybridSearch": {"countAndFacetMode": "countAllResults"}},
         {"filter": "search.ismatch('x')"},
-        {"facets": ["page,metric:sum"]},
         {"facets": ["page > tags"]},
         {"facets": ["page,timeoffset:+01:00"]},
         {"vectorQueries": [{"kind": "imageUrl", "url": "https://localhost/x.png", "fields": "vector"}]},

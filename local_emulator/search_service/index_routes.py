@@ -27,9 +27,6 @@ FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimen
 def create_index(state: ServiceState, call: Call) -> Response:
     made = _parse_definition(parse_body(call.request))
     with state.lock:
-        if made.name in state.indexes or state.resources.get("aliases", made.name):
-            message = f"Cannot create index '{made.name}' because it already exists."
-            raise ServiceRefusal(409, message, code="ResourceNameAlreadyInUse", detail="CannotCreateExistingIndex")
         return _add_index(state, call, made)
 
 
@@ -51,6 +48,9 @@ def put_index(state: ServiceState, call: Call, name: str) -> Response:
 
 
 def _add_index(state: ServiceState, call: Call, made: Schema) -> Response:
+    if made.name in state.indexes or state.resources.get("aliases", made.name):
+        message = f"Cannot create index '{made.name}' because it already exists."
+        raise ServiceRefusal(409, message, code="ResourceNameAlreadyInUse", detail="CannotCreateExistingIndex")
     if len(state.indexes) >= MOST_INDEXES:
         raise ServiceRefusal(400, f"Index quota of {MOST_INDEXES} has been exceeded for this service.")
     _check_synonym_maps(state, made)

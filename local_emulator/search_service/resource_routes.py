@@ -21,9 +21,8 @@ USED_IN: Mapping[str, tuple[str, str]] = {"knowledgesources": ("knowledgebases",
 def create_resource(state: ServiceState, call: Call, collection: str) -> Response:
     made = complete_definition(collection, parse_body(call.request))
     with state.lock:
-        if state.resources.get(collection, made["name"]) or (collection == "aliases" and made["name"] in state.indexes):
-            message = f"Cannot create {KINDS[collection].called} '{made['name']}' because it already exists."
-            raise ServiceRefusal(409, message, code="ResourceNameAlreadyInUse")
+        if state.resources.get(collection, made["name"]):
+            raise _make_existing_refusal(collection, made["name"])
         return _save_resource(state, call, collection, made, 201)
 
 
@@ -38,6 +37,8 @@ def put_resource(state: ServiceState, call: Call, collection: str, name: str) ->
 
 
 def _save_resource(state: ServiceState, call: Call, collection: str, made: Json, status: int) -> Response:
+    if collection == "aliases" and made["name"] in state.indexes:
+        raise _make_existing_refusal(collection, made["name"])
     _check_references(state, collection, made)
     if status == 201 and len(state.resources.list_all(collection)) >= KINDS[collection].most:
         raise ServiceRefusal(400, f"The quota of {KINDS[collection].most} has been exceeded for this service.")
@@ -52,6 +53,11 @@ def _save_resource(state: ServiceState, call: Call, collection: str, made: Json,
             f"{call.request.host_url}{collection}('{made['name']}')?api-version={call.version}"
         )
     return response
+
+
+def _make_existing_refusal(collection: str, name: str) -> ServiceRefusal:
+    message = f"Cannot create {KINDS[collection].called} '{name}' because it already exists."
+    return ServiceRefusal(409, message, code="ResourceNameAlreadyInUse")
 
 
 def _check_references(state: ServiceState, collection: str, made: Json) -> None:

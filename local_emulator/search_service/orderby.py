@@ -35,10 +35,17 @@ def _split_clauses(text: str) -> list[str]:
     return [*clauses, text[start:]]
 
 
+def _find_end_of_second_word(clause: str) -> int:
+    """Find where the service says that it could read no further: behind the word that is neither asc nor desc."""
+    words = list(re.finditer(r"\S+", clause))[:2]
+    return words[-1].end() if words else 0
+
+
 def _parse_clause(clause: str, schema: Schema) -> SortClause:
     found = _CLAUSE.fullmatch(clause)
     if not found:
-        raise make_refusal(f"Invalid expression: Syntax error at position 0 in '{clause}'.", parameter="$orderby")
+        why = f"Syntax error at position {_find_end_of_second_word(clause)} in '{clause}'."
+        raise make_refusal(f"Invalid expression: {why}", parameter="$orderby")
     path, descending = found["path"], found["way"] == "desc"
     if path.startswith("geo."):
         raise make_unimplemented_refusal("sorting by distance")

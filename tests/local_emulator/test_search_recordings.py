@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from local_emulator.search_service import SearchService
+from local_emulator.search_service import SearchService, WordRanker
 from local_emulator.search_service.query import Leg, fuse_legs
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "search_recordings"
@@ -62,7 +62,7 @@ def assert_hits(reply: dict[str, Any], step: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_recorded_conversation_goes_the_same_way(path: Path) -> None:
     case = json.loads(path.read_text("utf-8"))
-    client = Client(SearchService(None, keys={"k"}))
+    client = Client(SearchService(None, keys={"k"}, reranker=WordRanker()))
     with_documents(client, case)
     for step in case["steps"]:
         response = asked(client, step)

@@ -10,7 +10,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 APP = ("function_app.py", "functions", "local_emulator", "web")
-LEFT_OUT = ignore_patterns("__pycache__", "*.json")  # the JSON files of web/ say where its libraries come from
+# the JSON files of web/ say where its libraries come from; the others make the search emulator a package of its own
+LEFT_OUT = ignore_patterns("__pycache__", "*.json", "pyproject.toml", "Dockerfile", ".dockerignore")
 
 
 class BuildWithApp(build_py):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from .geography import compute_distance_km
 from .schema import Field
 
 Value = str | bool | int | float | datetime | None
@@ -42,6 +43,16 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
+class DistanceComparison:
+    """The distance of a point field from a point is compared with a number of kilometres."""
+
+    path: FieldPath
+    point: tuple[float, float]
+    operator: str
+    km: float
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     inner: "Expression"
 
@@ -71,7 +82,7 @@ class Constant:
     value: bool
 
 
-Expression = FieldComparison | In | Not | And | Or | Lambda | Constant
+Expression = FieldComparison | DistanceComparison | In | Not | And | Or | Lambda | Constant
 
 
 def matches_filter(expression: Expression, document: Document) -> bool:
@@ -112,6 +123,9 @@ def _evaluate_expression(expression: Expression, scope: Mapping[str, Any]) -> bo
             return _get_operand(path, scope) in values
         case FieldComparison(path, operator, value):
             return _compare_values(_get_operand(path, scope), operator, value)
+        case DistanceComparison(path, point, operator, km):
+            value = _get_operand(path, scope)
+            return value is not None and ORDERINGS[operator](compute_distance_km(value["coordinates"], point), km)
         case Lambda(path, every, variable, inner):
             return _evaluate_lambda(path, every, variable, inner, scope)
 

@@ -7,6 +7,7 @@ from .expressions import (
     ORDERINGS,
     And,
     Constant,
+    DistanceComparison,
     Expression,
     FieldComparison,
     FieldPath,
@@ -51,6 +52,9 @@ class FieldBinder:
                 return Not(self.bind_expression(inner, variables))
             case In(path, values):
                 return In(self._bind_single_value(path, "Edm.String", variables), values)
+            case DistanceComparison(path, point, operator, km):
+                bound = self._bind_single_value(path, "Edm.GeographyPoint", variables)
+                return DistanceComparison(bound, point, operator, km)
             case FieldComparison(path, "is", value):
                 return FieldComparison(self._bind_single_value(path, "Edm.Boolean", variables), "eq", value)
             case FieldComparison():

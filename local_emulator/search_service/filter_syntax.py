@@ -8,6 +8,7 @@ from .expressions import (
     ORDERINGS,
     And,
     Constant,
+    DistanceComparison,
     Expression,
     FieldComparison,
     FieldPath,
@@ -19,6 +20,7 @@ from .expressions import (
     parse_date,
 )
 from .filter_binding import FieldBinder
+from .geography import parse_point
 from .refusals import ServiceRefusal, make_filter_refusal, make_unimplemented_refusal
 from .schema import Schema
 
@@ -147,9 +149,37 @@ class _FilterParser:
         name = self._take_token().text
         if name == "search.in":
             return self._parse_search_in()
+        if name == "geo.distance":
+            return self._parse_distance()
         if name.startswith(("geo.", "search.")):
             raise make_unimplemented_refusal(f"the function '{name}' in a filter")
         raise make_filter_refusal(f"An unknown function with name '{name}' was found.")
+
+    def _parse_distance(self) -> Expression:
+        """Parse what follows `geo.distance`: a field and a point in either order, and what their distance is to be."""
+        self._expect_text("(")
+        given = self._parse_point() if self._current_token.text == "geography" else None
+        field = self._parse_plain_path() if given is None else None
+        self._expect_text(",")
+        point = given or self._parse_point()
+        field = field or self._parse_plain_path()
+        self._expect_text(")")
+        operator = self._current_token.text
+        if operator not in ORDERINGS:
+            raise self._make_syntax_refusal()
+        self._next += 1
+        km = self._parse_literal()
+        if isinstance(km, bool) or not isinstance(km, int | float):
+            raise make_filter_refusal("A distance is compared with a number of kilometres.")
+        return DistanceComparison(field, point, operator, float(km))
+
+    def _parse_point(self) -> tuple[float, float]:
+        self._expect_text("geography")
+        text = self._parse_string()
+        try:
+            return parse_point(text)
+        except ValueError as failure:
+            raise make_filter_refusal(f"Invalid geography literal '{text}'.") from failure
 
     def _parse_search_in(self) -> Expression:
         self._expect_text("(")

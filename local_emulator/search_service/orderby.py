@@ -2,20 +2,36 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from .expressions import get_value
+from .geography import compute_distance_km, parse_point
 from .refusals import make_refusal, make_unimplemented_refusal
-from .schema import Schema
+from .schema import Field, Schema
+
+Json = dict[str, Any]
 
 MOST_CLAUSES = 32  # of $orderby
 _CLAUSE = re.compile(r"\s*(?P<path>[A-Za-z_][\w/]*|search\.score\(\)|geo\..*?)(?:\s+(?P<way>asc|desc))?\s*")
+_PATH, _LITERAL = r"(?P<path>[A-Za-z_][\w/]*)", r"geography'(?P<point>[^']*)'"
+_DISTANCE = re.compile(rf"geo\.distance\(\s*{_PATH}\s*,\s*{_LITERAL}\s*\)")
+_DISTANCE_SWAPPED = re.compile(rf"geo\.distance\(\s*{_LITERAL}\s*,\s*{_PATH}\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
 class SortClause:
-    """One clause of `$orderby` sorts by a path, or by the score when `path` is empty."""
+    """One clause of `$orderby` sorts by a path, or by the score when `path` is empty, or by the distance of `point`."""
 
     path: str
     descending: bool
+    point: tuple[float, float] | None = None
+
+    def get_key(self, document: Json) -> tuple[bool, Any]:
+        """Get what a document is sorted by: null is less than any value."""
+        value = get_value(document, self.path.split("/"))
+        if value is None:
+            return False, ""
+        return True, compute_distance_km(value["coordinates"], self.point) if self.point else value
 
 
 def parse_orderby(text: str, schema: Schema) -> list[SortClause]:
@@ -48,9 +64,28 @@ def _parse_clause(clause: str, schema: Schema) -> SortClause:
         raise make_refusal(f"Invalid expression: {why}", parameter="$orderby")
     path, descending = found["path"], found["way"] == "desc"
     if path.startswith("geo."):
-        raise make_unimplemented_refusal("sorting by distance")
+        return _parse_distance(path, descending, schema)
     if path == "search.score()":
         return SortClause("", descending)
+    _check_sortable(path, schema)
+    return SortClause(path, descending)
+
+
+def _parse_distance(text: str, descending: bool, schema: Schema) -> SortClause:
+    """Parse `geo.distance(field, geography'POINT(east north)')`, in either order."""
+    found = _DISTANCE.fullmatch(text) or _DISTANCE_SWAPPED.fullmatch(text)
+    if not found:
+        raise make_unimplemented_refusal(f"'{text}' in $orderby")
+    try:
+        point = parse_point(found["point"])
+    except ValueError as failure:
+        raise make_refusal(f"Invalid expression: {failure}.", parameter="$orderby") from failure
+    if _check_sortable(found["path"], schema).type != "Edm.GeographyPoint":
+        raise make_refusal(f"The field '{found['path']}' is not a geography point.", parameter="$orderby")
+    return SortClause(found["path"], descending, point)
+
+
+def _check_sortable(path: str, schema: Schema) -> Field:
     field = schema.get_field(path, "$orderby")
     if not field.sortable or field.has_many_values:
         raise make_refusal(
@@ -58,4 +93,4 @@ def _parse_clause(clause: str, schema: Schema) -> SortClause:
             "expressions.",
             parameter="$orderby",
         )
-    return SortClause(path, descending)
+    return field

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import semantic
 from .documents import EmulatedIndex
-from .expressions import Expression, get_value, matches_filter
+from .expressions import Expression, matches_filter
 from .facets import count_facets
 from .highlights import highlight_document
 from .orderby import SortClause
@@ -127,15 +127,7 @@ def _sort_hits(order: Sequence[SortClause], found: Scored, documents: Mapping[st
 
 
 def _make_sort_key(clause: SortClause, documents: Mapping[str, Json]) -> Callable[[tuple[str, float]], Any]:
-    names = clause.path.split("/")
-
-    def get_key(hit: tuple[str, float]) -> Any:
-        if not clause.path:
-            return hit[1]
-        value = get_value(documents[hit[0]], names)
-        return (value is not None, "" if value is None else value)
-
-    return get_key
+    return lambda hit: clause.get_key(documents[hit[0]]) if clause.path else hit[1]
 
 
 def rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: Ranker | None) -> SemanticRanking:

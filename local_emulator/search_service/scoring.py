@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .expressions import get_value, parse_date
+from .geography import compute_distance_km
 from .refusals import make_refusal
 from .scoring_schema import find_profile
 
 Json = dict[str, Any]
 
-EARTH_KM = 6371.0
 CURVES: Mapping[str, Callable[[float], float]] = {
     "linear": lambda x: x,
     "constant": lambda x: 1.0,
@@ -152,11 +152,3 @@ def _parse_duration(text: str) -> tuple[timedelta, bool]:
     if not found or not parts:
         raise make_refusal(f"'{text}' is not a duration as P7D or PT12H.", parameter="scoringProfile")
     return timedelta(**parts), not found["sign"]
-
-
-def compute_distance_km(one: Sequence[float], other: Sequence[float]) -> float:
-    """Compute the great-circle distance of two points, each longitude and latitude in degrees (haversine)."""
-    (east1, north1), (east2, north2) = ((math.radians(x), math.radians(y)) for x, y in (one, other))
-    half = math.sin((north2 - north1) / 2) ** 2
-    half += math.cos(north1) * math.cos(north2) * math.sin((east2 - east1) / 2) ** 2
-    return 2 * EARTH_KM * math.asin(math.sqrt(min(1.0, half)))

@@ -5,11 +5,11 @@ from typing import Any
 
 from .analysis import ANALYZERS, Token
 from .documents import EmulatedIndex
-from .expressions import get_value, matches_filter
+from .expressions import matches_filter
 from .field_texts import list_texts
 from .filter_syntax import parse_filter
 from .highlights import Tags
-from .orderby import parse_orderby
+from .orderby import SortClause, parse_orderby
 from .postings import measure_edits
 from .refusals import ServiceRefusal, make_refusal
 from .request import BOOLEAN, INTEGER, NUMBER, STRING, check_parameters
@@ -45,8 +45,7 @@ def suggest_documents(index: EmulatedIndex, body: Any) -> Json:
     ]
     found.sort(key=lambda one: one[:2])
     for clause in reversed(parse_orderby(given["orderby"], schema) if given.get("orderby") else []):
-        names = clause.path.split("/")
-        found.sort(key=lambda one: _make_sort_key(get_value(one[2], names)), reverse=clause.descending)
+        found.sort(key=_make_sort_key(clause), reverse=clause.descending)
     value = [
         {"@search.text": _mark(text, tests, tags), **shown.select_fields(document)}
         for _, _, document, text in found[: _parse_top(given)]
@@ -54,8 +53,8 @@ def suggest_documents(index: EmulatedIndex, body: Any) -> Json:
     return {**_build_coverage(given), "value": value}
 
 
-def _make_sort_key(value: Any) -> tuple[bool, Any]:
-    return (value is not None, "" if value is None else value)
+def _make_sort_key(clause: SortClause) -> Callable[[tuple[int, str, Json, str]], tuple[bool, Any]]:
+    return lambda one: clause.get_key(one[2])
 
 
 def complete_word(index: EmulatedIndex, body: Any) -> Json:

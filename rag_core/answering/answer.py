@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rag_core.answering.conditions import find_unmet_conditions
 from rag_core.answering.confidence import (
@@ -41,6 +41,14 @@ REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 DEFAULT_GENERATION = GenerationOptions()
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedDraft:
+    """The claims of a draft with their verdicts: those that are the answer, and the unsupported ones of a model."""
+
+    kept: Sequence[Claim]
+    left_out: Sequence[Claim] = ()
+
+
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
     """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can."""
     return await answer_from_evidence(query.text, await _collect_evidence(query, hits, kit, run), kit, run)
@@ -54,17 +62,17 @@ async def answer_from_evidence(
     When none of a model's is supported, the answer is made by extraction. `options` default to DEFAULT_GENERATION.
     """
     answer_draft = await _draft_or_extract(query_text, evidence, kit, run, options or DEFAULT_GENERATION)
-    verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)
-    if answer_draft.sentences and not verified and not answer_draft.local:
+    checked = await _verify_draft(query_text, answer_draft, evidence, kit, run)
+    if answer_draft.sentences and not checked.kept and not answer_draft.local:
         return await answer_by_extraction(query_text, evidence, kit, run)
-    return _build_answer(query_text, answer_draft, verified, evidence, run)
+    return _build_answer(query_text, answer_draft, checked, evidence, run)
 
 
 async def answer_by_extraction(query_text: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run) -> Answer:
     """Answer in sentences of the evidence, without a chat model; each of them is verified, too."""
     answer_draft = await _extract_with_fallback(query_text, evidence, kit, run)
-    verified = await _verify_draft(query_text, answer_draft, evidence, kit, run)
-    return _build_answer(query_text, answer_draft, verified, evidence, run)
+    checked = await _verify_draft(query_text, answer_draft, evidence, kit, run)
+    return _build_answer(query_text, answer_draft, checked, evidence, run)
 
 
 async def _collect_evidence(query: Query, hits: Ranking, kit: Kit, run: Run) -> tuple[Evidence, ...]:
@@ -119,7 +127,7 @@ async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], 
 
 async def _verify_draft(
     query_text: str, answer_draft: Draft, evidence: Sequence[Evidence], kit: Kit, run: Run
-) -> list[Claim]:
+) -> CheckedDraft:
     """Return the draft's statements as claims with verdicts and citations; headings, lead-ins and the like are none.
 
     Each is verified against the passages that it cites and, if these do not support it, against all evidence. The
@@ -141,10 +149,11 @@ async def _verify_draft(
         cited[n] = claim
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
-        return _keep_what_was_asked(query_text, verified, evidence, run)
+        return CheckedDraft(_keep_what_was_asked(query_text, verified, evidence, run))
     supported = [claim for claim in verified if claim.verdict != "unsupported"]
-    _report_unverified(len(verified) - len(supported), sentences, evidence, run)
-    return realign_claims(drop_unfounded_frames(supported, query_text, evidence))
+    left_out = [claim for claim in verified if claim.verdict == "unsupported"]
+    _report_unverified(len(left_out), sentences, evidence, run)
+    return CheckedDraft(realign_claims(drop_unfounded_frames(supported, query_text, evidence)), left_out)
 
 
 def _keep_what_was_asked(
@@ -203,12 +212,14 @@ def _select_cited_evidence(sentence: DraftSentence, evidence: Sequence[Evidence]
 
 
 def _build_answer(
-    query_text: str, answer_draft: Draft, verified: Sequence[Claim], evidence: tuple[Evidence, ...], run: Run
+    query_text: str, answer_draft: Draft, checked: CheckedDraft, evidence: tuple[Evidence, ...], run: Run
 ) -> Answer:
     """Return the answer that the claims make, or a refusal without any, or with quotes that are hardly right."""
+    verified, quoted = checked.kept, answer_draft.local
     cited = select_cited_passages(verified, evidence)
-    quoted = answer_draft.local
-    confidence = compute_confidence(query_text, answer_draft.certainty, verified, cited, quoted=quoted)
+    confidence = compute_confidence(
+        query_text, answer_draft.certainty, verified, cited, quoted=quoted, left_out=checked.left_out
+    )
     if quoted and verified and (doubt := explain_low_confidence(confidence)):
         run.warn("low_confidence", doubt)
         verified, confidence = (), compute_confidence(query_text, answer_draft.certainty, (), (), quoted=True)

@@ -16,12 +16,12 @@ MAX_LOG_ODDS = 9.2  # of a relevance: more says nothing more
 
 CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
-    "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it; "
-    "fit: of a chat model's answer, which the model itself holds for one, mean(relevance, coverage); of quotes the "
-    "probability that they are what was asked for, logistic in relevance, names and kind. relevance: the "
-    "cross-encoder's best score of a cited passage, replaced by coverage where there is none; coverage: the "
-    "share of the question's terms in the cited passages and titles; names: the same of its names; kind: 0 where "
-    "the quotes lack the kind of thing asked for, such as a number"
+    "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it, "
+    "sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
+    "relevance, names, kind and asserted. relevance: the cross-encoder's best score of a cited passage, replaced by "
+    "coverage where there is none; coverage: the share of the question's terms in the cited passages and titles; "
+    "names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such as a number; "
+    "asserted: 1 where a chat model says that this answers the question, 0 for quotes"
 )
 
 
@@ -35,32 +35,41 @@ class FitWeights:
     kind: float
 
 
+# of an answer that a chat model gives for one, in both regressions: `python -m evals.answer_fit`,
+# docs/decisions/0036-confidence-of-answers.md
+ASSERTED_WEIGHT = 4.0
 # by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md
 WITH_CROSS_ENCODER = FitWeights(-3.39, 0.34, 1.27, 1.32)
 WITHOUT_CROSS_ENCODER = FitWeights(-3.98, 2.74, 1.39, 1.40)
 
 
 def compute_confidence(
-    query_text: str, certainty: float, claims: Sequence[Claim], cited: Sequence[Evidence], *, quoted: bool
+    query_text: str,
+    certainty: float,
+    claims: Sequence[Claim],
+    cited: Sequence[Evidence],
+    *,
+    quoted: bool,
+    left_out: Sequence[Claim] = (),
 ) -> Confidence:
     """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
 
-    `cited` are the passages that the claims cite; `quoted` says that the claims are quotes.
+    `cited` are the passages that the claims cite; `quoted` says that the claims are quotes; `left_out` are the
+    sentences of the draft that nothing supports. Without claims the confidence is 0.
     """
+    judged = (*claims, *left_out)
+    support = sum(claim.judgement.support for claim in judged if claim.judgement) / max(1, len(judged))
     inputs = {
         "certainty": certainty,
-        "support": sum(claim.judgement.support for claim in claims if claim.judgement) / max(1, len(claims)),
+        "support": support if claims else 0.0,
         "coverage": compute_coverage(query_text, cited),
     }
     relevance = [passage.hit.signals["relevance"] for passage in cited if "relevance" in passage.hit.signals]
     if relevance:
         inputs["relevance"] = max(relevance)
-    if quoted:
-        inputs |= _compare_with_question(query_text, claims, cited)
-        fit = _compute_quote_fit(inputs)
-    else:
-        fit = (inputs.get("relevance", inputs["coverage"]) + inputs["coverage"]) / 2
-    value = inputs["certainty"] * inputs["support"] * fit
+    inputs |= _compare_with_question(query_text, claims, cited)
+    inputs["asserted"] = 0.0 if quoted else 1.0
+    value = inputs["certainty"] * inputs["support"] * compute_fit(inputs)
     return Confidence(round(value, 4), {name: round(number, 4) for name, number in inputs.items()}, CONFIDENCE_FORMULA)
 
 
@@ -77,12 +86,13 @@ def _compare_with_question(query_text: str, claims: Sequence[Claim], cited: Sequ
     return {"names": compute_name_share(query_text, cited), "kind": 0.0 if missing else 1.0}
 
 
-def _compute_quote_fit(inputs: Mapping[str, float]) -> float:
+def compute_fit(inputs: Mapping[str, float], *, asserted_weight: float = ASSERTED_WEIGHT) -> float:
+    """Return the probability that an answer with these inputs is what was asked for."""
     weights, relevance = WITHOUT_CROSS_ENCODER, inputs["coverage"]
     if "relevance" in inputs:
         weights, relevance = WITH_CROSS_ENCODER, compute_bounded_log_odds(inputs["relevance"])
     score = weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
-    return 1 / (1 + math.exp(-weights.intercept - score))
+    return 1 / (1 + math.exp(-weights.intercept - score - asserted_weight * inputs["asserted"]))
 
 
 def compute_bounded_log_odds(relevance: float) -> float:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from rag_core.answering import citations
 from rag_core.answering.citations import ClaimPassage
+from rag_core.answering.facts.amounts import rewrite_fractions
 from rag_core.answering.facts.comparison import compute_word_share, find_contradictions, find_fact_conflicts
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.core.kit import Kit
@@ -236,7 +237,7 @@ def _overrule_by_facts(
 
 
 def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
-    found = find_fact_conflicts(claim_text, passage_text, context=question)
+    found = find_fact_conflicts(rewrite_fractions(claim_text), passage_text, context=question)
     return [conflict for conflict in found if conflict.kind in OVERRULING_KINDS]
 
 

@@ -52,7 +52,10 @@ class GivenAnswer:
 
 
 class _AnswerGiver:
-    """A chat model that writes one answer, in a sentence object for each line, citing what the line's marks name."""
+    """A chat model that writes one answer, a sentence object for each line, which cites what its marks name.
+
+    A line without marks cites what the next line with marks does.
+    """
 
     name = "labelled answers"
 
@@ -60,12 +63,17 @@ class _AnswerGiver:
         self._text = text
 
     async def complete(self, prompt: Prompt) -> Completion:
+        lines = [line for line in self._text.splitlines() if line.strip()]
         sentences = [
-            {"text": line, "evidence": [f"e{number}" for number in CITATION_MARK.findall(line)]}
-            for line in self._text.splitlines()
-            if line.strip()
+            {"text": line, "evidence": [f"e{number}" for number in _find_marks(lines[n:])]}
+            for n, line in enumerate(lines)
         ]
         return Completion(json.dumps({"answerable": True, "sentences": sentences}), self.name)
+
+
+def _find_marks(lines: Sequence[str]) -> list[str]:
+    """Return the marks of the first of these lines that has any: below a table, say, its sources are named once."""
+    return next((marks for line in lines if (marks := CITATION_MARK.findall(line))), [])
 
 
 def load_labelled_answers(file: Path) -> list[LabelledAnswer]:

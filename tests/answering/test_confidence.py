@@ -1,5 +1,7 @@
 """The confidence of an answer follows from its sentences' support and from what of the question its passages have."""
 
+import math
+
 import pytest
 
 from rag_core.answering.confidence import (
@@ -28,17 +30,50 @@ def test_coverage_is_the_share_of_the_questions_terms_in_evidence_and_titles() -
     assert compute_coverage("When do Volvo brakes squeal?", evidence(title="Volvo")) == 1.0
 
 
-def test_of_a_models_answer_it_is_certainty_times_support_times_the_mean_of_relevance_and_coverage() -> None:
+def test_of_a_models_answer_it_is_certainty_times_support_times_how_well_it_fits() -> None:
     """S4-25: from retrieval scores and the model's certainty, 0 to 1."""
     claims, cited = [claim(0.9), claim(0.7)], evidence(relevance=0.8)
-    made = compute_confidence("When do Honda brakes rust?", 0.5, claims, cited, quoted=False)
-    assert made.inputs == {"certainty": 0.5, "support": 0.8, "relevance": 0.8, "coverage": 0.6667}
-    assert made.value == pytest.approx(0.5 * 0.8 * (0.8 + 2 / 3) / 2, abs=1e-4)
+    made = compute_confidence("Do Honda brakes rust?", 0.5, claims, cited, quoted=False)
+    assert made.inputs == {
+        "certainty": 0.5,
+        "support": 0.8,
+        "relevance": 0.8,
+        "coverage": 0.6667,
+        "names": 1.0,
+        "kind": 1.0,
+        "asserted": 1.0,
+    }
+    odds = math.exp(-3.39 + 0.34 * math.log(0.8 / 0.2) + 1.27 + 1.32 + 4.0)
+    assert made.value == pytest.approx(0.5 * 0.8 * odds / (1 + odds), abs=1e-4)
 
 
-def test_without_a_cross_encoder_the_coverage_stands_alone() -> None:
-    made = compute_confidence("When do Honda brakes squeal?", 1.0, [claim(0.9)], evidence(), quoted=False)
-    assert (made.value, set(made.inputs)) == (0.9, {"certainty", "support", "coverage"})
+def test_without_a_cross_encoder_the_coverage_takes_the_place_of_the_relevance() -> None:
+    made = compute_confidence("Do Honda brakes squeal?", 1.0, [claim(0.9)], evidence(), quoted=False)
+    odds = math.exp(-3.98 + 2.74 + 1.39 + 1.40 + 4.0)
+    assert (made.value, "relevance" in made.inputs) == (pytest.approx(0.9 * odds / (1 + odds), abs=1e-4), False)
+
+
+def test_a_sentence_that_nothing_supports_lowers_the_confidence_in_the_others_too() -> None:
+    """A model that says what its evidence does not is trusted less in the rest."""
+
+    def trust(*left_out: Claim) -> float:
+        said, cited = [claim(0.95)], evidence(relevance=0.9)
+        return compute_confidence("Do brakes squeal?", 1.0, said, cited, quoted=False, left_out=left_out).value
+
+    assert trust(claim(0.05)) == pytest.approx(trust() * (0.95 + 0.05) / 2 / 0.95, abs=1e-3)
+
+
+def test_a_right_paraphrase_is_trusted_more_than_quotes_that_are_not_what_was_asked_for() -> None:
+    """The formula is the same; only a judge's yes to every sentence makes a model's answer as sure as this."""
+
+    def trust(support: float, relevance: float, *, quoted: bool, question: str = "Do Honda brakes squeal?") -> float:
+        return compute_confidence(question, 1.0, [claim(support)], evidence(relevance=relevance), quoted=quoted).value
+
+    right, unjudged = (trust(support, 0.9, quoted=False) for support in (0.95, 0.4))
+    wrong_quote = trust(0.98, 0.9, quoted=True, question="Do Volvo brakes squeal?")
+    assert right > 0.9 > trust(0.98, 0.9, quoted=True) > 0.45 > wrong_quote
+    assert unjudged < MIN_QUOTE_CONFIDENCE
+    assert trust(0.95, 0.01, quoted=False) > 0.7  # in another language than the passages, say
 
 
 @pytest.mark.parametrize("signals", [{"relevance": 0.99}, {}])

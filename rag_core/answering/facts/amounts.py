@@ -1,5 +1,6 @@
 """Numbers with their units, months and ranges of a claim, compared with those of a passage."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -41,6 +42,23 @@ AMOUNT_UNIT_FORMS = frozenset(UNIT_FACTORS) | parse_word_forms(
     "percent usd gbp eur jpy second meter gram mm cm km foot inch yard mile acre hectare pound ton megabyte volt amp "
     "watt bar degree celsius fahrenheit word page point liter ohm token"
 )
+_COUNT = "(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)"
+FRACTION = re.compile(
+    rf"\b{_COUNT}[ -](?:half|third|quarter|fifth|tenth)s? of\b|\b{_COUNT} (?:in|out of)(?: every)? {_COUNT}\b",
+    re.IGNORECASE,
+)
+
+
+HALVES = {"year": "6 months", "day": "12 hours", "hour": "30 minutes", "decade": "5 years", "century": "50 years"}
+HALF = re.compile(rf"\bhalf an? ({'|'.join(HALVES)})\b", re.IGNORECASE)
+
+
+def rewrite_fractions(text: str) -> str:
+    """Return a text with "6 months" for "half a year", and without "a quarter of" and "two in five".
+
+    The last two are what other texts write as a percentage.
+    """
+    return FRACTION.sub(" ", HALF.sub(lambda half: HALVES[half[1].lower()], text))
 
 
 @dataclass(frozen=True, slots=True)

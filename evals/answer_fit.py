@@ -79,10 +79,11 @@ def load_sentence_labels(file: Path = ANSWERS_FILE) -> list[Labels]:
     return [[(sentence["text"], sentence["label"]) for sentence in row["sentences"]] for row in rows]
 
 
-async def give_judged_answers(kit: Kit, *, turned: float | None) -> list[GivenAnswer]:
-    """Return what the service makes of each answer with a judge that knows the labels; without a judge for None."""
+async def give_judged_answers(kit: Kit, *, turned: float | None, every: int = 1) -> list[GivenAnswer]:
+    """Return what the service makes of one answer in `every` with a judge that knows the labels; with none for None."""
     given: list[GivenAnswer] = []
-    for n, (answer, labels) in enumerate(zip(load_labelled_answers(ANSWERS_FILE), load_sentence_labels(), strict=True)):
+    answers = list(zip(load_labelled_answers(ANSWERS_FILE), load_sentence_labels(), strict=True))
+    for n, (answer, labels) in enumerate(answers[::every]):
         judge = None if turned is None else LabelledJudge(labels, turned=turned, seed=f"{SEED} {n}")
         given += await give_labelled_answers([answer], replace(kit, judge=judge))
     return given

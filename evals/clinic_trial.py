@@ -79,9 +79,14 @@ def double_numbers(text: str) -> str:
 
 
 async def ask_clinic(
-    cache: EvaluationCache, *, personal: bool, has_judge: bool, falsify: Callable[[str], str] = str
+    cache: EvaluationCache,
+    *,
+    personal: bool,
+    has_judge: bool,
+    falsify: Callable[[str], str] = str,
+    every: int = 1,
 ) -> dict[str, Answer]:
-    """Return the answer to each question by its id, when the model says the paraphrase as `falsify` makes it.
+    """Return the answer to one question in `every` by its id, when the model says the paraphrase as `falsify` makes it.
 
     The judge supports all that the model says; without one the facts decide alone.
     """
@@ -91,7 +96,7 @@ async def ask_clinic(
     ]
     kit = replace(await index_in_memory(uploads, cache), has_chat_model=True)
     preset, answers = resolve_preset("classical"), {}
-    for question in load_clinic_questions():
+    for question in load_clinic_questions()[::every]:
         said = falsify(question.paraphrase)
         judge = LabelledJudge([(said, "supported")]) if has_judge else None
         query = preset.build_query(question.personal if personal else question.plain, SCOPE)

@@ -234,6 +234,19 @@ async def test_a_quote_of_the_opposite_of_what_was_asked_is_left_out_and_the_oth
     assert all(answer.text[claim.start : claim.end] == claim.text for claim in answer.claims)
 
 
+async def test_what_is_covered_is_no_answer_to_what_is_not() -> None:
+    """Issue 14: the sentence has every word that was asked for but one, and says the opposite."""
+    parts_of = "seals, bearings, valves, pistons and belts of the motor are {}covered by the warranty of the car"
+    passages = chunk("w", f"The {parts_of.format('')}.", document="w")
+    ranker = OverlapReranker()
+    parts = Kit(await filled(passages), LocalTechniques(ranker, lambda *_: []), ranker)
+    answers = [
+        await ask(query(f"Which {parts_of.format(word)}?", "standard"), parts, Run(), pipeline="standard")
+        for word in ("", "not ")
+    ]
+    assert [answer.status for answer in answers] == ["answered", "unknown"]
+
+
 async def test_passages_on_the_subject_without_the_condition_of_the_question_are_no_answer() -> None:
     """Issue 14: the reply says which asked-for condition was not found."""
     run = Run()

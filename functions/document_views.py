@@ -74,6 +74,7 @@ class PieceReply(TypedDict):
     page: int | None
     line_start: int | None
     line_end: int | None
+    locator: str
     boxes: list[BoxReply]
     section: list[str]
     entities: list[EntityReply]
@@ -183,6 +184,7 @@ def _format_piece(chunk: Chunk) -> PieceReply:
         "page": chunk.page,
         "line_start": place.line_start if place else None,
         "line_end": place.line_end if place else None,
+        "locator": place.locator if place else "",
         "boxes": [list(box) for box in chunk.locate_boxes(0, len(chunk.content))],
         "section": list(chunk.heading_path),
         "entities": [format_entity(entity) for entity in chunk.entities],

@@ -74,6 +74,7 @@ class PassageMetadata(TypedDict):
     """The position of a passage, together with the metadata of its document.
 
     `similar_count` is how many more passages of the document were found that are near-identical to it; none: left out.
+    `locator` is that of a citation, and is left out where it is "".
     """
 
     source: str
@@ -83,6 +84,7 @@ class PassageMetadata(TypedDict):
     lines: LinesReply | None
     section: list[str]
     similar_count: NotRequired[int]
+    locator: NotRequired[str]
 
 
 class Passage(TypedDict):
@@ -153,6 +155,7 @@ class ContextReply(TypedDict):
     source: str
     page: int | None
     lines: LinesReply | None
+    locator: str
     section: list[str]
     content: str
     score: float
@@ -332,6 +335,7 @@ def _format_context(passage: Evidence) -> ContextReply:
         "source": chunk.source,
         "page": place.page if place else None,
         "lines": lines_to_json(place),
+        "locator": place.locator if place else "",
         "section": list(place.section if place else chunk.heading_path),
         "content": passage.text,
         "score": passage.hit.score,
@@ -386,4 +390,6 @@ def _format_metadata(hit: Hit) -> PassageMetadata:
     }
     if hit.similar_count:
         position["similar_count"] = hit.similar_count
+    if chunk.place and chunk.place.locator:
+        position["locator"] = chunk.place.locator
     return cast(PassageMetadata, {**chunk.metadata, **position})

@@ -77,10 +77,12 @@ def format_citation_note(citation: Citation, style: CitationStyle, number: int) 
 def format_page_tag(place: Span | None) -> str:
     """Format the tag "[Source: Page X, Lines Y-Z]" (S3-18); without pages it has only lines, without a place neither.
 
-    The page is counted from 1, whatever number is printed on it.
+    The page is counted from 1, whatever number is printed on it. A locator takes the place of both.
     """
     if place is None:
         return "[Source]"
+    if place.locator:
+        return f"[Source: {_escape_markup(place.locator)}]"
     page = f"Page {place.page}, " if place.page else ""
     return f"[Source: {page}Lines {place.line_start}-{place.line_end}]"
 
@@ -115,6 +117,7 @@ def _get_passage_key(citation: Citation) -> PassageKey:
 def _format_section_tag(citation: Citation) -> str:
     """Format title and innermost heading; without headings the page takes its place, without pages nothing."""
     page = f", Page {citation.place.page}" if citation.place and citation.place.page else ""
+    page = f", {_escape_markup(citation.place.locator)}" if citation.place and citation.place.locator else page
     section = f", Section {_escape_markup(citation.section[-1])}" if citation.section else page
     return f"[{_escape_markup(citation.title)}{section}]"
 
@@ -133,12 +136,12 @@ def _format_source_line(citation: Citation) -> str:
 
 
 def format_place(place: Span | None, page_label: str | None = None) -> str:
-    """Format a page and lines, "p. 3 (printed iii), lines 4-9"; "" when there is no place.
+    """Format a page and lines, "p. 3 (printed iii), lines 4-9", or the locator; "" when there is no place.
 
     `page_label` is the number printed on the page.
     """
-    if place is None:
-        return ""
+    if place is None or place.locator:
+        return to_printable_line(place.locator) if place else ""
     printed = f" (printed {to_printable_line(page_label)})" if page_label and to_printable_line(page_label) else ""
     page = f"p. {place.page}{printed}, " if place.page else ""
     is_one_line = place.line_start == place.line_end

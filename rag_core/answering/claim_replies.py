@@ -22,7 +22,10 @@ MAX_NEAREST_CHARS = 300
 
 
 class CitationReply(TypedDict):
-    """A citation, its `label` in the requested style; `boxes` has one for each line on the quote's first page."""
+    """A citation, its `label` in the requested style; `boxes` has one for each line on the quote's first page.
+
+    `locator` is its place in the words of a format without pages or lines, such as `Budget!A7:D7`, else "".
+    """
 
     number: int
     label: str
@@ -39,6 +42,7 @@ class CitationReply(TypedDict):
     bbox: BoxReply | None
     boxes: list[BoxReply]
     lines: LinesReply | None
+    locator: str
 
 
 class ClaimReply(TypedDict):
@@ -103,4 +107,5 @@ def _format_citation(citation: Citation, number: int, verdict: VerdictReply, sty
         "bbox": list(place.bbox) if place and place.bbox else None,
         "boxes": [list(box) for box in citation.boxes],
         "lines": lines_to_json(place),
+        "locator": place.locator if place else "",
     }

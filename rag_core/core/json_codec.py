@@ -2,7 +2,7 @@
 
 An object names its fields; saved queries, jobs, the sandbox and the index of Azure AI Search hold objects. An array has
 the values in the order of the record; the tables of the embedded store and of PostgreSQL hold arrays.
-An array of a span may lack the section, which was added later.
+A span may lack the locator, and its array the section too, which were added later.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ def span_to_json(span: Span) -> dict[str, Any]:
         "line_end": span.line_end,
         "bbox": span.bbox,
         "section": span.section,
+        **_locator_to_json(span),
     }
 
 
@@ -31,13 +32,24 @@ def span_from_json(fields: Mapping[str, Any]) -> Span:
 
 def span_to_json_array(span: Span) -> tuple[Any, ...]:
     """Return a span as an array."""
-    return span.start, span.end, span.page, span.line_start, span.line_end, span.bbox, span.section
+    return (
+        span.start,
+        span.end,
+        span.page,
+        span.line_start,
+        span.line_end,
+        span.bbox,
+        span.section,
+        *_locator_to_json(span).values(),
+    )
 
 
 def span_from_json_array(values: Sequence[Any]) -> Span:
     """Return the span of an array."""
-    start, end, page, line_start, line_end, bbox, *section = values
-    return Span(start, end, page, line_start, line_end, _box_from_json(bbox), *map(tuple, section))
+    start, end, page, line_start, line_end, bbox, *later = values
+    section = tuple(later[0]) if later else ()
+    locator = later[1] if len(later) > 1 else ""
+    return Span(start, end, page, line_start, line_end, _box_from_json(bbox), section, locator)
 
 
 def place_to_json(place: Span | None) -> dict[str, int | None]:
@@ -88,6 +100,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
         "fields": dict(block.fields),
         "boxes": block.boxes,
         "page_label": block.page_label,
+        **_locator_to_json(block),
     }
 
 
@@ -99,6 +112,11 @@ def block_from_json(fields: Mapping[str, Any]) -> Block:
     """
     tuples = {"headings": tuple(fields["headings"]), "boxes": tuple(map(tuple, fields["boxes"]))}
     return Block(**{**fields, **tuples, "bbox": _box_from_json(fields["bbox"])})
+
+
+def _locator_to_json(placed: Span | Block) -> dict[str, str]:
+    """Return the locator where there is one: all other records are stored as they were before there were locators."""
+    return {"locator": placed.locator} if placed.locator else {}
 
 
 def _box_from_json(values: Sequence[float] | None) -> Box | None:

@@ -8,13 +8,12 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.model import Block, Box, Scalar, Span
-from rag_core.ingestion.tables import split_table_rows
+from rag_core.ingestion.tables import locate_table_row, split_table_rows
 from rag_core.text.sentences import find_sentences, trim_range
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens, fits_token_limit
 
@@ -97,7 +96,7 @@ def split_into_chunks(
         return
     sections: list[OpenSection] = []
     ordinal = 0
-    for part in _group_blocks(blocks, chunking.strategy):
+    for part in _group_blocks(_split_tables(blocks, chunking), chunking.strategy):
         group = _BlockGroup.from_blocks(part)
         sections = _update_open_sections(sections, part, ordinal) if chunking.strategy == "headings" else []
         for start, end in _cut_group(group, chunking, similarity or compute_word_similarity):
@@ -140,10 +139,20 @@ def strip_heading_marks(heading: Block) -> str:
     return _HEADING_MARKS.sub("", heading.text.strip()).strip()
 
 
-def _group_blocks(blocks: Sequence[Block], strategy: str) -> Iterator[list[Block]]:
+def _split_tables(blocks: Sequence[Block], chunking: Chunking) -> Iterator[Block]:
+    """Yield the rows of a table, each with its header, in place of one that is larger than a chunk; other blocks as is.
+
+    A table with boxes is no larger than its page, and is not split.
+    """
+    for block in blocks:
+        is_large = block.kind == "table" and not (block.boxes or fits_token_limit(block.text, chunking.chunk_size))
+        yield from split_table_rows(block) if is_large or chunking.strategy == "rows" else (block,)
+
+
+def _group_blocks(blocks: Iterable[Block], strategy: str) -> Iterator[list[Block]]:
     """Yield groups of adjacent blocks that may share a chunk: within a page, within a section for `headings`."""
     group: list[Block] = []
-    for block in chain.from_iterable(map(split_table_rows, blocks)) if strategy == "rows" else blocks:
+    for block in blocks:
         if group and not _can_share_chunk(group[-1], block, strategy):
             yield group
             group = []
@@ -229,23 +238,24 @@ class _BlockGroup:
         block, offset = self.blocks[number], self.block_offsets[number]
         section = () if self.section_paths[number] == headings else self.section_paths[number]
         inner_start, inner_end = max(start, offset), min(end, offset + len(block.text))
-        for first, last, box in self._iterate_boxed_ranges(number, inner_start, inner_end):
+        for first, last, box, locator in self._iterate_placed_ranges(number, inner_start, inner_end):
             if first < last:
                 lines = self._locate_lines(number, first, last)
-                yield Span(first - start, last - start, block.page, *lines, box, _shorten_titles(section))
+                yield Span(first - start, last - start, block.page, *lines, box, _shorten_titles(section), locator)
 
-    def _iterate_boxed_ranges(self, number: int, start: int, end: int) -> Iterator[tuple[int, int, Box | None]]:
-        """Yield the parts of a range of a block that have a box each: its lines, or all of it."""
+    def _iterate_placed_ranges(self, number: int, start: int, end: int) -> Iterator[tuple[int, int, Box | None, str]]:
+        """Yield the parts of a range of a block that have a box or a locator each: its lines, or all of it."""
         block = self.blocks[number]
-        if not block.boxes:
-            yield start, end, block.bbox
+        if not block.boxes and not (block.locator and block.kind == "table"):
+            yield start, end, block.bbox, block.locator
             return
         first = bisect_left(self.line_breaks, self.block_offsets[number])
         last = bisect_left(self.line_breaks, end)
         for line in range(bisect_left(self.line_breaks, start), last + 1):
             line_start = self.line_breaks[line - 1] + 1 if line > first else start
             line_end = self.line_breaks[line] if line < last else end
-            yield max(start, line_start), line_end, block.boxes[line - first]
+            box = block.boxes[line - first] if block.boxes else block.bbox
+            yield max(start, line_start), line_end, box, locate_table_row(block, line - first)
 
     def _locate_lines(self, number: int, start: int, end: int) -> tuple[int, int]:
         """Return the first and last document line of characters `start` to `end` of the group, all in one block."""

@@ -35,7 +35,7 @@ MAX_CHILDREN = 4  # at once; a further file waits for its turn within its reques
 EXTRACTION_CHILD_MODULE = "rag_core.ingestion.sandbox_child"
 # of text: 0.1 s and 12 MB at the worst, where 25 MiB took 4 s and 800 MB (docs/reference/formats.md)
 MAX_IN_PROCESS_BYTES = 64 * 1024
-_ALWAYS_SANDBOXED_KINDS = ("pdf", "docx")
+_IN_PROCESS_KINDS = ("text", "markdown", "csv", "json", "jsonl")  # by Python alone, and where they are small
 _ERROR_TYPE_BY_NAME = {error.__name__: error for error in (NotFound, UnreadableDocument, UnsupportedDocument)}
 _CHILD_THREADS = ThreadPoolExecutor(
     MAX_CHILDREN, "sandbox"
@@ -66,7 +66,7 @@ async def extract_text_in_sandbox(kind: str, text: str, *, timeout_s: float) -> 
 
 async def extract_as_kind_in_sandbox(kind: str, data: bytes, *, timeout_s: float) -> Extraction:
     """Extract bytes as `kind`: small texts in a thread of this process, everything else in a child process."""
-    if kind in _ALWAYS_SANDBOXED_KINDS or len(data) > MAX_IN_PROCESS_BYTES:
+    if kind not in _IN_PROCESS_KINDS or len(data) > MAX_IN_PROCESS_BYTES:
         return await call_child(EXTRACTION_CHILD_MODULE, kind, data, _parse_extraction_reply, timeout_s=timeout_s)
     return await asyncio.to_thread(extract_as_kind, kind, data)
 

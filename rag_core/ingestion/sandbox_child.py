@@ -23,6 +23,7 @@ from rag_core.core.errors import RagError
 from rag_core.core.json_codec import block_to_json
 from rag_core.core.model import Extraction
 from rag_core.ingestion.extract import extract_as_kind
+from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, EXTRACTED_KINDS
 
 MAX_CHILD_MEMORY_BYTES = 1024**3  # bytes of address space
 # bytes of JSON: twice the text of the largest accepted table, with its column names
@@ -89,11 +90,12 @@ def _limit_resources(cpu_limit_s: int) -> None:
 
 def preload_extractor(kind: str) -> None:
     """Import every module and codec that extracting this kind of document would import on its way."""
-    for module in (f"rag_core.ingestion.extract.{kind}", *_LATE_IMPORTED_MODULES):
+    kinds = EXTRACTED_KINDS if kind in CONTAINER_KINDS else {kind}
+    for module in (*(f"rag_core.ingestion.extract.{each}" for each in sorted(kinds)), *_LATE_IMPORTED_MODULES):
         import_module(module)
     for name in _PRELOADED_CODECS:
         codecs.lookup(name)
-    if kind not in ("pdf", "docx"):
+    if kinds - {"pdf", "docx", "xlsx", "pptx"}:
         import_module("charset_normalizer")
         for codec in pkgutil.iter_modules(encodings.__path__):
             with suppress(ImportError):  # codecs that only Windows has

@@ -12,7 +12,7 @@ from rag_core.ingestion.upload import UploadLimits
 LOAD_ORIGINAL_TIMEOUT_S = 15.0  # as long as storing one may take
 MAX_VIEW_CHUNKS = 1_000  # in one view
 EXTRACTED_TEXT_FALLBACK = "the extracted text of the document is shown"
-VIEWABLE_TEXT_KINDS = ("markdown", "text", "csv")
+VIEWABLE_TEXT_KINDS = ("markdown", "text", "csv", "jsonl")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,25 @@ def name_columns(header: Sequence[str], width: int) -> list[str]:
     return names
 
 
+def join_header_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Join the rows of a header, all of one width, to a name a column: "2024 Revenue" where 2024 spans two columns."""
+    spread = [*(_spread_spanning_heads(row) for row in rows[:-1]), *rows[-1:]]
+    return [" ".join(dict.fromkeys(filter(None, heads))) for heads in zip(*spread, strict=True)]
+
+
+def _spread_spanning_heads(row: Sequence[str]) -> list[str]:
+    """Fill the gaps of a header's row with the head before them."""
+    filled: list[str] = []
+    for head in row:
+        filled.append(head or (filled[-1] if filled else ""))
+    return filled
+
+
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Return the text of a table block: a line a row with bars between the cells, whose own bars are escaped."""
+    return "\n".join(" | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) for row in rows)
+
+
 def block_from_cells(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:
     """Return a table row as a block with "name: value" lines and with fields; empty cells are left out of both."""
     fields = {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
@@ -71,7 +90,13 @@ def split_table_rows(block: Block) -> Iterator[Block]:
             page_label=block.page_label,
             bbox=box,
             headings=block.headings,
+            locator=locate_table_row(block, number),
         )
+
+
+def locate_table_row(block: Block, number: int) -> str:
+    """Return the locator of a line of a table, whose first line is row 1; that of the block for any other block."""
+    return f"{block.locator}, row {number + 1}" if block.locator and block.kind == "table" else block.locator
 
 
 def _split_markdown_cells(line: str) -> list[str]:

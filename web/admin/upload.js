@@ -5,7 +5,7 @@ import { Button, buildSourceAddress, Chip, ErrorBox, Field, formatCount, RunNoti
 import { html, useEffect, useState } from "../html.js";
 import { AdminErrorBox } from "./access.js";
 
-const ACCEPTED_TYPES = ".pdf,.txt,.md,.csv,.docx";
+const ACCEPTED_TYPES = ".pdf,.docx,.xlsx,.pptx,.html,.htm,.eml,.json,.jsonl,.txt,.md,.csv,.tsv,.zip";
 const POLL_INTERVAL_MS = 1000;
 
 export function UploadForm() {
@@ -18,7 +18,7 @@ export function UploadForm() {
   };
   return html`<form class="stack tight" onSubmit=${upload}>
       <div class="columns">
-        <${Field} label="File" hint="PDF, text, Markdown, CSV or DOCX.">${(attributes) => html`<input ...${attributes} name="file" type="file" accept=${ACCEPTED_TYPES} required />`}<//>
+        <${Field} label="File" hint="PDF, Word, Excel, PowerPoint, web page, mail, JSON, text, Markdown, CSV, or a zip of these.">${(attributes) => html`<input ...${attributes} name="file" type="file" accept=${ACCEPTED_TYPES} required />`}<//>
         <${Field} label="Title" hint="If empty, the title in the file is used.">${(attributes) => html`<input ...${attributes} name="title" maxlength="500" />`}<//>
       </div>
       <div class="actions"><${Button} kind="primary" type="submit" busy=${busy !== null}>Add<//></div>

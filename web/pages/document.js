@@ -164,8 +164,8 @@ function PassageTexts({ document, citedLines }) {
 
 // The list of passages
 
-const formatPlace = ({ ordinal, page, line_start, line_end }) =>
-  [`Passage ${ordinal + 1}`, page && `page ${page}`, line_start && (line_end > line_start ? `lines ${line_start}–${line_end}` : `line ${line_start}`)]
+const formatPlace = ({ ordinal, page, line_start, line_end, locator }) =>
+  locator ? `Passage ${ordinal + 1} · ${locator}` : [`Passage ${ordinal + 1}`, page && `page ${page}`, line_start && (line_end > line_start ? `lines ${line_start}–${line_end}` : `line ${line_start}`)]
     .filter(Boolean)
     .join(" · ");
 

@@ -31,7 +31,8 @@ class Span:
 
     `page` counts from 1 and is None for formats without pages; lines count from 1 through the whole document, both
     ends included; `bbox` is None where the format gives no geometry, otherwise there is one span per line.
-    `section` is the section path (headings, outermost first) where it differs from the chunk's.
+    `section` is the section path (headings, outermost first) where it differs from the chunk's. `locator` is the place
+    in the format's own words where it has no pages or lines of its own: `Budget!A7:D7`, `slide 3`; otherwise "".
     """
 
     start: int
@@ -41,6 +42,7 @@ class Span:
     line_end: int
     bbox: Box | None = None
     section: tuple[str, ...] = ()
+    locator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Block:
     `kind` is "heading", "paragraph", "row" or "table". `text` has one line for each of `line_start` to `line_end`,
     except that a row has one line per cell. `boxes` has one box per line of the text, or is empty. `headings` is the
     section path, outermost first. `fields` are a row's named values. `page_label` is the page number printed on the
-    page where it differs from `page`.
+    page where it differs from `page`. `locator` is as in a `Span`; that of a table is completed by the number of a row.
     """
 
     text: str
@@ -71,6 +73,7 @@ class Block:
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     boxes: tuple[Box, ...] = ()
     page_label: str | None = None
+    locator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,7 @@ class Chunk:
             line_end,
             _enclose_boxes(self.locate_boxes(start, end)),
             first.section or self.heading_path,
+            _join_locators(first.locator, last.locator),
         )
 
     def locate_boxes(self, start: int, end: int) -> tuple[Box, ...]:
@@ -180,6 +184,15 @@ class Chunk:
         if span.line_start + breaks[2] != span.line_end:  # a row, whose text has one line per cell
             return span.line_start, span.line_end
         return span.line_start + breaks[0], span.line_start + breaks[1]
+
+
+def _join_locators(first: str, last: str) -> str:
+    """Return "slide 3, row 2 to row 4" for the locators of its two ends, which begin alike."""
+    if not first or first == last:
+        return first
+    parts, others = first.split(", "), last.split(", ")
+    shared = next((n for n, (a, b) in enumerate(zip(parts, others, strict=False)) if a != b), len(parts))
+    return f"{first} to {', '.join(others[shared:]) or last}"
 
 
 def _enclose_boxes(boxes: Sequence[Box]) -> Box | None:

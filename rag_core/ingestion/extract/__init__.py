@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from math import isfinite
 
 from rag_core.core.errors import InvalidRequest, UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, note_hidden_text
-from rag_core.ingestion.extract.kinds import detect_file_kind
+from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, EXTRACTED_KINDS, detect_file_kind
 
 
 def extract_in_process(data: bytes, filename: str) -> Extraction:
@@ -21,7 +23,7 @@ def extract_in_process(data: bytes, filename: str) -> Extraction:
 
 
 def extract_as_kind(kind: str, data: bytes) -> Extraction:
-    """Extract bytes as "pdf", "docx", "text", "markdown" or "csv".
+    """Extract bytes as one of `EXTRACTED_KINDS`; the kinds in `CONTAINER_KINDS` hold files of the others.
 
     Raises:
         UnreadableDocument: the file cannot be read, or holds no text.
@@ -31,27 +33,11 @@ def extract_as_kind(kind: str, data: bytes) -> Extraction:
 
 def _load_extractor(kind: str) -> Callable[[bytes], Extraction]:
     """Return the function that reads this kind of file. Its module is imported here, when it is first needed."""
-    if kind == "pdf":
-        from rag_core.ingestion.extract.pdf import extract_pdf
-
-        return extract_pdf
-    if kind == "docx":
-        from rag_core.ingestion.extract.docx import extract_docx
-
-        return extract_docx
-    if kind == "markdown":
-        from rag_core.ingestion.extract.markdown import extract_markdown
-
-        return extract_markdown
-    if kind == "csv":
-        from rag_core.ingestion.extract.csv import extract_csv
-
-        return extract_csv
-    if kind == "text":
-        from rag_core.ingestion.extract.text import extract_text
-
-        return extract_text
-    raise ValueError(f"no extractor reads the kind {kind!r}")
+    if kind not in EXTRACTED_KINDS:
+        raise ValueError(f"no extractor reads the kind {kind!r}")
+    module = import_module(f"{__name__}.{kind}")
+    extractor: Callable[..., Extraction] = getattr(module, f"extract_{kind}")
+    return partial(extractor, extract=extract_as_kind) if kind in CONTAINER_KINDS else extractor
 
 
 def extraction_from_blocks(blocks: Sequence[Block]) -> Extraction:

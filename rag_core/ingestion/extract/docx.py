@@ -74,7 +74,7 @@ def _extract_package(package: zipfile.ZipFile) -> Extraction:
     names = package.namelist()
     if "word/document.xml" not in names:
         if "[Content_Types].xml" in names and any(name.startswith(("xl/", "ppt/")) for name in names):
-            raise UnsupportedDocument("this is a spreadsheet or presentation: send it as pdf, or a table as csv")
+            raise UnsupportedDocument("this is a spreadsheet or presentation: send it as .xlsx or .pptx")
         raise UnreadableDocument("the .docx has no document in it: save it again in Word", code="document_damaged")
     reader = _DocxReader(package)
     with _open_package_part(package, "word/document.xml") as body:

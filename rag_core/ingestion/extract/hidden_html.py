@@ -71,3 +71,8 @@ def _hides_content(name: str, attributes: str) -> bool:
     bare = _QUOTED_ATTRIBUTE_VALUE.sub('""', attributes)
     styles = " ".join(_STYLE_ATTRIBUTE.findall(attributes))
     return name in _NEVER_SHOWN_ELEMENTS or bool(_HIDDEN_ATTRIBUTE.search(bare) or _HIDING_STYLE.search(styles))
+
+
+def is_hidden_style(style: str) -> bool:
+    """Return True for the style of an element by which a browser does not show it."""
+    return bool(style) and _HIDING_STYLE.search(style) is not None

@@ -2,10 +2,22 @@
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 
-ACCEPTED_KINDS_TEXT = "pdf, docx, txt, md or csv"
+ACCEPTED_KINDS_TEXT = "pdf, docx, xlsx, pptx, html, eml, json, jsonl, txt, md, csv, or a zip of these"
 _KIND_BY_EXTENSION = {
     "pdf": "pdf",
     "docx": "docx",
+    "xlsx": "xlsx",
+    "xlsm": "xlsx",
+    "pptx": "pptx",
+    "pptm": "pptx",
+    "html": "html",
+    "htm": "html",
+    "xhtml": "html",
+    "eml": "eml",
+    "json": "json",
+    "jsonl": "jsonl",
+    "ndjson": "jsonl",
+    "zip": "zip",
     "txt": "text",
     "text": "text",
     "md": "markdown",
@@ -13,9 +25,11 @@ _KIND_BY_EXTENSION = {
     "csv": "csv",
     "tsv": "csv",
 }
+CONTAINER_KINDS = ("zip", "eml")
+EXTRACTED_KINDS = frozenset(_KIND_BY_EXTENSION.values())
 _KIND_BY_FIRST_BYTES = (
     (b"%PDF-", "pdf"),
-    (b"PK\x03\x04", "docx"),
+    (b"PK\x05\x06", "zip"),  # an archive without files
     (b"\xd0\xcf\x11\xe0", "an old or encrypted Office file"),
     (b"{\\rtf", "rich text"),
     (b"MZ", "a program"),
@@ -32,12 +46,16 @@ _IMAGE_EXTENSIONS_BY_FIRST_BYTES = {
     b"MM\x00*": ("tif", "tiff"),
     b"BM": ("bmp",),
 }
-_HTML_FIRST_BYTES = (b"<!doctype html", b"<html", b"<head", b"<script", b"<svg")
-_TEXT_KINDS = ("text", "markdown", "csv")
+_OFFICE_KINDS = ("docx", "xlsx", "pptx")
+_SNIFFED_BYTES = 4096
+_KIND_BY_PART = ((b"word/document.xml", "docx"), (b"xl/workbook.xml", "xlsx"), (b"ppt/presentation.xml", "pptx"))
+_HTML_FIRST_BYTES = (b"<!doctype html", b"<html", b"<head", b"<script")
+_TEXT_KINDS = ("text", "markdown", "csv", "html", "eml", "json", "jsonl")
+_NAME_BY_KIND = {"html": "a web page"}
 
 
 def detect_file_kind(data: bytes, filename: str) -> str:
-    """Return "pdf", "docx", "text", "markdown" or "csv"; without an extension in the name the bytes decide.
+    """Return the kind, "pdf" or "markdown" and so on; without an extension in the name the bytes decide.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
@@ -51,17 +69,18 @@ def detect_file_kind(data: bytes, filename: str) -> str:
         raise UnsupportedDocument(f"files of this kind cannot be read: send {ACCEPTED_KINDS_TEXT}")
     if kind_by_name == content or (kind_by_name in _TEXT_KINDS and content == "text"):
         return kind_by_name or content
-    if kind_by_name == "docx" and content == "an old or encrypted Office file":
+    if kind_by_name in _OFFICE_KINDS and content == "an old or encrypted Office file":
         raise UnreadableDocument(
-            "the document is password-protected or in the old .doc format: save it as .docx without a password",
+            f"the file is password-protected or in an old Office format: save it as .{kind_by_name} without a password",
             code="document_encrypted",
         )
     if kind_by_name is None and content in _KIND_BY_EXTENSION.values():
         return content
     if kind_by_name is None:
         raise UnsupportedDocument(f"the file is {content}: send {ACCEPTED_KINDS_TEXT}")
+    found = _NAME_BY_KIND.get(content, content)
     raise UnreadableDocument(
-        f"the file is named .{extension} but holds {content}: send {ACCEPTED_KINDS_TEXT}, under its own extension",
+        f"the file is named .{extension} but holds {found}: send {ACCEPTED_KINDS_TEXT}, under its own extension",
         code="extension_mismatch",
     )
 
@@ -79,6 +98,18 @@ def _sniff_content(data: bytes, extension: str) -> str:
     """Return what the bytes are: a kind, or the description of an unsupported format; "text" where none matches."""
     if extension == "pdf" and b"%PDF-" in data[:1024]:  # PDF readers accept junk before the header
         return "pdf"
-    if data.lstrip()[:20].lower().startswith(_HTML_FIRST_BYTES):
-        return "a web page"
+    first_bytes = data[:_SNIFFED_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
+    if first_bytes.startswith(_HTML_FIRST_BYTES):
+        return "html"
+    if first_bytes.startswith(b"<svg"):
+        return "a drawing"
+    if data.startswith(b"PK\x03\x04"):
+        return _sniff_package(data, extension)
     return next((kind for start, kind in _KIND_BY_FIRST_BYTES if data.startswith(start)), "text")
+
+
+def _sniff_package(data: bytes, extension: str) -> str:
+    """Return the kind of a zip: of those that are zips, the one that it is named; else by the parts that it names."""
+    if _KIND_BY_EXTENSION.get(extension) in (*_OFFICE_KINDS, "zip"):
+        return _KIND_BY_EXTENSION[extension]
+    return next((kind for part, kind in _KIND_BY_PART if part in data), "zip")

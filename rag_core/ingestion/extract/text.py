@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, note_hidden_text, split_paragraphs
+from rag_core.ingestion.extract.kinds import ACCEPTED_KINDS_TEXT
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -54,7 +55,7 @@ def decode_text(data: bytes) -> tuple[str, str, tuple[str, ...]]:
     controls = sum(text.count(chr(code)) for code in (*range(9), *range(14, 27), *range(28, 32)))
     if controls > _MAX_CONTROL_SHARE * len(text):
         raise UnreadableDocument(
-            "the file holds binary data, not text: send pdf, docx, txt, md or csv", code="document_binary"
+            f"the file holds binary data, not text: send {ACCEPTED_KINDS_TEXT}", code="document_binary"
         )
     return clean_text(text), encoding, note_hidden_text(text)
 

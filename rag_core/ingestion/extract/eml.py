@@ -1,0 +1,116 @@
+"""Mail extraction: its heading, text and attachments; the text is read from HTML only where there is no other."""
+
+import email
+import email.policy
+from collections.abc import Iterator, Sequence
+from email.header import decode_header, make_header
+from email.message import Message
+
+from rag_core.core.errors import UnreadableDocument
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, split_paragraphs
+from rag_core.ingestion.extract.html import PageReader
+from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract, MemberReader
+from rag_core.ingestion.extract.placed_blocks import BlockMaker
+from rag_core.ingestion.extract.text import decode_text
+
+_SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
+_MAX_FIELD_CHARS = 4_000  # of a header that is shown
+_MAX_NESTED_PARTS = 50
+
+
+def extract_eml(data: bytes, extract: Extract) -> Extraction:
+    """Extract a mail, its attachments by `extract`; the mail is page 1, each attachment a further one.
+
+    Raises:
+        UnreadableDocument: it is no mail, or has more parts than can be read.
+    """
+    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    if not any(message.get(name) for name in (*_SHOWN_FIELDS, "Received", "Message-ID")):
+        raise UnreadableDocument("the file is no mail: it has no From, To, Date or Subject", code="document_damaged")
+    parts = list(_list_parts(message, _MAX_NESTED_PARTS))
+    if len(parts) > MAX_MEMBERS:
+        reason = f"the mail has more than {MAX_MEMBERS:,} parts: send its attachments by themselves"
+        raise UnreadableDocument(reason, code="document_too_complex", details={"parts": MAX_MEMBERS})
+    reader = MemberReader(extract)
+    blocks = collect_blocks(_read_mail(message, parts, reader))
+    notes = (*reader.notes, *reader.describe_unread())
+    return Extraction(blocks, 1 + len(_select_attachments(parts)), "eml", notes, _read_field(message, "Subject"))
+
+
+def _list_parts(message: Message, depth: int) -> Iterator[Message]:
+    """Yield the parts that hold something: of alternatives the plain text, else the last."""
+    content = message.get_payload()
+    if not isinstance(content, list):
+        yield message
+        return
+    if not depth:
+        reason = "the mail has too many parts in one another: send its attachments by themselves"
+        raise UnreadableDocument(reason, code="document_too_complex", details={"depth": _MAX_NESTED_PARTS})
+    parts = [part for part in content if isinstance(part, Message)]
+    if message.get_content_type() == "multipart/alternative":
+        plain = [part for part in parts if part.get_content_type() == "text/plain" and _read_bytes(part).strip()]
+        parts = plain[:1] or parts[-1:]
+    for part in parts:
+        yield from _list_parts(part, depth - 1)
+
+
+def _select_attachments(parts: Sequence[Message]) -> list[Message]:
+    return [part for part in parts if _is_attachment(part)]
+
+
+def _is_attachment(part: Message) -> bool:
+    is_text = part.get_content_type() in ("text/plain", "text/html")
+    return part.get_content_disposition() == "attachment" or not is_text
+
+
+def _read_mail(message: Message, parts: Sequence[Message], reader: MemberReader) -> Iterator[Block]:
+    maker = BlockMaker(page=1)
+    fields = [f"{name}: {value}" for name in _SHOWN_FIELDS if (value := _read_field(message, name))]
+    if fields:
+        yield maker.make("\n".join(fields), "mail header")
+    bodies = [part for part in parts if not _is_attachment(part)]
+    for number, part in enumerate(bodies, start=1):
+        prefix = f"part {number}, " if len(bodies) > 1 else "text, "
+        yield from _read_body(part, maker, prefix)
+    reader.line = maker.line
+    for number, part in enumerate(_select_attachments(parts), start=1):
+        name = _decode_words(part.get_filename() or "") or f"attachment {number}"
+        yield from reader.read(name, _read_bytes(part), number + 1)
+
+
+def _read_body(part: Message, maker: BlockMaker, prefix: str) -> Iterator[Block]:
+    """Yield the paragraphs of a text of the mail; `prefix` begins the locator of each."""
+    text = _decode_body(part)
+    if part.get_content_type() == "text/html":
+        yield from PageReader(maker, prefix).read(text)
+        return
+    for number, paragraph in enumerate(split_paragraphs(text.split("\n")), start=1):
+        yield maker.make(paragraph.text, f"{prefix}paragraph {number}")
+
+
+def _decode_body(part: Message) -> str:
+    data = _read_bytes(part)
+    if not data:
+        return ""
+    try:
+        return clean_text(data.decode(part.get_content_charset() or "utf-8"))
+    except (LookupError, UnicodeError):
+        return decode_text(data)[0]
+
+
+def _read_bytes(part: Message) -> bytes:
+    content = part.get_payload(decode=True)
+    return content if isinstance(content, bytes) else b""
+
+
+def _read_field(message: Message, name: str) -> str:
+    return " ".join(_decode_words(str(message.get(name, ""))[:_MAX_FIELD_CHARS]).split())
+
+
+def _decode_words(value: str) -> str:
+    """Return a header's value with its encoded words decoded; as it is where they cannot be."""
+    try:
+        return clean_text(str(make_header(decode_header(value))))
+    except (LookupError, ValueError, UnicodeError):
+        return clean_text(value)

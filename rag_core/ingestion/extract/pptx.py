@@ -1,0 +1,106 @@
+"""Presentation extraction: titles, texts, tables, charts and notes, slide by slide; a slide counts as a page."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pptx import Presentation
+from pptx.exc import InvalidXmlError, PackageNotFoundError, PythonPptxError
+
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
+from rag_core.ingestion.extract.packages import open_package
+from rag_core.ingestion.extract.placed_blocks import BlockMaker
+
+_MAX_GROUP_DEPTH = 20  # of shapes in groups
+_BULLET_INDENT = "  "
+
+
+def extract_pptx(data: bytes) -> Extraction:
+    """Extract the slides that are shown; hidden ones are left out, with a note.
+
+    Raises:
+        UnreadableDocument: the file is damaged, unsafe or too large.
+    """
+    with open_package(data, "ppt/presentation.xml", "PowerPoint") as package:
+        presentation = _open_presentation(package.fp)
+        slides = list(presentation.slides)
+        hidden = [str(n) for n, slide in enumerate(slides, 1) if slide._element.get("show") in ("0", "false")]
+        maker = BlockMaker()
+        blocks = collect_blocks(
+            block
+            for number, slide in enumerate(slides, 1)
+            if str(number) not in hidden
+            for block in _read_slide(slide, number, maker)
+        )
+        title = " ".join(clean_text(presentation.core_properties.title or "").split())
+    notes = (f"hidden slides were left out: {', '.join(hidden)}",) if hidden else ()
+    return Extraction(
+        blocks, len(slides), "pptx (python-pptx)", notes, "" if title == "PowerPoint Presentation" else title
+    )
+
+
+def _open_presentation(file: Any) -> Any:
+    try:
+        return Presentation(file)
+    except (PackageNotFoundError, InvalidXmlError, PythonPptxError) as error:
+        raise ValueError("no presentation") from error
+
+
+def _read_slide(slide: Any, number: int, maker: BlockMaker) -> Iterator[Block]:
+    maker.begin_page(number)
+    place = f"slide {number}"
+    title = slide.shapes.title
+    if title is not None and (text := _read_text(title.text_frame, "").replace("\n", " ")):
+        yield maker.make_heading(text, place, 1)
+    shapes = [
+        s for s in _iterate_shapes(slide.shapes, _MAX_GROUP_DEPTH) if title is None or s.shape_id != title.shape_id
+    ]
+    tables = charts = 0
+    for shape in shapes:
+        if getattr(shape, "has_table", False):
+            tables += 1
+            if table := maker.make_table(_read_table(shape.table), f"{place}, table {tables}"):
+                yield table
+        elif getattr(shape, "has_chart", False):
+            charts += 1
+            if table := maker.make_table(_read_chart(shape.chart), f"{place}, chart {charts}"):
+                yield table
+        elif shape.has_text_frame and (text := _read_text(shape.text_frame, _BULLET_INDENT)):
+            yield maker.make(text, place)
+    frame = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    if frame is not None and (text := _read_text(frame, "")):
+        yield maker.make(text, f"{place}, notes")
+
+
+def _iterate_shapes(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
+    """Yield the shapes in their order, with those of groups in the place of the group."""
+    for shape in shapes:
+        if hasattr(shape, "shapes"):
+            yield from _iterate_shapes(shape.shapes, depth - 1) if depth else ()
+        else:
+            yield shape
+
+
+def _read_text(frame: Any, indent: str) -> str:
+    """Return the paragraphs of a text, a line each; a deeper one is an item of a list, indented by its level."""
+    lines = ((p.level, " ".join(clean_text(p.text).split())) for p in frame.paragraphs)
+    return "\n".join(f"{indent * level}- {text}" if level and indent else text for level, text in lines if text)
+
+
+def _read_table(table: Any) -> Sequence[Sequence[str]]:
+    """Return the cells of a table; what a merged cell covers is empty."""
+    return [["" if cell.is_spanned else clean_text(cell.text) for cell in row.cells] for row in table.rows]
+
+
+def _read_chart(chart: Any) -> Sequence[Sequence[str]]:
+    """Return the numbers behind a chart as a table with its categories in the first column."""
+    plot = chart.plots[0]
+    categories = [clean_text(str(category)) for category in plot.categories]
+    series = list(plot.series)
+    head = ["category", *(clean_text(s.name or "") for s in series)]
+    values = [list(s.values) for s in series]
+    rows = [
+        [category, *("" if at >= len(of) or of[at] is None else f"{of[at]:.15g}" for of in values)]
+        for at, category in enumerate(categories)
+    ]
+    return [head, *rows]

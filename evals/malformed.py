@@ -25,6 +25,7 @@ from typing import Any
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.ingestion.sandbox import extract_in_sandbox
 from tests.faults import zoo
+from tests.faults.traps import SECRET, Trap
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "data" / "malformed"
@@ -43,7 +44,7 @@ class Case:
     data: bytes
     outcomes: frozenset[str] = frozenset()
     must_contain: str = ""
-    must_not_contain: str = zoo.SECRET
+    must_not_contain: str = SECRET
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,10 @@ def _parse_outcomes(entry: dict[str, Any]) -> frozenset[str]:
 
 
 def _parse_texts(entry: dict[str, Any]) -> tuple[str, str]:
-    return entry.get("must_contain", ""), entry.get("must_not_contain", zoo.SECRET)
+    return entry.get("must_contain", ""), entry.get("must_not_contain", SECRET)
 
 
-def build_trap_cases(chosen: Iterable[zoo.Trap]) -> Iterator[Case]:
+def build_trap_cases(chosen: Iterable[Trap]) -> Iterator[Case]:
     return (Case(trap.name, trap.make(), trap.outcomes) for trap in chosen)
 
 

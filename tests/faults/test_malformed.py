@@ -16,11 +16,14 @@ from local_emulator.host import Host
 from rag_core.core.settings import Settings
 from rag_core.ingestion import sandbox
 from tests.faults import planted, zoo
+from tests.faults.office_zoo import OFFICE_ENDINGS
+from tests.faults.traps import MB
 from tests.functions.contract import check_reply
 
 PATIENCE_S = 20.0  # of a busy machine; what hangs in the zoo is in the soak
 SEED = 20261122
 LIGHT = [trap for trap in zoo.ZOO if not trap.heavy]
+ZOO_KINDS = ("pdf", "docx", "csv", "md", "txt", *OFFICE_ENDINGS)
 ROOT = Path(__file__).parents[2]
 
 
@@ -41,18 +44,19 @@ async def test_every_broken_document_gives_its_text_or_a_typed_refusal() -> None
     assert around() == before
 
 
-@pytest.mark.parametrize("kind", ["pdf", "docx", "csv", "md", "txt"])
+@pytest.mark.parametrize("kind", ZOO_KINDS)
 async def test_the_zoo_is_refused_or_read(kind: str) -> None:
     """C24, C27, C28, C29, C30, C31, C32: bombs, loops, entities, names and lies, made by code."""
     before = around()
     chosen = [trap for trap in LIGHT if trap.name.endswith(f".{kind}")]
-    assert await wrongs(build_trap_cases(chosen[:: 3 if kind == "pdf" else 1])) == []  # the soak reads them all
+    step = 3 if kind in ("pdf", *OFFICE_ENDINGS) else 1  # the soak reads them all
+    assert await wrongs(build_trap_cases(chosen[::step])) == []
     assert around() == before
 
 
 async def test_what_is_no_document_of_ours_is_refused() -> None:
     """C32: whatever the ending says."""
-    rest = [trap for trap in LIGHT if not trap.name.endswith((".pdf", ".docx", ".csv", ".md", ".txt"))]
+    rest = [trap for trap in LIGHT if trap.name.rpartition(".")[2] not in ZOO_KINDS]
     assert rest
     assert await wrongs(build_trap_cases(rest)) == []
 
@@ -104,7 +108,7 @@ async def test_the_harness_finds_a_parser_that_nothing_stops(monkeypatch: pytest
     assert found.wrong == "hung"
 
 
-SETTINGS = Settings(data_dir=None, parse_timeout_s=PATIENCE_S, inline_max_bytes=26 * zoo.MB)  # nothing is queued
+SETTINGS = Settings(data_dir=None, parse_timeout_s=PATIENCE_S, inline_max_bytes=26 * MB)  # nothing is queued
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +128,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("javascript.pdf", 200, ""),
         ("zip-bomb-1000-to-1.docx", 422, "document_too_complex"),
         ("catalog-is-a-number.pdf", 422, "document_damaged"),
+        ("billion-laughs.xlsx", 422, "document_unsafe"),
+        ("shared-string-missing.xlsx", 422, "document_damaged"),
+        ("bomb-in-layers.zip", 422, "document_empty"),
+        ("lists-10e5-deep.json", 422, "document_too_complex"),
+        ("includes.html", 200, ""),
         ("program.exe", 415, "unsupported_document"),
         ("web-page.txt", 422, "extension_mismatch"),
         ("headings-10e6.md", 422, "document_too_complex"),
@@ -147,7 +156,7 @@ def test_over_http_a_trap_is_refused_and_the_server_goes_on(
 
 def test_over_http_what_is_too_large_is_refused_before_it_is_read(client: Client) -> None:
     """C34: 413, with the limit."""
-    data = base64.b64encode(bytes(26 * zoo.MB)).decode()
+    data = base64.b64encode(bytes(26 * MB)).decode()
     reply = client.post("/api/index_document", json={"content_base64": data, "filename": "a.pdf"})
     assert (reply.status_code, reply.get_json()["error"]["code"]) == (413, "too_large")
     assert client.get("/api/health").status_code == 200

@@ -6,33 +6,15 @@ Each is small on disk and large, endless or a trap where it is read. `heavy` one
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from zlib import compress
 
-MB = 1024 * 1024
+from tests.faults.office_zoo import OFFICES
+from tests.faults.traps import COMPLEX, DAMAGED, EMPTY, MB, TEXT, Trap, package, patched, trap
+
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-SECRET = "root:"  # how /etc/passwd begins: never in a text
-TEXT, EMPTY, DAMAGED, COMPLEX = "text", "document_empty", "document_damaged", "document_too_complex"
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """`outcomes` are "text" or the codes of refusal that are right for it; empty where each typed end is."""
-
-    name: str
-    make: Callable[[], bytes]
-    outcomes: frozenset[str] = frozenset()
-    heavy: bool = False
-
-
-def trap(name: str, made: Callable[[], bytes] | bytes, *outcomes: str, heavy: bool = False) -> Trap:
-    make = made if callable(made) else partial(bytes, made)
-    late = {COMPLEX} if outcomes and heavy else set()  # a heavy one may run out of time on its way
-    return Trap(name, make, frozenset(outcomes) | late, heavy)
-
 
 # PDF
 
@@ -258,15 +240,6 @@ PDFS = (
 # Word
 
 
-def package(parts: dict[str, bytes | str], method: int = ZIP_DEFLATED) -> bytes:
-    held = BytesIO()
-    with ZipFile(held, "w", method) as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        for name, content in parts.items():
-            archive.writestr(name, content)
-    return held.getvalue()
-
-
 def body(inner: str, declaration: str = "") -> str:
     return f'{declaration}<w:document xmlns:w="{WORD}"><w:body>{inner}</w:body></w:document>'
 
@@ -285,12 +258,6 @@ def twice() -> bytes:
         archive.NameToInfo.clear()
         archive.writestr("word/document.xml", body(HI))
     return held.getvalue()
-
-
-def patched(data: bytes, signature: bytes, at: int, value: bytes) -> bytes:
-    """The last record of this signature, with other bytes in it."""
-    start = data.rindex(signature) + at
-    return data[:start] + value + data[start + len(value) :]
 
 
 def overlapping(count: int) -> bytes:
@@ -444,7 +411,7 @@ LIES = (
     trap("a\u202efdp.txt", b"words", TEXT),
 )
 
-ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES)
+ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES, *OFFICES)
 
 
 def mutants(originals: Sequence[tuple[str, bytes]], count: int, seed: int) -> Iterator[Trap]:

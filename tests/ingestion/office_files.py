@@ -46,8 +46,8 @@ def make_xlsx() -> bytes:
     sheet["E6"].number_format = "0.0%"
     sheet["E6"] = 0.985
     other = book.create_sheet("Staff")
-    for row in (("Shift", "Name"), ("Early", "Ann"), (None, "Bob"), ("Late", "=A2")):
-        other.append(row)
+    for shift in (("Shift", "Name"), ("Early", "Ann"), (None, "Bob"), ("Late", "=A2")):
+        other.append(shift)
     other.merge_cells("A2:A3")
     other.append(("Night", "Eve"))
     other.row_dimensions[5].hidden = True

@@ -54,7 +54,7 @@ def test_what_a_sheet_does_not_show_is_left_out_and_noted() -> None:
     assert "=" not in str([block.text for block in extraction.blocks])
     assert extraction.notes == (
         "hidden sheets were left out: Secret",
-        "cells of hidden rows or columns were left out: 2 in rows",
+        "cells of hidden rows were left out: 2",
         "formulas without a stored value were left out: 1; open the file in Excel and save it",
     )
 

@@ -17,6 +17,14 @@ from rag_core.ingestion.extract.text import decode_text
 _SHOWN_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 _MAX_FIELD_CHARS = 4_000  # of a header that is shown
 _MAX_NESTED_PARTS = 50
+_DAMAGED_MAIL_ERRORS = (
+    RecursionError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+)  # email's own
 
 
 def extract_eml(data: bytes, extract: Extract) -> Extraction:
@@ -25,7 +33,14 @@ def extract_eml(data: bytes, extract: Extract) -> Extraction:
     Raises:
         UnreadableDocument: it is no mail, or has more parts than can be read.
     """
-    message = email.message_from_bytes(data, policy=email.policy.compat32)
+    try:
+        return _extract_message(email.message_from_bytes(data, policy=email.policy.compat32), extract)
+    except _DAMAGED_MAIL_ERRORS as error:
+        reason = "the mail is damaged: open it in a mail program and save it again"
+        raise UnreadableDocument(reason, code="document_damaged") from error
+
+
+def _extract_message(message: Message, extract: Extract) -> Extraction:
     if not any(message.get(name) for name in (*_SHOWN_FIELDS, "Received", "Message-ID")):
         raise UnreadableDocument("the file is no mail: it has no From, To, Date or Subject", code="document_damaged")
     parts = list(_list_parts(message, _MAX_NESTED_PARTS))

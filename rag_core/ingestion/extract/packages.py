@@ -12,6 +12,7 @@ from rag_core.core.errors import UnreadableDocument
 
 MAX_PACKAGE_BYTES = 256 * 1024 * 1024  # of all parts, unpacked
 MAX_PACKAGE_PARTS = 20_000
+_PROLOG_BYTES = 1024  # of a part, in which a document type is declared
 _DAMAGED_PACKAGE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -45,13 +46,29 @@ def open_package(data: bytes, main_part: str, program: str) -> Iterator[zipfile.
                     f"the file holds no {main_part}: it is of another kind, or damaged; save it again in {program}"
                 )
                 raise UnreadableDocument(message, code="document_damaged")
+            if main_part and _declares_document_type(package):
+                raise _make_unsafe_error(program)
             yield package
     except DefusedXmlException as error:
-        message = f"the file declares XML entities, which {program} never writes: save it again in {program}"
-        raise UnreadableDocument(message, code="document_unsafe") from error
+        raise _make_unsafe_error(program) from error
     except _DAMAGED_PACKAGE_ERRORS as error:
         message = f"the file is damaged: open it in {program} and save it again"
         raise UnreadableDocument(message, code="document_damaged") from error
+
+
+def _declares_document_type(package: zipfile.ZipFile) -> bool:
+    """Return True where a part of XML begins with a document type, in which entities are declared."""
+    for name in package.namelist():
+        if name.endswith((".xml", ".rels")):
+            with package.open(name) as part:
+                if b"<!DOCTYPE" in part.read(_PROLOG_BYTES):
+                    return True
+    return False
+
+
+def _make_unsafe_error(program: str) -> UnreadableDocument:
+    message = f"the file declares XML entities, which {program} never writes: save it again in {program}"
+    return UnreadableDocument(message, code="document_unsafe")
 
 
 def check_package(package: zipfile.ZipFile) -> None:

@@ -1,0 +1,96 @@
+"""The parts of a workbook on which its sheets depend: which sheets there are, shared texts, formats of numbers, dates.
+
+openpyxl 3.1 reads them, but for the shared texts and the stream of rows: its own readers of these take far longer.
+"""
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from lxml.etree import iterparse
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
+from openpyxl.styles.stylesheet import apply_stylesheet
+from openpyxl.worksheet._reader import WorkSheetParser
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a workbook; `part` is its name in the package, "" where that is missing."""
+
+    name: str
+    part: str
+    is_visible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWorkbook:
+    """A workbook, of which no sheet is read yet."""
+
+    package: zipfile.ZipFile
+    sheets: Sequence[Sheet]
+    title: str
+    strings: Sequence[str]
+    book: Any
+
+    def start_parser(self, source: IO[bytes]) -> WorkSheetParser:
+        """Return a parser of the rows of a sheet; of formulas it reads the stored values."""
+        return WorkSheetParser(
+            source,
+            self.strings,
+            data_only=True,
+            epoch=self.book.epoch,
+            date_formats=self.book._date_formats,
+            timedelta_formats=self.book._timedelta_formats,
+        )
+
+    def get_number_format(self, style: int) -> str:
+        """Return the format of numbers of a cell's style; "General" for a style that the workbook lacks."""
+        styles = self.book._cell_styles
+        number = styles[style].numFmtId if style < len(styles) else 0
+        own = number - BUILTIN_FORMATS_MAX_SIZE
+        if own < 0:
+            return str(BUILTIN_FORMATS.get(number, "General"))
+        return str(self.book._number_formats[own]) if own < len(self.book._number_formats) else "General"
+
+
+def open_workbook(package: zipfile.ZipFile) -> OpenedWorkbook:
+    """Open the workbook of a package. Raises what openpyxl raises for one that is damaged."""
+    reader = ExcelReader(package.fp, read_only=True, data_only=True, keep_links=False)
+    reader.read_manifest()
+    reader.read_workbook()
+    reader.read_properties()
+    apply_stylesheet(reader.archive, reader.wb)
+    names = set(package.namelist())
+    sheets = [
+        Sheet(sheet.name, relation.target if relation.target in names else "", sheet.state == "visible")
+        for sheet, relation in reader.parser.find_sheets()
+        if "chartsheet" not in relation.Type
+    ]
+    strings = reader.package.find(SHARED_STRINGS)
+    return OpenedWorkbook(
+        package,
+        sheets,
+        reader.wb.properties.title or "",
+        list(_read_strings(package, strings.PartName[1:])) if strings and strings.PartName[1:] in names else (),
+        reader.wb,
+    )
+
+
+def _read_strings(package: zipfile.ZipFile, part: str) -> Iterator[str]:
+    """Yield the texts that cells share, without the readings that stand above Japanese ones."""
+    text, phonetic = f"{{{SHEET_MAIN_NS}}}t", f"{{{SHEET_MAIN_NS}}}rPh"
+    with package.open(part) as source:
+        for element in iterate_elements(source, f"{{{SHEET_MAIN_NS}}}si"):
+            yield "".join(t.text or "" for t in element.iter(text) if t.getparent().tag != phonetic)
+
+
+def iterate_elements(source: IO[bytes], *tags: str) -> Iterator[Any]:
+    """Yield the elements of these names as they end; an element is freed when the next one is asked for."""
+    for _, element in iterparse(source, tag=tags, resolve_entities=False, no_network=True):
+        yield element
+        element.clear()
+        while element.getprevious() is not None:
+            del element.getparent()[0]

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
+from rag_core.ingestion.extract.reading_time import MAX_WALL_GROWTH
 from rag_core.ingestion.sandbox import extract_in_sandbox
 from tests.faults import zoo
 from tests.faults.traps import SECRET, Trap
@@ -114,7 +115,7 @@ async def try_case(case: Case, timeout_s: float) -> Outcome:
     seconds = time.perf_counter() - began
     if not wrong and case.outcomes and ended not in case.outcomes:
         wrong = f"should be {' or '.join(sorted(case.outcomes))}"
-    if not wrong and seconds > timeout_s + GRACE_S:
+    if not wrong and seconds > timeout_s * MAX_WALL_GROWTH + GRACE_S:
         wrong = "hung"
     return Outcome(case.name[:60], ended, round(seconds, 3), wrong)
 

@@ -24,6 +24,7 @@ from rag_core.core.model import Extraction
 from rag_core.ingestion.extract import extract_as_kind
 from rag_core.ingestion.extract.extraction import clean_text, note_hidden_text
 from rag_core.ingestion.extract.kinds import detect_file_kind
+from rag_core.ingestion.extract.reading_time import MAX_WALL_GROWTH, PAGES_WITHIN_LIMIT
 from rag_core.ingestion.sandbox_child import (
     EXIT_OUT_OF_MEMORY,
     EXIT_REPLY_TOO_LARGE,
@@ -113,9 +114,9 @@ def _run_child_process(command: list[str], data: bytes, reply: IO[bytes], timeou
         start_new_session=True,
     ) as child:
         try:
-            child.communicate(data, timeout=timeout_s)
+            child.communicate(data, timeout=timeout_s * MAX_WALL_GROWTH)
         except subprocess.TimeoutExpired as error:
-            raise _make_timeout_error(timeout_s) from error
+            raise _make_hung_error(timeout_s) from error
         finally:
             if child.poll() is None:
                 _kill_process_group(child.pid, 9)
@@ -138,11 +139,21 @@ def _make_exit_status_error(status: int, timeout_s: float) -> UnreadableDocument
 
 
 def _make_timeout_error(timeout_s: float) -> UnreadableDocument:
-    return _make_too_complex_error(f"takes more than {timeout_s:g} s to read", {"seconds": timeout_s})
+    limit = f"{timeout_s:g} s of processor time, and {timeout_s / PAGES_WITHIN_LIMIT:.2g} s for each page of a PDF"
+    excess = f"takes more to read than {limit}"
+    return _make_too_complex_error(excess, {"seconds": timeout_s}, "split it, or raise RAG_PARSE_TIMEOUT_S")
 
 
-def _make_too_complex_error(excess: str, limit: Mapping[str, float]) -> UnreadableDocument:
-    message = f"the document {excess}: split it or print it again"
+def _make_hung_error(timeout_s: float) -> UnreadableDocument:
+    excess = f"was not read within {timeout_s * MAX_WALL_GROWTH:g} s, because the machine is busy or the parser hangs"
+    advice = "send it again later, split it, or raise RAG_PARSE_TIMEOUT_S"
+    return _make_too_complex_error(excess, {"seconds": timeout_s}, advice)
+
+
+def _make_too_complex_error(
+    excess: str, limit: Mapping[str, float], advice: str = "split it or print it again"
+) -> UnreadableDocument:
+    message = f"the document {excess}: {advice}"
     return UnreadableDocument(message, code="document_too_complex", details=limit)
 
 

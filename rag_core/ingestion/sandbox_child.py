@@ -9,6 +9,7 @@ import codecs
 import encodings
 import errno
 import json
+import math
 import os
 import pkgutil
 import signal
@@ -24,6 +25,7 @@ from rag_core.core.json_codec import block_to_json
 from rag_core.core.model import Extraction
 from rag_core.ingestion.extract import extract_as_kind
 from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, EXTRACTED_KINDS
+from rag_core.ingestion.extract.reading_time import MAX_GROWTH, MAX_WALL_GROWTH, compute_cpu_limit, listen_to_pages
 
 MAX_CHILD_MEMORY_BYTES = 1024**3  # bytes of address space
 # bytes of JSON: twice the text of the largest accepted table, with its column names
@@ -56,6 +58,7 @@ def write_reply(
     `preload` runs before files are locked and imports every module that `encode_reply` needs.
     """
     _limit_resources(cpu_limit_s)
+    listen_to_pages(_PageClock(cpu_limit_s).add_pages)
     data = sys.stdin.buffer.read()
     preload()
     _lock_process()
@@ -77,7 +80,6 @@ def _limit_resources(cpu_limit_s: int) -> None:
 
         limits = {
             "AS": MAX_CHILD_MEMORY_BYTES,
-            "CPU": cpu_limit_s,
             "FSIZE": MAX_CHILD_REPLY_BYTES,
             "CORE": 0,
             "NPROC": 0,
@@ -85,7 +87,29 @@ def _limit_resources(cpu_limit_s: int) -> None:
         for name, limit in limits.items():
             with suppress(ValueError, OSError, AttributeError):
                 resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
-        signal.alarm(cpu_limit_s + 1)  # in case the parent dies before its timeout ends
+        _limit_cpu(cpu_limit_s, cpu_limit_s * MAX_GROWTH)
+        signal.alarm(cpu_limit_s * MAX_WALL_GROWTH + 1)  # in case the parent dies before its timeout ends
+
+
+def _limit_cpu(soft_s: int, hard_s: int) -> None:
+    """Set the processor time after which the kernel ends this process; the soft limit can be raised up to the hard."""
+    with suppress(ImportError):
+        import resource
+
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_CPU, (soft_s, hard_s))
+
+
+class _PageClock:
+    """Raises the limit on processor time by the pages that are read."""
+
+    def __init__(self, limit_s: int) -> None:
+        self._limit_s, self._pages = limit_s, 0
+
+    def add_pages(self, count: int) -> None:
+        self._pages += count
+        soft_s = math.ceil(compute_cpu_limit(self._limit_s, self._pages))
+        _limit_cpu(soft_s, self._limit_s * MAX_GROWTH)
 
 
 def preload_extractor(kind: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.reading_time import report_pages
 from rag_core.ingestion.sandbox_child import serve_extraction
 
 LIBC = ctypes.CDLL(None)  # loaded, as a native parser is, before the door is closed
@@ -38,6 +39,18 @@ def fork_and_hang() -> Extraction:
 def spin() -> Extraction:
     while True:
         pass
+
+
+def work_for(cpu_s: float, pages: int = 0) -> Callable[[], Extraction]:
+    """Read for a time that is too long for a document without pages."""
+
+    def work() -> Extraction:
+        report_pages(pages)
+        while time.process_time() < cpu_s:
+            pass
+        return said("read")
+
+    return work
 
 
 def end_by(number: int) -> Callable[[], Extraction]:
@@ -106,6 +119,9 @@ DEEDS: dict[str, Callable[[], Extraction]] = {
     "hang": hang,
     "fork": fork_and_hang,
     "spin": spin,
+    "long": work_for(2.5),
+    "long with pages": work_for(2.5, pages=160),
+    "endless with pages": work_for(60, pages=1_000_000),
     "fail": fail,
     "escape": escape,
     "native": escape_natively,

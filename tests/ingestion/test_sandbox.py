@@ -13,6 +13,7 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.ingestion import sandbox
 from rag_core.ingestion.extract import extract_in_process
+from rag_core.ingestion.extract.reading_time import compute_cpu_limit
 from rag_core.ingestion.sandbox import extract_as_kind_in_sandbox, extract_in_sandbox
 from tests.faults import planted
 from tests.ingestion.documents import docx
@@ -108,6 +109,25 @@ async def test_a_parser_that_hangs_is_killed_with_all_it_started(deed: str, star
     assert descriptors() == opened
     [leader] = started
     assert left_of(leader) == []
+
+
+@pytest.mark.usefixtures("_planted")
+async def test_the_limit_is_processor_time_and_grows_with_the_pages() -> None:
+    """A report of 160 pages takes 22 s, and is no more complex than one page of it."""
+    assert (await done("long with pages", timeout_s=1)).blocks[0].text == "read"
+    for deed in ("long", "endless with pages"):
+        with pytest.raises(UnreadableDocument) as refused:
+            await done(deed, timeout_s=1)
+        assert (refused.value.code, refused.value.details) == ("document_too_complex", {"seconds": 1})
+        assert (
+            "processor time" in refused.value.message or deed == "endless with pages"
+        )  # a busy clock may end it first
+        assert "RAG_PARSE_TIMEOUT_S" in refused.value.message
+
+
+@pytest.mark.parametrize(("pages", "seconds"), [(0, 30), (60, 60), (160, 110), (20_000, 150)])
+def test_a_page_adds_a_sixtieth_of_the_limit_up_to_five_times_of_it(pages: int, seconds: float) -> None:
+    assert compute_cpu_limit(30, pages) == seconds
 
 
 @pytest.mark.usefixtures("_planted")

@@ -18,6 +18,7 @@ from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
 from rag_core.ingestion.extract.pdf.lines import build_strips
 from rag_core.ingestion.extract.pdf.opening import make_damaged_pdf_error, open_pdf
 from rag_core.ingestion.extract.pdf.structure import Outline, PdfPage
+from rag_core.ingestion.extract.reading_time import report_pages
 
 _MAX_LISTED_PAGES = 10  # named in a note
 _NO_TEXT_MESSAGE = "the pages hold pictures and no text: run text recognition (OCR) over the file first"
@@ -46,6 +47,7 @@ def extract_pdf(data: bytes) -> Extraction:
             "no_text_layer" where it has pictures.
     """
     document, is_cut_off = open_pdf(data)
+    report_pages(len(document))
     findings = _PageFindings(is_cut_off)
     pages = list(_read_pdf_pages(document, findings))
     repeated = structure.find_page_furniture(pages)

@@ -1,0 +1,48 @@
+"""Files of each format over HTTP: indexed, cited, and the citation names the place in the words of the format."""
+
+import base64
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from werkzeug.test import Client
+
+import function_app
+from local_emulator.host import Host
+from rag_core.core.settings import Settings
+from tests.ingestion import office_files as made
+
+ZIPPED = {"d/b.pptx": made.make_pptx(), "n.txt": b"Hello.\n\nThe gate code is 4711."}
+PLACES = [
+    ("a.xlsx", made.make_xlsx(), "Item: Brake fluid. 2024 Spent: 1275.25.", "'Depot 1'!A5:E5", 1),
+    ("a.pptx", made.make_pptx(), "The depot grew.", "slide 1", 1),
+    ("b.pptx", made.make_pptx(), "Filter cap 25 Nm", "slide 2, table 1, row 3", 2),
+    ("a.html", made.PAGE.encode(), "The depot opens at six.", "paragraph 2", None),
+    ("a.eml", made.make_eml(), "The depot key is in box 12.", "text, paragraph 2", 1),
+    ("b.eml", made.make_eml({"n.txt": b"The roof leaks."}), "The roof leaks.", "n.txt, line 1", 2),
+    ("a.json", made.make_json(), "id: A-2. total: 12.5.", "#/orders/1", None),
+    ("a.jsonl", made.make_jsonl(), "part: seal. count: 8.", "", None),
+    ("a.zip", made.make_zip(ZIPPED), "The gate code is 4711.", "n.txt, line 3", 2),
+]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    settings = replace(Settings(data_dir=None), models_dir=tmp_path_factory.mktemp("no-models"))
+    host = Host(function_app.build_app(lambda: settings))
+    yield Client(host)
+    host.close()
+
+
+@pytest.mark.parametrize(("name", "data", "claim", "locator", "page"), PLACES, ids=[entry[0] for entry in PLACES])
+def test_a_citation_names_the_place(
+    client: Client, name: str, data: bytes, claim: str, locator: str, page: int | None
+) -> None:
+    workflow = name.replace(".", "-")
+    upload = {"content_base64": base64.b64encode(data).decode(), "filename": name, "workflow_id": workflow}
+    assert client.post("/api/index_document", json=upload).status_code == 200
+    reply = client.post("/api/extract_citations", json={"text": claim, "workflow_id": workflow}).get_json()
+    found = [cited for said in reply["claims"] for cited in said["citations"]]
+    assert (locator, page) in [(cited["locator"], cited["page"]) for cited in found], reply["claims"]
+    if not locator:
+        assert found[0]["lines"] == [3, 3]

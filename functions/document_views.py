@@ -1,6 +1,7 @@
 """Handlers that list documents and show one at the place where it is cited, for the pages /rag/documents."""
 
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Literal, TypedDict
 
 from functions.operations import Call, operation
@@ -66,7 +67,10 @@ class DocumentRequest(Request):
 
 
 class PieceReply(TypedDict):
-    """A chunk with its position. The boxes, one for each line, are in points from the top left of its page."""
+    """A chunk with its position. The boxes, one for each line, are in points from the top left of its page.
+
+    `line_numbers` has the line of the document for each line of the content, 0 for one that is none of it.
+    """
 
     id: str
     ordinal: int
@@ -74,6 +78,7 @@ class PieceReply(TypedDict):
     page: int | None
     line_start: int | None
     line_end: int | None
+    line_numbers: list[int]
     locator: str
     boxes: list[BoxReply]
     section: list[str]
@@ -184,8 +189,18 @@ def _format_piece(chunk: Chunk) -> PieceReply:
         "page": chunk.page,
         "line_start": place.line_start if place else None,
         "line_end": place.line_end if place else None,
+        "line_numbers": list(_number_lines(chunk)),
         "locator": place.locator if place else "",
         "boxes": [list(box) for box in chunk.locate_boxes(0, len(chunk.content))],
         "section": list(chunk.heading_path),
         "entities": [format_entity(entity) for entity in chunk.entities],
     }
+
+
+def _number_lines(chunk: Chunk) -> Iterator[int]:
+    """Yield the document's line number of each line of the content; 0 between two blocks."""
+    start = 0
+    for line in chunk.content.split("\n"):
+        place = chunk.locate(start, start + len(line))
+        yield place.line_start if place else 0
+        start += len(line) + 1

@@ -90,6 +90,13 @@ def test_a_document_without_pages_or_lines_shows_its_passages_and_says_why(page:
     expect(page.get_by_role("article").first).to_contain_text("cited")
 
 
+def test_a_citation_of_a_word_file_marks_its_line_and_not_the_whole_passage(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/service-bulletin.docx?{garage}&lines=2-2")
+    article = page.get_by_role("article").first
+    expect(article.locator("mark")).to_have_count(1)
+    assert article.locator("mark").inner_text() != article.locator("pre").inner_text()
+
+
 def test_a_document_whose_original_was_not_kept_says_so(page: Page, garage: str) -> None:
     def without_original(route: Route) -> None:
         told = route.fetch().json()

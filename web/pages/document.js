@@ -158,9 +158,13 @@ function PassageTexts({ document, citedLines }) {
     <p class="note">${document.kept ? NO_PAGE_IMAGES : NO_ORIGINAL}</p>
     ${!document.chunks.length && html`<${Empty} title="This document has no passages" />`}
     ${document.chunks.map((chunk) => html`<article key=${chunk.id} ref=${chunk === firstCitedChunk ? firstCited : null} class=${isCited(chunk) ? "card text cited" : "card text"}>
-      <h2 class="hint">${formatPlace(chunk)}${isCited(chunk) && " · cited"}</h2><pre tabindex="0">${chunk.content}</pre></article>`)}
+      <h2 class="hint">${formatPlace(chunk)}${isCited(chunk) && " · cited"}</h2><pre tabindex="0">${isCited(chunk) ? markLines(chunk, citedLines) : chunk.content}</pre></article>`)}
   </div>`;
 }
+
+/** The lines of a passage, of which the cited ones are marked. */
+const markLines = ({ content, line_numbers }, citedLines) =>
+  content.split("\n").map((line, index) => html`${index > 0 && "\n"}${isWithin(line_numbers[index], citedLines) ? html`<mark>${line}</mark>` : line}`);
 
 // The list of passages
 

@@ -23,15 +23,17 @@ def build_app(
     get_kit: "Callable[[], Kit] | None" = None,
     *,
     public_query: bool = False,
+    can_stream: bool = False,
 ) -> func.FunctionApp:
     """Return an app over the kit that the settings choose, unless `get_kit` gives another.
 
-    With `public_query` the operation rag_query needs no function key.
+    With `public_query` the operation rag_query needs no function key. `can_stream` says that the host sends events as
+    they come, which that of Azure Functions does not.
     """
     routes = allow_anonymous(ROUTES, RAG_QUERY) if public_query else ROUTES
     application = func.FunctionApp(http_auth_level=func.AuthLevel.FUNCTION)
     get_kit = get_kit or make_kit_getter(get_settings)
-    service = http.Service(get_settings, get_kit, make_telemetry_starter(get_settings))
+    service = http.Service(get_settings, get_kit, make_telemetry_starter(get_settings), can_stream)
     http.mount_operations(application, routes, service)
     mcp.mount_mcp(application, routes, service)
     pages.mount_pages(application)

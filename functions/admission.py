@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from rag_core.core.errors import Overloaded
 from rag_core.core.run import Run
 
+ADMISSION_STEP = "admission"
 WAITING_SHARE = 0.5  # of the time that a request has left: the rest is for its work
 FIRST_ESTIMATE_S = 1.0  # of the time that a heavy request takes, before one has ended
 NEWEST_SHARE = 0.2  # of the newest request in the running mean of these times
@@ -37,7 +38,7 @@ class Admission:
         Raises:
             Overloaded: too many requests wait already, or this one has waited for half of its time.
         """
-        await run.step("admission", self._take_place(run.remaining_s * WAITING_SHARE))
+        await run.step(ADMISSION_STEP, self._take_place(run.remaining_s * WAITING_SHARE))
         started_at = time.monotonic()
         try:
             yield

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from functions.consult import QuestionRequest, choice_from_request, filters_from_request, history_from_request
 from functions.operations import Call, operation
-from functions.requests import DocumentIds, Identifier, NonBlankText, Request
+from functions.requests import DocumentIds, Identifier, NonBlankText, RecordId, Request
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import ClaimReply, format_claims
 from rag_core.core.presets import RANKING_PRESETS
@@ -28,12 +28,15 @@ class AskRequest(QuestionRequest):
     style: CitationStyle | None = Field(
         default=None, description="default: sections for classical, numbers for the others"
     )
+    keep: bool = False
+    follows: RecordId | None = None
 
 
 @operation(
     "Answer a question from the documents; each sentence has citations checked against their sources.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
+    tells=True,
     heavy=True,
 )
 async def handle_ask(request: AskRequest, call: Call) -> AskReply:
@@ -45,6 +48,8 @@ async def handle_ask(request: AskRequest, call: Call) -> AskReply:
         scope=call.resolve_scope(request.workflow_id, tuple(request.document_ids)),
         filters=filters_from_request(request),
         history=history_from_request(request),
+        keep=request.keep,
+        follows=request.follows,
         run=call.run,
         **choice_from_request(limited),
     )

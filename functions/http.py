@@ -7,8 +7,8 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -22,7 +22,7 @@ from functions.routes import Route
 from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
 from rag_core.core import errors
-from rag_core.core.errors import Forbidden, InvalidRequest, RagError, UnsupportedDocument
+from rag_core.core.errors import Forbidden, InvalidRequest, RagError, Unavailable, UnsupportedDocument
 from rag_core.core.metrics import record_request
 from rag_core.core.run import Run
 from rag_core.core.setting_readers import LOOPBACK_HOSTS
@@ -54,6 +54,7 @@ RETRY_AFTER_S = 5
 # no-store: a shared cache knows nothing of keys and users; nosniff: a browser must take it for nothing but JSON
 JSON_REPLY_HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
+EVENT_STREAM = "text/event-stream"
 READ_METHODS = ("GET", "HEAD", "OPTIONS")  # they change nothing, whoever has them sent
 FOREIGN_SITES = ("cross-site", "same-site")
 
@@ -94,6 +95,7 @@ class Service:
     get_settings: Callable[[], Settings]
     get_kit: Callable[[], "Kit"]
     start_telemetry: Callable[[], None] = lambda: None
+    can_stream: bool = False  # the host sends a `StreamedResponse` in parts
 
     @cached_property
     def store_probe(self) -> StoreProbe:
@@ -138,15 +140,15 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
             is_read = req.method in READ_METHODS
             call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe)
-            async with service.admission.admit(run) if operation.is_heavy(request) else nullcontext():
-                reply = await operation.handler(request, call)
+            if operation.tells and accepts_events(req.headers):
+                return await _respond_with_events(operation, request, call, service), run
+            reply = await _answer_request(operation, request, call, service)
             return make_json_response(_reply_status(reply, operation), reply), run
         except RagError as error:
             return make_error_response(_add_warnings(error, run), run_id), run
         except Exception:
             logger.exception("%s failed in run %s", route.name, run_id)
-            failure = RagError("the server failed; its log has this run_id", code="internal")
-            return make_error_response(failure, run_id), run
+            return make_error_response(make_internal_error(), run_id), run
 
     return handle
 
@@ -164,6 +166,62 @@ def _describe_outcome(response: func.HttpResponse, run: Run | None) -> SpanAttri
     outcome["rag.degraded"] = [f"{degradation.step}:{degradation.code}" for degradation in run.degraded]
     outcome |= {"gen_ai.usage.input_tokens": run.input_tokens, "gen_ai.usage.output_tokens": run.output_tokens}
     return outcome if run.cost_usd is None else {**outcome, "rag.cost_usd": run.cost_usd}
+
+
+async def _answer_request(operation: Operation, request: Any, call: Call, service: Service) -> Mapping[str, Any]:
+    """Return the reply of an operation's handler, which waits for a place where the request is a heavy one."""
+    async with service.admission.admit(call.run) if operation.is_heavy(request) else nullcontext():
+        reply: Mapping[str, Any] = await operation.handler(request, call)
+    return reply
+
+
+async def _respond_with_events(operation: Operation, request: Any, call: Call, service: Service) -> func.HttpResponse:
+    """Respond with the events of a call, in parts where the host can send these.
+
+    Raises:
+        RagError: the call failed before its first event, and gets an error reply.
+    """
+    from functions.event_stream import AnswerEvents, stream_events  # imported late: it loads the domain
+
+    events = stream_events(
+        _answer_request(operation, request, call, service), call.run, AnswerEvents(request.style or "numbers")
+    )
+    first, later = await anext(events), _end_with_error(events, call.run)
+    if service.can_stream:
+        return StreamedResponse(first, later)
+    return StreamedResponse(b"".join([first, *[event async for event in later]]))
+
+
+async def _end_with_error(events: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
+    """Yield the events, and for a failure after the first of them the event `error`: no stream ends in silence."""
+    from functions.event_stream import encode_event
+
+    try:
+        async with aclosing(events):  # type: ignore[type-var]
+            async for event in events:
+                yield event
+        return
+    except RagError as error:
+        failure = error
+    except asyncio.CancelledError:
+        failure = Unavailable("the server is stopping: ask again")
+    except Exception:
+        logger.exception("run %s failed after its first event", run.id)
+        failure = make_internal_error()
+    yield encode_event("error", format_refusal(_add_warnings(failure, run), run.id))
+
+
+def make_internal_error() -> RagError:
+    """Return what is said of a fault of our own."""
+    return RagError("the server failed; its log has this run_id", code="internal")
+
+
+class StreamedResponse(func.HttpResponse):
+    """A response with events, of which `later_events` are still to come: a host that can sends each as it comes."""
+
+    def __init__(self, body: bytes, later_events: AsyncIterator[bytes] | None = None) -> None:
+        super().__init__(body, mimetype=EVENT_STREAM, headers=dict(JSON_REPLY_HEADERS))
+        self.later_events = later_events
 
 
 def _add_warnings(error: RagError, run: Run | None) -> RagError:
@@ -227,6 +285,11 @@ def _add_route_params(fields: JsonObject, req: func.HttpRequest) -> JsonObject:
     if duplicate:
         raise InvalidRequest(duplicate, "is in the address: leave it out elsewhere")
     return fields | check_storable_text(dict(req.route_params))
+
+
+def accepts_events(headers: Mapping[str, str]) -> bool:
+    """Return whether the header Accept names the media type of events."""
+    return any(part.partition(";")[0].strip() == EVENT_STREAM for part in headers.get("accept", "").lower().split(","))
 
 
 def has_json_content_type(req: func.HttpRequest) -> bool:
@@ -295,8 +358,15 @@ def make_json_response(
 
 
 def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
-    """Return the response for an error: one JSON shape for all of them, with the status of its class."""
+    """Return the response for an error, with the status of its class."""
     status = next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
+    retry_after_s = error.details.get("retry_after_s", RETRY_AFTER_S)
+    headers = {"Retry-After": str(retry_after_s)} if status in (429, 503) and error.retryable else {}
+    return make_json_response(status, format_refusal(error, run_id), headers)
+
+
+def format_refusal(error: RagError, run_id: str) -> Refusal:
+    """Return the body of the reply to an error: one JSON shape for all of them."""
     details: ErrorDetail = {
         "code": error.code,
         "message": error.message,
@@ -304,7 +374,4 @@ def make_error_response(error: RagError, run_id: str) -> func.HttpResponse:
         "retryable": error.retryable,
         "details": error.details,
     }
-    refusal: Refusal = {"success": False, "error": details, "run_id": run_id}
-    retry_after_s = error.details.get("retry_after_s", RETRY_AFTER_S)
-    headers = {"Retry-After": str(retry_after_s)} if status in (429, 503) and error.retryable else {}
-    return make_json_response(status, refusal, headers)
+    return {"success": False, "error": details, "run_id": run_id}

@@ -78,6 +78,7 @@ class Operation:
         takes_upload: the body carries a document and may be as large as one.
         can_be_partial: it answers 207 when `failed` of its reply is not empty.
         body_optional: a POST, PATCH or PUT may come without a body.
+        tells: it can reply with events, as `functions/event_stream.py` makes them.
         is_heavy: whether a request runs models or reads files, and needs a place among the heavy ones.
     """
 
@@ -92,6 +93,7 @@ class Operation:
     takes_upload: bool
     can_be_partial: bool
     body_optional: bool
+    tells: bool
     is_heavy: Callable[[Any], bool]
 
 
@@ -112,6 +114,7 @@ def operation(
     takes_upload: bool = False,
     can_be_partial: bool = False,
     body_optional: bool = False,
+    tells: bool = False,
     heavy: bool | Callable[[Any], bool] = False,
 ) -> Callable[[HandlerT], HandlerT]:
     """Declare a handler as an operation. Its models are those of its annotations.
@@ -135,6 +138,7 @@ def operation(
             takes_upload=takes_upload,
             can_be_partial=can_be_partial,
             body_optional=body_optional,
+            tells=tells,
             is_heavy=heavy if callable(heavy) else lambda _: heavy,
         )
         return handler

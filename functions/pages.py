@@ -15,6 +15,8 @@ import azure.functions as func
 WEB_DIR = Path(__file__).parents[1] / "web"  # alike in a checkout, a deployed app and an installed package
 PAGE_ROUTES: Mapping[str, str] = {  # by the name of the function
     "page_queries": "rag",
+    "page_ask": "rag/ask",
+    "page_answer": "rag/ask/{id:int}",
     "page_new": "rag/new",
     "page_query": "rag/{id:int}",
     "page_inspect": "rag/{id:int}/inspect",

@@ -68,6 +68,8 @@ ROUTES = (
     Route("paste_answer", POST, "rag/queries/{id}/augment/manual", "functions.workbench_steps"),
     Route("list_results", GET, "rag/queries/{id}/results", "functions.saved_results"),
     Route("get_result", GET, "rag/queries/{id}/results/{result_id}", "functions.saved_results"),
+    Route("rate_answer", PUT, "rag/queries/{id}/feedback", "functions.kept_answers"),
+    Route("cited_pages", GET, "rag/queries/{id}/evidence", "functions.kept_answers"),
     Route("replay_query", POST, "rag/queries/{id}/replay", "functions.saved_results"),
     Route("delete_query", DELETE, "rag/queries/{id}", "functions.saved_queries"),
     Route("expansion_prompt", POST, "rag/expansion/prompt", "functions.workbench_steps"),

@@ -8,7 +8,7 @@ from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
 from functions.requests import RecordId
 from functions.saved_queries import QueryRequest, format_utc_time, open_session
 from functions.strict_json import JsonObject
-from rag_core.core.errors import NotFound
+from rag_core.core.errors import make_unknown_result_error
 from rag_core.core.model import SavedResult
 from rag_core.core.presets import RANKING_PRESETS
 from rag_core.prompts.screening import screen_stored_text
@@ -78,7 +78,7 @@ async def handle_get_result(request: ResultRequest, call: Call) -> ResultReply:
     await load_saved_query(request.id, session)
     saved = await call.run.step("result", call.kit.archive.load_result(request.id, request.result_id, session.scope))
     if saved is None:
-        raise NotFound("this query has no such result", code="result_not_found", field="result_id")
+        raise make_unknown_result_error()
     return {
         **format_run(call.run),
         **_format_result_item(saved),

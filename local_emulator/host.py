@@ -14,7 +14,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -43,7 +43,10 @@ MAX_BODY = 100 * 1024 * 1024  # the host's own limit
 BODY_TIMEOUT_S = 120.0  # for the whole of a body, 100 MiB at most
 READ_BYTES = 1024 * 1024
 JOB_POLL_S = 1.0  # between two looks for long work
-REDIRECTS = {"/admin/rag": "/rag/admin"}  # S2-53's address: on Azure the host reserves /admin, and an edge may do this
+REDIRECTS = {  # to pages. S2-53's address: on Azure the host reserves /admin, as it does "/", and an edge may do this
+    "/": "/rag/ask",
+    "/admin/rag": "/rag/admin",
+}
 ADMINISTRATOR = {"claims": [{"typ": "oid", "val": "local-administrator"}, {"typ": "roles", "val": "admin"}]}
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -77,6 +80,7 @@ class Host:
         self._routes = Map(rules, strict_slashes=False, merge_slashes=False, converters={"int": _IntegerConverter})
         self._key, self._max_body, self._on_close = key, max_body, on_close
         self._administrator_functions = frozenset(administrator_functions)
+        self._is_closing = False
         self._threads = ThreadPoolExecutor()
         self._loop = asyncio.new_event_loop()  # one for all requests, as in the worker: pooled clients belong to a loop
         self._runner = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -95,6 +99,7 @@ class Host:
 
     def close(self) -> None:
         """End requests and work that are still under way, close what was opened in the loop, and end the loop."""
+        self._is_closing = True
         asyncio.run_coroutine_threadsafe(self._cancel_work_and_close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._runner.join()
@@ -129,7 +134,7 @@ class Host:
         if failure:
             logger.error("%s failed", function.get_function_name(), exc_info=failure)
             return _respond_with_status(500)
-        return _convert_response(future.result())
+        return self._convert_response(future.result())
 
     def _match_route(self, request: Request) -> tuple[Any, Mapping[str, Any]]:
         try:
@@ -154,6 +159,35 @@ class Host:
         if not isinstance(response, func.HttpResponse):
             raise TypeError(f"a function must return an HttpResponse, not {type(response).__name__}")
         return response
+
+    def _convert_response(self, response: func.HttpResponse) -> Response:
+        charset = f"; charset={response.charset}" if response.mimetype.startswith("text/") else ""
+        headers = Headers(
+            {"content-type": response.mimetype + charset}
+        )  # as the worker says it where the function does not
+        headers.update(response.headers.items())
+        later_events = getattr(response, "later_events", None)
+        body = self._send_in_parts(response.get_body(), later_events) if later_events else response.get_body()
+        return Response(body, response.status_code, headers)
+
+    def _send_in_parts(self, first: bytes, later_events: AsyncIterator[bytes]) -> Iterator[bytes]:
+        """Yield the first part and each later one as it comes; what is no longer read is ended."""
+
+        async def get_next() -> bytes | None:
+            return await anext(later_events, None)
+
+        async def end() -> None:
+            await later_events.aclose()  # type: ignore[attr-defined]
+
+        part: bytes | None = first
+        try:
+            while part is not None:
+                yield part
+                part = None if self._is_closing else asyncio.run_coroutine_threadsafe(get_next(), self._loop).result()
+        except GeneratorExit:
+            if not self._is_closing:
+                asyncio.run_coroutine_threadsafe(end(), self._loop).result()
+            raise
 
 
 class _IntegerConverter(BaseConverter):
@@ -239,15 +273,6 @@ def _redirect_request(request: Request) -> Response | None:
     return Response(status=308, headers={"location": place}) if place else None
 
 
-def _convert_response(response: func.HttpResponse) -> Response:
-    charset = f"; charset={response.charset}" if response.mimetype.startswith("text/") else ""
-    headers = Headers(
-        {"content-type": response.mimetype + charset}
-    )  # as the worker says it where the function does not
-    headers.update(response.headers.items())
-    return Response(response.get_body(), response.status_code, headers)
-
-
 @contextmanager
 def run_host(
     app: func.FunctionApp,
@@ -281,7 +306,7 @@ def run_service(settings: Settings, *, port: int = 0, key: str | None = None, ad
     administrator_functions = [route.name for route in ROUTES if admin and load_operation(route).required_role]
     parts = assembly.KitHolder(lambda: settings)
     parts()  # what is misconfigured is told now
-    app = function_app.build_app(lambda: settings, parts, public_query=settings.public_query)
+    app = function_app.build_app(lambda: settings, parts, public_query=settings.public_query, can_stream=True)
     doing = partial(work_on_jobs, settings, parts)
     with run_host(
         app,
@@ -330,6 +355,7 @@ def _describe_server(url: str, settings: Settings, key: str | None) -> str:
             "Routes:",
             *routes,
             f"Data: {where}",
+            f"Ask: {url}/rag/ask",
             f"Pages: {url}/rag",
             f"Example: curl -s {url}/api/consult_rag{header} {question}",
             "Press Ctrl-C to stop.",

@@ -117,22 +117,27 @@ class RAG:
         filters: Sequence[Filter] = (),
         history: Sequence[Turn] = (),
         origin: str = "ask",
+        keep: bool = False,
+        follows: int | None = None,
         run: Run | None = None,
         **choice: Unpack[PresetChoice],
     ) -> AnswerReply:
         """Return an answer whose every sentence was checked against the passages that it cites; it prints as its text.
 
         `history` has the turns before the question, in order. `origin` is the name of the entrance, under which the run
-        is saved where runs are.
+        is saved where runs are, or with `keep`; `follows` is the id of the saved query that the question goes on from.
         """
         kit, run = self.kit, run or self.start_run()
+        kit = replace(kit, keep_runs=kit.keep_runs or keep)
         preset = self._choose_preset(choice, kit, run)
         query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
-        saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run)
-        return AnswerReply(answer, query, preset, run, saved)
+        reply = AnswerReply(answer, query, preset, run, {})
+        shown = {"asked": text, "follows": follows, "reply": reply.to_json()} if kit.keep_runs else {}
+        saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run, shown=shown)
+        return replace(reply, saved=saved)
 
     async def answer_proposals(
         self,

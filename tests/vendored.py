@@ -18,12 +18,14 @@ FILES = {  # here -> in its package
     "d3-quadtree.js": "d3-quadtree/dist/d3-quadtree.min.mjs",
     "d3-dispatch.js": "d3-dispatch/dist/d3-dispatch.min.mjs",
     "d3-timer.js": "d3-timer/dist/d3-timer.min.mjs",
+    "markdown-it.js": "markdown-it/dist/browser/markdown-it.esm.min.mjs",
     "preact.LICENSE.txt": "preact/LICENSE",
     "htm.LICENSE.txt": "htm/LICENSE",
     "d3-force.LICENSE.txt": "d3-force/LICENSE",
     "d3-quadtree.LICENSE.txt": "d3-quadtree/LICENSE",
     "d3-dispatch.LICENSE.txt": "d3-dispatch/LICENSE",
     "d3-timer.LICENSE.txt": "d3-timer/LICENSE",
+    "markdown-it.LICENSE.txt": "markdown-it/LICENSE",
 }
 IMPORTED = r'from"([a-z0-9-]+)"'  # a browser knows no bare names without an import map: inline script
 

@@ -33,7 +33,7 @@ export function Author({ result }) {
   return html`<p class="hint">${result.model ? `Model: ${result.model}` : "Pasted response"} · <${Time} at=${result.created_at} /></p>`;
 }
 
-const VERDICTS = {
+export const VERDICTS = {
   verified: ["good", "verified"],
   partial: ["warn", "partially supported"],
   unsupported: ["bad", "not supported"],
@@ -89,7 +89,7 @@ function VerdictCounts({ claims }) {
 }
 
 /** Return why a claim is not verified; one that was saved by an earlier version has its reasons only. */
-const explain = (claim) => claim.explanation ?? claim.reasons.join("; ");
+export const explain = (claim) => claim.explanation ?? claim.reasons.join("; ");
 
 /** The sentences that are not verified, each with the reason and the nearest words of the documents. */
 function UnverifiedClaims({ claims }) {

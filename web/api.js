@@ -61,11 +61,45 @@ function encodeQueryString(params) {
   return String(new URLSearchParams(pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")));
 }
 
-async function requestJson(url, options) {
+const requestJson = async (url, options) => parseReply(await requestReply(url, options));
+
+/**
+ * Send a POST request whose reply is a stream of events, and call `handle(name, data)` for each until the one named "done", whose
+ * data are returned. Throws ApiError, also for an event "error" and for a stream that ends without any of the two.
+ */
+export async function sendForEvents(path, body, handle, signal) {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  const fields = JSON.stringify({ [WORKFLOW]: getWorkflowId(), ...body });
+  const reply = await requestReply(toLocalPath(path), { method: "POST", headers, body: fields, signal });
+  if (!reply.ok || !reply.headers.get("content-type")?.startsWith("text/event-stream")) return parseReply(reply);
+  for await (const { name, data } of readEvents(reply.body)) {
+    if (name === "done") return data;
+    if (name === "error") throw new ApiError(reply.status, data.error);
+    handle(name, data);
+  }
+  throw new ApiError(0, { code: "cut_off", message: "the answer was cut off before its end: ask again", retryable: true });
+}
+
+async function* readEvents(body) {
+  let text = "";
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { value, done } = await reader.read().catch(() => ({ done: true })); // cut off: the caller sees no "done"
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(event) ?? [];
+      if (name) yield { name, data: JSON.parse(data) };
+    }
+  }
+}
+
+async function requestReply(url, options) {
   for (let isRejected = false; ; isRejected = true) {
     const key = sessionStorage.getItem(KEY);
     const reply = await fetchReply(url, { ...options, headers: { ...options.headers, ...(key && { "x-functions-key": key }) } });
-    if (reply.status !== 401) return parseReply(reply);
+    if (reply.status !== 401) return reply;
     if (key === sessionStorage.getItem(KEY)) await requestKey(isRejected || key !== null); // else another request got a key meanwhile
   }
 }
@@ -73,7 +107,8 @@ async function requestJson(url, options) {
 async function fetchReply(url, options) {
   try {
     return await fetch(url, options);
-  } catch {
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new ApiError(0, { code: "unreachable", message: "the server does not respond", retryable: true });
   }
 }

@@ -6,6 +6,8 @@ import { html, render } from "./html.js";
 
 const ROUTES = [
   [/^\/rag$/, "queries"],
+  [/^\/rag\/ask$/, "ask"],
+  [/^\/rag\/ask\/(?<id>-?\d+)$/, "ask"],
   [/^\/rag\/new$/, "new"],
   [/^\/rag\/(?<id>-?\d+)$/, "query"],
   [/^\/rag\/(?<id>-?\d+)\/inspect$/, "inspect"],

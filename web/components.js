@@ -7,8 +7,9 @@ import { formatName, formatScore } from "./labels.js";
 // The page
 
 const SECTIONS = [
-  ["/rag", "Queries"],
+  ["/rag/ask", "Ask"],
   ["/rag/documents", "Documents"],
+  ["/rag", "Queries"],
   ["/rag/graph", "Graph"],
   ["/rag/admin", "Admin"],
   ["/rag/api", "API"],
@@ -17,12 +18,12 @@ const SECTIONS = [
 /** The frame of a page. `trail` has [address, name] of the pages above; `actions` are shown beside the title. */
 export function Page({ title, lead, trail = [], actions, children }) {
   useEffect(() => {
-    document.title = `${title} · Workbench`;
+    document.title = `${title} · azure-rag`;
   }, [title]);
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
-      <a class="brand" href=${buildAddress("/rag")}><span class="mark" aria-hidden="true"><i /><i /><i /></span>Workbench</a>
+      <a class="brand" href=${buildAddress("/rag/ask")}><span class="mark" aria-hidden="true"><i /><i /><i /></span>azure-rag</a>
       <nav aria-label="Pages"><${SectionLinks} /></nav>
       <${WorkflowForm} />
     </header>

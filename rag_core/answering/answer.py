@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from rag_core.answering.conditions import find_unmet_conditions
 from rag_core.answering.confidence import (
@@ -51,18 +52,26 @@ class CheckedDraft:
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
     """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can."""
-    return await answer_from_evidence(query.text, await _collect_evidence(query, hits, kit, run), kit, run)
+    evidence = await _collect_evidence(query, hits, kit, run)
+    return await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
 
 
 async def answer_from_evidence(
-    query_text: str, evidence: tuple[Evidence, ...], kit: Kit, run: Run, *, options: GenerationOptions | None = None
+    query_text: str,
+    evidence: tuple[Evidence, ...],
+    kit: Kit,
+    run: Run,
+    *,
+    options: GenerationOptions | None = None,
+    tells_claims: bool = False,
 ) -> Answer:
     """Draft an answer from the evidence, verify its sentences, and leave out the unsupported ones.
 
-    When none of a model's is supported, the answer is made by extraction. `options` default to DEFAULT_GENERATION.
+    When none of a model's is supported, the answer is made by extraction. `options` default to DEFAULT_GENERATION. With
+    `tells_claims` the run's listener hears of a model's sentences as they are verified.
     """
     answer_draft = await _draft_or_extract(query_text, evidence, kit, run, options or DEFAULT_GENERATION)
-    checked = await _verify_draft(query_text, answer_draft, evidence, kit, run)
+    checked = await _verify_draft(query_text, answer_draft, evidence, kit, run, tells_claims=tells_claims)
     if answer_draft.sentences and not checked.kept and not answer_draft.local:
         return await answer_by_extraction(query_text, evidence, kit, run)
     return _build_answer(query_text, answer_draft, checked, evidence, run)
@@ -126,7 +135,13 @@ async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], 
 
 
 async def _verify_draft(
-    query_text: str, answer_draft: Draft, evidence: Sequence[Evidence], kit: Kit, run: Run
+    query_text: str,
+    answer_draft: Draft,
+    evidence: Sequence[Evidence],
+    kit: Kit,
+    run: Run,
+    *,
+    tells_claims: bool = False,
 ) -> CheckedDraft:
     """Return the draft's statements as claims with verdicts and citations; headings, lead-ins and the like are none.
 
@@ -147,13 +162,23 @@ async def _verify_draft(
     second_try = await cite_claims([unverified[n] for n in uncited], [evidence] * len(uncited), kit, run)
     for n, claim in zip(uncited, second_try, strict=True):
         cited[n] = claim
+    if tells_claims and run.listener and not answer_draft.local:
+        first = list(takewhile(lambda claim: claim.verdict == "verified", cited))  # of these no judge is asked
+        checked = await judge_claims(first, [evidence] * len(first), kit, run, question=query_text)
+        run.tell("claims", _lay_out_supported(checked, query_text, evidence))
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
         return CheckedDraft(_keep_what_was_asked(query_text, verified, evidence, run))
-    supported = [claim for claim in verified if claim.verdict != "unsupported"]
+    supported = _lay_out_supported(verified, query_text, evidence)
     left_out = [claim for claim in verified if claim.verdict == "unsupported"]
     _report_unverified(len(left_out), sentences, evidence, run)
-    return CheckedDraft(realign_claims(drop_unfounded_frames(supported, query_text, evidence)), left_out)
+    return CheckedDraft(supported, left_out)
+
+
+def _lay_out_supported(verified: Sequence[Claim], query_text: str, evidence: Sequence[Evidence]) -> list[Claim]:
+    """Return the claims that are not unsupported, at their positions in the text that they make."""
+    supported = [claim for claim in verified if claim.verdict != "unsupported"]
+    return realign_claims(drop_unfounded_frames(supported, query_text, evidence))
 
 
 def _keep_what_was_asked(

@@ -54,6 +54,11 @@ def make_unknown_document_error() -> NotFound:
     return NotFound("there is no such document in this workflow", code="document_not_found", field="document_id")
 
 
+def make_unknown_result_error() -> NotFound:
+    """Return the error for a saved result that does not exist or is out of scope."""
+    return NotFound("this query has no such result", code="result_not_found", field="result_id")
+
+
 def make_unknown_query_error() -> NotFound:
     """Return the error for a saved query that does not exist in the workflow or is hidden from the caller."""
     return NotFound("there is no such saved query in this workflow", code="query_not_found", field="id")

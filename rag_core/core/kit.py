@@ -117,6 +117,9 @@ class NoArchive:
     async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
         raise _make_no_archive_error()
 
+    async def update_result(self, result: SavedResult, scope: Scope) -> SavedResult:
+        raise _make_no_archive_error()
+
     async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 

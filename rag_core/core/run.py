@@ -4,11 +4,11 @@ import asyncio
 import math
 import time
 import uuid
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rag_core.core.errors import DeadlineExceeded, NotChosen, Unavailable
 from rag_core.core.telemetry import trace_span
@@ -82,6 +82,7 @@ class Run:
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # None once a model's price is unknown
     pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
+    listener: Callable[[str, Any], None] | None = None  # told what happens while somebody waits for it, see `tell`
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +101,7 @@ class Run:
         """
         timeout_s = self.remaining_s if within_s is None else min(within_s, self.remaining_s)
         started_at = time.perf_counter()
+        self.tell("step", {"step": name, "state": "started"})
         try:
             with self._enter_step(timeout_s), trace_span(name, {"rag.run.id": self.id}):
                 return await asyncio.wait_for(awaitable, timeout_s)
@@ -108,6 +110,7 @@ class Run:
         finally:
             elapsed_ms = (time.perf_counter() - started_at) * 1000
             self.timings[name] = round(self.timings.get(name, 0.0) + elapsed_ms, 3)
+            self.tell("step", {"step": name, "state": "done", "ms": round(elapsed_ms, 3)})
 
     @contextmanager
     def _enter_step(self, within_s: float) -> Iterator[None]:
@@ -135,6 +138,11 @@ class Run:
         except Unavailable as error:
             self.degrade(name, error.code, error.message, fallback)
             return otherwise
+
+    def tell(self, event: str, value: Any) -> None:
+        """Tell the listener, if there is one, of a step or of the claims that are checked so far."""
+        if self.listener:
+            self.listener(event, value)
 
     def shorten_deadline(self, within_s: float) -> None:
         """Limit the rest of the request to `within_s` seconds from now."""

@@ -1,10 +1,12 @@
 """Pages and lines of originals, rendered and decoded in the sandbox because originals are untrusted files."""
 
 import asyncio
-from base64 import b64decode
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
 from typing import IO
 
-from rag_core.core.model import PageImage
+from rag_core.core.model import Box, PageImage
 from rag_core.ingestion.extract.text import read_line_window
 from rag_core.ingestion.sandbox import MAX_IN_PROCESS_BYTES, call_child, parse_reply_head
 
@@ -31,6 +33,26 @@ async def read_lines_in_sandbox(data: bytes, first_line: int, *, timeout_s: floa
     if len(data) <= MAX_IN_PROCESS_BYTES:
         return await asyncio.to_thread(read_line_window, data, first_line)
     return await call_child(VIEW_CHILD_MODULE, f"lines:{first_line}", data, _lines_from_reply, timeout_s=timeout_s)
+
+
+async def extract_cited_pages_in_sandbox(
+    files: Sequence[tuple[str, bytes, Mapping[int, Sequence[Box]]]], *, timeout_s: float
+) -> bytes:
+    """Return one PDF with the cited pages of all files, each given by its title, its bytes and its boxes by page.
+
+    Raises:
+        UnreadableDocument: a file cannot be read, or lacks a cited page; or a limit ended the child.
+    """
+    request = [
+        {"title": title, "pdf": b64encode(data).decode(), "boxes": [[page, list(of)] for page, of in boxes.items()]}
+        for title, data, boxes in files
+    ]
+    encoded = json.dumps(request).encode()
+    return await call_child(VIEW_CHILD_MODULE, "highlight:0", encoded, _pdf_from_reply, timeout_s=timeout_s)
+
+
+def _pdf_from_reply(reply: IO[bytes]) -> bytes:
+    return b64decode(parse_reply_head(reply)["pdf"], validate=True)
 
 
 def _picture_from_reply(reply: IO[bytes]) -> PageImage:

@@ -1,9 +1,14 @@
 """The child process of the sandbox that shows an original: a page as a picture, or lines of a text."""
 
+import codecs
+import json
+import pkgutil
 import sys
-from base64 import b64encode
-from collections.abc import Iterator
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 
 from rag_core.ingestion.sandbox_child import preload_extractor, write_reply
 
@@ -11,13 +16,12 @@ PIXELS_PER_POINT = 2.0  # letters are sharp at the width of a screen
 
 
 def serve_view(request: str, cpu_limit_s: int) -> None:
-    """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1."""
+    """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1.
+
+    "highlight:0" is for the cited pages of the PDFs that come as JSON.
+    """
     view, _, number = request.partition(":")
-    preload, encode_reply = (
-        (_preload_renderer, encode_page_picture)
-        if view == "page"
-        else (partial(preload_extractor, "text"), encode_text_lines)
-    )
+    preload, encode_reply = VIEWS[view]
     write_reply(cpu_limit_s, preload, partial(encode_reply, int(number)))
 
 
@@ -37,6 +41,32 @@ def encode_text_lines(first_line: int, data: bytes) -> Iterator[object]:
     yield dict(zip(("lines", "total"), read_line_window(data, first_line), strict=True))
 
 
+def encode_cited_pages(_: int, data: bytes) -> Iterator[object]:
+    """Yield one record: the PDF of the cited pages in base64."""
+    from rag_core.ingestion.highlighting import CitedPages, extract_cited_pages
+
+    files = [
+        CitedPages(given["title"], b64decode(given["pdf"]), {int(page): boxes for page, boxes in given["boxes"]})
+        for given in json.loads(data)
+    ]
+    pdf, _pages = extract_cited_pages(files)
+    yield {"pdf": b64encode(pdf).decode()}
+
+
+def _preload_highlighter() -> None:
+    """Import all of pypdf, which imports much of itself late, and the codecs of the texts in a PDF."""
+    import pypdf
+
+    import rag_core.ingestion.highlighting  # noqa: F401
+
+    for module in pkgutil.walk_packages(pypdf.__path__, "pypdf."):
+        with suppress(ImportError):  # what wants a package that is not installed
+            import_module(module.name)
+    for name in ("pdfdoc", "cp1252", "mac-roman", "utf-16", "utf-16-be", "utf-16-le", "latin-1"):
+        with suppress(LookupError):
+            codecs.lookup(name)
+
+
 def _preload_renderer() -> None:
     """Import the renderer and the image formats that Pillow would otherwise look for when it first saves a picture."""
     from PIL import Image, PngImagePlugin  # noqa: F401
@@ -44,6 +74,13 @@ def _preload_renderer() -> None:
     import rag_core.ingestion.page_images  # noqa: F401
 
     Image.preinit()
+
+
+VIEWS: Mapping[str, tuple[Callable[[], None], Callable[[int, bytes], Iterator[object]]]] = {
+    "page": (_preload_renderer, encode_page_picture),
+    "lines": (partial(preload_extractor, "text"), encode_text_lines),
+    "highlight": (_preload_highlighter, encode_cited_pages),
+}
 
 
 if __name__ == "__main__":

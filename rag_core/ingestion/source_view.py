@@ -1,10 +1,11 @@
 """The document view: a document's extracted chunks beside the lines or pages of its original."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.core.errors import NotFound, UnreadableDocument, make_unknown_document_error
 from rag_core.core.kit import Kit
-from rag_core.core.model import Chunk, Document, Original, PageImage, Scope
+from rag_core.core.model import Box, Chunk, Document, Original, PageImage, Scope
 from rag_core.core.run import Run
 from rag_core.ingestion import originals, sandbox_view
 from rag_core.ingestion.upload import UploadLimits
@@ -91,6 +92,32 @@ async def view_page(
         raise NotFound("only a PDF has pages that can be drawn", code="page_not_found", field="page")
     return await run.step(
         "draw", sandbox_view.render_page_in_sandbox(original.data, page_number, timeout_s=limits.parse_timeout_s)
+    )
+
+
+async def extract_cited_pages(
+    boxes_by_document: Mapping[str, Mapping[int, Sequence[Box]]], scope: Scope, kit: Kit, run: Run, limits: UploadLimits
+) -> bytes:
+    """Return one PDF with the cited pages of these documents, the boxes highlighted; other documents are left out.
+
+    Raises:
+        NotFound: none of the documents is a PDF in the scope whose original is stored.
+        UnreadableDocument: a page cannot be taken out within the limits of the sandbox.
+        Unavailable: the archive did not answer.
+    """
+    files: list[tuple[str, bytes, Mapping[int, Sequence[Box]]]] = []
+    for document_id, boxes in boxes_by_document.items():
+        document = await run.step("document", kit.index.store.load_document(document_id, scope))
+        loading = originals.load_current_original(document, kit) if document else None
+        original = await run.step("original", loading, within_s=LOAD_ORIGINAL_TIMEOUT_S) if loading else None
+        if document and original and original.kind == "pdf":
+            files.append((document.title, original.data, boxes))
+        else:
+            run.warn("evidence_left_out", f"document {document_id} is no PDF whose original is stored")
+    if not files:
+        raise _make_original_missing_error()
+    return await run.step(
+        "highlight", sandbox_view.extract_cited_pages_in_sandbox(files, timeout_s=limits.parse_timeout_s)
     )
 
 

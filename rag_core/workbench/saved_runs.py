@@ -107,9 +107,12 @@ async def _save_run_query(
 
 
 async def save_answer_run(
-    query: Query, answer: Answer, preset: Preset, origin: str, kit: Kit, run: Run
+    query: Query, answer: Answer, preset: Preset, origin: str, kit: Kit, run: Run, *, shown: Mapping[str, Any]
 ) -> SavedRunFields:
-    """Save a query with the passages of its answer's evidence, and the answer as its saved result."""
+    """Save a query with the passages of its answer's evidence, and the answer as its saved result.
+
+    `shown` is kept with the result: the reply, by which the answer can be shown again, and what it followed.
+    """
     hits = {passage.hit.chunk.id: passage.hit for passage in reversed(answer.evidence)}
     evidence = SearchResult(hits=tuple(reversed(hits.values())))
     saved_fields = await save_run(query, evidence, preset, origin, kit, run)
@@ -120,6 +123,7 @@ async def save_answer_run(
             "confidence": answer.confidence.value,
             "document_ids": step_records.list_document_ids(evidence.hits),
             "run_id": run.id,
+            **shown,
         }
         result = SavedResult(0, id, answer.text, run.techniques.get("answer", ""), details)
         await _try_saving(kit.archive.add_result(result, query.scope), run)

@@ -18,6 +18,8 @@ from rag_core.core.settings import Settings
 ROOT = Path(__file__).parents[2]
 ADDRESSES = {
     "page_queries": "/rag",
+    "page_ask": "/rag/ask",
+    "page_answer": "/rag/ask/7",
     "page_new": "/rag/new",
     "page_query": "/rag/7",
     "page_inspect": "/rag/7/inspect",
@@ -56,6 +58,11 @@ def test_the_documented_address_of_the_admin_page_leads_to_it(client: Client) ->
     assert client.get("/admin/rag").headers["location"] == "/rag/admin"
     assert client.get("/admin/rag", follow_redirects=True).data == INDEX
     assert client.post("/admin/rag").status_code == client.get("/admin/rag/x").status_code == 404
+
+
+def test_the_root_leads_to_the_page_ask(client: Client) -> None:
+    assert client.get("/").headers["location"] == "/rag/ask"
+    assert client.post("/").status_code == 404
 
 
 def test_what_is_no_page_and_no_route_is_404(client: Client) -> None:

@@ -32,7 +32,8 @@ async function buildUpload(form) {
   return { content_base64: await encodeBase64(file), filename: file.name, title: form.get("title").trim() || undefined };
 }
 
-const encodeBase64 = (file) =>
+/** Return the content of a file in base64. */
+export const encodeBase64 = (file) =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));

@@ -17,6 +17,15 @@ export default function DocumentPage({ params, query }) {
   <//>`;
 }
 
+/** A document beside something else: the original alone, at the cited place. `citation` has page, boxes and lines. */
+export function CitedOriginal({ document_id, citation }) {
+  const { data, error, reload } = useLoad(() => loadDocument(document_id, computeFirstLine(citation.lines?.[0])));
+  const [page, setPage] = useState(citation.page ?? 1);
+  if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
+  if (!data) return html`<${Loading} what="Loading the document" />`;
+  return html`<${Original} document=${data} citation=${citation} page=${Math.min(page, data.pages ?? 1)} setPage=${setPage} />`;
+}
+
 const loadDocument = (document_id, first_line) => getJson("api/document", { document_id, first_line });
 
 /** Return the place that the address cites: {page, boxes, lines}. Malformed values are ignored. */
@@ -33,23 +42,30 @@ function parseCitation(query) {
 function DocumentView({ document, citation }) {
   const [activeChunk, setActiveChunk] = useState(null);
   const [page, setPage] = useState(Math.min(citation.page ?? document.chunks.find((chunk) => chunk.page)?.page ?? 1, document.pages ?? 1));
-  const hasPageImages = document.kind === "pdf";
   const openChunk = (chunk) => {
     setActiveChunk(chunk);
     if (chunk.page) setPage(chunk.page);
   };
-  const activeLines = activeChunk?.line_start ? [activeChunk.line_start, activeChunk.line_end] : null;
   return html`<div class="stack">
     <${DocumentFacts} document=${document} />
     <div class="document-view">
-      <div class="original">
-        ${hasPageImages && html`<${PageViewer} document=${document} page=${page} openPage=${setPage} citation=${citation} activeChunk=${activeChunk} />`}
-        ${!hasPageImages && document.lines && html`<${LineViewer} document=${document} citedLines=${citation.lines} activeLines=${activeLines} />`}
-        ${!hasPageImages && !document.lines && html`<${PassageTexts} document=${document} citedLines=${citation.lines} />`}
-      </div>
-      <${PassageList} chunks=${document.chunks} activeChunk=${activeChunk} activate=${setActiveChunk} open=${openChunk} page=${hasPageImages ? page : null} />
+      <${Original} document=${document} citation=${citation} page=${page} setPage=${setPage} activeChunk=${activeChunk} />
+      <${PassageList} chunks=${document.chunks} activeChunk=${activeChunk} activate=${setActiveChunk} open=${openChunk} page=${hasPageImages(document) ? page : null} />
     </div>
   </div>`;
+}
+
+const hasPageImages = (document) => document.kind === "pdf";
+
+function Original({ document, citation, page, setPage, activeChunk = null }) {
+  const activeLines = activeChunk?.line_start ? [activeChunk.line_start, activeChunk.line_end] : null;
+  const renderText = () =>
+    document.lines
+      ? html`<${LineViewer} document=${document} citedLines=${citation.lines} activeLines=${activeLines} />`
+      : html`<${PassageTexts} document=${document} citedLines=${citation.lines} />`;
+  return html`<div class="original">${hasPageImages(document)
+    ? html`<${PageViewer} document=${document} page=${page} openPage=${setPage} citation=${citation} activeChunk=${activeChunk} />`
+    : renderText()}</div>`;
 }
 
 function DocumentFacts({ document }) {

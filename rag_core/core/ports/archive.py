@@ -81,6 +81,13 @@ class Archive(Protocol):
         """
         ...
 
+    async def update_result(self, result: SavedResult, scope: Scope) -> SavedResult:
+        """Replace the response and the details of the result with this id and return it with the time of its change.
+
+        Raises NotFound ("result_not_found") for one that does not exist or is out of scope.
+        """
+        ...
+
     async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the edited numbers of presets by the preset's name (table `rag_config`)."""
         ...

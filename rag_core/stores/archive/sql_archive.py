@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, RowMapping, Select, Table, and_, delete, func, insert, null, or_, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from rag_core.core.errors import Conflict, make_unknown_query_error
+from rag_core.core.errors import Conflict, make_unknown_query_error, make_unknown_result_error
 from rag_core.core.model import Original, SavedQuery, SavedResult, Scope
 from rag_core.core.presets import PRESET_ALIASES
 from rag_core.stores.archive.database import ArchiveDatabase
@@ -119,6 +119,10 @@ class SqlArchive:
     async def add_result(self, result: SavedResult, scope: Scope) -> SavedResult:
         new_result = replace(result, created_at=(created_at := format_utc_now()), updated_at=created_at)
         return await self._database.write(lambda db: _insert_saved_result(db, new_result, scope))
+
+    async def update_result(self, result: SavedResult, scope: Scope) -> SavedResult:
+        new_result = replace(result, updated_at=format_utc_now())
+        return await self._database.write(lambda db: _update_saved_result(db, new_result, scope))
 
     async def load_edited_presets(self) -> Mapping[str, Mapping[str, Any]]:
         statement = select(RAG_CONFIG.c.preset_name, RAG_CONFIG.c.edited).where(IS_EDITED_PRESET)
@@ -244,6 +248,16 @@ def _insert_saved_result(db: Connection, result: SavedResult, scope: Scope) -> S
     saved_result = replace(result, id=db.execute(insert(RESULTS).values(values).returning(RESULTS.c.id)).scalar_one())
     seal_row(db, RESULTS, saved_result.id)
     return saved_result
+
+
+def _update_saved_result(db: Connection, result: SavedResult, scope: Scope) -> SavedResult:
+    ids = select(QUERIES.c.id).where(_build_saved_query_condition(result.query_id, scope))
+    condition = and_(RESULTS.c.id == min(result.id, MAX_ROW_ID), RESULTS.c.query_id.in_(ids))
+    values = {name: getattr(result, name) for name in ("response_text", "details", "updated_at")}
+    if not db.execute(update(RESULTS).where(condition).values(values)).rowcount:
+        raise make_unknown_result_error()
+    seal_row(db, RESULTS, result.id)
+    return result
 
 
 def _save_original(db: Connection, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:

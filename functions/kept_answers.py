@@ -1,0 +1,67 @@
+"""Handlers of kept answers: what somebody says of one, and the pages that it cites."""
+
+from base64 import b64encode
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from functions.operations import CHANGE_ERRORS, Call, operation
+from functions.saved_queries import QueryRequest, open_session
+from rag_core.replies import Done, format_run
+from rag_core.workbench import kept_answers
+from rag_core.workbench.kept_answers import FeedbackFields
+
+
+class FeedbackRequest(QueryRequest):
+    """What somebody says of the answer of a saved query. A missing rating takes an earlier one back."""
+
+    rating: Literal["up", "down"] | None = None
+    comment: Annotated[str, StringConstraints(max_length=2000)] = Field(default="")
+
+
+class FeedbackReply(Done):
+    """What is now kept with the answer."""
+
+    id: int
+    feedback: FeedbackFields
+    workflow_id: str
+
+
+@operation(
+    "Rate a saved answer, in place of an earlier rating.",
+    errors=CHANGE_ERRORS,
+    example={"id": 12, "rating": "up", "comment": "Right, and the page is right as well."},
+)
+async def handle_rate_answer(request: FeedbackRequest, call: Call) -> FeedbackReply:
+    """Keep a rating and a comment with a saved answer."""
+    said: FeedbackFields = {"rating": request.rating, "comment": request.comment}
+    feedback = await kept_answers.rate_answer(request.id, said, open_session(request.workflow_id, call))
+    return {**format_run(call.run), "id": request.id, "feedback": feedback, "workflow_id": request.workflow_id}
+
+
+class EvidenceReply(Done):
+    """A PDF of the cited pages, the cited lines highlighted. `warnings` has the documents that were left out."""
+
+    filename: str
+    media_type: Literal["application/pdf"]
+    pdf_base64: str
+    workflow_id: str
+
+
+@operation(
+    "Get the PDF pages that a saved answer cites, highlighted.",
+    errors=(400, 404, 422, 503, 504),
+    example={"id": 12},
+    heavy=True,
+)
+async def handle_cited_pages(request: QueryRequest, call: Call) -> EvidenceReply:
+    """Return the cited pages of a saved answer."""
+    session, limits = open_session(request.workflow_id, call), call.rag.upload_limits
+    pdf = await kept_answers.extract_cited_pages(request.id, session, limits)
+    return {
+        **format_run(call.run),
+        "filename": f"answer-{request.id}-cited-pages.pdf",
+        "media_type": "application/pdf",
+        "pdf_base64": b64encode(pdf).decode(),
+        "workflow_id": request.workflow_id,
+    }

@@ -1,0 +1,98 @@
+"""What is said of an answer, and the pages that it cites, over HTTP."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pypdf import PdfReader
+
+from tests.functions.test_jobs import signed_in
+from tests.functions.test_workbench import Caller, served
+
+QUESTION = {"query": "What does P0700 mean?", "pipeline": "standard", "keep": True}
+EXAMPLE = Path(__file__).parents[2] / "examples" / "tcm-diagnostic-manual.pdf"
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+    """Without RAG_KEEP_RUNS: only what asks for it is kept."""
+    with served(tmp_path_factory.mktemp("kept")) as caller:
+        yield caller
+
+
+def ask(call: Caller, **fields: Any) -> Any:
+    return call.ok("POST", "/api/rag/ask", {**QUESTION, **fields})
+
+
+def read_details(call: Caller, id: int) -> Any:
+    (result,) = call.ok("GET", f"/rag/queries/{id}/results")["results"]
+    return call.ok("GET", f"/rag/queries/{id}/results/{result['id']}")["details"]
+
+
+def test_an_answer_is_kept_when_asked_for_with_all_that_is_shown_of_it(call: Caller) -> None:
+    assert "kept" not in ask(call, keep=False)
+    first = ask(call)
+    second = ask(call, query="And P0715?", follows=first["kept"], history=[{"role": "user", "content": "P0700?"}])
+    details = read_details(call, second["kept"])
+    assert (details["asked"], details["follows"]) == ("And P0715?", first["kept"])
+    for name in ("question", "answer", "status", "claims", "citations", "contexts", "missing_words", "style"):
+        assert details["reply"][name] == second[name]
+
+
+def test_a_rating_is_kept_with_the_answer_and_can_be_changed(call: Caller) -> None:
+    id = ask(call)["kept"]
+    said = {"rating": "down", "comment": "The page is wrong."}
+    assert call.ok("PUT", f"/rag/queries/{id}/feedback", said)["feedback"] == said
+    assert read_details(call, id)["feedback"] == said
+    call.ok("PUT", f"/rag/queries/{id}/feedback", {"rating": "up"})
+    assert read_details(call, id)["feedback"] == {"rating": "up", "comment": ""}
+
+
+def test_a_rating_of_what_is_not_there_or_not_seen_is_not_found(call: Caller) -> None:
+    id = ask(call)["kept"]
+    for path in (f"/rag/queries/{id + 99}/feedback", f"/rag/queries/{id}/feedback"):
+        status, error = call.refused("PUT", path, {"rating": "up", "workflow_id": "other"})
+        assert (status, error["code"]) == (404, "query_not_found")
+    assert read_details(call, id).get("feedback") is None
+    assert call.refused("PUT", f"/rag/queries/{id}/feedback", {"rating": "maybe"})[0] == 400
+
+
+def test_a_purged_document_takes_the_kept_answers_that_quote_it_along(call: Caller) -> None:
+    """Nothing of its text stays in the reply that is kept."""
+    document = {"document_id": "gone", "content": "Zanzibar is the code word of the vault.", "workflow_id": "purged"}
+    call.ok("POST", "/api/index_document", document)
+    reply = ask(call, query="What is the code word of the vault?", workflow_id="purged")
+    assert "Zanzibar" in reply["answer"] or "Zanzibar" in str(reply["contexts"])
+    call.ok("POST", "/api/delete_document", {"document_id": "gone", "purge": True, "workflow_id": "purged"})
+    results = call.ok("GET", f"/rag/queries/{reply['kept']}/results?workflow_id=purged")
+    assert results["results"] == []
+
+
+def test_the_cited_pages_come_as_one_pdf_with_highlights(call: Caller) -> None:
+    content = b64encode(EXAMPLE.read_bytes()).decode()
+    call.ok("POST", "/api/index_document", {"document_id": "pdf", "content_base64": content, "filename": "manual.pdf"})
+    reply = ask(call, document_ids=["pdf"])
+    evidence = call.ok("GET", f"/rag/queries/{reply['kept']}/evidence")
+    pages = PdfReader(BytesIO(b64decode(evidence["pdf_base64"]))).pages
+    cited = {citation["page"] for citation in reply["citations"]}
+    boxes = {tuple(box) for citation in reply["citations"] for box in citation["boxes"]}
+    assert len(pages) == len(cited)
+    assert sum(len(page["/Annots"]) for page in pages) >= len(boxes) > 0  # type: ignore[arg-type]
+
+
+def test_an_answer_without_pages_says_so(call: Caller) -> None:
+    call.ok("POST", "/api/index_document", {"document_id": "t", "content": "P0700 is a code.", "workflow_id": "t"})
+    id = ask(call, workflow_id="t")["kept"]
+    status, error = call.refused("GET", f"/rag/queries/{id}/evidence?workflow_id=t")
+    assert (status, error["code"]) == (404, "original_not_kept")
+
+
+def test_a_user_s_answer_is_not_rated_by_another(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with served(tmp_path_factory.mktemp("users"), trust_principal=True) as call:
+        reply = Caller(call.url, signed_in("ann")).ok("POST", "/api/rag/ask", QUESTION)
+        path = f"/rag/queries/{reply['kept']}/feedback"
+        status, error = Caller(call.url, signed_in("ben")).refused("PUT", path, {"rating": "up"})
+        assert (status, error["code"]) == (404, "query_not_found")

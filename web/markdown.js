@@ -10,6 +10,7 @@ const PARSER = new MarkdownIt("commonmark", { html: false }).enable(["table", "s
 const [BEGIN, END] = ["\u2e28", "\u2e29"]; // around a claim: punctuation to the parser, so that they change no emphasis
 const MARKS = new RegExp(`([${BEGIN}${END}])`, "u");
 const BLOCK_SIGNS = /^(?:\s|>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\|)*/u; // signs that make a line a list item, a heading or a row
+const STRAY_SIGNS = /^\*\*(?=\S)|(?<=\S)\*\*$/u; // of bold words that went on in a sentence that was left out
 
 const ELEMENTS = {
   blockquote_open: "blockquote", bullet_list_open: "ul", em_open: "em", list_item_open: "li", ordered_list_open: "ol", paragraph_open: "p",
@@ -93,7 +94,7 @@ function drawText(text, state) {
     else if (part === END && state.open !== null) {
       drawn.push(state.drawClaim(state.claims[state.open], state.open, "", true));
       state.open = null;
-    } else if (part) drawn.push(state.open === null ? part : state.drawClaim(state.claims[state.open], state.open, part, false));
+    } else if (part) drawn.push(state.open === null ? part : state.drawClaim(state.claims[state.open], state.open, part.replace(STRAY_SIGNS, ""), false));
   }
   return drawn;
 }

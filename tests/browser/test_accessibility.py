@@ -10,6 +10,7 @@ from tests.browser.conftest import asked, call
 
 PLACES = (
     "",
+    "/ask",
     "/new",
     "/{id}",
     "/{id}/inspect",
@@ -60,7 +61,13 @@ def test_axe_catches_a_planted_violation(page: Page) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["/admin", "/documents", "/graph?entity=short-term memory&depth=1&limit=3", "/documents/workshop-notes.txt"],
+    [
+        "/ask",
+        "/admin",
+        "/documents",
+        "/graph?entity=short-term memory&depth=1&limit=3",
+        "/documents/workshop-notes.txt",
+    ],
 )
 def test_everything_that_can_be_done_is_reached_by_tab(place: str, page: Page) -> None:
     page.goto(f"/rag{place}")

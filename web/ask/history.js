@@ -21,7 +21,7 @@ export function History({ version, forget }) {
     await reload();
   };
   return html`<div class="stack tight">
-    ${asked.length > 5 && html`<${Field} label="Search the history">${(attributes) => html`<input ...${attributes} type="search" value=${words} onInput=${(event) => setWords(event.target.value)} />`}<//>`}
+    ${(asked.length > 5 || words) && html`<${Field} label="Search the history">${(attributes) => html`<input ...${attributes} type="search" value=${words} onInput=${(event) => setWords(event.target.value)} />`}<//>`}
     ${data && !shown.length && html`<p class="hint">${asked.length ? "No question has these words." : "What you ask is kept here until you delete it."}</p>`}
     <ul class="plain past">${shown.slice(0, 100).map(({ id, original_query, created_at }) => html`<li key=${id}>
       <a href=${buildAddress(`/rag/ask/${id}`)} aria-current=${location.pathname === `/rag/ask/${id}` ? "page" : null}>${original_query}</a>

@@ -20,9 +20,9 @@ from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.model import Vector
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
-from rag_core.core.run import book_model_usage
 from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.prompts.screening import screen_text
+from rag_core.providers.call_usage import LOCAL_MODEL_PREFIX, record_usage
 from rag_core.providers.chat_requests import (
     build_chat_request,
     choose_chat_parameters,
@@ -30,7 +30,6 @@ from rag_core.providers.chat_requests import (
     leave_out,
     replace_lone_surrogates,
 )
-from rag_core.providers.prices import calculate_cost_usd
 from rag_core.providers.provider_profiles import ProviderProfile
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
@@ -52,7 +51,6 @@ STATUS_EXPLANATIONS = {
     404: "has no such model or deployment",
 }
 TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
-LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server says that a local technique answered
 
 
 class OpenAIChatModel:
@@ -210,7 +208,7 @@ class _OpenAIService:
         ) as current_span:
             try:
                 reply = await self._dependency.call(partial(self._attempt, partial(send, self._client), request))
-                current_span.set_attributes(self._record_usage(reply))
+                current_span.set_attributes(record_usage(reply, common_attributes, requested_model=self._model))
                 return parse(reply)
             except INVALID_REPLY_ERRORS as error:
                 message = f"{self._dependency.name} returned a reply that cannot be parsed ({type(error).__name__})"
@@ -241,29 +239,6 @@ class _OpenAIService:
         return Unavailable(
             f"{self._dependency.name} {explanation} ({status})", code=self._unavailable_code, details=details
         )
-
-    def _record_usage(self, reply: Any) -> SpanAttributes:
-        """Record the tokens and cost of a call; return them as span attributes."""
-        usage = reply.usage
-        input_tokens, output_tokens = (
-            _read_token_count(usage, "prompt_tokens"),
-            _read_token_count(usage, "completion_tokens"),
-        )
-        cached_tokens = _read_token_count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-        model = str(reply.model or self._model)
-        is_free = self._profile.provider == "ollama" or model.startswith(LOCAL_MODEL_PREFIX)
-        cost = (
-            0.0
-            if is_free
-            else calculate_cost_usd(
-                model, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached_tokens
-            )
-            if usage
-            else None
-        )
-        book_model_usage(input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost)
-        attributes: dict[str, str | int] = {"gen_ai.response.model": model, "gen_ai.usage.input_tokens": input_tokens}
-        return {**attributes, "gen_ai.usage.output_tokens": output_tokens} if self._operation == "chat" else attributes
 
 
 def batch_texts(texts: Sequence[str], *, max_texts: int, max_tokens: int) -> Iterator[list[str]]:
@@ -357,8 +332,3 @@ def _prepare_embedding_text(text: str, max_tokens: int) -> str:
     if len(prepared.encode()) <= max_tokens:  # a token is at least one byte
         return prepared
     return decode_tokens(encode_tokens(prepared, encoding=TOKEN_ENCODING)[:max_tokens], encoding=TOKEN_ENCODING)
-
-
-def _read_token_count(usage: object, name: str) -> int:
-    count = getattr(usage, name, 0)
-    return count if isinstance(count, int) and count > 0 else 0

@@ -57,6 +57,10 @@ async def test_a_call_is_described_by_the_genai_conventions(spans: InMemorySpanE
         "gen_ai.response.model": "gpt-4o-mini",
         "gen_ai.usage.input_tokens": 4,
         "gen_ai.usage.output_tokens": 2,
+        "gen_ai.usage.cache_read.input_tokens": 0,
+        "gen_ai.usage.reasoning.output_tokens": 0,
+        "gen_ai.response.finish_reasons": ("stop",),
+        "rag.cost_usd": pytest.approx(1.8e-06),
     }
 
 

@@ -20,6 +20,7 @@ from rag_core.jobs.azure_jobs import AzureJobs
 ROOT = Path(__file__).parents[1]
 INFRA = ROOT / "infra"
 PAGE = (ROOT / "docs" / "reference" / "azure-deployment.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "guide" / "deploy.md").read_text("utf-8")
 TEXTS = {path.name: path.read_text("utf-8") for path in sorted(INFRA.glob("*.bicep"))}
 FILES: dict[str, Any] = {name: BicepParser().parse(text=text) for name, text in TEXTS.items()}
 MAIN = FILES["main.bicep"]
@@ -304,6 +305,26 @@ def test_the_page_prices_models_as_the_code_does() -> None:
     price = {what: float(said) for what, said in rows.items() if re.match("chat|embedding", what)}
     chat, embedding = DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
     assert tuple(price.values()) == (chat.input_usd, chat.output_usd, embedding.input_usd)
+
+
+def test_the_three_sizes_of_the_guide_are_added_up() -> None:
+    """A question is 10,000 tokens in and 1,000 out; Document Intelligence reads every page; 1,000 ranked are free."""
+    rows = re.findall(r"\| \w+ \| ([\d,]+) \| ([\d,]+) \| (\w+), (\w+) \| ([\d,]+) \|", GUIDE)
+    assert len(rows) == 3
+    chat, embedding = DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
+    for *amounts, plan, tier, said in rows:
+        pages, questions = (int(amount.replace(",", "")) for amount in amounts)
+        usd = 730 * {"basic": 0.101, "standard": 0.336}[tier] + 0.02
+        usd += questions * (10_000 * chat.input_usd + 1_000 * chat.output_usd) / 1e6
+        usd += pages * (0.010 + 1_000 * embedding.input_usd / 1e6)
+        usd += max(0, questions - 1_000) * 0.001 if plan == "standard" else 0
+        assert round(usd) == int(said.replace(",", ""))
+
+
+def test_what_bounds_the_cost_is_added_up() -> None:
+    million_tokens = MAIN["parameters"]["modelCapacity"]["default"] * 1_000 * 60 * 730 / 1e6
+    most = [f"{million_tokens * usd:,.0f}" for usd in (DEFAULT_CHAT_MODEL.input_usd, DEFAULT_CHAT_MODEL.output_usd)]
+    assert f"`modelCapacity` (at most {most[0]} in or {most[1]} out a month)" in PAGE
 
 
 def test_azd_finds_the_app_and_its_template() -> None:

@@ -50,6 +50,8 @@ STATUS_EXPLANATIONS = {
     403: "denies access",
     404: "has no such model or deployment",
 }
+# learn.microsoft.com/azure/foundry/openai/concepts/content-filter; a reply's other words are not repeated
+FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "profanity", "jailbreak", "indirect_attack")
 TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
 
 
@@ -229,7 +231,8 @@ class _OpenAIService:
         if status in RETRIED_STATUS_CODES and code != "insufficient_quota":  # a 429 that waiting does not resolve
             return TransientFailure(f"status {status}", retry_after_s=parse_retry_after_s(refusal.response.headers))
         if code == "content_filter":
-            return Unavailable(f"{self._dependency.name} declined the prompt", code="llm_refused")
+            filtered = _describe_filtered_categories(_read_filter_result(refusal.body))
+            return Unavailable(f"{self._dependency.name} declined the prompt{filtered}", code="llm_refused")
         explanation = STATUS_EXPLANATIONS.get(status, "refused the request")
         details = {"dependency": self._dependency.name, "attempts": 1, "status": status, "reason": code}
         if status == 400 and (
@@ -291,12 +294,27 @@ def _create_entra_token_provider(unavailable_code: str) -> Callable[[], Awaitabl
 def _extract_completion_text(completion: ChatCompletion, name: str) -> str:
     choice = completion.choices[0]
     if choice.message.refusal or choice.finish_reason == "content_filter":
-        raise Unavailable(f"{name} declined to answer", code="llm_refused")
+        filtered = _describe_filtered_categories((choice.model_extra or {}).get("content_filter_results"))
+        raise Unavailable(f"{name} declined to answer{filtered}", code="llm_refused")
     if choice.finish_reason == "length":
         raise Unavailable(f"{name} stopped at the token limit", code="llm_output_invalid")
     if not isinstance(choice.message.content, str):
         raise TypeError("content is not a string")
     return choice.message.content
+
+
+def _read_filter_result(body: object) -> object:
+    """Return what Azure's content filter found in a prompt, from the body of its refusal; None where it is missing."""
+    inner = body.get("innererror") if isinstance(body, Mapping) else None
+    return inner.get("content_filter_result") if isinstance(inner, Mapping) else None
+
+
+def _describe_filtered_categories(results: object) -> str:
+    """Return the categories that Azure's content filter stopped, as words to end a sentence with; "" for none."""
+    found = results if isinstance(results, Mapping) else {}
+    stopped = {name: each for name, each in found.items() if isinstance(each, Mapping)}
+    known = [n for n in FILTER_CATEGORIES if stopped.get(n, {}).get("filtered") or stopped.get(n, {}).get("detected")]
+    return f": its content filter found {', '.join(known)}" if known else ""
 
 
 def _parse_embeddings(response: CreateEmbeddingResponse, count: int, dimensions: int) -> list[Vector]:

@@ -171,6 +171,28 @@ async def test_tokens_read_from_the_cache_cost_less() -> None:
     assert run.cost_usd == pytest.approx((100 * 0.75 + 900 * 0.075 + 10 * 4.5) / 1e6)
 
 
+async def test_what_the_content_filter_stopped_is_named() -> None:
+    """The categories as Azure gives them; words of its own making are not repeated."""
+    found = {
+        "violence": {"filtered": True, "severity": "medium"},
+        "hate": {"filtered": False, "severity": "safe"},
+        "jailbreak": {"filtered": False, "detected": True},
+        "see http://elsewhere.example": {"filtered": True},
+    }
+    inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": found}
+    refusal = {"message": "The response was filtered", "code": "content_filter", "param": "prompt", "innererror": inner}
+    stopped = completion("")
+    stopped["choices"][0] |= {"finish_reason": "content_filter", "content_filter_results": found}
+    for answer, said in ((reply(400, {"error": refusal}), "the prompt"), (reply(200, stopped), "to answer")):
+        with failing(answer) as server:
+            client = OpenAIChatModel(replace(PROVIDER_PROFILES["azure"], base_url=server.url), key="k")
+            with pytest.raises(Unavailable) as refused:
+                await client.complete(answer_prompt())
+            await client.close()
+        assert refused.value.code == "llm_refused"
+        assert refused.value.message.endswith(f"declined {said}: its content filter found violence, jailbreak")
+
+
 def test_the_emulated_refusals_are_microsofts_words() -> None:
     """Quoted from github.com/Azure/azure-functions-openai-extension/issues/151 and NextChat#6604."""
     with pytest.raises(model_service.ModelRefusal, match="Use 'max_completion_tokens' instead") as refused:

@@ -25,7 +25,7 @@ from rag_core.retrieval.excerpts import cut_passage
 from rag_core.text.tokens import count_tokens
 
 WHOLE = 1_000_000
-LENGTHS = (WHOLE, 1200, 900, 600)
+LENGTHS = (WHOLE, 1100, 600)
 CANDIDATES = 20
 Gradings = dict[int, list["Grading"]]
 

@@ -67,9 +67,12 @@ resource appSettings 'Microsoft.Web/sites/config@2024-04-01' = {
   name: 'appsettings'
   properties: union(settings, {
     APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identity.properties.clientId};Authorization=AAD'
+    APPLICATIONINSIGHTS_SDKSTATS_DISABLED: 'true' // the exporter would report on itself to Microsoft
+    APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL: 'true'
     AZURE_CLIENT_ID: identity.properties.clientId
     AzureWebJobsStorage__clientId: identity.properties.clientId
     AzureWebJobsStorage__credential: 'managedidentity'
+    PYTHON_ENABLE_OPENTELEMETRY: 'true' // the worker makes the host's span the parent of ours
   })
 }
 

@@ -13,6 +13,7 @@ SCHEMAS = {  # by type of resource: the management package and its model
     "Microsoft.Storage/storageAccounts/blobServices": ("storage", "BlobServiceProperties"),
     "Microsoft.OperationalInsights/workspaces": ("loganalytics", "Workspace"),
     "Microsoft.Insights/components": ("applicationinsights", "ApplicationInsightsComponent"),
+    "Microsoft.Insights/workbooks": ("applicationinsights.v2023_06_01", "Workbook"),
     "Microsoft.Search/searchServices": ("search", "SearchService"),
     "Microsoft.CognitiveServices/accounts": ("cognitiveservices", "Account"),
     "Microsoft.CognitiveServices/accounts/deployments": ("cognitiveservices", "Deployment"),

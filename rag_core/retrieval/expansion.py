@@ -12,7 +12,7 @@ from rag_core.retrieval.excerpts import cut_passage
 from rag_core.text.intent import normalize_intent
 from rag_core.text.terms import normalize_query_text
 
-EXPANSION_EXCERPT_CHARS = 300  # of a passage: enough to show how the index speaks of what is asked for
+EXPANSION_EXCERPT_CHARS = 200  # of a passage: enough to show how the index speaks of what is asked for
 MAX_EXPANDED_QUERY_CHARS = 400  # twice what the prompt allows: a longer text is not another wording of a question
 MAX_HYDE_ANSWER_CHARS = 4000  # about as much as an embedder reads of one text
 MAX_QUERY_ENTITIES = 20

@@ -17,7 +17,7 @@ from rag_core.retrieval.cross_encoding import blend_with_search_scores
 from rag_core.retrieval.excerpts import cut_passage
 
 MAX_GRADE = 10.0
-GRADED_CHARS = 900  # of a passage, about 200 tokens; docs/reference/evaluation-retrieval.md has what more would change
+GRADED_CHARS = 1100  # of a passage, about 240 tokens; docs/reference/evaluation-retrieval.md has what more would change
 MAX_GRADE_CHARS = 100  # of a grade that is written as a text
 
 

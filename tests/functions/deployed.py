@@ -65,15 +65,16 @@ def prepare_worker_python() -> Path | None:
 
 
 @contextmanager
-def serve_deployed_app(worker_python: Path, folder: Path) -> Iterator[str]:
+def serve_deployed_app(worker_python: Path, folder: Path, **app_settings: str) -> Iterator[str]:
     """Serve the app in the worker over the emulated Azure services while the block runs, and yield its address.
 
-    What it keeps, and what they keep, is in `folder`.
+    What it keeps, and what they keep, is in `folder`; `app_settings` are further variables.
     """
     (folder / "sitecustomize.py").write_text(SITE.format(names=NOT_DEPLOYED), "utf-8")
     with serve_azure_services(replace(DEFAULT_SETTINGS, data_dir=folder / "neighbours")) as pointed:
         addresses = {variable: str(getattr(pointed, field)) for variable, field in VARIABLES.items()}
         environment = {**os.environ, **addresses, "PYTHONPATH": str(folder), "RAG_DATA_DIR": str(folder / "app")}
+        environment |= app_settings
         command = [str(worker_python), str(SCRIPT), str(ROOT), "serve", "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
             assert child.stdout

@@ -3,8 +3,10 @@
 Microsoft's worker library serves it over the emulated Azure services.
 """
 
+import gzip
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from evals import environments
+from tests.faults.server import FaultServer, failing, reply
 from tests.functions.deployed import serve_deployed_app
 from tests.functions.test_real_worker import worker_python
 
@@ -21,10 +24,30 @@ __all__ = ["worker_python"]  # the fixture that makes the environment
 FACT = "P0700 means that the transmission control module has stored a fault of its own."
 
 
+WATCHED = {  # as infra/app.bicep has it, and sent at once
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL": "true",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED": "true",
+    "PYTHON_ENABLE_OPENTELEMETRY": "true",
+    "OTEL_BSP_SCHEDULE_DELAY": "200",
+}
+INSTRUMENTATION_KEY = "11111111-2222-3333-4444-555555555555"
+SPANS_WITHIN_S = 30.0
+GZIP = b"\x1f\x8b"
+
+
 @pytest.fixture(scope="module")
-def deployed(worker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def insights() -> Iterator[FaultServer]:
+    """What takes the place of Application Insights."""
+    with failing(reply(200, {"itemsReceived": 1, "itemsAccepted": 1, "errors": []})) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def deployed(worker_python: Path, insights: FaultServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the app in the worker, with the emulated Azure services as its neighbours."""
-    with serve_deployed_app(worker_python, tmp_path_factory.mktemp("deployed")) as url:
+    named = f"InstrumentationKey={INSTRUMENTATION_KEY};IngestionEndpoint={insights.url}"
+    watched = {**WATCHED, "APPLICATIONINSIGHTS_CONNECTION_STRING": named}
+    with serve_deployed_app(worker_python, tmp_path_factory.mktemp("deployed"), **watched) as url:
         yield url
 
 
@@ -60,6 +83,44 @@ def test_the_example_of_the_readme_gets_the_same_verdicts_on_a_laptop_and_deploy
     assert {told for found in replies.values() for reply in found.values() for told in reply.degraded} == set()
     texts = [answer.sentences[0][0] for answer in answers]
     assert texts[0] == texts[1] != texts[2]  # the stub has said it in other words
+
+
+def test_a_question_is_one_trace_within_that_of_the_host(deployed: str, insights: FaultServer) -> None:
+    """The worker has the host's span as the current one, and the request's own is its child."""
+    run_id = post(deployed, "rag/ask", {"query": "What does P0700 mean?"})["run_id"]
+    (root,) = wait_for_spans(insights, lambda found: [e for e in found if told(e).get("rag.run.id") == run_id])
+    trace_id = root["tags"]["ai.operation.id"]
+    mine = [envelope for envelope in list_spans(insights) if envelope["tags"]["ai.operation.id"] == trace_id]
+    assert root["data"]["baseData"]["name"] == "POST /api/rag/ask"
+    assert root["tags"]["ai.operation.parentId"]
+    names = {envelope["data"]["baseData"]["name"] for envelope in mine}
+    assert {"embed", "search", "search chunks"} <= names
+    assert [name for name in names if name.startswith("chat ")]
+    assert "control module" not in json.dumps(mine)
+
+
+def list_spans(insights: FaultServer) -> list[dict[str, Any]]:
+    """The envelopes of requests and of dependencies, as spans are called there."""
+    bodies = [request.partition(b"\r\n\r\n") for request in list(insights.requests)]
+    texts = [gzip.decompress(body) if body.startswith(GZIP) else body for _, _, body in bodies if body]
+    envelopes = [envelope for text in texts for envelope in json.loads(text)]
+    return [one for one in envelopes if one["data"]["baseType"] in ("RequestData", "RemoteDependencyData")]
+
+
+def told(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a request's span; none of another's."""
+    data = envelope["data"]
+    return data["baseData"]["properties"] if data["baseType"] == "RequestData" else {}
+
+
+def wait_for_spans(
+    insights: FaultServer, choose: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The chosen spans, as soon as there are any."""
+    ends_at = time.monotonic() + SPANS_WITHIN_S
+    while not (found := choose(list_spans(insights))) and time.monotonic() < ends_at:
+        time.sleep(0.1)
+    return found
 
 
 def post(url: str, route: str, body: dict[str, Any]) -> Any:

@@ -389,6 +389,20 @@ async def test_a_pdf_that_lost_its_end_is_read_as_far_as_it_goes(
     )
 
 
+@pytest.mark.parametrize(("lost", "pages"), [(1, 4), (60, 3), (200, 3)])
+def test_a_pdf_that_lost_its_catalog_too_is_read_by_the_pages_that_are_left(lost: int, pages: int) -> None:
+    """C23: where the catalog stands at the end, as printers write it, the cut takes it away."""
+    whole = b"%PDF-1.7\n1 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n"
+    for number in range(1, 5):
+        said = b"BT /F 12 Tf 72 700 Td (Page %d says so.) Tj ET" % number
+        whole += b"%d0 0 obj\n<</Type/Page/Parent 99 0 R/MediaBox[0 0 612 792]/Contents %d1 0 R" % (number, number)
+        whole += b"/Resources<</Font<</F 1 0 R>>>>>>\nendobj\n%d1 0 obj\n" % number
+        whole += b"<</Length %d>>\nstream\n%s\nendstream\nendobj\n" % (len(said), said)
+    extraction = extract_in_process(whole[:-lost], "made.pdf")
+    assert texts(extraction) == [f"Page {number} says so." for number in range(1, pages + 1)]
+    assert extraction.notes[0].startswith("the end of the file is missing")
+
+
 def test_an_encrypted_pdf_that_lost_its_end_is_refused() -> None:
     """C25: its text would be garbled, for the trailer named the key."""
     key = b"<</Filter/Standard/V 1/R 2/O<%s>/U<%s>/P -4>>" % (b"41" * 32, b"42" * 32)

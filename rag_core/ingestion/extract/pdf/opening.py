@@ -1,6 +1,7 @@
 """Opening of a PDF file by PDFium, also of one that lost its end."""
 
 import re
+from itertools import islice
 from typing import Any
 
 from pypdfium2 import PdfDocument, PdfiumError
@@ -12,6 +13,11 @@ MAX_PAGES = 20_000
 _END_MARK, _END_BYTES = b"%%EOF", 1024  # the mark stands somewhere in the last bytes of a whole file
 _OBJECT_HEAD = re.compile(rb"(\d{1,10})\s{1,2}(\d{1,5})\s{1,2}obj\Z")
 _MAX_OBJECT_HEAD_BYTES = 22  # that this pattern matches
+_PAGE_HEAD = re.compile(rb"(?<!\d)(\d{1,10})\s{1,2}(\d{1,5})\s{1,2}obj\b")
+_PAGE_TYPE = re.compile(rb"/Type\s{0,9}/Page(?![A-Za-z])")
+_MAX_OBJECTS = 200_000  # looked at
+_MAX_PAGE_BYTES = 4096  # of a page's dictionary
+_TREE_NUMBER, _CATALOG_NUMBER = b"8388606", b"8388605"  # of objects: the last that PDFium takes are free in any file
 _ENCRYPTION_MARK = re.compile(rb"/Filter ?/(?:Standard|Adobe\.PubSec)\b")  # what an encryption dictionary has
 
 
@@ -39,15 +45,40 @@ def _open_cut_off_pdf(data: bytes) -> Any:
 
     The trailer said whether it is encrypted: where a dictionary says so, it is refused, for its text would be garbled.
     """
+    if _END_MARK in data[-_END_BYTES:] or _ENCRYPTION_MARK.search(data):
+        raise make_damaged_pdf_error()
     end = data.rfind(b"obj", 0, max(0, data.rfind(b"/Catalog"))) + len(b"obj")
     head = _OBJECT_HEAD.search(data[max(0, end - _MAX_OBJECT_HEAD_BYTES) : end])
-    if not head or _END_MARK in data[-_END_BYTES:] or _ENCRYPTION_MARK.search(data):
+    catalog = b"" if head else _write_catalog(data)
+    if not head and not catalog:
         raise make_damaged_pdf_error()
-    trailer = b"\nendstream\nendobj\ntrailer<</Root %s %s R>>\nstartxref\n0\n%%%%EOF" % head.groups()
+    number, generation = head.groups() if head else (_CATALOG_NUMBER, b"0")
+    trailer = b"trailer<</Root %s %s R>>\nstartxref\n0\n%%%%EOF" % (number, generation)
     try:
-        return PdfDocument(data + trailer)
+        return PdfDocument(b"".join((data, b"\nendstream\nendobj\n", catalog, trailer)))
     except PdfiumError as error:
         raise make_damaged_pdf_error() from error
+
+
+def _write_catalog(data: bytes) -> bytes:
+    """Return a catalog of the pages that stand in what is left of a file, in their order; b"" where there is none."""
+    pages = [
+        b"%s %s R" % head.groups()
+        for head in islice(_PAGE_HEAD.finditer(data), _MAX_OBJECTS)
+        if _PAGE_TYPE.search(data, head.end(), _find_object_end(data, head.end()))
+    ]
+    if not pages:
+        return b""
+    del pages[MAX_PAGES:]
+    tree = b"%s 0 obj<</Type/Pages/Kids[%s]/Count %d>>endobj\n" % (_TREE_NUMBER, b" ".join(pages), len(pages))
+    return tree + b"%s 0 obj<</Type/Catalog/Pages %s 0 R>>endobj\n" % (_CATALOG_NUMBER, _TREE_NUMBER)
+
+
+def _find_object_end(data: bytes, start: int) -> int:
+    """Return where an object's dictionary can end at the latest: at its stream or end, and within 4 kB."""
+    window = data[start : start + _MAX_PAGE_BYTES]
+    ends = [at for at in (window.find(b"endobj"), window.find(b"stream")) if at >= 0]
+    return start + min(ends, default=len(window))
 
 
 def make_damaged_pdf_error() -> UnreadableDocument:

@@ -1,5 +1,6 @@
 """The functions that read foreign text, each as a function of the text alone."""
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -54,6 +55,15 @@ def _extract(kind: str, text: str) -> tuple[Block, ...]:
 
 def _chunk(kind: str, strategy: str, text: str) -> None:
     list(split_into_chunks(_extract(kind, text), Chunking(strategy, SMALL_CHUNKS, SMALL_CHUNKS // 4)))
+
+
+def _chunk_mail(text: str) -> None:
+    _chunk("eml", "tokens", f"Subject: s\n\n{text}")
+    _chunk("eml", "tokens", f"Subject: {text}\n\nseen")
+
+
+def _chunk_json(text: str) -> None:
+    _chunk("json", "tokens", json.dumps([{"a": text, text[:99]: 1}]))
 
 
 def _chunk_one_block(strategy: str, text: str) -> None:
@@ -159,7 +169,9 @@ READERS: dict[str, Reader] = {
     "model reply": _read_reply,
     "augmentation": _augment,
     "markup": strip_markup,
-    **{f"{kind} to chunks": partial(_chunk, kind, "tokens") for kind in ("text", "markdown", "csv")},
+    **{f"{kind} to chunks": partial(_chunk, kind, "tokens") for kind in ("text", "markdown", "csv", "html")},
+    "mail to chunks": _chunk_mail,
+    "json to chunks": _chunk_json,
     **{f"chunks by {strategy}": partial(_chunk, "markdown", strategy) for strategy in ("semantic", "headings", "rows")},
     "one block": partial(_chunk_one_block, "tokens"),
 }

@@ -14,6 +14,7 @@ from rag_core.answering.citation_styles import (
     format_citation_mark,
     format_evidence_context,
     format_page_tag,
+    format_place,
     render_cited_answer,
     to_printable_line,
 )
@@ -143,3 +144,9 @@ def test_a_tag_in_what_a_document_says_of_itself_is_text(style: CitationStyle) -
 
 def test_a_document_cannot_steer_the_terminal() -> None:
     assert to_printable_line("red \x1b[31m text\nand \x07 bell") == "red [31m text and bell"
+
+
+def test_a_locator_stands_in_place_of_page_and_lines_and_ends_no_mark() -> None:
+    place = Span(0, 9, 2, 3, 3, locator="Budget [old]!A7:D7")
+    assert format_page_tag(place) == "[Source: Budget (old)!A7:D7]"
+    assert format_place(place) == "Budget [old]!A7:D7"

@@ -48,6 +48,13 @@ def test_a_span_that_was_stored_before_spans_had_sections_is_read() -> None:
     assert codec.span_from_json_array([0, 9, None, 1, 1, None]) == BARE_SPAN
 
 
+def test_a_locator_is_stored_where_there_is_one_and_comes_back() -> None:
+    span, block = Span(0, 9, 2, 3, 3, locator="Budget!A7:D7"), Block("a", "row", 3, 3, locator="slide 3")
+    assert codec.span_from_json(json.loads(json.dumps(codec.span_to_json(span)))) == span
+    assert codec.span_from_json_array(json.loads(json.dumps(codec.span_to_json_array(span)))) == span
+    assert codec.block_from_json(json.loads(json.dumps(codec.block_to_json(block)))) == block
+
+
 @pytest.mark.parametrize("missing", ["headings", "boxes", "bbox"])
 def test_a_block_without_one_of_its_parts_is_no_block(missing: str) -> None:
     fields = {name: value for name, value in json.loads(BLOCK_OBJECT).items() if name != missing}

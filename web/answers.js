@@ -20,7 +20,7 @@ export function LatestAnswer({ query }) {
     <div class="between"><h3 id="latest-answer">Latest answer</h3>
       <a href=${buildAddress(`/rag/${query.id}/results`)}>${formatCount(query.results_count, "result")}</a></div>
     <${Author} result=${result} />
-    <${VerifiedText} key=${result.id} text=${result.response_text} claims=${result.details.claims} />
+    <${VerifiedText} key=${result.id} text=${result.response_text} claims=${result.details.claims ?? result.details.reply?.claims} />
   </section>`;
 }
 

@@ -135,6 +135,20 @@ async def test_a_question_keeps_its_owner_whoever_the_change_says_it_is(archive:
     assert (await archive.load_query(kept.id, ANN) or FULL).user_id == "ann"
 
 
+async def test_a_result_is_changed_in_place_and_by_nobody_who_may_not_see_it(archive: SqlArchive) -> None:
+    """A rating stands in the details of the answer that it is about."""
+    query = await archive.add_query(asked(), ANN)
+    saved = await archive.add_result(SavedResult(0, query.id, "an answer", details={"status": "answered"}), ANN)
+    rated = replace(saved, details={**saved.details, "feedback": {"rating": "up", "comment": ""}})
+    changed = await archive.update_result(rated, ANN)
+    assert await archive.load_result(query.id, saved.id, ANN) == changed
+    assert (changed.created_at, changed.details["status"]) == (saved.created_at, "answered")
+    for unseen, scope in ((rated, WARD), (replace(rated, id=saved.id + 1), ANN)):
+        with pytest.raises(NotFound) as refusal:
+            await archive.update_result(unseen, scope)
+        assert refusal.value.code == "result_not_found"
+
+
 async def test_results_are_listed_the_newest_first_and_go_with_their_question(archive: SqlArchive) -> None:
     """S0-88: one question, many results."""
     query, other = await archive.add_query(asked(), WARD), await archive.add_query(asked(), WARD)

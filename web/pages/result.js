@@ -19,9 +19,9 @@ export default function ResultPage({ params: { id, resultId } }) {
 }
 
 function SavedResult({ result }) {
-  const { claims, full_model: usedFullModel, pasted = false, ...record } = result.details;
+  const { claims, reply, feedback, follows, full_model: usedFullModel, pasted = false, ...record } = result.details;
   return html`<div class="stack">
-    <article class="card stack"><${Author} result=${result} /><${VerifiedText} text=${result.response_text} claims=${claims} /></article>
+    <article class="card stack"><${Author} result=${result} /><${VerifiedText} text=${result.response_text} claims=${claims ?? reply?.claims} /></article>
     <section class="card stack" aria-labelledby="generation"><h2 id="generation">How the answer was generated</h2>
       ${record.went_in ? html`<${StepRecord} step=${record} />` : html`<${Facts} facts=${record} />`}
       <p class="hint">${pasted ? "pasted · " : usedFullModel ? "full model · " : ""}saved <${Time} at=${result.created_at} />${result.updated_at !== result.created_at && html`, changed <${Time} at=${result.updated_at} />`}</p>

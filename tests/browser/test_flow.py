@@ -203,15 +203,17 @@ def test_a_question_in_another_script_is_embedded_by_its_words_and_says_so(page:
     expect(page.get_by_role("button", name="Retrieve", exact=True)).to_be_enabled()
 
 
-def test_an_answer_that_was_kept_without_verdicts_is_checked_when_it_is_read(page: Page, site: str) -> None:
-    """What `ask` was told is kept as it was told; its sentences are held against the documents as they are now."""
+def test_an_answer_that_was_kept_is_shown_with_its_verdicts(page: Page, site: str) -> None:
+    """What `ask` was told is kept as it was told, and nothing is asked again."""
+    asked_again: list[str] = []
+    page.on("request", lambda request: asked_again.append(request.url) if request.method == "POST" else None)
     call(site, "POST", "api/rag/ask", query="Where is semantic encoding?", preset="standard")
     kept = next(one for one in call(site, "GET", "rag/queries?limit=5")["queries"] if one["origin"] != "workbench")
     result = call(site, "GET", f"rag/queries/{kept['id']}/results")["results"][0]
-    with page.expect_response("**/api/extract_citations"):
-        page.goto(f"/rag/{kept['id']}/results/{result['id']}")
+    page.goto(f"/rag/{kept['id']}/results/{result['id']}")
     expect(page.get_by_role("article")).to_contain_text("verified")
     expect(page.locator(".source a").first).to_have_attribute("href", re.compile("lines="))
+    assert asked_again == []
 
 
 def test_what_the_answer_says_of_its_prompt_is_not_said_again_beside_the_prompt(page: Page, site: str) -> None:

@@ -127,7 +127,14 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
         with trace_request(f"{req.method} {address}", described, req.headers) as span:
             response, run = await answer_request(req, run_id)
             span.set_attributes(_describe_outcome(response, run))
+
+        def record() -> None:
             record_request(req.method, address, response.status_code, time.perf_counter() - started_at, run)
+
+        if isinstance(response, StreamedResponse) and response.later_events:
+            response.later_events = _record_at_end(response.later_events, record)
+        else:
+            record()
         return response
 
     async def answer_request(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
@@ -211,6 +218,15 @@ async def _end_with_error(events: AsyncIterator[bytes], run: Run) -> AsyncIterat
     yield encode_event("error", format_refusal(_add_warnings(failure, run), run.id))
 
 
+async def _record_at_end(events: AsyncIterator[bytes], record: Callable[[], None]) -> AsyncIterator[bytes]:
+    """Yield the events and then record the request: what it took, and what fell back, is known only then."""
+    try:
+        async for event in events:
+            yield event
+    finally:
+        record()
+
+
 def make_internal_error() -> RagError:
     """Return what is said of a fault of our own."""
     return RagError("the server failed; its log has this run_id", code="internal")
@@ -288,8 +304,9 @@ def _add_route_params(fields: JsonObject, req: func.HttpRequest) -> JsonObject:
 
 
 def accepts_events(headers: Mapping[str, str]) -> bool:
-    """Return whether the header Accept names the media type of events."""
-    return any(part.partition(";")[0].strip() == EVENT_STREAM for part in headers.get("accept", "").lower().split(","))
+    """Return whether the header Accept names the media type of events, and not JSON, which is preferred to it."""
+    accepted = {part.partition(";")[0].strip() for part in headers.get("accept", "").lower().split(",")}
+    return EVENT_STREAM in accepted and "application/json" not in accepted
 
 
 def has_json_content_type(req: func.HttpRequest) -> bool:

@@ -52,13 +52,14 @@ def pages() -> list[Shot]:
         Shot("document", "/rag/5/results/2", _cited),
         Shot("graph", "/rag/graph?entity=P0700&depth=1", _loaded),
         Shot("api", "/rag/api"),
+        Shot("ask", "/rag/ask", _asked),
     ]
 
 
 def kept() -> Iterator[Shot]:
     """Those that the documentation shows."""
     for shot in pages():
-        if shot.name in ("query", "inspect", "document"):
+        if shot.name in ("ask", "query", "inspect", "document"):
             yield shot
         if shot.name in ("answer", "graph"):
             yield Shot(f"{shot.name}-dark", shot.path, shot.prepare, scheme="dark")
@@ -129,6 +130,16 @@ def optimised(picture: bytes) -> bytes:
 def _asking(page: Page) -> None:
     page.get_by_label("Question").fill(SHOWN)
     expect(page.get_by_label("Expansion prompt")).to_contain_text(SHOWN)
+
+
+def _asked(page: Page) -> None:
+    """Ask, and open what the answer cites beside it."""
+    question = page.get_by_role("textbox", name=re.compile("question", re.IGNORECASE))
+    question.fill("At what temperature is the fluid level checked?")
+    question.press("Enter")
+    page.get_by_role("list", name="Sources").get_by_role("button").first.click()
+    page.locator(".beside img").wait_for()
+    page.wait_for_load_state("networkidle")
 
 
 def _from(step: str) -> Callable[[Page], None]:

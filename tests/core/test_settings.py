@@ -8,6 +8,8 @@ from rag_core.core.errors import Misconfigured
 
 NAMES = {
     "AZURE_SEARCH_ENDPOINT": ("azure_search_endpoint", "https://s.search.windows.net"),
+    "APPLICATIONINSIGHTS_CONNECTION_STRING": ("applicationinsights", "InstrumentationKey=secret-15"),
+    "OTEL_EXPORTER_OTLP_ENDPOINT": ("otlp_endpoint", "http://127.0.0.1:4318"),
     "AZURE_SEARCH_API_KEY": ("azure_search_key", "secret-1"),
     "AZURE_SEARCH_INDEX": ("azure_search_index", "manuals-2"),
     "AZURE_OPENAI_ENDPOINT": ("azure_openai_endpoint", "https://o.openai.azure.com"),

@@ -189,7 +189,9 @@ def test_a_host_that_closes_does_not_end_a_reply_in_silence() -> None:
     model.answering.set()
 
 
-@pytest.mark.parametrize("accept", ["", "*/*", "text/html", "text/event-streams", "application/json"])
+@pytest.mark.parametrize(
+    "accept", ["", "*/*", "text/html", "text/event-streams", "application/json", "application/json, text/event-stream"]
+)
 def test_only_the_name_of_the_media_type_asks_for_events(accept: str) -> None:
     model = GatedModel()
     model.answering.set()

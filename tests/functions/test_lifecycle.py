@@ -110,6 +110,7 @@ def test_where_the_credential_names_the_workflows_no_other_can_be_named(bound: C
         "functions.jobs",
         "functions.workbench_steps",
         "functions.saved",
+        "functions.kept_answers",
         "functions.preset_and_prompt_edits",
     )
     named = {r.path for r in ROUTES if not r.anonymous and not r.module.startswith(elsewhere)}

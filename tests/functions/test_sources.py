@@ -17,7 +17,19 @@ from tests.functions.test_functions import EXAMPLES, NOTES, Caller, principal, s
 FACTS = {
     *("document_id", "title", "source", "pages", "summary", "extractor", "metadata", "deleted_at", "kept"),
 }
-CHUNK = {"id", "ordinal", "content", "page", "line_start", "line_end", "boxes", "section", "entities"}
+CHUNK = {
+    "id",
+    "ordinal",
+    "content",
+    "page",
+    "line_start",
+    "line_end",
+    "boxes",
+    "section",
+    "entities",
+    "line_numbers",
+    "locator",
+}
 
 
 @pytest.fixture(scope="module")

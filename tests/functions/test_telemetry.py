@@ -122,6 +122,15 @@ def test_a_question_is_measured(call: Caller, reader: InMemoryMetricReader) -> N
     assert sum(int(str(count)) for _, count in measured["rag.claims"]) == len(reply["claims"])
 
 
+def test_an_answer_in_events_is_measured_when_it_is_complete(call: Caller, reader: InMemoryMetricReader) -> None:
+    headers = {"accept": "text/event-stream"}
+    told = call.client.post("/api/rag/ask", json={"query": "What does P0700 mean?"}, headers=headers)
+    assert "event: done" in told.get_data(as_text=True)
+    measured = measure(reader)
+    assert [count for _, count in measured["http.server.request.duration"]] == [1]
+    assert "search" in {attributes["rag.step"] for attributes, _ in measured["rag.step.duration"]}
+
+
 async def test_a_job_is_a_trace_and_is_measured(spans: InMemorySpanExporter, reader: InMemoryMetricReader) -> None:
     settings = Settings(data_dir=None)
     async with open_rag(settings) as rag:

@@ -397,6 +397,8 @@ def everything(address: str, result: int, workflow: str = "default") -> list[tup
         ("GET", f"{address}/results{query}", None),
         ("GET", f"{address}/results/{result}{query}", None),
         ("POST", f"{address}/replay", {"preset": "standard", **named}),
+        ("PUT", f"{address}/feedback", {"rating": "up", **named}),
+        ("GET", f"{address}/evidence{query}", None),
         ("DELETE", f"{address}{query}", None),
     ]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rag_core import prompts
-from rag_core.core.ports import LLM, Prompt
+from rag_core.core.ports import LLM
 from rag_core.prompts.completions import complete_object, make_invalid_completion_error
 from rag_core.prompts.screening import screen_text
 from rag_core.retrieval.excerpts import cut_passage
@@ -45,7 +45,14 @@ async def generate_expansion(
     Raises:
         Unavailable: the model did not answer, or gave neither expanded query nor HyDE answer (llm_output_invalid).
     """
-    prompt = build_expansion_prompt(query_text, passages, count=count, with_hyde=with_hyde, template=template)
+    prompt = prompts.build_query_expansion_prompt(
+        query_text,
+        passages,
+        excerpts=cut_grounding_passages(query_text, passages),
+        count=count,
+        with_hyde=with_hyde,
+        template=template,
+    )
     reply = await complete_object(prompt, llm, sources=[query_text], max_chars=MAX_HYDE_ANSWER_CHARS)
     expansion = expansion_from_fields(reply.fields, query_text, count=count, with_hyde=with_hyde)
     if reply.local:  # a local technique may have no passages to work from
@@ -55,18 +62,9 @@ async def generate_expansion(
     return expansion
 
 
-def build_expansion_prompt(
-    query_text: str, passages: Sequence[str], *, count: int, with_hyde: bool, template: str = ""
-) -> Prompt:
-    """Build the prompt of an expansion, each passage cut to what bears on the question most."""
-    return prompts.build_query_expansion_prompt(
-        query_text,
-        passages,
-        excerpts=[cut_passage(query_text, passage, max_chars=EXPANSION_EXCERPT_CHARS) for passage in passages],
-        count=count,
-        with_hyde=with_hyde,
-        template=template,
-    )
+def cut_grounding_passages(query_text: str, passages: Sequence[str]) -> list[str]:
+    """Return passages that show a model the vocabulary of the index, each cut to what bears on the question most."""
+    return [cut_passage(query_text, passage, max_chars=EXPANSION_EXCERPT_CHARS) for passage in passages]
 
 
 def expansion_from_fields(fields: Mapping[str, Any], query_text: str, *, count: int, with_hyde: bool) -> QueryExpansion:

@@ -1,11 +1,10 @@
 """LLM grading: a chat model grades the best candidates against the question, 0 to 10 each."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from rag_core import prompts
 from rag_core.core.model import Hit, Ranking
-from rag_core.core.ports import LLM, Prompt
+from rag_core.core.ports import LLM
 from rag_core.prompts.completions import (
     complete_object,
     get_completion_list,
@@ -35,7 +34,9 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     if not head:
         return list(hits)
     hit_by_id = {f"p{number}": hit for number, hit in enumerate(head, start=1)}
-    prompt = build_grading_prompt(query_text, {id: hit.chunk.content for id, hit in hit_by_id.items()})
+    passages = {id: hit.chunk.content for id, hit in hit_by_id.items()}
+    excerpts = {id: cut_passage(query_text, text, max_chars=GRADED_CHARS) for id, text in passages.items()}
+    prompt = prompts.build_grading_prompt(query_text, passages, excerpts)
     reply = await complete_object(prompt, llm, sources=(), max_chars=MAX_GRADE_CHARS)
     replied = index_by_id(get_completion_list(reply.fields, "grades"), "id", hit_by_id)
     grades = {id: parse_number(item.get("score"), highest=MAX_GRADE) for id, item in replied.items()}
@@ -49,12 +50,6 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
         *ungraded,
         *tail,
     ]
-
-
-def build_grading_prompt(query_text: str, passages: Mapping[str, str]) -> Prompt:
-    """Build the prompt that asks for grades of passages, by id, each cut to what bears on the question most."""
-    excerpts = {id: cut_passage(query_text, text, max_chars=GRADED_CHARS) for id, text in passages.items()}
-    return prompts.build_grading_prompt(query_text, passages, excerpts)
 
 
 def _sort_by_grade(graded: Ranking) -> list[Hit]:

@@ -9,8 +9,8 @@ from rag_core.core.model import Ranking, SavedQuery, VectorStatus
 from rag_core.core.ports import Prompt
 from rag_core.core.presets import Query
 from rag_core.core.techniques import note_techniques
-from rag_core.retrieval import expansion as query_expansion
-from rag_core.retrieval.expansion import QueryExpansion
+from rag_core.prompts import build_query_expansion_prompt
+from rag_core.retrieval.expansion import QueryExpansion, cut_grounding_passages
 from rag_core.retrieval.search import label_variants
 from rag_core.retrieval.steps import expand_with_fallback, search_variants
 from rag_core.text.intent import normalize_intent
@@ -40,9 +40,11 @@ EDITABLE_FIELDS: Mapping[str, type] = {
 async def build_expansion_prompt(query_text: str, session: WorkbenchSession) -> Prompt:
     """Return the prompt that `expand_and_save_query` would send, without calling a model."""
     query, hits, template = await _search_grounding_passages(query_text, session)
-    return query_expansion.build_expansion_prompt(
+    passages = _list_contents(hits)
+    return build_query_expansion_prompt(
         query_text,
-        _list_contents(hits),
+        passages,
+        excerpts=cut_grounding_passages(query_text, passages),
         count=query.preset.expansion.expanded_queries,
         with_hyde=query.preset.expansion.hyde_answers > 0,
         template=template,

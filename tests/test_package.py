@@ -57,6 +57,23 @@ def isolate(site: Path, code: str) -> list[str]:
     ]
 
 
+def build_wheel(source: Path, folder: Path) -> Path:
+    """Build the wheel of a source folder offline, with the build tools that are installed, and return its path."""
+    options = ["-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(folder)]
+    command = [sys.executable, "-m", "pip", "wheel", *options, "."]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def unpack_wheel(wheel: Path, site: Path) -> Path:
+    """Unpack a wheel into a folder, as an install does, and return the folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
 @pytest.fixture(scope="module")
 def checkout() -> set[str]:
     return list_git_files("--cached", "--others", "--exclude-standard")
@@ -67,33 +84,13 @@ def wheel(checkout: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built offline from a copy of the checkout: a build leaves folders behind."""
     built_from = {name for name in checkout if name in BUILT_FROM or name.startswith(tuple(f"{top}/" for top in TREE))}
     source = copy_files(built_from, tmp_path_factory.mktemp("source"))
-    made = tmp_path_factory.mktemp("wheel")
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-q",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "-w",
-        made,
-        ".",
-    ]
-    done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = made.glob("*.whl")
-    return path
+    return build_wheel(source, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as site-packages is after an install of the wheel."""
-    site = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return site
+    return unpack_wheel(wheel, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")

@@ -2,9 +2,7 @@
 
 import ssl
 import subprocess
-import sys
 import tomllib
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -12,7 +10,7 @@ from shutil import copytree, ignore_patterns
 import httpx2
 import pytest
 
-from tests.test_package import isolate
+from tests.test_package import build_wheel, isolate, unpack_wheel
 
 FOLDER = Path(__file__).parents[2] / "local_emulator" / "search_service"
 NAME = "azure_ai_search_emulator"
@@ -36,22 +34,14 @@ def test_a_user(azure_ai_search_emulator):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source, made = tmp_path_factory.mktemp("source") / "emulator", tmp_path_factory.mktemp("wheel")
+    source = tmp_path_factory.mktemp("source") / "emulator"
     copytree(FOLDER, source, ignore=ignore_patterns("__pycache__", "build", "*.egg-info"))
-    options = ["-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(made)]
-    command = [sys.executable, "-m", "pip", "wheel", *options, "."]
-    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = made.glob("*.whl")
-    return path
+    return build_wheel(source, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    return site
+    return unpack_wheel(wheel, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture

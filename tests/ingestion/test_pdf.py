@@ -1,5 +1,6 @@
 """A PDF becomes what a reader sees of it, in the order of reading, each line with its place on the page."""
 
+import zlib
 from itertools import pairwise
 from pathlib import Path
 
@@ -401,6 +402,32 @@ def test_a_pdf_that_lost_its_catalog_too_is_read_by_the_pages_that_are_left(lost
     extraction = extract_in_process(whole[:-lost], "made.pdf")
     assert texts(extraction) == [f"Page {number} says so." for number in range(1, pages + 1)]
     assert extraction.notes[0].startswith("the end of the file is missing")
+
+
+@pytest.mark.parametrize(("kept", "pages"), [(1.0, 4), (0.6, 2)])
+def test_a_pdf_of_compressed_objects_that_lost_its_end_is_read_by_what_is_left(kept: float, pages: int) -> None:
+    """C23: where pages and catalog stand in object streams, only the lost table says where they are."""
+    whole = b"%PDF-1.7\n1 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n"
+    for number in range(1, 5):
+        said = b"BT /F 12 Tf 72 700 Td (Page %d says so.) Tj ET" % number
+        page = b"<</Type/Page/Parent 99 0 R/MediaBox[0 0 612 792]/Contents %d1 0 R" % number
+        page += b"/Resources<</Font<</F 1 0 R>>>>>>"
+        whole += b"%d1 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\n" % (number, len(said), said)
+        whole += compressed_objects(90 + number, {10 * number: page, 10 * number + 2: b"<</Kind/Note>>"})
+    extraction = extract_in_process(whole[: int(kept * len(whole))], "made.pdf")
+    assert texts(extraction) == [f"Page {number} says so." for number in range(1, pages + 1)]
+    assert extraction.notes[0].startswith("the end of the file is missing")
+
+
+def compressed_objects(number: int, objects: dict[int, bytes]) -> bytes:
+    """An object stream (ISO 32000-1, 7.5.7)."""
+    body, head = b"", b""
+    for inside, written in objects.items():
+        head += b"%d %d " % (inside, len(body))
+        body += written + b" "
+    packed = zlib.compress(head + body)
+    fields = b"/Type/ObjStm/N %d/First %d/Filter/FlateDecode/Length %d" % (len(objects), len(head), len(packed))
+    return b"%d 0 obj\n<<%s>>\nstream\n%s\nendstream\nendobj\n" % (number, fields, packed)
 
 
 def test_an_encrypted_pdf_that_lost_its_end_is_refused() -> None:

@@ -1,7 +1,9 @@
 """Opening of a PDF file by PDFium, also of one that lost its end."""
 
 import re
-from itertools import islice
+import zlib
+from collections.abc import Iterator
+from itertools import islice, pairwise
 from typing import Any
 
 from pypdfium2 import PdfDocument, PdfiumError
@@ -17,6 +19,10 @@ _PAGE_HEAD = re.compile(rb"(?<!\d)(\d{1,10})\s{1,2}(\d{1,5})\s{1,2}obj\b")
 _PAGE_TYPE = re.compile(rb"/Type\s{0,9}/Page(?![A-Za-z])")
 _MAX_OBJECTS = 200_000  # looked at
 _MAX_PAGE_BYTES = 4096  # of a page's dictionary
+_OBJECT_STREAM = re.compile(rb"/Type\s{0,9}/ObjStm(?![A-Za-z])")
+_FIRST_OBJECT = re.compile(rb"/First\s{1,9}(\d{1,9})")
+_STREAM_START = re.compile(rb"stream\r?\n")
+_MAX_COMPRESSED_BYTES = 64_000_000  # of all compressed objects, once inflated
 _TREE_NUMBER, _CATALOG_NUMBER = b"8388606", b"8388605"  # of objects: the last that PDFium takes are free in any file
 _ENCRYPTION_MARK = re.compile(rb"/Filter ?/(?:Standard|Adobe\.PubSec)\b")  # what an encryption dictionary has
 
@@ -47,6 +53,8 @@ def _open_cut_off_pdf(data: bytes) -> Any:
     """
     if _END_MARK in data[-_END_BYTES:] or _ENCRYPTION_MARK.search(data):
         raise make_damaged_pdf_error()
+    data += b"\nendstream\nendobj\n"
+    data = b"".join((data, *_inflate_objects(data)))
     end = data.rfind(b"obj", 0, max(0, data.rfind(b"/Catalog"))) + len(b"obj")
     head = _OBJECT_HEAD.search(data[max(0, end - _MAX_OBJECT_HEAD_BYTES) : end])
     catalog = b"" if head else _write_catalog(data)
@@ -55,9 +63,44 @@ def _open_cut_off_pdf(data: bytes) -> Any:
     number, generation = head.groups() if head else (_CATALOG_NUMBER, b"0")
     trailer = b"trailer<</Root %s %s R>>\nstartxref\n0\n%%%%EOF" % (number, generation)
     try:
-        return PdfDocument(b"".join((data, b"\nendstream\nendobj\n", catalog, trailer)))
+        return PdfDocument(b"".join((data, catalog, trailer)))
     except PdfiumError as error:
         raise make_damaged_pdf_error() from error
+
+
+def _inflate_objects(data: bytes) -> Iterator[bytes]:
+    """Yield the objects that stand compressed in what is left of a file, each as one that stands by itself.
+
+    PDFium finds such objects by the table at the end alone (ISO 32000-1, 7.5.7 and 7.5.8).
+    """
+    end, left = 0, _MAX_COMPRESSED_BYTES
+    while left > 0 and (found := _OBJECT_STREAM.search(data, end)):
+        end = found.end()
+        head = data[max(0, end - _MAX_PAGE_BYTES) : end + _MAX_PAGE_BYTES]
+        dictionary = head[head.rfind(b"obj", 0, min(end, _MAX_PAGE_BYTES)) :].split(b"stream", 1)[0]
+        body, first = _STREAM_START.search(data, end, end + _MAX_PAGE_BYTES), _FIRST_OBJECT.search(dictionary)
+        if body and first:
+            end = max(body.end(), data.find(b"endstream", body.end()))
+            inflated = _inflate(data[body.end() : end], left)
+            left -= len(inflated)
+            yield from _split_objects(inflated, int(first[1]))
+
+
+def _inflate(data: bytes, max_bytes: int) -> bytes:
+    """Return what a stream holds, as far as it can be read; b"" where it is not Flate."""
+    try:
+        return zlib.decompressobj().decompress(data, max_bytes)
+    except zlib.error:
+        return b""
+
+
+def _split_objects(stream: bytes, first: int) -> Iterator[bytes]:
+    """Yield the objects of a stream whose head names the number and place of each, of which the last may be cut."""
+    numbers = stream[:first].split()
+    places = [first + int(place) for place in numbers[1::2] if place.isdigit()]
+    for number, (start, end) in zip(numbers[::2], pairwise([*places, len(stream)]), strict=False):
+        if start < end and number.isdigit():
+            yield b"%s 0 obj\n%s\nendobj\n" % (number, stream[start:end])
 
 
 def _write_catalog(data: bytes) -> bytes:

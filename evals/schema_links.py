@@ -2,7 +2,8 @@
 
 Each database is a workflow. Where `NAME.sqlite` stands beside, its values are kept as `rag index --database` keeps
 them, else the sample values of `schemas.json`. Beside the linker, on the same columns: the whole schema, the question
-itself, and columns whose names or values stand in the question (S1-53 to S1-55).
+itself, and columns whose names or values stand in the question (S1-53 to S1-55). The gold SQL of each question is run
+on a copy of its database that has the linked columns only.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from evals.restricted_databases import FilledDatabase
 from evals.schema_weights import LabelledQuestion
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
@@ -36,6 +38,7 @@ from rag_core.text.tokens import count_tokens
 
 SCHEMAS_FILE = "schemas.json"
 LIMIT, SHORT_LIMIT, TABLE_LIMIT = 20, 10, 4
+SHARES = ("columns_short", "columns", "tables", "joins", "runs", "tokens")  # of LinkScores, as the table has them
 TEXT_FIELDS = ("original_name", "description", "value_description")
 INSPECTION_TIMEOUT_S = 120.0
 
@@ -44,12 +47,16 @@ Find = Callable[[LabelledQuestion], Awaitable[SchemaLinks]]
 
 @dataclass(frozen=True, slots=True)
 class LinkScores:
-    """The figures of one question: shares 0..1, and milliseconds of processor time."""
+    """The figures of one question: shares 0..1, and milliseconds of processor time.
+
+    `runs` is 1 where the gold SQL runs on the linked columns, and None where it does not on the whole database either.
+    """
 
     columns_short: float
     columns: float
     tables: float
     joins: float | None
+    runs: float | None
     tokens: float
     cpu_ms: float
 
@@ -65,6 +72,7 @@ def load_labelled_questions(folder: Path, databases: Mapping[str, Database]) -> 
             record["text"],
             (name := record["metadata"]["db"]),
             frozenset(spelled[name][column.casefold()] for column in record["metadata"]["columns"]),
+            record["metadata"]["gold_sql"],
         )
         for record in beir.read_jsonl_records(folder / beir.QUERIES_FILE)
     ]
@@ -206,14 +214,15 @@ def _rank_by_names(text: str, database: Database) -> list[ColumnKey]:
 
 
 async def score_links(
-    find: Find, questions: Sequence[LabelledQuestion], databases: Mapping[str, Database]
+    find: Find, questions: Sequence[LabelledQuestion], databases: Mapping[str, FilledDatabase]
 ) -> list[LinkScores]:
     """Return the figures of each question by one way of finding columns."""
-    whole = {name: count_tokens(write_whole_ddl(database)) for name, database in databases.items()}
+    whole = {name: count_tokens(write_whole_ddl(filled.database)) for name, filled in databases.items()}
     return [await _score_one(find, one, databases[one.database], whole[one.database]) for one in questions]
 
 
-async def _score_one(find: Find, one: LabelledQuestion, database: Database, whole: int) -> LinkScores:
+async def _score_one(find: Find, one: LabelledQuestion, filled: FilledDatabase, whole: int) -> LinkScores:
+    database = filled.database
     started = time.process_time()
     links = await find(one)
     cpu_ms = (time.process_time() - started) * 1000
@@ -226,6 +235,7 @@ async def _score_one(find: Find, one: LabelledQuestion, database: Database, whol
         columns=_share(one.needed, found[:limit]),
         tables=_share({table for table, _ in one.needed}, tables[: TABLE_LIMIT if limit == LIMIT else None]),
         joins=_share(joined, links.joins) if joined else None,
+        runs=filled.runs_on(one.sql, found[:limit]),
         tokens=links.ddl_tokens / whole,
         cpu_ms=cpu_ms,
     )
@@ -238,17 +248,24 @@ def _share(needed: Iterable[Any], found: Iterable[Any]) -> float:
 
 def format_link_table(scores: Mapping[str, Sequence[LinkScores]], title: str) -> str:
     """Format a Markdown table, a row a way."""
-    columns = f"column recall@{SHORT_LIMIT} | @{LIMIT} | table recall@{TABLE_LIMIT} | join recall"
+    columns = f"column recall@{SHORT_LIMIT} | @{LIMIT} | table recall@{TABLE_LIMIT} | join recall | SQL runs"
     lines = [
         title,
         "",
         f"| found by | {columns} | tokens, share | CPU ms |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, rows in scores.items():
-        means = [np.mean([getattr(row, field) for row in rows]) for field in ("columns_short", "columns", "tables")]
-        joins = np.mean([row.joins for row in rows if row.joins is not None])
-        tokens, cpu_ms = np.mean([row.tokens for row in rows]), np.mean([row.cpu_ms for row in rows])
-        shown = [*(f"{mean:.3f}" for mean in (*means, joins, tokens)), f"{cpu_ms:.0f}"]
-        lines.append(f"| {name} | {' | '.join(shown)} |")
+        shown = [_format_share([getattr(row, field) for row in rows]) for field in SHARES]
+        cpu_ms = np.mean([row.cpu_ms for row in rows])
+        lines.append(f"| {name} | {' | '.join(shown)} | {cpu_ms:.0f} |")
     return "\n".join(lines)
+
+
+def _format_share(values: Sequence[float | None]) -> str:
+    """Format a mean with half the width of its 95 % interval, by the normal approximation."""
+    counted = np.array([value for value in values if value is not None], dtype=float)
+    if not len(counted):
+        return "-"
+    half = 1.96 * np.std(counted) / np.sqrt(len(counted))
+    return f"{np.mean(counted):.3f} ± {half:.3f}"

@@ -27,11 +27,12 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question of a database with the columns that its SQL needs; `evidence` is for the fitting."""
+    """A question of a database with its SQL and the columns that this needs; `evidence` is for the fitting."""
 
     text: str
     database: str
     needed: frozenset[ColumnKey]
+    sql: str = ""
     evidence: LinkEvidence | None = None
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from evals import schema_links, schema_weights
+from evals import restricted_databases, schema_links, schema_weights
 from rag_core.client import consult_rag, enrich_schema
 from rag_core.composition import assembly
 from rag_core.core import settings
@@ -88,10 +88,11 @@ async def report_links(folder: Path, *, queries: int | None, fit: bool) -> str:
         if fit:
             gathered = await schema_links.gather_all_evidence(halves[HALVES[0]], kit)
             return schema_weights.format_weights(schema_weights.fit_weights(gathered))
+        filled = {name: restricted_databases.fill_database(one, folder) for name, one in databases.items()}
         tables = []
         for half, asked in halves.items():
             scores = {
-                name: await schema_links.score_links(find, asked[:queries], databases)
+                name: await schema_links.score_links(find, asked[:queries], filled)
                 for name, find in schema_links.list_link_ways(databases, kit)
             }
             title = f"{half} half, {len(asked[:queries])} questions"

@@ -7,7 +7,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +23,11 @@ from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
 from rag_core.core import errors
 from rag_core.core.errors import Forbidden, InvalidRequest, RagError, Unavailable, UnsupportedDocument
-from rag_core.core.metrics import record_request
+from rag_core.core.metrics import find_request_failure, record_request
 from rag_core.core.run import Run
 from rag_core.core.setting_readers import LOOPBACK_HOSTS
 from rag_core.core.settings import Settings
-from rag_core.core.telemetry import SpanAttributes, trace_request
+from rag_core.core.telemetry import SpanAttributes, end_request_span, trace_request
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
@@ -126,15 +126,17 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
         described = {"http.request.method": req.method, "http.route": address, "rag.run.id": run_id}
         with trace_request(f"{req.method} {address}", described, req.headers) as span:
             response, run = await answer_request(req, run_id)
-            span.set_attributes(_describe_outcome(response, run))
 
-        def record() -> None:
-            record_request(req.method, address, response.status_code, time.perf_counter() - started_at, run)
+        def end_request() -> None:
+            status = response.status_code
+            record_request(req.method, address, status, time.perf_counter() - started_at, run)
+            end_request_span(span, _describe_outcome(status, run), find_request_failure(status, run))
 
         if isinstance(response, StreamedResponse) and response.later_events:
-            response.later_events = _record_at_end(response.later_events, record)
+            response.later_events = _end_request_after(response.later_events, end_request)
+            await anext(response.later_events)  # the body: what has not begun would not notice that it is closed
         else:
-            record()
+            end_request()
         return response
 
     async def answer_request(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
@@ -160,14 +162,12 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
     return handle
 
 
-def _describe_outcome(response: func.HttpResponse, run: Run | None) -> SpanAttributes:
+def _describe_outcome(status: int, run: Run | None) -> SpanAttributes:
     """Return what the span of a request says of its reply: the status, and of its run what it used and what fell back.
 
     The cost is left out where a price is unknown.
     """
-    outcome: dict[str, str | int | float | Sequence[str]] = {"http.response.status_code": response.status_code}
-    if response.status_code >= 500:
-        outcome["error.type"] = str(response.status_code)
+    outcome: dict[str, str | int | float | Sequence[str]] = {"http.response.status_code": status}
     if run is None:
         return outcome
     outcome["rag.degraded"] = [f"{degradation.step}:{degradation.code}" for degradation in run.degraded]
@@ -193,21 +193,29 @@ async def _respond_with_events(operation: Operation, request: Any, call: Call, s
     events = stream_events(
         _answer_request(operation, request, call, service), call.run, AnswerEvents(request.style or "numbers")
     )
-    first, later = await anext(events), _end_with_error(events, call.run)
+    first = await anext(events)
+    all_events = _end_with_error(first, events, call.run)
     if service.can_stream:
-        return StreamedResponse(first, later)
-    return StreamedResponse(b"".join([first, *[event async for event in later]]))
+        return StreamedResponse(first, all_events)
+    return StreamedResponse(b"".join([event async for event in all_events]))
 
 
-async def _end_with_error(events: AsyncIterator[bytes], run: Run) -> AsyncIterator[bytes]:
-    """Yield the events, and for a failure after the first of them the event `error`: no stream ends in silence."""
+async def _end_with_error(first: bytes, later: AsyncIterator[bytes], run: Run) -> AsyncGenerator[bytes, None]:
+    """Yield the events, and for a failure after the first of them the event `error`: no stream ends in silence.
+
+    The run is told how it failed, or that nobody read on.
+    """
     from functions.event_stream import encode_event
 
     try:
-        async with aclosing(events):  # type: ignore[type-var]
-            async for event in events:
+        async with aclosing(later):  # type: ignore[type-var]
+            yield first
+            async for event in later:
                 yield event
         return
+    except GeneratorExit:
+        run.failure_code = "reader_gone"
+        raise
     except RagError as error:
         failure = error
     except asyncio.CancelledError:
@@ -215,16 +223,20 @@ async def _end_with_error(events: AsyncIterator[bytes], run: Run) -> AsyncIterat
     except Exception:
         logger.exception("run %s failed after its first event", run.id)
         failure = make_internal_error()
+    run.failure_code = failure.code
     yield encode_event("error", format_refusal(_add_warnings(failure, run), run.id))
 
 
-async def _record_at_end(events: AsyncIterator[bytes], record: Callable[[], None]) -> AsyncIterator[bytes]:
-    """Yield the events and then record the request: what it took, and what fell back, is known only then."""
+async def _end_request_after(
+    events: AsyncGenerator[bytes, None], end_request: Callable[[], None]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the events and then end the request: what it took, and how it ended, is known only then."""
     try:
-        async for event in events:
-            yield event
+        async with aclosing(events):
+            async for event in events:
+                yield event
     finally:
-        record()
+        end_request()
 
 
 def make_internal_error() -> RagError:
@@ -235,7 +247,7 @@ def make_internal_error() -> RagError:
 class StreamedResponse(func.HttpResponse):
     """A response with events, of which `later_events` are still to come: a host that can sends each as it comes."""
 
-    def __init__(self, body: bytes, later_events: AsyncIterator[bytes] | None = None) -> None:
+    def __init__(self, body: bytes, later_events: AsyncGenerator[bytes, None] | None = None) -> None:
         super().__init__(body, mimetype=EVENT_STREAM, headers=dict(JSON_REPLY_HEADERS))
         self.later_events = later_events
 

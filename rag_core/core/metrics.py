@@ -33,9 +33,11 @@ def _get_counter(name: str, unit: str, description: str) -> "Counter":
 
 
 def record_request(method: str, route: str, status: int, elapsed_s: float, run: "Run | None") -> None:
-    """Record a request by its route and status, and of its run the steps in seconds and the degradations."""
+    """Record a request by route, status and failure, and of its run the steps in seconds and the degradations."""
     attributes: dict[str, AttributeValue] = {"http.request.method": method, "http.route": route}
     attributes["http.response.status_code"] = status
+    if failure := find_request_failure(status, run):
+        attributes["error.type"] = failure
     _get_histogram("http.server.request.duration", "s", "Duration of requests").record(elapsed_s, attributes)
     if run is None:
         return
@@ -44,6 +46,11 @@ def record_request(method: str, route: str, status: int, elapsed_s: float, run: 
     degradations = _get_counter("rag.degradations", "{degradation}", "Steps that fell back")
     for degradation in run.degraded:
         degradations.add(1, {"rag.step": degradation.step, "rag.code": degradation.code})
+
+
+def find_request_failure(status: int, run: "Run | None") -> str | None:
+    """Return the code of what ended the reply after its status was sent, else the status if that is of a failure."""
+    return (run and run.failure_code) or (str(status) if status >= 500 else None)
 
 
 def record_answer(pipeline: str, status: str, verdicts: Iterable[str]) -> None:

@@ -81,6 +81,7 @@ class Run:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # None once a model's price is unknown
+    failure_code: str | None = None  # of what ended the reply after its first event, when the status had been sent
     pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
     listener: Callable[[str, Any], None] | None = None  # told what happens while somebody waits for it, see `tell`
     _deadline: float = field(init=False)

@@ -52,7 +52,7 @@ class GatedModel:
 @contextmanager
 def served(model: GatedModel, *, can_stream: bool = True) -> Iterator[str]:
     """Serve the app with this model on a socket."""
-    parts = asyncio.run(_build_kit(model))
+    parts = asyncio.run(build_gated_kit(model))
     app = function_app.build_app(lambda: Settings(data_dir=None), lambda: parts, can_stream=can_stream)
     with run_host(app) as url:
         yield url
@@ -60,7 +60,7 @@ def served(model: GatedModel, *, can_stream: bool = True) -> Iterator[str]:
         model.judging.set()
 
 
-async def _build_kit(model: GatedModel) -> Kit:
+async def build_gated_kit(model: GatedModel) -> Kit:
     passage = f"{COPIED} It asks for the lamp."
     return replace(kit(await filled(chunk("c1", passage, "P0700")), llm=model), judge=model)
 
@@ -158,7 +158,7 @@ def test_what_is_refused_before_the_first_event_is_refused_as_ever() -> None:
 def test_a_place_for_a_heavy_request_is_free_again_when_nobody_reads_on() -> None:
     """A reader who goes away ends the call, whatever the model does."""
     model = GatedModel()
-    parts = asyncio.run(_build_kit(model))
+    parts = asyncio.run(build_gated_kit(model))
     settings = Settings(data_dir=None, max_heavy_requests=1, max_waiting_requests=0)
     host = Host(function_app.build_app(lambda: settings, lambda: parts, can_stream=True))
     client = Client(host)
@@ -175,7 +175,7 @@ def test_a_place_for_a_heavy_request_is_free_again_when_nobody_reads_on() -> Non
 
 def test_a_host_that_closes_does_not_end_a_reply_in_silence() -> None:
     model = GatedModel()
-    parts = asyncio.run(_build_kit(model))
+    parts = asyncio.run(build_gated_kit(model))
     host = Host(function_app.build_app(lambda: Settings(data_dir=None), lambda: parts, can_stream=True))
     response = Client(host).post("/api/rag/ask", json=QUESTION, headers=EVENTS, buffered=False)
     chunks = iter(response.response)

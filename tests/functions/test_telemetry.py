@@ -1,6 +1,8 @@
 """What an operator sees of a request: one trace with the host's or the caller's parent, metrics, and no text of it."""
 
+import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from opentelemetry import metrics, trace
@@ -9,14 +11,18 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from werkzeug.test import Client
 
 import function_app
 from functions.job_runner import run_pending_jobs
+from local_emulator.host import Host
 from rag_core.core import metrics as recorded
 from rag_core.core.errors import Misconfigured
 from rag_core.core.settings import Settings, load_settings
 from rag_core.ingestion.upload import Upload
 from rag_core.rag import open as open_rag
+from tests.functions.test_event_stream import EVENTS, GatedModel, build_gated_kit, post, read_event, served
+from tests.functions.test_event_stream import QUESTION as GATED_QUESTION
 from tests.functions.test_functions import NOTES, Caller, serving
 
 QUESTION = "What does P0700 mean for Adelaide Zimmermann?"
@@ -129,6 +135,58 @@ def test_an_answer_in_events_is_measured_when_it_is_complete(call: Caller, reade
     measured = measure(reader)
     assert [count for _, count in measured["http.server.request.duration"]] == [1]
     assert "search" in {attributes["rag.step"] for attributes, _ in measured["rag.step.duration"]}
+
+
+def ask_in_events(model: GatedModel, spans: InMemorySpanExporter, *, can_stream: bool = True) -> dict[str, Any]:
+    """Open the gates after the first event, read all, and return the attributes of the request's span."""
+    with served(model, can_stream=can_stream) as url:
+        if not can_stream:
+            model.answering.set()
+            model.judging.set()
+        response = post(url, EVENTS | {"traceparent": TRACEPARENT})
+        read_event(response)
+        if can_stream:
+            assert not [span for span in spans.get_finished_spans() if span.kind is trace.SpanKind.SERVER]
+        model.answering.set()
+        model.judging.set()
+        response.read()
+    return dict(root_of(spans).attributes or {})
+
+
+@pytest.mark.parametrize("can_stream", [True, False])
+def test_the_span_of_an_answer_in_events_ends_with_the_answer(can_stream: bool, spans: InMemorySpanExporter) -> None:
+    """It holds every step, and says what only the end knows."""
+    described = ask_in_events(GatedModel(), spans, can_stream=can_stream)
+    root = root_of(spans)
+    assert (described["http.response.status_code"], described["rag.answer.status"]) == (200, "answered")
+    assert "error.type" not in described
+    assert root.end_time is not None
+    assert all(span.end_time and span.end_time <= root.end_time for span in spans.get_finished_spans())
+
+
+@pytest.mark.parametrize("can_stream", [True, False])
+def test_a_failure_after_the_first_event_is_a_failed_span_and_measured(
+    can_stream: bool, spans: InMemorySpanExporter, reader: InMemoryMetricReader
+) -> None:
+    """The status was 200 when nothing had failed yet: the error's code says that the request did."""
+    described = ask_in_events(GatedModel(is_broken=True), spans, can_stream=can_stream)
+    assert described["error.type"] == "internal"
+    assert root_of(spans).status.status_code is trace.StatusCode.ERROR
+    ((attributes, count),) = measure(reader)["http.server.request.duration"]
+    assert (attributes["error.type"], count) == ("internal", 1)
+
+
+def test_a_reader_who_goes_away_is_told_apart_from_an_answer(spans: InMemorySpanExporter) -> None:
+    model = GatedModel()
+    parts = asyncio.run(build_gated_kit(model))
+    host = Host(function_app.build_app(lambda: Settings(data_dir=None), lambda: parts, can_stream=True))
+    response = Client(host).post("/api/rag/ask", json=GATED_QUESTION, headers=EVENTS, buffered=False)
+    next(iter(response.response))
+    response.close()
+    model.answering.set()
+    model.judging.set()
+    host.close()
+    assert (root_of(spans).attributes or {})["error.type"] == "reader_gone"
 
 
 async def test_a_job_is_a_trace_and_is_measured(spans: InMemorySpanExporter, reader: InMemoryMetricReader) -> None:

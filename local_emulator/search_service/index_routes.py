@@ -21,7 +21,8 @@ Json = dict[str, Any]
 MOST_INDEXES = 200
 DESCRIBED_SINCE = "2025-05-01-preview"  # the first version in which an index has a description
 MOST_STORED = 16_106_127_360  # bytes of an index in the basic tier
-FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions")  # of a field, once it is there
+# of a field, once it is there
+FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions", "compression")
 
 
 def create_index(state: ServiceState, call: Call) -> Response:

@@ -81,7 +81,7 @@ def _run_legs(asked: SearchRequest, index: EmulatedIndex, passing: Mapping[str, 
 
 
 def _find_nearest(asked: VectorQuery, index: EmulatedIndex, among: Mapping[str, Json] | None) -> Scored:
-    nearest = index.vectors.find_nearest(asked.field, asked.vector, asked.k, among)
+    nearest = index.vectors.find_nearest(asked.field, asked.vector, asked.k, among, oversampling=asked.oversampling)
     return [(key, score) for key, score in nearest if score >= asked.least]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .analysis import ANALYZERS
+from .compressions import Compression, find_compression
 from .refusals import make_refusal, make_unimplemented_refusal
 from .scoring_schema import check_scoring_profiles
 from .vector_schema import complete_vector_search, find_profile, make_definition_refusal, refuse_unknown_settings
@@ -79,7 +80,7 @@ class Field:
     metric: str
     synonym_maps: tuple[str, ...] = ()
     vectorizer: str = ""
-    compressed: bool = False
+    compression: Compression | None = None
 
     @property
     def has_many_values(self) -> bool:
@@ -288,7 +289,7 @@ def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> F
         metric=metric,
         synonym_maps=tuple(field["synonymMaps"]),
         vectorizer=profile.get("vectorizer") or "",
-        compressed=bool(profile.get("compression")),
+        compression=find_compression(profile.get("compression"), vector_search, field["dimensions"] or 0),
     )
 
 

@@ -28,6 +28,7 @@ class VectorQuery:
     k: int
     weight: float
     least: float = 0.0
+    oversampling: float | None = None
 
 
 def parse_vector_queries(query: Any, schema: Schema) -> list[VectorQuery]:
@@ -55,10 +56,18 @@ def _parse_for_field(given: Json, path: str, schema: Schema, k: int, weight: flo
     field = schema.get_field(path, "vectorQueries")
     if field.type != VECTOR:
         raise _make_refusal(f"The field '{path}' is not a vector field.")
-    if "oversampling" in given and not field.compressed:
+    if "oversampling" in given and not field.compression:
         raise _make_refusal(f"'oversampling' needs a compression, which the field '{path}' has not.")
     values = given.get("vector") if given["kind"] == "vector" else _vectorize(given.get("text"), field, schema)
-    return VectorQuery(field, _read_vector(values, field), k, weight, _parse_threshold(given.get("threshold"), field))
+    least, oversampling = _parse_threshold(given.get("threshold"), field), _parse_oversampling(given)
+    return VectorQuery(field, _read_vector(values, field), k, weight, least, oversampling)
+
+
+def _parse_oversampling(given: Json) -> float | None:
+    value = given.get("oversampling")
+    if value is not None and (type(value) not in (int, float) or value < 1):
+        raise _make_refusal("'oversampling' must be at least 1.")
+    return value
 
 
 def _vectorize(text: Any, field: Field, schema: Schema) -> list[float]:

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from .compressions import BITS
 from .refusals import ServiceRefusal, make_part_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 
 METRICS = {"cosine", "euclidean"}
-COMPRESSIONS = ("scalarQuantization", "binaryQuantization")
 VECTORIZERS: Mapping[str, str] = {"azureOpenAI": "azureOpenAIParameters", "customWebApi": "customWebApiParameters"}
+STORAGE_METHODS = ("preserveOriginals", "discardOriginals")
 RESCORING = {
     "enableRescoring": True,
     "defaultOversampling": None,
@@ -18,7 +19,7 @@ RESCORING = {
 
 
 def complete_vector_search(given: Json) -> Json:
-    """Fill in the defaults. Compressions are checked and answered; vectors are kept and compared in full precision."""
+    """Fill in the defaults. Profiles may name what is defined beside them only."""
     refuse_unknown_settings(given, ("algorithms", "profiles", "compressions", "vectorizers"), "vector search")
     profiles = given.get("profiles") or []
     for profile in profiles:
@@ -60,12 +61,14 @@ def _complete_algorithm(given: Json) -> Json:
 
 def _complete_compression(given: Json) -> Json:
     kind = str(given.get("kind"))
-    if kind not in COMPRESSIONS:
+    if kind not in BITS:
         raise make_unimplemented_refusal(f"compressions of kind '{kind}'")
     rescoring = RESCORING | {k: v for k, v in (given.get("rescoringOptions") or {}).items() if v is not None}
     if (older := given.get("rerankWithOriginalVectors")) is not None:  # before 2025-09-01
         rescoring["enableRescoring"] = older
     rescoring["defaultOversampling"] = rescoring["defaultOversampling"] or given.get("defaultOversampling")
+    if rescoring["rescoreStorageMethod"] not in STORAGE_METHODS:
+        raise make_definition_refusal(f"'rescoreStorageMethod' is one of {', '.join(STORAGE_METHODS)}.")
     complete: Json = {
         "name": given["name"],
         "kind": kind,

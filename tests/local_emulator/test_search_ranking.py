@@ -258,6 +258,79 @@ def test_compressions_are_answered_with_their_defaults(models: str) -> None:
     assert held[0]["scalarQuantizationParameters"] == {"quantizedDataType": "int8"}
 
 
+def compressed(kind: str, truncation: int | None = None, **rescoring: Any) -> Client:
+    """An index of vectors in four dimensions, where `coarse` is nearest to [1, 0.2, 0, 0] by signs, `near` in truth."""
+    compression = {"name": "c", "kind": kind, "truncationDimension": truncation, "rescoringOptions": rescoring}
+    search = INDEX["vectorSearch"]
+    whole = {**search, "profiles": [search["profiles"][0] | {"compression": "c"}], "compressions": [compression]}
+    vector = next(field for field in INDEX["fields"] if field["name"] == "vector")
+    fields = [field for field in INDEX["fields"] if field is not vector] + [vector | {"dimensions": 4}]
+    vectors = {"near": [0.9, -0.01, -0.01, -0.01], "coarse": [0.1, 0.9, -0.01, -0.01], "far": [-0.9, -0.1, 0.3, 0.1]}
+    documents = [{"id": key, "vector": vector} for key, vector in vectors.items()]
+    return served(INDEX | {"fields": fields, "vectorSearch": whole}, documents)
+
+
+def nearest(client: Client, **query: Any) -> list[tuple[str, float]]:
+    body = near([1, 0.2, -0.1, -0.1], **query)
+    status, answer = asked(client, vectorQueries=[body])
+    assert status == 200, answer
+    return [(hit["id"], round(hit["@search.score"], 4)) for hit in answer["value"]]
+
+
+def test_a_bit_for_each_number_misses_what_rescoring_finds() -> None:
+    """One bit takes the coarse for the nearest; twice as many candidates, compared by the originals, put it right."""
+    bits = {"enableRescoring": False}
+    assert nearest(compressed("binaryQuantization", **bits), k=1) == [("coarse", 1.0)]
+    assert nearest(compressed("binaryQuantization"), k=1)[0][0] == "coarse"  # one candidate, whatever it scores
+    exact = nearest(compressed("scalarQuantization"), k=3)
+    for client, more in (
+        (compressed("binaryQuantization", defaultOversampling=2), {}),
+        (compressed("binaryQuantization"), {"oversampling": 2}),
+    ):
+        assert nearest(client, k=1, **more) == exact[:1]
+    assert [key for key, _ in exact] == ["near", "coarse", "far"]
+
+
+def test_bytes_keep_the_order_but_only_originals_give_the_score() -> None:
+    exact = nearest(compressed("scalarQuantization"), k=3)
+    rough = nearest(compressed("scalarQuantization", enableRescoring=False), k=3)
+    assert [key for key, _ in rough] == [key for key, _ in exact]
+    assert rough != exact
+
+
+def test_without_originals_rescoring_has_approximations_only() -> None:
+    discarding = compressed("binaryQuantization", defaultOversampling=3, rescoreStorageMethod="discardOriginals")
+    assert [key for key, _ in nearest(discarding, k=1)] == ["coarse"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "truncation", "held"),
+    [("scalarQuantization", None, 12), ("scalarQuantization", 2, 6), ("binaryQuantization", None, 3)],
+)
+def test_compressed_vectors_take_less_of_the_quota(kind: str, truncation: int | None, held: int) -> None:
+    stats = compressed(kind, truncation).get(f"/indexes/docs/stats?{VERSION}", headers=KEY).json
+    assert stats["vectorIndexSize"] == held
+
+
+def test_the_first_dimensions_alone_choose_the_candidates() -> None:
+    one = compressed("binaryQuantization", 1, enableRescoring=False)
+    assert [key for key, _ in nearest(one, k=2)] == ["coarse", "near"]  # both have the sign of the first: by key
+
+
+@pytest.mark.parametrize("value", [0, 0.5, "two"])
+def test_an_oversampling_that_is_none_is_refused(value: object) -> None:
+    status, _ = asked(compressed("binaryQuantization"), vectorQueries=[near([1, 0, 0, 0], oversampling=value)])
+    assert status == 400
+
+
+def test_the_compression_of_a_field_cannot_be_changed() -> None:
+    client = compressed("binaryQuantization")
+    definition = client.get(f"/indexes/docs?{VERSION}", headers=KEY).json
+    definition["vectorSearch"]["profiles"][0]["compression"] = None
+    answer = client.put(f"/indexes/docs?{VERSION}", json=definition, headers=KEY)
+    assert (answer.status_code, answer.json["error"]["details"][0]["code"]) == (400, "CannotChangeExistingField")
+
+
 def test_a_threshold_leaves_out_what_is_too_far() -> None:
     client = filled()
     least = {"kind": "vectorSimilarity", "value": 0.7}

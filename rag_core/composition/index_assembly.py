@@ -28,6 +28,7 @@ from rag_core.stores.embedded.current_index import IndexLocation
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Tariff
     from rag_core.stores.azure_search import AzureSearchStore
+    from rag_core.stores.azure_search.schema import VectorCompression
     from rag_core.stores.postgres import PostgresStore
 
 OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
@@ -83,7 +84,20 @@ def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embed
         outbox=settings.data_dir and settings.data_dir / OUTBOX_FILE,
         space=embedder.space,
         dimensions=embedder.dimensions,
+        compression=_choose_compression(settings),
     )
+
+
+def _choose_compression(settings: Settings) -> "VectorCompression | None":
+    from rag_core.stores.azure_search.schema import VectorCompression
+
+    kept = settings.azure_search_truncated_dimensions
+    if settings.azure_search_compression != "none":
+        return VectorCompression(settings.azure_search_compression, kept)
+    if kept:
+        message = "AZURE_SEARCH_TRUNCATED_DIMENSIONS requires AZURE_SEARCH_COMPRESSION to be scalar or binary"
+        raise Misconfigured(message, field="AZURE_SEARCH_TRUNCATED_DIMENSIONS")
+    return None
 
 
 def _build_embedded_store(settings: Settings) -> ChunkStore:

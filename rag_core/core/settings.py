@@ -28,6 +28,7 @@ from rag_core.core.setting_readers import (
 T = TypeVar("T")
 R = TypeVar("R")
 
+COMPRESSIONS = ("none", "scalar", "binary")
 JUDGES = ("auto", "chat", "entailment", "local")
 MODEL_PROVIDERS = ("auto", "azure", "openai", "openai-large", "gemini", "ollama", "local")
 DEFAULT_EXPANDED_QUERIES = 2  # as in the preset "advanced"
@@ -86,6 +87,10 @@ class Settings:
     azure_search_endpoint: str | None = _declare_url("AZURE_SEARCH_ENDPOINT")
     azure_search_key: str | None = _declare_secret("AZURE_SEARCH_API_KEY")
     azure_search_index: str = _declare("rag-chunks", "AZURE_SEARCH_INDEX", read_index_name)
+    azure_search_compression: str = _declare("none", "AZURE_SEARCH_COMPRESSION", make_choice_reader(*COMPRESSIONS))
+    azure_search_truncated_dimensions: int | None = _declare(
+        None, "AZURE_SEARCH_TRUNCATED_DIMENSIONS", make_integer_reader(2, 4096)
+    )
     postgres_url: str | None = _declare_secret("POSTGRES_URL", read_database_url)  # may hold a password
     archive_url: str | None = _declare_secret("ARCHIVE_URL", read_database_url)  # may hold a password
 

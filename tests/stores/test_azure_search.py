@@ -13,18 +13,21 @@ from werkzeug.wrappers import Request
 
 from local_emulator.search_service import SearchService, run_search_service
 from local_emulator.search_service.serving import serve_wsgi
+from rag_core.composition.index_assembly import build_chunk_store
 from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import Probe
+from rag_core.core.settings import Settings
 from rag_core.stores.azure_search import AzureSearchStore, action_batches, schema
 from rag_core.stores.azure_search.action_batches import IndexAction, split_into_batches
 from rag_core.stores.azure_search.index_client import AzureIndexClient, DocumentOutcome
 from rag_core.stores.azure_search.records import make_document_record_key
+from rag_core.stores.azure_search.schema import VectorCompression
 from tests.fakes import ConceptEmbedder, OverlapReranker
 from tests.faults.search_faults import Faulty
 from tests.faults.server import failing, reply
-from tests.stores.sample import SCOPE, SPACE, chunk, document, find, ids, probe, put, vector
+from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, probe, put, vector
 
 NO_STATE = "kind ne 'state'"  # of a workflow: a name that changes with each write, and no word of a document
 INDEX = "particular"
@@ -108,6 +111,39 @@ async def test_another_model_is_refused_at_setup_before_anything_is_written(url:
         assert refused.value.code == "reindex_required"
         await other.close()
     assert await store.setup() == "unchanged"
+
+
+@pytest.mark.parametrize("compression", [VectorCompression("scalar"), VectorCompression("binary", 8)])
+async def test_compressed_vectors_find_the_same_with_true_similarities(
+    url: str, store: AzureSearchStore, compression: VectorCompression
+) -> None:
+    """Rescoring by the originals: what is compared with thresholds is what it was, and the quota holds more."""
+    made = AzureSearchStore(url, "key", "compressed", dimensions=16, space=SPACE, compression=compression)
+    assert (await made.setup(), await made.setup()) == ("created", "unchanged")
+    for one in (store, made):
+        await put(one, "doc", ["gear box", "brake pads", "gear oil"])
+    exact, found = [await find(one, "gear", how="meaning") for one in (store, made)]
+    assert bare(found) == bare(exact)
+    sizes = [await one._client._get_clients()[1].get_index_statistics(one._client.index) for one in (store, made)]
+    assert sizes[1].vector_index_size * 4 <= sizes[0].vector_index_size
+    await made.close()
+
+
+async def test_another_compression_needs_another_index(url: str, store: AzureSearchStore) -> None:
+    """The service changes no field that is there; the store says what to do instead of passing on its refusal."""
+    other = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, compression=VectorCompression("scalar"))
+    with pytest.raises(Conflict, match=r"compresses its vectors by nothing, and the settings by scalarQ.*another in"):
+        await other.setup()
+    await other.close()
+
+
+def test_vectors_are_not_cut_to_more_than_they_have() -> None:
+    with pytest.raises(Misconfigured, match="less than the 16 dimensions"):
+        schema.build_index_definition("x", 16, VectorCompression("binary", 16))
+    with pytest.raises(Misconfigured, match="requires AZURE_SEARCH_COMPRESSION"):
+        build_chunk_store(
+            Settings(azure_search_endpoint="https://s.example", azure_search_truncated_dimensions=8), ConceptEmbedder()
+        )
 
 
 async def test_without_an_index_or_a_key_the_operator_is_told_what_to_do(url: str) -> None:

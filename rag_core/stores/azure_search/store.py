@@ -90,6 +90,7 @@ class AzureSearchStore:
         dimensions: int,
         semantic: bool = True,
         exhaustive: bool = False,
+        compression: schema.VectorCompression | None = None,
         settled_s: float = 60.0,
         transport: AsyncHttpTransport[Any, Any] | None = None,
         dependency: Dependency | None = None,
@@ -98,7 +99,7 @@ class AzureSearchStore:
         self._client = AzureIndexClient(endpoint, credential, index, dependency=search_dependency, transport=transport)
         self._outbox = Outbox(outbox)
         self._delivery = OutboxDelivery(self._client, self._outbox)
-        self._space, self._dimensions = space, dimensions
+        self._space, self._dimensions, self._compression = space, dimensions, compression
         self._ranker = SemanticRanker(is_used=semantic)
         self._exhaustive, self._settled_s = exhaustive, settled_s
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -107,9 +108,10 @@ class AzureSearchStore:
         """Create the index or add missing fields; return "created", "upgraded" or "unchanged".
 
         Raises:
-            Conflict: the index has another model's vectors, or fields of other types (reindex_required).
+            Conflict: the index has another model's vectors, another compression or fields of other types
+                (reindex_required).
         """
-        new_definition = schema.build_index_definition(self._client.index, self._dimensions)
+        new_definition = schema.build_index_definition(self._client.index, self._dimensions, self._compression)
         old_definition = await self._client.get_definition()
         if old_definition is None:
             await self._client.put_definition(new_definition)

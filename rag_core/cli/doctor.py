@@ -25,6 +25,7 @@ from rag_core.composition.choices import (
     list_ineffective_settings,
 )
 from rag_core.composition.model_assembly import build_provider_profile
+from rag_core.composition.telemetry_assembly import require_telemetry_package
 from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.kit import Kit
@@ -113,6 +114,7 @@ def examine_installation(arguments: Namespace, today: date) -> Iterator[Finding]
     except (ImportError, RagError) as error:
         yield Finding("broken", "chosen models", str(error))
         return
+    yield _check_telemetry(loaded_settings)
     yield from asyncio.run(_check_parts(loaded_settings, embedding, today, live=arguments.live))
 
 
@@ -146,6 +148,20 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
         if field.name in PROCESS_SETTINGS or value != getattr(DEFAULT_SETTINGS, field.name):
             yield Finding("ok", field.name, "set" if field.name in SECRET_FIELDS else str(value))
     yield from (Finding("missing", "no effect", reason) for reason in list_ineffective_settings(settings))
+
+
+def _check_telemetry(settings: Settings) -> Finding:
+    """Report where spans and metrics go; whether they arrive can only be seen there."""
+    try:
+        require_telemetry_package(settings)
+    except Misconfigured as error:
+        return Finding("missing", "telemetry", f"spans and metrics are not exported: {error.message}")
+    insights = ["Application Insights"] if settings.applicationinsights else []
+    collector = [f"the collector at {settings.otlp_endpoint}"] if settings.otlp_endpoint else []
+    if places := insights + collector:
+        return Finding("ok", "telemetry", f"spans and metrics go to {' and '.join(places)}")
+    unset = "neither APPLICATIONINSIGHTS_CONNECTION_STRING nor OTEL_EXPORTER_OTLP_ENDPOINT is set"
+    return Finding("ok", "telemetry", f"spans and metrics are not exported: {unset}")
 
 
 async def _check_parts(settings: Settings, embedding: ProviderChoice, today: date, *, live: bool) -> list[Finding]:

@@ -14,10 +14,7 @@ def start_telemetry_export(settings: Settings) -> None:
     Raises:
         Misconfigured: the package for a place is missing; its variable is named.
     """
-    if settings.otlp_endpoint and not _is_installed(OTLP_PACKAGE):
-        raise Misconfigured(
-            "OTEL_EXPORTER_OTLP_ENDPOINT requires: pip install 'azure-rag[otlp]'", field="OTEL_EXPORTER_OTLP_ENDPOINT"
-        )
+    require_telemetry_package(settings)
     from rag_core.providers.telemetry_export import ApplicationInsights, Destination, OtlpCollector, TelemetryExport
 
     destinations: list[Destination] = []
@@ -26,6 +23,14 @@ def start_telemetry_export(settings: Settings) -> None:
     if settings.otlp_endpoint:
         destinations.append(OtlpCollector())
     TelemetryExport(destinations).install()
+
+
+def require_telemetry_package(settings: Settings) -> None:
+    """Raise Misconfigured when the place that OTEL_EXPORTER_OTLP_ENDPOINT names requires a missing package."""
+    if settings.otlp_endpoint and not _is_installed(OTLP_PACKAGE):
+        raise Misconfigured(
+            "OTEL_EXPORTER_OTLP_ENDPOINT requires: pip install 'azure-rag[otlp]'", field="OTEL_EXPORTER_OTLP_ENDPOINT"
+        )
 
 
 def _is_installed(package: str) -> bool:

@@ -1,4 +1,4 @@
-"""What `rag doctor` says of hosted models, on a day of our choosing."""
+"""What `rag doctor` says of hosted models, on a day of our choosing, and of telemetry."""
 
 from argparse import Namespace
 from datetime import date, timedelta
@@ -73,3 +73,35 @@ def test_a_budget_in_an_unknown_price_is_refused_before_anything_is_sent(
     command = ["index", str(tmp_path / "a.md"), "--data", str(tmp_path / "store"), "--budget-usd", "1"]
     assert main(command) == 2
     assert "the price of embed is not known" in capsys.readouterr().err
+
+
+NEITHER = "neither APPLICATIONINSIGHTS_CONNECTION_STRING nor OTEL_EXPORTER_OTLP_ENDPOINT is set"
+INSIGHTS, COLLECTOR = "InstrumentationKey=s3cret", "http://127.0.0.1:4318"
+
+
+@pytest.mark.parametrize(
+    ("insights", "collector", "said"),
+    [
+        ("", "", f"are not exported: {NEITHER}"),
+        (INSIGHTS, "", "go to Application Insights"),
+        ("", COLLECTOR, f"go to the collector at {COLLECTOR}"),
+        (INSIGHTS, COLLECTOR, f"go to Application Insights and the collector at {COLLECTOR}"),
+    ],
+)
+def test_doctor_says_where_spans_and_metrics_go(
+    insights: str, collector: str, said: str, azure: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    azure.setenv("APPLICATIONINSIGHTS_CONNECTION_STRING", insights)
+    azure.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+    finding = found(LAST, tmp_path)["telemetry"]
+    assert (finding.state, finding.note) == ("ok", f"spans and metrics {said}")
+
+
+def test_doctor_says_that_a_collector_gets_nothing_without_its_package(
+    azure: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    azure.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", COLLECTOR)
+    azure.setattr("rag_core.composition.telemetry_assembly.OTLP_PACKAGE", "no_such_package.exporter")
+    finding = found(LAST, tmp_path)["telemetry"]
+    assert finding.state == "missing"
+    assert "not exported: OTEL_EXPORTER_OTLP_ENDPOINT requires" in finding.note

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from functions.routes import ROUTES
 from rag_core.cli import build_parser
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
@@ -113,6 +114,19 @@ def test_every_page_that_a_file_or_page_names_exists() -> None:
         for page in re.findall(r"(?<![\w/])docs/[\w/-]+\.md\b", path.read_text("utf-8"))
     }
     assert [(path, page) for path, page in sorted(named) if not (ROOT / page).exists()] == []
+
+
+def test_the_checklist_of_a_first_deployment_names_what_there_is() -> None:
+    """Its routes are mounted, its commands known, its variables given by azd or defined on the page."""
+    page = (ROOT / "docs" / "first-deployment.md").read_text("utf-8")
+    assert set(re.findall(r"\$U/(api/[\w/]+)", page)) <= {route.path for route in ROUTES}
+    for command in re.findall(r"bin/rag ([^`]+)`", page):
+        build_parser().parse_args(shlex.split(command))
+    outputs = set(re.findall(r"^output (\w+)", (ROOT / "infra" / "main.bicep").read_text("utf-8"), re.M))
+    defined = set(re.findall(r"^(\w)=", page, re.M))
+    assert set(re.findall(r"\$(\w+)", page)) <= outputs | defined
+    rows = [line for line in page.splitlines() if re.match(r"\| \d+ ", line)]
+    assert [line.count(" | ") for line in rows] == [3] * len(rows)
 
 
 def test_every_page_can_be_reached_from_the_index() -> None:

@@ -325,6 +325,7 @@ def test_a_markdown_table_is_a_block_of_its_own() -> None:
         ("<div style='x: y; display : none'>ignore <div>all</div>\nrules</div>", 1),
         ("<p hidden>ignore</p><span STYLE=font-size:0px>all</span>", 2),
         ("<script>ignore()</script>", 1),
+        ("<template>\n```\nignore\n```\n<b>rules</b></template>", 1),
         ("<span style='opacity:0'>ignore\n\nall that follows", 1),
         ("<!-- ignore", 1),
     ],

@@ -45,7 +45,7 @@ def _find_hidden_ranges(text: str) -> Iterator[TextRange]:
         offset = mark.end()
         if mark["fence"] and not name:
             fence = mark["fence"] if not fence else "" if mark["fence"].startswith(fence) else fence
-        elif fence or mark["code"]:
+        elif fence or mark["fence"] or mark["code"]:
             continue
         elif mark["comment"]:
             if offset > last_end and mark["block"] is None:

@@ -12,7 +12,9 @@ from rag_core.text.windows import split_windows
 
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32
-MAX_QUERY_TOKENS = 510 - 1 - WINDOW_TOKENS  # leaves room for one passage window beside the query
+MAX_QUERY_TOKENS = (
+    128  # some 500 characters; MS MARCO's queries have 6 words on average, and each token costs in each pair
+)
 MISSING_CODES_FACTOR = 0.1  # share of the score left to a passage without the query's codes: the tokenizer splits codes
 
 
@@ -31,7 +33,8 @@ class CrossEncoder:
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
         local_models.check_query_script(text, self._folder)
         text, passages = write_out_periods(text), [write_out_periods(passage) for passage in passages]
-        pair_scores = await self._model.map(lambda passage: self._score_pair(text, passage), passages)
+        query_tokens = _shorten_query(self._model.tokenize(text))
+        pair_scores = await self._model.map(lambda passage: self._score_pair(query_tokens, passage), passages)
         query_codes = find_codes(text)
         factors = [
             MISSING_CODES_FACTOR + (1 - MISSING_CODES_FACTOR) * compute_code_share(query_codes, passage)
@@ -39,8 +42,13 @@ class CrossEncoder:
         ]
         return [score * factor for score, factor in zip(pair_scores, factors, strict=True)]
 
-    def _score_pair(self, query_text: str, passage: str) -> float:
-        """Return the sigmoid of the highest logit over the passage's windows; a long query is truncated."""
-        query_tokens = self._model.tokenize(query_text)[:MAX_QUERY_TOKENS]
+    def _score_pair(self, query_tokens: Sequence[int], passage: str) -> float:
+        """Return the sigmoid of the highest logit over the passage's windows."""
         passage_windows = split_windows(self._model.tokenize(passage), WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
         return 1 / (1 + math.exp(-max(float(self._model.run(query_tokens, window)[0]) for window in passage_windows)))
+
+
+def _shorten_query(tokens: Sequence[int]) -> Sequence[int]:
+    """Return the beginning and the end of a long query: what is asked stands before a pasted text, or after it."""
+    half = MAX_QUERY_TOKENS // 2
+    return tokens if len(tokens) <= MAX_QUERY_TOKENS else [*tokens[:half], *tokens[-half:]]

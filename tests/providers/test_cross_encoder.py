@@ -1,3 +1,7 @@
+import pytest
+
+from rag_core.providers.bert import BertModel
+from rag_core.providers.cross_encoder import MAX_QUERY_TOKENS
 from tests import local
 
 
@@ -21,3 +25,23 @@ async def test_a_period_costs_no_passage_that_spells_it_otherwise() -> None:
         assert min(await local.reranker().score_passages(question, passages)) > 0.99
     [code] = await local.reranker().score_passages("What does P0700 mean?", ["P0701 means that the gearbox is hot."])
     assert code < 0.1
+
+
+async def test_a_question_of_8000_characters_is_scored_by_its_beginning_and_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It cost seven times the CPU of a short one: each of its tokens was read again with each window."""
+    read: list[int] = []
+    run = BertModel.run
+    monkeypatch.setattr(
+        BertModel, "run", lambda self, first, second: read.append(len(first)) or run(self, first, second)
+    )
+    pasted = " ".join(
+        f"In {year} the river flooded the lower town for the {year % 97}th time." for year in range(1800, 1940)
+    )
+    scores = await local.reranker().score_passages(
+        f"How often are the signing keys rotated? {pasted}",
+        ["Signing keys are rotated every 90 days.", "The cafeteria opens at eight."],
+    )
+    assert scores[0] > 2 * scores[1]
+    assert set(read) == {MAX_QUERY_TOKENS}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, data_folder, doctor, models, reindex, schema_commands
+from rag_core.cli import commands, data_folder, doctor, migrate, models, reindex, schema_commands
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
     build_answering_preset_option,
@@ -303,6 +303,16 @@ def _add_restore_backup_command(verbs: "_Commands") -> None:
     restore.set_defaults(command=data_folder.run_restore_backup_command)
 
 
+def _add_migrate_command(verbs: "_Commands") -> None:
+    """Add `rag migrate`."""
+    move = verbs.add_parser(
+        "migrate",
+        parents=[build_data_option()],
+        help="move the index of the data folder to Azure AI Search or PostgreSQL, with its vectors",
+    )
+    move.set_defaults(command=migrate.run_migrate_command)
+
+
 def _add_cite_command(verbs: "_Commands") -> None:
     """Add `rag cite`."""
     cite = verbs.add_parser(
@@ -377,6 +387,7 @@ _COMMANDS = (
     _add_index_command,
     _add_ingest_command,
     _add_reindex_command,
+    _add_migrate_command,
     _add_query_command,
     _add_link_command,
     _add_ask_command,

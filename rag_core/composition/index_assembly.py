@@ -1,6 +1,7 @@
 """Construction of the chunk store and its embedder, of the current index or of one that is being rebuilt."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from rag_core.composition.model_assembly import (
 )
 from rag_core.core.errors import Misconfigured
 from rag_core.core.index import Index
+from rag_core.core.model import Document
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
 from rag_core.core.settings import Settings
 from rag_core.stores.embedded import current_index
@@ -34,24 +36,79 @@ if TYPE_CHECKING:
 OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
 
 
+@dataclass(frozen=True, slots=True)
+class MigrationPlan:
+    """The documents of the embedded index, it and the index that they are to be moved to, and its embedding provider.
+
+    `deleted` counts the documents that can be restored, which are not moved. `setup` says in words what was set up.
+    """
+
+    documents: Sequence[Document]
+    deleted: int
+    old: Index
+    new: Index
+    embedding_provider: str
+    setup: str
+
+
 async def set_up_chunk_store(settings: Settings) -> str:
     """Create or upgrade the chunk store and return in words what was done."""
-    if settings.azure_search_endpoint:
-        search = _build_azure_search_store(settings.azure_search_endpoint, settings, build_current_embedder(settings))
-        try:
-            return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
-        finally:
-            await search.close()
-    if settings.postgres_url:
-        database = _build_postgres_store(settings.postgres_url, build_current_embedder(settings))
-        try:
-            return await database.setup()
-        finally:
-            await database.close()
+    if settings.azure_search_endpoint or settings.postgres_url:
+        return await _set_up_remote_store(settings, build_current_embedder(settings))
     store = _build_embedded_store(settings)
     description = await store.describe()
     await store.close()
     return f"{description.location} is ready: {description.documents} documents, {description.chunks} chunks"
+
+
+async def _set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
+    """Create or upgrade the index in Azure AI Search or PostgreSQL for the vectors of an embedder."""
+    if settings.azure_search_endpoint:
+        search = _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
+        try:
+            return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
+        finally:
+            await search.close()
+    database = _build_postgres_store(settings.postgres_url or "", embedder)
+    try:
+        return await database.setup()
+    finally:
+        await database.close()
+
+
+async def open_migration(settings: Settings) -> MigrationPlan:
+    """Open the index of the data folder and, set up for its vectors, the store that the settings name beside it.
+
+    Raises:
+        Misconfigured: the settings name no other store, or the model that made the vectors is not available.
+    """
+    if not (settings.azure_search_endpoint or settings.postgres_url):
+        raise Misconfigured(
+            "rag migrate moves the index of the data folder to another store: "
+            "set AZURE_SEARCH_ENDPOINT or POSTGRES_URL",
+            field="AZURE_SEARCH_ENDPOINT",
+        )
+    from rag_core.stores.embedded.export import count_deleted_documents, list_documents_of_everyone
+
+    local = replace(settings, azure_search_endpoint=None, postgres_url=None)
+    place, data_dir = load_current_place(local), require_data_dir(settings)
+    embedder = build_embedder_at(place, local)
+    stored_space = _read_stored_space(local, place)
+    if stored_space and not embedder.dimensions:
+        raise Misconfigured(
+            f"the model of the index, {stored_space}, is not available: rag doctor shows what is missing"
+        )
+    documents = list_documents_of_everyone(data_dir / place.folder)
+    deleted = count_deleted_documents(data_dir / place.folder)
+    report = await _set_up_remote_store(settings, embedder)
+    return MigrationPlan(
+        documents,
+        deleted,
+        Index(_build_embedded_store_at(place, data_dir), embedder),
+        Index(build_chunk_store(settings, embedder), embedder),
+        choose_embedding_provider(local, place).name,
+        report,
+    )
 
 
 def build_chunk_store(settings: Settings, embedder: Embedder) -> ChunkStore:

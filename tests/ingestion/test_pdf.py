@@ -129,6 +129,23 @@ def test_columns_of_three_lines_are_columns() -> None:
     assert "\n".join(texts(made(both))).split("\n") == [*left, *right]
 
 
+def test_columns_of_two_lines_are_columns_where_each_is_one_sentence() -> None:
+    """C38: two notes side by side were read across, and a quote of either had half of the other."""
+    left = ("The fluid is checked with the engine", "idling and the lever in neutral.")
+    right = ("Never fill above the upper mark, or the", "seal of the breather will leak.")
+    both = b"".join(lines(*column, x=x, y=600, size=8) for column, x in ((left, 72), (right, 320)))
+    assert "\n".join(texts(made(both))).split("\n") == [*left, *right]
+
+
+def test_two_rows_of_a_table_are_no_columns() -> None:
+    rows = [
+        ("Transmission fluid, service fill", "ATF 134 FE, part 001 989"),
+        ("Differential oil", "75W-85, 1.1 litres"),
+    ]
+    cells = b"".join(text(c, 72 + 250 * x, 600 - 20 * y) for y, row in enumerate(rows) for x, c in enumerate(row))
+    assert "\n".join(texts(made(lines(*PROSE, y=760) + cells))).split("\n")[-2:] == [" ".join(row) for row in rows]
+
+
 def test_a_table_is_kept_row_by_row() -> None:
     rows = [("Plan", "Deductible", "Visit"), ("Standard", "$2,000", "$35"), ("Plus", "$1,500", "$25")]
     cells = b"".join(text(c, 72 + 150 * x, 600 - 20 * y) for y, row in enumerate(rows) for x, c in enumerate(row))

@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from statistics import median
 
 from rag_core.ingestion.extract.pdf.lines import Strip, group_strips_into_rows
 
-MIN_COLUMN_LINES = 3  # of a text column
+MIN_COLUMN_LINES = 2  # of a text column; of two the second has to go on with the sentence of the first
 MIN_COLUMN_LETTERS = 18  # median of a column's lines
 MIN_COLUMN_FILL = 0.65  # of the width, median of a column's lines: cells of a table fill less
+_SENTENCE_ENDS = (".", "!", "?", ":", ";")
 _MAX_TRIED_EDGES = 30  # most frequent line starts tried as the edge of a column
 
 StripRegion = list[Strip]
@@ -70,7 +72,7 @@ def _split_bands(strips: StripRegion, edge: float) -> Iterator[StripRegion]:
 def _is_text_column(strips: StripRegion) -> bool:
     """Return True for running text set to a width."""
     lines = group_strips_into_rows(strips)
-    if len(lines) < MIN_COLUMN_LINES:
+    if len(lines) < MIN_COLUMN_LINES or (len(lines) == MIN_COLUMN_LINES and not _is_one_sentence(lines)):
         return False
     width = max(strip.end for strip in strips) - min(strip.start for strip in strips)
     letters = median(max(len(strip.text) for strip in line) for line in lines)
@@ -78,6 +80,12 @@ def _is_text_column(strips: StripRegion) -> bool:
         letters >= MIN_COLUMN_LETTERS
         and median(line[-1].end - line[0].start for line in lines) >= MIN_COLUMN_FILL * width
     )
+
+
+def _is_one_sentence(lines: Sequence[StripRegion]) -> bool:
+    """Return True when each line but the first begins in lower case, and the line before it does not end a sentence."""
+    texts = [" ".join(strip.text for strip in line) for line in lines]
+    return all(after[:1].islower() and before[-1:] not in _SENTENCE_ENDS for before, after in pairwise(texts))
 
 
 def _is_beside(left: StripRegion, right: StripRegion) -> bool:

@@ -14,6 +14,7 @@ DIR holds documents, questions and judgements in one of three layouts:
     corpus.jsonl beside them is ignored, and a hit counts for each page that it covers;
   questions.jsonl beside .md and .txt files, one line {"_id", "text", "spans": [{"start", "end"}], "document"} per
     question: the score is the share of characters that the best 5 passages cover.
+A question may be a conversation, with lines that begin with |user|: and |agent|: as in MTRAG; the last is the question.
 """
 
 

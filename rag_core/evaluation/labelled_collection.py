@@ -4,19 +4,24 @@
 - Pages: pdfs/, queries.jsonl and qrels.tsv, whose document ids are FILE#page=N. The PDFs themselves are indexed; a
   corpus.jsonl beside them, extracted by another program, is ignored.
 - Characters: questions.jsonl beside documents (.md, .txt), each question with the character ranges that answer it.
+
+A question may be a conversation, as in MTRAG: lines that begin with |user|: and |agent|:, the last one the question.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from rag_core.core.errors import Misconfigured
-from rag_core.core.model import Chunk, Ranking
+from rag_core.core.model import Chunk, Ranking, Turn
 from rag_core.evaluation import beir, character_ranges, metrics
 from rag_core.ingestion.upload import Upload
 
 T = TypeVar("T")
+
+_TURN = re.compile(r"^\|(user|agent|assistant)\|:", re.MULTILINE)
 
 HALVES = ("first", "second")  # every second question: tune on one half, report the other
 
@@ -25,10 +30,11 @@ RankingScorer = Callable[[Mapping[str, Ranking]], metrics.MeasureScores]  # from
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A labelled question, with the workflow in which it is asked."""
+    """A labelled question, with the workflow in which it is asked and the turns of the conversation before it."""
 
     text: str
     workflow_id: str
+    history: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ def _load_document_layout(folder: Path, max_questions: int | None, workflow_fiel
         collection.judgements, lambda chunk: [collection.documents[int(chunk.document_id)].id]
     )
     labelled_questions = {
-        query_id: LabelledQuestion(text, collection.workflow_ids[query_id])
+        query_id: _question_from_text(text, collection.workflow_ids[query_id])
         for query_id, text in collection.queries.items()
     }
     return LabelledCollection(collection.name, uploads, labelled_questions, score)
@@ -133,9 +139,21 @@ def _load_page_layout(folder: Path, max_questions: int | None) -> LabelledCollec
     return LabelledCollection(
         folder.name,
         [(folder.name, upload) for upload in uploads],
-        {query_id: LabelledQuestion(text, folder.name) for query_id, text in query_texts.items()},
+        {query_id: _question_from_text(text, folder.name) for query_id, text in query_texts.items()},
         _create_ranking_scorer(judgements, list_page_ids),
     )
+
+
+def _question_from_text(text: str, workflow_id: str) -> LabelledQuestion:
+    """Return a question with the turns before it, if the text is a conversation."""
+    before, *parts = _TURN.split(text)
+    if before.strip() or not parts:
+        return LabelledQuestion(text, workflow_id)
+    turns = [
+        Turn("user" if role == "user" else "assistant", content.strip())
+        for role, content in zip(parts[::2], parts[1::2], strict=True)
+    ]
+    return LabelledQuestion(turns[-1].content, workflow_id, tuple(turns[:-1]))
 
 
 def _load_span_layout(folder: Path, max_questions: int | None) -> LabelledCollection:

@@ -49,6 +49,7 @@ EvaluationProgress = Callable[[str, int, int], None]  # name of the work, done, 
 class EvaluationRow:
     """The result of one search: each query's scores, and the milliseconds of the first TIMED queries.
 
+    `cpu_times_ms` is processor time of the process, which other work on the machine hardly changes.
     `usd` is the cost of 1,000 such questions by model: measured for a hosted model (None: its price is unknown), else
     estimated. `difference` compares the row with the row named `compared_to`.
     """
@@ -56,6 +57,7 @@ class EvaluationRow:
     pipeline: str
     scores: metrics.MeasureScores
     times_ms: tuple[float, ...]
+    cpu_times_ms: tuple[float, ...]
     usage: ModelUsage
     usd_per_1000: Mapping[str, float | None]
     compared_to: str = ""
@@ -71,7 +73,9 @@ class EvaluationRow:
         measures = metrics.select_measures(self.scores, metrics.REPORTED_MEASURES)
         means = {measure: round(metrics.average_measure(self.scores, measure), 4) for measure in measures}
         p50, p95 = (round(ms, 1) for ms in self.percentiles_ms)
-        return {"pipeline": self.pipeline, **means, "p50_ms": p50, "p95_ms": p95, "n": len(self.scores)}
+        cpu_ms = round(float(np.median(self.cpu_times_ms)), 1)
+        times = {"p50_ms": p50, "p95_ms": p95, "cpu_ms": cpu_ms}
+        return {"pipeline": self.pipeline, **means, **times, "n": len(self.scores)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class EvaluationReport:
         """Format a Markdown table; `*` marks a difference whose 95 % interval excludes 0."""
         counts = f"{self.document_count} documents, {self.chunk_count} chunks, {len(self.rows[0].scores)} queries"
         measures = metrics.select_measures(self.rows[0].scores, metrics.REPORTED_MEASURES)
-        columns = ["pipeline", *measures, "p50 ms", "p95 ms", f"{measures[0]} against, 95 % interval"]
+        columns = ["pipeline", *measures, "p50 ms", "p95 ms", "CPU ms", f"{measures[0]} against, 95 % interval"]
         table = markdown_tables.format_table(columns, map(_format_report_row, self.rows))
         return f"{self.collection}: {counts}\n\n{table}"
 
@@ -237,7 +241,7 @@ class IndexedCollection:
             )
             rag = RAG(replace(self.kit, reranker=cached_reranker, llm=llm), self.settings)
             scope, run = self.create_scope(question.workflow_id), Run(EVALUATION_TIMEOUT_S)
-            reply = await rag.search(question.text, scope=scope, preset=preset, run=run)
+            reply = await rag.search(question.text, scope=scope, history=question.history, preset=preset, run=run)
             usage.add_run(run, reply.query)
             return reply.hits
 
@@ -247,18 +251,20 @@ class IndexedCollection:
         """Ask the questions one by one, after a warm-up question that is neither scored nor counted."""
         questions = self.collection.questions
         rankings: dict[str, Ranking] = {}
-        times: list[float] = []
+        times: list[tuple[float, float]] = []
         usage = ModelUsage()
         await search(replace(next(iter(questions.values())), text="warm up"), ModelUsage(), True)
         for number, (question_id, question) in enumerate(questions.items(), start=1):
-            started_s = time.perf_counter()
+            started_s, started_cpu_s = time.perf_counter(), time.process_time()
             rankings[question_id] = await search(question, usage, number <= TIMED_QUESTIONS)
-            times.append((time.perf_counter() - started_s) * 1000)
+            times.append(((time.perf_counter() - started_s) * 1000, (time.process_time() - started_cpu_s) * 1000))
             self.progress(name, number, len(questions))
+        wall_times, cpu_times = zip(*times[:TIMED_QUESTIONS], strict=True)
         return EvaluationRow(
             name,
             self.collection.score(rankings),
-            tuple(times[:TIMED_QUESTIONS]),
+            wall_times,
+            cpu_times,
             usage,
             self._cost_per_1000_questions(usage),
         )
@@ -394,6 +400,6 @@ def _compare_row(row: EvaluationRow, other: EvaluationRow | None, measure: str) 
 
 
 def _format_report_row(row: EvaluationRow) -> list[str]:
-    name, *means, p50, p95, _ = row.to_json().values()
+    name, *means, p50, p95, cpu, _ = row.to_json().values()
     difference = f"{row.compared_to} {row.difference}" if row.difference else ""
-    return [str(name), *(f"{x:.3f}" for x in means), f"{p50:.0f}", f"{p95:.0f}", difference]
+    return [str(name), *(f"{x:.3f}" for x in means), f"{p50:.0f}", f"{p95:.0f}", f"{cpu:.0f}", difference]

@@ -12,7 +12,7 @@ from rag_core.evaluation.pipeline_evaluation import EvaluationReport, Evaluation
 
 def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = {str(i): {"ndcg@10": float(i % 2)} for i in range(40)}
-    report = EvaluationReport("tiny", 2, 3, (EvaluationRow("words", scores, (1.0, 2.0), ModelUsage(), {}),))
+    report = EvaluationReport("tiny", 2, 3, (EvaluationRow("words", scores, (1.0, 2.0), (1.0, 1.0), ModelUsage(), {}),))
     monkeypatch.setattr(quality.pipeline_evaluation, "evaluate_pipelines", lambda folder, **how: report)
     found = quality.evaluate_sets(Path("data"))
     assert list(found) == [Path(name).name for name in quality.SETS]

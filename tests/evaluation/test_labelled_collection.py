@@ -15,7 +15,7 @@ from local_emulator.search_service.serving import Application, serve_wsgi
 from rag_core.cli import main
 from rag_core.composition import assembly
 from rag_core.core.errors import Misconfigured
-from rag_core.core.model import Chunk, Span
+from rag_core.core.model import Chunk, Span, Turn
 from rag_core.core.settings import Settings
 from rag_core.evaluation import ablation, labelled_collection, pipeline_evaluation
 from rag_core.evaluation.model_usage import NO_HYDE_ANSWER
@@ -58,6 +58,28 @@ def manual(tmp_path: Path) -> Path:
 
 def scores(at: Path, cache: Path, **how: Any) -> Mapping[str, Mapping[str, float]]:
     return ablation.compare_presets(at, {WORDS: WORDS}, WORDS, cache_file=cache, **how).rows[WORDS].scores
+
+
+def test_a_conversation_is_its_last_question_after_its_turns(tmp_path: Path) -> None:
+    """The layout of MTRAG. A text that only quotes such a mark is a question like any other."""
+    said = "|user|: Who turns the gears?\n|agent|: The motor.\nOf the mill.\n|user|: And when do they stop?"
+    corpus(tmp_path, {"_id": "mill", "text": GEARS})
+    asked = folder(tmp_path, {"one": said, "other": "What is |user|: for?"}, {"one": "mill", "other": "mill"})
+    one, other = labelled_collection.load_labelled_collection(asked).questions.values()
+    assert (one.text, one.history) == (
+        "And when do they stop?",
+        (Turn("user", "Who turns the gears?"), Turn("assistant", "The motor.\nOf the mill.")),
+    )
+    assert (other.text, other.history) == ("What is |user|: for?", ())
+
+
+def test_the_turns_before_a_question_are_searched_by_the_pipelines(tmp_path: Path, cache: Path) -> None:
+    corpus(tmp_path, {"_id": "mill", "text": GEARS}, {"_id": "boiler", "text": VALVES})
+    asked = folder(tmp_path, {"it": "|user|: Tell me of the boiler valves.\n|user|: What about those?"}, {"it": "boiler"})
+    search = "standard:semantic=0"
+    report = pipeline_evaluation.evaluate_pipelines(asked, pipelines=[search], cache_file=cache)
+    found = {row.pipeline: row.scores["it"]["ndcg@10"] for row in report.rows}
+    assert (found["words"], found[search]) == (0, 1)
 
 
 def test_the_pages_of_pdfs_are_found_in_the_pdfs_and_not_in_the_corpus_beside_them(manual: Path, cache: Path) -> None:
@@ -126,7 +148,7 @@ def test_character_ranges_are_scored_by_what_the_best_passages_cover(ranges: Pat
 
 def test_run_has_the_measures_of_the_set_too(ranges: Path, cache: Path) -> None:
     report = pipeline_evaluation.evaluate_pipelines(ranges, pipelines=[WORDS], cache_file=cache)
-    assert list(report.to_json()["rows"][-1]) == ["pipeline", "recall@5", "iou@5", "p50_ms", "p95_ms", "n"]
+    assert list(report.to_json()["rows"][-1]) == ["pipeline", "recall@5", "iou@5", "p50_ms", "p95_ms", "cpu_ms", "n"]
     assert "| recall@5 against, 95 % interval |" in report.format_table()
 
 

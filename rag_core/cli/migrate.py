@@ -21,10 +21,10 @@ def run_migrate_command(arguments: Namespace) -> int:
 
 async def _migrate(settings: Settings) -> int:
     from rag_core.cli import terminal_layout
-    from rag_core.composition import index_assembly
+    from rag_core.composition import migration_assembly
     from rag_core.ingestion import migration
 
-    plan = await index_assembly.open_migration(settings)
+    plan = await migration_assembly.open_migration(settings)
     print(plan.setup)
     try:
         with terminal_layout.create_progress_bar(sys.stdout) as bar:

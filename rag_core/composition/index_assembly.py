@@ -1,7 +1,6 @@
 """Construction of the chunk store and its embedder, of the current index or of one that is being rebuilt."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +20,6 @@ from rag_core.composition.model_assembly import (
 )
 from rag_core.core.errors import Misconfigured
 from rag_core.core.index import Index
-from rag_core.core.model import Document
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
 from rag_core.core.settings import Settings
 from rag_core.stores.embedded import current_index
@@ -36,32 +34,17 @@ if TYPE_CHECKING:
 OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
-    """The documents of the embedded index, it and the index that they are to be moved to, and its embedding provider.
-
-    `deleted` counts the documents that can be restored, which are not moved. `setup` says in words what was set up.
-    """
-
-    documents: Sequence[Document]
-    deleted: int
-    old: Index
-    new: Index
-    embedding_provider: str
-    setup: str
-
-
 async def set_up_chunk_store(settings: Settings) -> str:
     """Create or upgrade the chunk store and return in words what was done."""
     if settings.azure_search_endpoint or settings.postgres_url:
-        return await _set_up_remote_store(settings, build_current_embedder(settings))
+        return await set_up_remote_store(settings, build_current_embedder(settings))
     store = _build_embedded_store(settings)
     description = await store.describe()
     await store.close()
     return f"{description.location} is ready: {description.documents} documents, {description.chunks} chunks"
 
 
-async def _set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
+async def set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
     """Create or upgrade the index in Azure AI Search or PostgreSQL for the vectors of an embedder."""
     if settings.azure_search_endpoint:
         search = _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
@@ -74,41 +57,6 @@ async def _set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
         return await database.setup()
     finally:
         await database.close()
-
-
-async def open_migration(settings: Settings) -> MigrationPlan:
-    """Open the index of the data folder and, set up for its vectors, the store that the settings name beside it.
-
-    Raises:
-        Misconfigured: the settings name no other store, or the model that made the vectors is not available.
-    """
-    if not (settings.azure_search_endpoint or settings.postgres_url):
-        raise Misconfigured(
-            "rag migrate moves the index of the data folder to another store: "
-            "set AZURE_SEARCH_ENDPOINT or POSTGRES_URL",
-            field="AZURE_SEARCH_ENDPOINT",
-        )
-    from rag_core.stores.embedded.export import count_deleted_documents, list_documents_of_everyone
-
-    local = replace(settings, azure_search_endpoint=None, postgres_url=None)
-    place, data_dir = load_current_place(local), require_data_dir(settings)
-    embedder = build_embedder_at(place, local)
-    stored_space = _read_stored_space(local, place)
-    if stored_space and not embedder.dimensions:
-        raise Misconfigured(
-            f"the model of the index, {stored_space}, is not available: rag doctor shows what is missing"
-        )
-    documents = list_documents_of_everyone(data_dir / place.folder)
-    deleted = count_deleted_documents(data_dir / place.folder)
-    report = await _set_up_remote_store(settings, embedder)
-    return MigrationPlan(
-        documents,
-        deleted,
-        Index(_build_embedded_store_at(place, data_dir), embedder),
-        Index(build_chunk_store(settings, embedder), embedder),
-        choose_embedding_provider(local, place).name,
-        report,
-    )
 
 
 def build_chunk_store(settings: Settings, embedder: Embedder) -> ChunkStore:
@@ -169,7 +117,7 @@ def _build_embedded_store(settings: Settings) -> ChunkStore:
     return (
         EmbeddedStore()
         if settings.data_dir is None
-        else _build_embedded_store_at(load_current_place(settings), settings.data_dir)
+        else build_embedded_store_at(load_current_place(settings), settings.data_dir)
     )
 
 
@@ -179,7 +127,7 @@ def load_current_place(settings: Settings) -> IndexLocation:
     return IndexLocation() if elsewhere else current_index.read_index_locations(require_data_dir(settings)).current
 
 
-def _read_stored_space(settings: Settings, place: IndexLocation) -> str:
+def load_stored_space(settings: Settings, place: IndexLocation) -> str:
     """Return the space of the embedded store's vectors at a place, "" for another store and without vectors."""
     if settings.data_dir is None or settings.azure_search_endpoint or settings.postgres_url:
         return ""
@@ -227,7 +175,7 @@ def choose_embedding_provider(settings: Settings, place: IndexLocation | None = 
         return named
     chat = choose_chat_provider(settings)
     candidates = list(dict.fromkeys((chat.name, *list_available_providers(settings), "local")))
-    stored_space = _read_stored_space(settings, place) if len(candidates) > 1 else ""
+    stored_space = load_stored_space(settings, place) if len(candidates) > 1 else ""
     for name in candidates if stored_space else ():
         if get_embedding_space(settings, name) == stored_space:
             return ProviderChoice(name, "the index was embedded with it")
@@ -298,10 +246,10 @@ def open_index_rebuild(settings: Settings, place: IndexLocation, embedder: Embed
 
 def build_index_at(settings: Settings, place: IndexLocation) -> Index:
     """Build the index of a place, whether it is the current one or not."""
-    return Index(_build_embedded_store_at(place, require_data_dir(settings)), build_embedder_at(place, settings))
+    return Index(build_embedded_store_at(place, require_data_dir(settings)), build_embedder_at(place, settings))
 
 
-def _build_embedded_store_at(place: IndexLocation, data: Path) -> ChunkStore:
+def build_embedded_store_at(place: IndexLocation, data: Path) -> ChunkStore:
     from rag_core.stores.embedded import EmbeddedStore
 
     return EmbeddedStore(data / place.folder, is_current=partial(current_index.is_current_index, data, place))

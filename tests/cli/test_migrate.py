@@ -10,7 +10,7 @@ import pytest
 import rag_core
 from local_emulator.search_service import SearchService, run_search_service
 from rag_core.cli import main
-from rag_core.composition import index_assembly
+from rag_core.composition import migration_assembly
 from rag_core.core.model import Scope
 from rag_core.core.settings import Settings
 from rag_core.ingestion import migration
@@ -106,4 +106,4 @@ async def test_an_index_whose_model_is_absent_is_not_moved_without_its_vectors(t
     await _fill(settings, tmp_path)
     without = replace(settings, models_dir=tmp_path / "no-models", postgres_url="postgresql://127.0.0.1:1/none")
     with pytest.raises(rag_core.core.errors.Misconfigured, match="is not available"):
-        await index_assembly.open_migration(without)
+        await migration_assembly.open_migration(without)

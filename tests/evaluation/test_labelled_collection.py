@@ -75,7 +75,9 @@ def test_a_conversation_is_its_last_question_after_its_turns(tmp_path: Path) -> 
 
 def test_the_turns_before_a_question_are_searched_by_the_pipelines(tmp_path: Path, cache: Path) -> None:
     corpus(tmp_path, {"_id": "mill", "text": GEARS}, {"_id": "boiler", "text": VALVES})
-    asked = folder(tmp_path, {"it": "|user|: Tell me of the boiler valves.\n|user|: What about those?"}, {"it": "boiler"})
+    asked = folder(
+        tmp_path, {"it": "|user|: Tell me of the boiler valves.\n|user|: What about those?"}, {"it": "boiler"}
+    )
     search = "standard:semantic=0"
     report = pipeline_evaluation.evaluate_pipelines(asked, pipelines=[search], cache_file=cache)
     found = {row.pipeline: row.scores["it"]["ndcg@10"] for row in report.rows}

@@ -12,15 +12,16 @@ from rag_core.answering.claim_replies import ClaimReply, format_claims
 from rag_core.core.presets import RANKING_PRESETS
 from rag_core.replies import AskReply, Done, format_run
 
+ANSWERING_PIPELINES = ["standard", "rerank", "advanced", "classical", "agentic"]
 PassageCount = Annotated[int, Field(ge=1, le=20)]
 
 
 class AskRequest(QuestionRequest):
     """A question to be answered. `document_ids` restricts it to these documents; an empty list means all of them."""
 
-    pipeline: (
-        Annotated[str, Field(json_schema_extra={"enum": ["standard", "rerank", "advanced", "classical"]})] | None
-    ) = Field(default=None, description="default: advanced, unless `preset` is given")
+    pipeline: Annotated[str, Field(json_schema_extra={"enum": ANSWERING_PIPELINES})] | None = Field(
+        default=None, description="default: advanced, unless `preset` is given"
+    )
     preset: Annotated[str, Field(json_schema_extra={"enum": list(RANKING_PRESETS)})] | None = None
     document_ids: DocumentIds = Field(default=[])
     top_n: PassageCount | None = Field(default=None, description="passages to answer from")

@@ -70,7 +70,7 @@ class QuestionRequest(Request):
 class ConsultRequest(QuestionRequest):
     """A query for passages."""
 
-    pipeline: Literal["standard", "rerank", "advanced", "facets", "classical"] | None = Field(
+    pipeline: Literal["standard", "rerank", "advanced", "facets", "classical", "agentic"] | None = Field(
         default=None, description="default: advanced, unless `preset` is given"
     )
     preset: Annotated[str, Field(json_schema_extra={"enum": list(PRESET_NAMES)})] | None = None

@@ -12,6 +12,7 @@ from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.guard.classical import answer_classical, run_classical
 from rag_core.retrieval.advanced import run_advanced
+from rag_core.retrieval.agentic import run_agentic
 from rag_core.retrieval.facets import run_facets
 from rag_core.retrieval.rerank import run_rerank
 from rag_core.retrieval.standard import run_standard
@@ -24,6 +25,7 @@ PIPELINES: Mapping[str, Pipeline] = {
     "advanced": run_advanced,
     "facets": run_facets,
     "classical": run_classical,
+    "agentic": run_agentic,
 }
 HITS_PER_PASSAGE = 2  # retrieved for each passage of an answer's evidence, from which the best are chosen
 MAX_NAMED_FIELDS = 20  # of those that exist, in the advice on a filter for a field that does not

@@ -53,7 +53,8 @@ def retrieve(state: ServiceState, call: Call, name: str) -> Response:
     body = _check_body(parse_body(call.request))
     activity: list[Json] = []
     found = list(_search_sources(state, call, base, body, activity))
-    activity.append({"type": "agenticReasoning", "id": len(activity), "reasoningTokens": 0})
+    tokens = sum(map(_count_tokens, found))
+    activity.append({"type": "agenticReasoning", "id": len(activity), "reasoningTokens": tokens})
     passages, references = _build_references(found, _read_size(body))
     model = f"Microsoft.WindowsAzure.Search.Core.Models.{call.model_version}.Agents.AgentRetrievalResponse"
     answer: Json = {
@@ -184,6 +185,20 @@ def _list_roles(schema: Schema, configuration: str | None) -> dict[str, str]:
     return {role: fields[0]["fieldName"] for role, fields in named.items() if fields}
 
 
+def _count_tokens(one: Found) -> int:
+    """Count the tokens that a search gave to the ranker, for which the service charges."""
+    roles = _list_roles(one.index.schema, _get_configuration(one))
+    documents = [one.documents[ranked.key] for ranked in one.ranked]
+    texts = [text for document in documents for path in roles.values() for text in list_texts(document, path)]
+    return sum(map(len, texts)) // LETTERS_PER_TOKEN
+
+
+def _get_configuration(one: Found) -> str | None:
+    """Return the semantic configuration that a source names, or the index's default."""
+    named: str | None = one.source["searchIndexParameters"]["semanticConfigurationName"]
+    return named or (one.index.schema.definition["semantic"] or {}).get("defaultConfiguration")
+
+
 def _build_references(found: Sequence[Found], size: int) -> tuple[list[Json], list[Json]]:
     """Build the passages, best first and as many as fit, and the reference of each; a document is told once."""
     best = sorted(((one, ranked) for one in found for ranked in one.ranked), key=lambda pair: -pair[1].score)
@@ -194,9 +209,7 @@ def _build_references(found: Sequence[Found], size: int) -> tuple[list[Json], li
         if (one.source["name"], ranked.key) in told:
             continue
         told.add((one.source["name"], ranked.key))
-        configuration = one.source["searchIndexParameters"]["semanticConfigurationName"] or one.index.schema.definition[
-            "semantic"
-        ].get("defaultConfiguration")
+        configuration = _get_configuration(one)
         document = one.documents[ranked.key]
         roles = _list_roles(one.index.schema, configuration)
         texts = {role: " ".join(list_texts(document, path)) for role, path in roles.items()}
@@ -209,7 +222,9 @@ def _build_references(found: Sequence[Found], size: int) -> tuple[list[Json], li
     return passages, references
 
 
-def _build_reference(one: Found, ranked: RankedDocument, document: Json, configuration: str, number: int) -> Json:
+def _build_reference(
+    one: Found, ranked: RankedDocument, document: Json, configuration: str | None, number: int
+) -> Json:
     shown: Json | None = None
     if one.options.get("includeReferenceSourceData"):
         paths = frozenset(_list_source_fields(one.source, one.index.schema, configuration))

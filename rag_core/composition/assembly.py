@@ -7,7 +7,6 @@ from secrets import token_hex
 from rag_core.composition import index_assembly, model_assembly
 from rag_core.composition.choices import choose_chat_provider
 from rag_core.core.errors import Misconfigured
-from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoJobNotifier, NoLayoutReader, NoWebSearch
 from rag_core.core.ports import Archive, Cache, JobNotifier, Jobs, LayoutReader, QueryLog, Redactor, WebSearch
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings
@@ -29,7 +28,7 @@ def build_kit(settings: Settings) -> Kit:
     archive, audit = _build_archive_and_query_log(settings)
     llm = model_assembly.build_llm(settings, reranker)
     return Kit(
-        index=Index(index_assembly.build_chunk_store(settings, embedder), embedder),
+        index=index_assembly.build_index(settings, embedder),
         llm=llm,
         reranker=reranker,
         full_llm_or_none=model_assembly.build_full_llm(settings),

@@ -18,7 +18,7 @@ from rag_core.composition.model_assembly import (
     build_provider_profile,
     get_embedding_space,
 )
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured, RagError, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
 from rag_core.core.settings import Settings
@@ -49,7 +49,8 @@ async def set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
     if settings.azure_search_endpoint:
         search = _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
         try:
-            return f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
+            done = f"{settings.azure_search_endpoint}, index {settings.azure_search_index}: {await search.setup()}"
+            return f"{done}; {await _set_up_knowledge_base(search)}"
         finally:
             await search.close()
     database = _build_postgres_store(settings.postgres_url or "", embedder)
@@ -57,6 +58,25 @@ async def set_up_remote_store(settings: Settings, embedder: Embedder) -> str:
         return await database.setup()
     finally:
         await database.close()
+
+
+async def _set_up_knowledge_base(search: "AzureSearchStore") -> str:
+    """Create or update the knowledge base and return in words what was done; not every region and plan offers one."""
+    try:
+        await search.set_up_knowledge_base()
+    except Unavailable:
+        raise
+    except RagError as refusal:
+        return f"without a knowledge base, which the pipeline agentic needs: {refusal.message}"
+    return "its knowledge base is ready"
+
+
+def build_index(settings: Settings, embedder: Embedder) -> Index:
+    """Build the index of the chosen store, with the knowledge base that Azure AI Search has over it."""
+    if settings.azure_search_endpoint:
+        search = _build_azure_search_store(settings.azure_search_endpoint, settings, embedder)
+        return Index(search, embedder, search)
+    return Index(build_chunk_store(settings, embedder), embedder)
 
 
 def build_chunk_store(settings: Settings, embedder: Embedder) -> ChunkStore:

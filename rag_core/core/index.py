@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.core.concurrency import run_together
-from rag_core.core.errors import Conflict
-from rag_core.core.model import Chunk, Document, Filter, Ranking, Scope, Vector
-from rag_core.core.ports import ChunkStore, Embedder, Probe, ReplacementResult
+from rag_core.core.errors import Conflict, InvalidRequest
+from rag_core.core.model import Chunk, Document, Filter, QueryVariant, Ranking, Scope, Vector
+from rag_core.core.ports import ChunkStore, Embedder, KnowledgeBase, Probe, ReplacementResult
 from rag_core.core.rankings import sort_by_code_matches
 from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.text.periods import add_written_out_periods
@@ -18,6 +18,7 @@ class Index:
 
     store: ChunkStore
     embedder: Embedder
+    knowledge_base: KnowledgeBase | None = None  # over the store, where its service offers one
 
     async def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vectors of query texts, in order. Raises Unavailable when there is no embedder or it fails."""
@@ -40,6 +41,32 @@ class Index:
             rankings = await self.store.search(probes, scope, limit=limit, filters=filters, rrf_k=rrf_k)
             span.set_attribute("db.response.returned_rows", sum(map(len, rankings)))
         return [_order_code_matches(ranking, probe) for probe, ranking in zip(probes, rankings, strict=True)]
+
+    async def retrieve(
+        self, variants: Sequence[QueryVariant], scope: Scope, *, limit: int, filters: Sequence[Filter] = ()
+    ) -> Ranking:
+        """Return the ranking that the knowledge base gives for all variants; a period is also asked for in words.
+
+        Raises:
+            InvalidRequest: the store has no knowledge base.
+        """
+        base = self.require_knowledge_base()
+        asked = [replace(variant, text=add_written_out_periods(variant.text)) for variant in variants]
+        with trace_span("retrieve chunks", _describe_search(asked, scope, limit), kind="CLIENT") as span:
+            ranking = await base.retrieve(asked, scope, limit=limit, filters=filters)
+            span.set_attribute("db.response.returned_rows", len(ranking))
+        return ranking
+
+    def require_knowledge_base(self) -> KnowledgeBase:
+        """Return the knowledge base. Raises InvalidRequest where the store has none."""
+        if self.knowledge_base is None:
+            raise InvalidRequest(
+                "pipeline",
+                "agentic needs the knowledge base of Azure AI Search, which this store lacks: choose standard, rerank "
+                "or advanced, or have the operator set AZURE_SEARCH_ENDPOINT",
+                code="pipeline_not_offered",
+            )
+        return self.knowledge_base
 
     async def add_document(
         self, document: Document, chunks: Sequence[Chunk], scope: Scope
@@ -92,10 +119,10 @@ class Index:
             )
 
 
-def _describe_search(probes: Sequence[Probe], scope: Scope, limit: int) -> SpanAttributes:
+def _describe_search(searches: Sequence[Probe | QueryVariant], scope: Scope, limit: int) -> SpanAttributes:
     return {
         "db.operation.name": "search",
-        "db.operation.batch.size": len(probes),
+        "db.operation.batch.size": len(searches),
         "rag.search.limit": limit,
         "rag.workflow.id": scope.workflow_id,
     }

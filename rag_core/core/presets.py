@@ -208,6 +208,7 @@ PIPELINE_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "advanced": ("search", "expansion", "grading", "evidence"),
         "facets": ("search",),
         "classical": ("search", "expansion", "evidence", "guard"),
+        "agentic": ("search", "expansion", "evidence"),
     }
 )
 
@@ -262,6 +263,8 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 relevance_min=0.35,  # S4-28
                 confidence_min=0.7,  # S4-26
             ),
+            # the service ranks 50 for each query; its ranker has read them, so that no other model has to
+            _build_preset("agentic", "agentic", top_k=20, rewordings=2),
         )
     }
 )

@@ -118,7 +118,10 @@ def _attempt_vectors(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]
 
 def _attempt_consult(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]]:
     search_types: tuple[SearchType, ...] = get_args(SearchType) if kit.index.embedder.dimensions else ("keyword",)
-    combinations = product(presets.PRESETS, search_types, _build_intruder_filters(intruder)[:2])
+    names = [
+        name for name, preset in presets.PRESETS.items() if preset.pipeline != "agentic" or kit.index.knowledge_base
+    ]
+    combinations = product(names, search_types, _build_intruder_filters(intruder)[:2])
     return (
         _consult_with_warnings(intruder, preset_name, search_type, filters, kit)
         for preset_name, search_type, filters in combinations

@@ -60,6 +60,7 @@ FAILURE_CODES = {
     "embedding_unavailable": "The embedding service did not answer or refused the key, or there is no model.",
     "index_replaced": "`rag reindex` switched to another index; repeat the request.",
     "jobs_unavailable": "The job table did not answer.",
+    "knowledge_base_partial": "One of the knowledge base's searches failed.",
     "layout_empty": "Document Intelligence found no text.",
     "layout_invalid": "Document Intelligence sent an unusable result.",
     "layout_refused": "Document Intelligence could not read the file.",

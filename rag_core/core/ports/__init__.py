@@ -15,7 +15,15 @@ from rag_core.core.ports.models import (
     WebResult,
     WebSearch,
 )
-from rag_core.core.ports.stores import Cache, ChunkStore, IndexRebuild, Probe, ReplacementResult, StoreDescription
+from rag_core.core.ports.stores import (
+    Cache,
+    ChunkStore,
+    IndexRebuild,
+    KnowledgeBase,
+    Probe,
+    ReplacementResult,
+    StoreDescription,
+)
 
 __all__ = [
     "LLM",
@@ -29,6 +37,7 @@ __all__ = [
     "JobNotifier",
     "Jobs",
     "Judge",
+    "KnowledgeBase",
     "LayoutReader",
     "Lease",
     "Probe",

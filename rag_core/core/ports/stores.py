@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+from rag_core.core.model import Chunk, Document, Facet, Filter, QueryVariant, Ranking, Scope, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,23 @@ class StoreDescription:
     chunks: int
     details: Mapping[str, str | int] = field(default_factory=dict)
     damage: tuple[str, ...] = ()
+
+
+class KnowledgeBase(Protocol):
+    """A service over a store's chunks that runs several queries at once and ranks all that they find by its model."""
+
+    async def retrieve(
+        self, variants: Sequence[QueryVariant], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
+    ) -> Ranking:
+        """Return one ranking for all variants, at most `limit` long; each hit has the signal "semantic", 0..1.
+
+        Only chunks that the scope may read and the filters admit are ranked and returned.
+
+        Raises:
+            Unavailable: the service refused the request, did not answer, or found nothing after a search failed.
+            Misconfigured: the knowledge base does not exist.
+        """
+        ...
 
 
 class ChunkStore(Protocol):

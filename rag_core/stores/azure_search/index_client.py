@@ -25,6 +25,8 @@ from azure.core.pipeline.transport import AsyncHttpTransport
 from azure.core.rest import HttpRequest
 from azure.search.documents.aio import SearchClient
 from azure.search.documents.indexes.aio import SearchIndexClient
+from azure.search.documents.indexes.models import KnowledgeBase, KnowledgeSource
+from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClient
 
 from rag_core.core.errors import Misconfigured, RagError, Unavailable
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
@@ -56,6 +58,12 @@ class SemanticRankerRefused(RagError):
     """The service refused a query that asks for its semantic ranker: of a plan that is used up, say."""
 
     code = "semantic_ranker_refused"
+
+
+class KnowledgeBaseRefused(RagError):
+    """The service refused a retrieval by a knowledge base: of a plan that is used up, say."""
+
+    code = "knowledge_base_refused"
 
 
 class BatchRefused(Exception):
@@ -101,6 +109,7 @@ class AzureIndexClient:
         self.endpoint, self.index = endpoint, index
         self._key, self._dependency, self._transport = key, dependency, transport
         self._clients: tuple[SearchClient, SearchIndexClient] | None = None
+        self._knowledge_client: KnowledgeBaseRetrievalClient | None = None
         self._machine_credential: Any = None
 
     async def iter_pages(self, text: str | None, **parameters: Any) -> AsyncIterator[ResultPage]:
@@ -171,9 +180,42 @@ class AzureIndexClient:
 
         await self._call_dependency(put)
 
+    async def put_knowledge_base(self, source: Mapping[str, Any], base: Mapping[str, Any]) -> None:
+        """Create or update a knowledge source, and then the knowledge base that reads it."""
+
+        async def put(limits: RequestTimeouts) -> None:
+            _, indexes = self._get_clients()
+            await indexes.create_or_update_knowledge_source(KnowledgeSource(source), **limits)
+            await indexes.create_or_update_knowledge_base(KnowledgeBase(base), **limits)
+
+        await self._call_dependency(put)
+
+    async def retrieve(self, base: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the reply of a knowledge base to a retrieval request.
+
+        Raises:
+            KnowledgeBaseRefused: the service refused this request, for example for its plan.
+            Misconfigured: there is no knowledge base of this name (knowledge_base_missing).
+        """
+
+        async def post(limits: RequestTimeouts) -> Mapping[str, Any]:
+            client = self._get_knowledge_client(base)
+            try:
+                return (await client.retrieve(dict(request), **limits)).as_dict()
+            except ResourceNotFoundError as failure:
+                message = f"there is no knowledge base {base}: run rag setup to create it"
+                raise Misconfigured(message, code="knowledge_base_missing") from failure
+            except HttpResponseError as failure:
+                if _may_concern_plan(failure):
+                    raise _make_retrieval_refusal(failure) from failure
+                raise
+
+        return await self._call_dependency(post)
+
     async def close(self) -> None:
         clients, self._clients = self._clients, None
-        for client in (*(clients or ()), self._machine_credential):
+        knowledge_client, self._knowledge_client = self._knowledge_client, None
+        for client in (*(clients or ()), knowledge_client, self._machine_credential):
             if client is not None:
                 await client.close()
 
@@ -194,7 +236,7 @@ class AzureIndexClient:
         try:
             records = [item async for item in await anext(pages)]
         except HttpResponseError as failure:
-            if parameters.get("query_type") == "semantic" and _may_concern_ranker(failure):
+            if parameters.get("query_type") == "semantic" and _may_concern_plan(failure):
                 raise _make_ranker_refusal(failure) from failure
             raise
         next_continuation = pages.continuation_token
@@ -219,24 +261,33 @@ class AzureIndexClient:
 
     def _get_clients(self) -> tuple[SearchClient, SearchIndexClient]:
         if self._clients is None:
-            credential = AzureKeyCredential(self._key) if self._key else self._get_machine_credential()
-            # no redirects: the SDK would send the key to any host
-            options: dict[str, Any] = {
-                "retry_total": 0,
-                "permit_redirects": False,
-                "api_version": AZURE_SEARCH_API_VERSION,
-            }
-            options |= {"transport": self._transport} if self._transport else {}
+            credential, options = self._get_credential(), self._build_client_options()
             self._clients = (
                 SearchClient(self.endpoint, self.index, credential, **options),
                 SearchIndexClient(self.endpoint, credential, **options),
             )
         return self._clients
 
-    def _get_machine_credential(self) -> Any:
-        from azure.identity.aio import DefaultAzureCredential  # takes half a second, and a key needs none
+    def _get_knowledge_client(self, base: str) -> KnowledgeBaseRetrievalClient:
+        if self._knowledge_client is None:
+            options = self._build_client_options()
+            self._knowledge_client = KnowledgeBaseRetrievalClient(
+                self.endpoint, self._get_credential(), knowledge_base_name=base, **options
+            )
+        return self._knowledge_client
 
-        self._machine_credential = DefaultAzureCredential()
+    def _build_client_options(self) -> dict[str, Any]:
+        # no redirects: the SDK would send the key to any host
+        options = {"retry_total": 0, "permit_redirects": False, "api_version": AZURE_SEARCH_API_VERSION}
+        return options | ({"transport": self._transport} if self._transport else {})
+
+    def _get_credential(self) -> Any:
+        if self._key:
+            return AzureKeyCredential(self._key)
+        if self._machine_credential is None:
+            from azure.identity.aio import DefaultAzureCredential  # takes half a second, and a key needs none
+
+            self._machine_credential = DefaultAzureCredential()
         return self._machine_credential
 
 
@@ -286,8 +337,8 @@ def _error_from_azure_response(failure: HttpResponseError, index: str) -> Except
     return RagError(f"Azure AI Search refused a request with status {status}", code="search_refused")
 
 
-def _may_concern_ranker(failure: HttpResponseError) -> bool:
-    """Return whether a refusal of a semantic query can be about the ranker.
+def _may_concern_plan(failure: HttpResponseError) -> bool:
+    """Return whether a refusal of a semantic query or of a retrieval can be about the service's plan for it.
 
     Which status a used-up plan has is not public. If it was about something else, the query without the ranker is
     refused as well, and says so.
@@ -310,6 +361,16 @@ def _make_ranker_refusal(failure: HttpResponseError) -> SemanticRankerRefused:
         "plan ends after 1,000 queries a month, and semanticRankerPlan 'standard' charges for more"
     )
     return SemanticRankerRefused(message, details={"status": failure.status_code})
+
+
+def _make_retrieval_refusal(failure: HttpResponseError) -> KnowledgeBaseRefused:
+    reason = getattr(failure.error, "code", "") or "no code"
+    message = (
+        f"Azure AI Search refused a retrieval by its knowledge base (status {failure.status_code}, {reason}): the free "
+        "plan of agentic retrieval ends after 50 million tokens a month, and knowledgeRetrieval 'standard' charges for "
+        "more"
+    )
+    return KnowledgeBaseRefused(message)
 
 
 def _make_refused_credential_error() -> Misconfigured:

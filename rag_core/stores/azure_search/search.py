@@ -84,7 +84,7 @@ def _build_semantic_parameters(question: str) -> dict[str, Any]:
 
 
 def _hit_from_azure_record(record: SearchRecord, label: str, has_lexical_leg: bool, has_vector_leg: bool) -> Hit:
-    score = _parse_finite_score(record["@search.score"])
+    score = parse_finite_score(record["@search.score"])
     if has_lexical_leg and has_vector_leg:
         signals = _parse_leg_signals(record["@search.document_debug_info"])
     else:
@@ -92,7 +92,7 @@ def _hit_from_azure_record(record: SearchRecord, label: str, has_lexical_leg: bo
         signals = {"words" if has_lexical_leg else "meaning": score}
     reranker_score = record["@search.reranker_score"]
     if reranker_score is not None:
-        signals["semantic"] = min(1.0, _parse_finite_score(reranker_score) / MAX_RERANKER_SCORE)
+        signals["semantic"] = min(1.0, parse_finite_score(reranker_score) / MAX_RERANKER_SCORE)
     captions = tuple(_caption_from_azure_reply(caption) for caption in record["@search.captions"] or ())
     return Hit(chunk_from_azure_record(record), score, signals, captions, (label,))
 
@@ -108,11 +108,11 @@ def _parse_leg_signals(debug: Any) -> dict[str, float]:
     scores = debug.vectors.subscores if debug and debug.vectors else None
     legs: dict[str, float] = {}
     if scores and scores.text and scores.text.search_score:
-        legs["words"] = _parse_finite_score(scores.text.search_score)
+        legs["words"] = parse_finite_score(scores.text.search_score)
     for vectors in (scores and scores.vectors) or ():
         similarity = vectors[VECTOR_FIELD].vector_similarity if VECTOR_FIELD in vectors else None
         if similarity is not None:
-            legs["meaning"] = round(_parse_finite_score(similarity), 6)
+            legs["meaning"] = round(parse_finite_score(similarity), 6)
     return legs
 
 
@@ -121,7 +121,8 @@ def _cosine_from_azure_score(score: float) -> float:
     return round(2.0 - 1.0 / score, 6)
 
 
-def _parse_finite_score(number: Any) -> float:
+def parse_finite_score(number: Any) -> float:
+    """Return a score as the service sent it. Raises ValueError for one that is no number, which it cannot be."""
     if not math.isfinite(number):
         raise ValueError("not a score")
     return float(number)

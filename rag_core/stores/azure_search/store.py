@@ -13,7 +13,7 @@ from azure.core.pipeline.transport import AsyncHttpTransport
 
 from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Conflict, RagError, Unavailable, make_unknown_document_error
-from rag_core.core.model import Chunk, Document, Facet, Filter, Ranking, Scope, Vector
+from rag_core.core.model import Chunk, Document, Facet, Filter, QueryVariant, Ranking, Scope, Vector
 from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
 from rag_core.core.retrying import Dependency
 from rag_core.stores.access import (
@@ -35,6 +35,7 @@ from rag_core.stores.azure_search.field_value_codec import INDEX_FIELDS
 from rag_core.stores.azure_search.index_client import (
     AZURE_SEARCH_API_VERSION,
     AzureIndexClient,
+    KnowledgeBaseRefused,
     SearchRecord,
     parse_records,
 )
@@ -45,6 +46,14 @@ from rag_core.stores.azure_search.index_queries import (
     load_chunk_vectors,
     search_chunks,
     search_documents,
+)
+from rag_core.stores.azure_search.knowledge_base import (
+    build_knowledge_base,
+    build_knowledge_source,
+    build_ranking,
+    build_retrieval_request,
+    make_knowledge_base_name,
+    read_found_passages,
 )
 from rag_core.stores.azure_search.outbox import Outbox, OutboxJob
 from rag_core.stores.azure_search.records import (
@@ -123,6 +132,11 @@ class AzureSearchStore:
         await self._client.put_definition(upgraded_definition)
         return "upgraded"
 
+    async def set_up_knowledge_base(self) -> None:
+        """Create or update the knowledge base over the index. Raises RagError where the service does not offer it."""
+        index = self._client.index
+        await self._client.put_knowledge_base(build_knowledge_source(index), build_knowledge_base(index))
+
     async def search(
         self, probes: Sequence[Probe], scope: Scope, *, limit: int, filters: Sequence[Filter] = (), rrf_k: int = 60
     ) -> Sequence[Ranking]:
@@ -137,6 +151,23 @@ class AzureSearchStore:
             for probe in probes
         ]
         return await run_together(searches)
+
+    async def retrieve(
+        self, variants: Sequence[QueryVariant], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
+    ) -> Ranking:
+        """Retrieve as the port specifies; the scope filters the retrieval, and again the loading of what it found."""
+        filter = await build_visible_filter(scope, filters, self._client)
+        labels = {variant.text: variant.label for variant in variants}
+        request = build_retrieval_request(self._client.index, list(labels), filter=filter, limit=limit)
+        try:
+            reply = await self._client.retrieve(make_knowledge_base_name(self._client.index), request)
+        except KnowledgeBaseRefused as refusal:
+            raise Unavailable(refusal.message, code=refusal.code) from refusal
+        passages = read_found_passages(reply)
+        ids = list(dict.fromkeys(passage.chunk_id for passage in passages))[:MAX_IDS_PER_FILTER]
+        visible = odata.join_odata_with_and(filter, odata.build_odata_membership_filter("id", ids))
+        chunks = await search_chunks(visible, len(ids), self._client) if ids else []
+        return build_ranking(passages, chunks, labels)[:limit]
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
         return await search_chunks(await build_visible_filter(scope, filters, self._client), limit, self._client)

@@ -33,6 +33,10 @@ REFUSED_BY_OTHER_MODELS = ("reasoning_effort",)
 INEFFECTIVE = ("temperature", "top_p", "reasoning_effort", "seed", "user")  # without effect on what a technique says
 CHAT_MEMBERS = frozenset(("model", "messages", "response_format", "n", "stream", *TOKEN_LIMITS, *INEFFECTIVE))
 EMBEDDING_MEMBERS = frozenset(("model", "input", "encoding_format", "dimensions", "user"))
+RESPONSES_MEMBERS = frozenset(
+    ("model", "input", "instructions", "max_output_tokens", "text", "store", "temperature", "top_p", "reasoning")
+)
+MIN_OUTPUT_TOKENS = 16  # of a response
 SCHEMA_MEMBERS = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "description"))
 SCHEMA_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -49,8 +53,10 @@ ROUTES = Map(
     [
         Rule(f"{place}/{operation}", endpoint=(operation, azure), methods=["POST"])
         for place, azure in (("/openai/deployments/<deployment>", True), ("/v1", False), ("/openai/v1", False))
-        for operation in ("chat/completions", "embeddings")
+        for operation in ("chat/completions", "embeddings", "responses")
+        if operation != "responses" or not azure  # dated versions have it without the deployment
     ]
+    + [Rule("/openai/responses", endpoint=("responses", True), methods=["POST"])]
 )
 
 
@@ -100,7 +106,13 @@ class ModelService:
             raise ModelRefusal(404, "Resource not found", code="404")  # the service's own answer to that
         self._check_key(request, azure)
         body = _parse_json_object(request.get_data())
-        return self._embed_texts(body) if operation == "embeddings" else self._complete_chat(body)
+        match operation:
+            case "embeddings":
+                return self._embed_texts(body)
+            case "responses":
+                return self._respond(body)
+            case _:
+                return self._complete_chat(body)
 
     def _check_key(self, request: Request, azure: bool) -> None:
         bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -156,6 +168,42 @@ class ModelService:
             "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},
         }
 
+    def _respond(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer by the Responses API what a chat completion would answer."""
+        _check_members(body, RESPONSES_MEMBERS)
+        _check_taken(body, {"temperature", "top_p"} & {*self._refused})
+        if "reasoning" in body and "reasoning_effort" in self._refused:
+            message = "Unsupported parameter: 'reasoning.effort' is not supported with this model."
+            raise ModelRefusal(400, message, param="reasoning.effort", code="unsupported_parameter")
+        limit_name = next(name for name in TOKEN_LIMITS if name not in self._refused)
+        completion = self._complete_chat(_read_response_request(body, limit_name))
+        choice, usage = completion["choices"][0], completion["usage"]
+        is_cut = choice["finish_reason"] == "length"
+        content = {"type": "output_text", "text": choice["message"]["content"], "annotations": [], "logprobs": []}
+        status = "incomplete" if is_cut else "completed"
+        output = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant", "status": status}
+        return {
+            "id": f"resp_{uuid.uuid4().hex}",
+            "object": "response",
+            "created_at": completion["created"],
+            "status": status,
+            "model": completion["model"],
+            "error": None,
+            "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
+            "instructions": body.get("instructions"),
+            "output": [{**output, "content": [content]}],
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": {
+                "input_tokens": usage["prompt_tokens"],
+                "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": usage["completion_tokens"],
+                "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": usage["total_tokens"],
+            },
+        }
+
     def _generate_reply(self, messages: Sequence[Mapping[str, str]], schema: Mapping[str, Any] | None) -> Completion:
         scripted = next(self._replies, None)
         if scripted is not None:
@@ -164,6 +212,28 @@ class ModelService:
         if reply.local and schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
             raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")
         return reply
+
+
+def _read_response_request(body: Mapping[str, Any], limit_name: str) -> dict[str, Any]:
+    """Read a request of the Responses API as that of a chat completion, whose limit of tokens has this name."""
+    if body.get("store", True) is not False:
+        raise ModelRefusal(501, "The emulator keeps no responses: set store to false.", param="store")
+    given = body.get("input")
+    messages = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    system = [{"role": "system", "content": body["instructions"]}] if body.get("instructions") else []
+    chat: dict[str, Any] = {"model": body.get("model"), "messages": [*system, *(messages or [])]}
+    limit = body.get("max_output_tokens")
+    if limit is not None:
+        if limit < MIN_OUTPUT_TOKENS:
+            message = f"Invalid 'max_output_tokens': expected a value >= {MIN_OUTPUT_TOKENS}, but got {limit} instead."
+            raise ModelRefusal(400, message, param="max_output_tokens", code="integer_below_min_value")
+        chat[limit_name] = limit
+    chat |= {name: body[name] for name in ("temperature", "top_p") if name in body}
+    wanted = body.get("text", {}).get("format")
+    if wanted is not None:
+        schema = {name: value for name, value in wanted.items() if name != "type"}
+        chat["response_format"] = {"type": wanted.get("type"), "json_schema": schema}
+    return chat
 
 
 def _check_taken(body: Mapping[str, Any], refused: Iterable[str]) -> None:

@@ -141,6 +141,7 @@ def build_provider_profile(settings: Settings, name: str) -> tuple[ProviderProfi
         chat_model=chat_model or default.chat_model,
         embedding_model=embedding_model or default.embedding_model,
         dimensions=dimensions,
+        chat_api=settings.chat_api,
         send_dimensions=default.send_dimensions or settings.embedding_dimensions is not None or is_too_wide,
     )
     if name == "azure":

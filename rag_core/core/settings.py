@@ -94,6 +94,7 @@ class Settings:
     postgres_url: str | None = _declare_secret("POSTGRES_URL", read_database_url)  # may hold a password
     archive_url: str | None = _declare_secret("ARCHIVE_URL", read_database_url)  # may hold a password
 
+    chat_api: str = _declare("completions", "RAG_CHAT_API", make_choice_reader("completions", "responses"))
     chat_provider: str = _declare("auto", "RAG_CHAT_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
     embedding_provider: str = _declare("auto", "RAG_EMBEDDING_PROVIDER", make_choice_reader(*MODEL_PROVIDERS))
     # of both, where they have no name of their own

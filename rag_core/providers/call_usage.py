@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rag_core.core.metrics import record_model_call
 from rag_core.core.run import book_model_usage
@@ -11,6 +11,21 @@ from rag_core.providers.prices import calculate_cost_usd
 
 LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server says that a local technique answered
 FREE_PROVIDER = "ollama"
+
+
+class UsageNames(NamedTuple):
+    """The names of the counts in a reply's usage, which differ between the two APIs."""
+
+    input: str
+    output: str
+    input_details: str
+    output_details: str
+
+
+COMPLETIONS_USAGE = UsageNames(
+    "prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details"
+)
+RESPONSES_USAGE = UsageNames("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +70,9 @@ def record_usage(reply: Any, described: Mapping[str, str], *, requested_model: s
 def read_usage(reply: Any, provider: str, requested_model: str) -> CallUsage:
     """Return what a reply of OpenAI's protocol says that it used; a number that is none counts as 0."""
     usage, model = reply.usage, str(reply.model or requested_model)
-    input_tokens, output_tokens = _read_count(usage, "prompt_tokens"), _read_count(usage, "completion_tokens")
-    cached = _read_count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    names = RESPONSES_USAGE if hasattr(usage, "input_tokens") else COMPLETIONS_USAGE
+    input_tokens, output_tokens = _read_count(usage, names.input), _read_count(usage, names.output)
+    cached = _read_count(getattr(usage, names.input_details, None), "cached_tokens")
     cost = calculate_cost_usd(model, input_tokens=input_tokens, output_tokens=output_tokens, cached_tokens=cached)
     if provider == FREE_PROVIDER or model.startswith(LOCAL_MODEL_PREFIX):
         cost = 0.0
@@ -65,10 +81,18 @@ def read_usage(reply: Any, provider: str, requested_model: str) -> CallUsage:
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cached_tokens=cached,
-        reasoning_tokens=_read_count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens"),
-        finish_reasons=[str(choice.finish_reason) for choice in getattr(reply, "choices", None) or ()],
+        reasoning_tokens=_read_count(getattr(usage, names.output_details, None), "reasoning_tokens"),
+        finish_reasons=_list_finish_reasons(reply),
         cost_usd=cost if usage or cost == 0.0 else None,
     )
+
+
+def _list_finish_reasons(reply: Any) -> list[str]:
+    """Return why each choice of a completion ended, or why a response did, in the words of a completion."""
+    if getattr(reply, "object", None) != "response":
+        return [str(choice.finish_reason) for choice in getattr(reply, "choices", None) or ()]
+    reason = reply.incomplete_details.reason if reply.incomplete_details else None
+    return ["length" if reason == "max_output_tokens" else reason or ("error" if reply.error else "stop")]
 
 
 def _read_count(usage: object, name: str) -> int:

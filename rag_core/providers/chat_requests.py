@@ -17,6 +17,8 @@ REFUSABLE_PARAMETERS = (
     "top_p",
     "reasoning_effort",
     "response_format",
+    "reasoning",  # of the Responses API, like "text"
+    "text",
 )
 UNSUPPORTED_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter")
 UNSUPPORTED_MESSAGE = re.compile(r"unsupported|unrecogni[sz]ed|unknown|not supported|does not support", re.IGNORECASE)
@@ -56,7 +58,7 @@ def find_refused_parameter(
     Most services name it in `param`, some only in the message, where the one that would be right may come after it.
     """
     sent = [name for name in REFUSABLE_PARAMETERS if name in request]
-    is_about_effort = param == "reasoning_effort" and code == "invalid_value"
+    is_about_effort = param in ("reasoning_effort", "reasoning.effort") and code == "invalid_value"
     if code not in UNSUPPORTED_CODES and not UNSUPPORTED_MESSAGE.search(message) and not is_about_effort:
         return None
     if param:
@@ -71,9 +73,9 @@ def leave_out(parameter: str, parameters: ChatParameters) -> ChatParameters:
             return replace(parameters, limit_parameter="max_completion_tokens")
         case "max_completion_tokens":
             return replace(parameters, limit_parameter="max_tokens")
-        case "reasoning_effort":
+        case "reasoning_effort" | "reasoning":
             return replace(parameters, reasoning_effort=None)
-        case "response_format":
+        case "response_format" | "text":
             return replace(parameters, structured_output=False)
         case _:  # temperature and top_p are taken or refused together
             return replace(parameters, temperature=False)

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import openai
 from openai.types import CreateEmbeddingResponse
 from openai.types.chat import ChatCompletion
+from openai.types.responses import Response
 
 from rag_core.core.batching import batch_items
 from rag_core.core.errors import Unavailable
@@ -30,7 +31,9 @@ from rag_core.providers.chat_requests import (
     leave_out,
     replace_lone_surrogates,
 )
+from rag_core.providers.content_filter import describe_filtered_categories, read_filter_result
 from rag_core.providers.provider_profiles import ProviderProfile
+from rag_core.providers.responses_api import build_responses_request, extract_response_text
 from rag_core.text.tokens import count_tokens, decode_tokens, encode_tokens
 
 T = TypeVar("T")
@@ -50,8 +53,6 @@ STATUS_EXPLANATIONS = {
     403: "denies access",
     404: "has no such model or deployment",
 }
-# learn.microsoft.com/azure/foundry/openai/concepts/content-filter; a reply's other words are not repeated
-FILTER_CATEGORIES = ("hate", "sexual", "violence", "self_harm", "profanity", "jailbreak", "indirect_attack")
 TOKEN_ENCODING: Literal["cl100k_base"] = "cl100k_base"  # noqa: S105 - the encoding of OpenAI's embedding models
 
 
@@ -87,23 +88,25 @@ class OpenAIChatModel:
                 self._parameters = leave_out(parameter, self._parameters)
 
     async def _complete_once(self, prompt: Prompt) -> Completion:
-        request = build_chat_request(prompt, self._profile, self._parameters)
+        uses_responses = self._profile.chat_api == "responses"
+        build_request = build_responses_request if uses_responses else build_chat_request
+        request = build_request(prompt, self._profile, self._parameters)
         attributes: dict[str, str | int | float] = {"gen_ai.request.max_tokens": prompt.max_tokens}
         if "temperature" in request:
             attributes["gen_ai.request.temperature"] = prompt.temperature
-        return await self._service.call(
-            lambda client, within_s: client.chat.completions.create(**request, timeout=within_s),
-            self._parse_completion,
-            attributes,
-            request=request,
-        )
 
-    def _parse_completion(self, completion: ChatCompletion) -> Completion:
-        model, _ = screen_text(completion.model or self._profile.chat_model, ())  # the service's own text, too
+        def send(client: openai.AsyncOpenAI, within_s: float) -> Awaitable[ChatCompletion | Response]:
+            create: Any = client.responses.create if uses_responses else client.chat.completions.create
+            sent: Awaitable[ChatCompletion | Response] = create(**request, timeout=within_s)
+            return sent
+
+        return await self._service.call(send, self._parse_reply, attributes, request=request)
+
+    def _parse_reply(self, reply: ChatCompletion | Response) -> Completion:
+        model, _ = screen_text(reply.model or self._profile.chat_model, ())  # the service's own text, too
         self._learn_model(model)
-        return Completion(
-            _extract_completion_text(completion, self.name), model, local=model.startswith(LOCAL_MODEL_PREFIX)
-        )
+        extract: Any = extract_response_text if isinstance(reply, Response) else _extract_completion_text
+        return Completion(extract(reply, self.name), model, local=model.startswith(LOCAL_MODEL_PREFIX))
 
     def _learn_model(self, model: str) -> None:
         """Take over, once, what is known of the model that a deployment of another name has turned out to have."""
@@ -231,9 +234,11 @@ class _OpenAIService:
         if status in RETRIED_STATUS_CODES and code != "insufficient_quota":  # a 429 that waiting does not resolve
             return TransientFailure(f"status {status}", retry_after_s=parse_retry_after_s(refusal.response.headers))
         if code == "content_filter":
-            filtered = _describe_filtered_categories(_read_filter_result(refusal.body))
+            filtered = describe_filtered_categories(read_filter_result(refusal.body))
             return Unavailable(f"{self._dependency.name} declined the prompt{filtered}", code="llm_refused")
         explanation = STATUS_EXPLANATIONS.get(status, "refused the request")
+        if status == 404 and self._operation == "chat" and self._profile.chat_api == "responses":
+            explanation += ", or does not offer the Responses API: RAG_CHAT_API=completions does without"
         details = {"dependency": self._dependency.name, "attempts": 1, "status": status, "reason": code}
         if status == 400 and (
             parameter := find_refused_parameter(request, param=refusal.param, code=code, message=refusal.message)
@@ -294,27 +299,13 @@ def _create_entra_token_provider(unavailable_code: str) -> Callable[[], Awaitabl
 def _extract_completion_text(completion: ChatCompletion, name: str) -> str:
     choice = completion.choices[0]
     if choice.message.refusal or choice.finish_reason == "content_filter":
-        filtered = _describe_filtered_categories((choice.model_extra or {}).get("content_filter_results"))
+        filtered = describe_filtered_categories((choice.model_extra or {}).get("content_filter_results"))
         raise Unavailable(f"{name} declined to answer{filtered}", code="llm_refused")
     if choice.finish_reason == "length":
         raise Unavailable(f"{name} stopped at the token limit", code="llm_output_invalid")
     if not isinstance(choice.message.content, str):
         raise TypeError("content is not a string")
     return choice.message.content
-
-
-def _read_filter_result(body: object) -> object:
-    """Return what Azure's content filter found in a prompt, from the body of its refusal; None where it is missing."""
-    inner = body.get("innererror") if isinstance(body, Mapping) else None
-    return inner.get("content_filter_result") if isinstance(inner, Mapping) else None
-
-
-def _describe_filtered_categories(results: object) -> str:
-    """Return the categories that Azure's content filter stopped, as words to end a sentence with; "" for none."""
-    found = results if isinstance(results, Mapping) else {}
-    stopped = {name: each for name, each in found.items() if isinstance(each, Mapping)}
-    known = [n for n in FILTER_CATEGORIES if stopped.get(n, {}).get("filtered") or stopped.get(n, {}).get("detected")]
-    return f": its content filter found {', '.join(known)}" if known else ""
 
 
 def _parse_embeddings(response: CreateEmbeddingResponse, count: int, dimensions: int) -> list[Vector]:

@@ -35,6 +35,7 @@ class ProviderProfile:
     top_p: float | None = None
     attempt_timeout_s: float = 30.0  # S2-45
     api_version: str = ""
+    chat_api: str = "completions"  # or "responses"
 
     @property
     def embedding_space(self) -> str:

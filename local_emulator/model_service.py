@@ -99,13 +99,14 @@ class ModelService:
 
     def _answer_request(self, request: Request) -> dict[str, Any]:
         try:
-            (operation, azure), _ = ROUTES.bind_to_environ(request.environ).match()
+            (operation, azure), given = ROUTES.bind_to_environ(request.environ).match()
         except HTTPException as unknown:
             raise ModelRefusal(unknown.code or 404, "Resource not found", code=str(unknown.code)) from unknown
         if azure and not request.args.get("api-version"):
             raise ModelRefusal(404, "Resource not found", code="404")  # the service's own answer to that
         self._check_key(request, azure)
-        body = _parse_json_object(request.get_data())
+        named = {"model": given["deployment"]} if "deployment" in given else {}  # the address names it, the body may
+        body = named | _parse_json_object(request.get_data())
         match operation:
             case "embeddings":
                 return self._embed_texts(body)

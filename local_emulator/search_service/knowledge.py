@@ -135,7 +135,12 @@ def _search_source(
     )
     searched = [field["name"] for field in parameters["searchFields"]]
     body: Json = {"search": text, "queryType": "semantic", "semanticConfiguration": configuration}
-    body |= {"filter": options.get("filterAddOn"), "searchFields": ",".join(searched) or None}
+    body["filter"] = options.get("filterAddOn")
+    vectors = [field.path for field in index.schema.fields.values() if field.vectorizer]
+    chosen = [path for path in vectors if not searched or path in searched]
+    body["vectorQueries"] = [{"kind": "text", "text": text, "k": DEPTH, "fields": path} for path in chosen]
+    words = [path for path in searched if path not in vectors]
+    body["searchFields"] = ",".join(words) or None
     asked = parse_search_request(body, index.schema, ranker=state.reranker is not None)
     state.faults.strike("semantic")
     with index.lock:

@@ -2,10 +2,13 @@
 
 import asyncio
 import dataclasses
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+import numpy as np
 
 from .field_texts import list_texts
 from .highlights import Tags, find_tokens, list_sentences
@@ -16,7 +19,9 @@ from .schema import Field, Schema, list_semantic_fields
 Json = dict[str, Any]
 
 DEPTH = 50  # results that the service reranks
-HIGHEST = 4.0  # of a reranker score
+# reranker scores by the log odds of a ranker: recorded are 1.66 to 2.0 for weak hits and 3.5 for the best, of 4
+LOG_ODDS = (-13.8, -3.85, 4.6, 13.8)
+RERANKER_SCORES = (1.5, 2.0, 3.5, 4.0)
 CAPTION_WORDS = 90  # about what a caption of the service holds
 DEFAULT_THRESHOLD = 0.7  # an answer's least score when none is asked for
 _OPTION = re.compile(r"(count|threshold|highlight|maxcharlength)-(.+)")
@@ -54,10 +59,11 @@ class SemanticRequest:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A ranked document has a score of 0 to 4 and the passage that describes it best."""
+    """A ranked document has a score of 0 to 4, the ranker's own of 0 to 1, and the passage that describes it best."""
 
     key: str
     score: float
+    probability: float
     caption: str
 
 
@@ -157,11 +163,17 @@ def _score_documents(
 ) -> list[RankedDocument]:
     """Score documents by their best passage, best first; equals stay in the order they came."""
     passages = [(key, passage) for key, document in documents for passage in _split_document(document, asked.fields)]
-    best: dict[str, RankedDocument] = {key: RankedDocument(key, 0.0, "") for key, _ in documents}
+    best: dict[str, RankedDocument] = {key: RankedDocument(key, 0.0, 0.0, "") for key, _ in documents}
     for (key, passage), score in zip(passages, _score_passages(asked, passages, reranker), strict=True):
-        if not best[key].caption or score * HIGHEST > best[key].score:
-            best[key] = RankedDocument(key, score * HIGHEST, passage)
-    return sorted(best.values(), key=lambda ranked: -ranked.score)
+        if not best[key].caption or score > best[key].probability:
+            best[key] = RankedDocument(key, _compute_reranker_score(score), score, passage)
+    return sorted(best.values(), key=lambda ranked: -ranked.probability)
+
+
+def _compute_reranker_score(probability: float) -> float:
+    """Return a score of 0 to 1 on the service's scale of 0 to 4, on which even weak hits score 1.5 and more."""
+    clipped = min(max(probability, 1e-6), 1 - 1e-6)
+    return round(float(np.interp(math.log(clipped / (1 - clipped)), LOG_ODDS, RERANKER_SCORES)), 6)
 
 
 def _score_passages(asked: SemanticRequest, passages: Sequence[tuple[str, str]], reranker: Ranker) -> Sequence[float]:
@@ -185,13 +197,13 @@ def build_captions(ranked: RankedDocument, asked: SemanticRequest) -> list[Json]
 
 def _build_answers(ranked: Sequence[RankedDocument], asked: SemanticRequest) -> list[Json]:
     """Build answers of the best passages that reach the threshold, with scores from 0 to 1."""
-    sure = [one for one in ranked if one.caption and one.score / HIGHEST >= asked.threshold]
+    sure = [one for one in ranked if one.caption and one.probability >= asked.threshold]
     return [
         {
             "key": one.key,
             "text": one.caption,
             "highlights": _mark_question_words(one.caption, asked),
-            "score": one.score / HIGHEST,
+            "score": one.probability,
         }
         for one in sure[: asked.count]
     ]

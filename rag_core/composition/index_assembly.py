@@ -19,6 +19,7 @@ from rag_core.composition.model_assembly import (
     get_embedding_space,
 )
 from rag_core.core.errors import Misconfigured, RagError, Unavailable
+from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.index import Index
 from rag_core.core.ports import ChunkStore, Embedder, IndexRebuild
 from rag_core.core.settings import Settings
@@ -28,7 +29,7 @@ from rag_core.stores.embedded.current_index import IndexLocation
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Tariff
     from rag_core.stores.azure_search import AzureSearchStore
-    from rag_core.stores.azure_search.schema import VectorCompression
+    from rag_core.stores.azure_search.schema import QueryVectorizer, VectorCompression
     from rag_core.stores.postgres import PostgresStore
 
 OUTBOX_FILE = "outbox.sqlite3"  # chunks that Azure AI Search has not accepted yet
@@ -110,6 +111,25 @@ def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embed
         space=embedder.space,
         dimensions=embedder.dimensions,
         compression=_choose_compression(settings),
+        vectorizer=_build_vectorizer(settings) if settings.azure_search_vectorizer else None,
+        vector_weight=settings.azure_search_vector_weight,
+    )
+
+
+def _build_vectorizer(settings: Settings) -> "QueryVectorizer":
+    """Build the vectorizer from the deployment that embeds the index. Raises Misconfigured unless it is Azure's."""
+    from rag_core.stores.azure_search.schema import QueryVectorizer
+
+    provider = choose_embedding_provider(settings).name
+    model = find_hosted_model(settings.embedding_deployment)
+    if provider != "azure" or settings.azure_openai_endpoint is None or model is None:
+        message = (
+            "AZURE_SEARCH_VECTORIZER requires that Azure OpenAI embeds the index, by a deployment that has its model's "
+            "name, such as text-embedding-3-small"
+        )
+        raise Misconfigured(message, field="AZURE_SEARCH_VECTORIZER")
+    return QueryVectorizer(
+        settings.azure_openai_endpoint, settings.embedding_deployment, model.name, settings.azure_openai_key
     )
 
 

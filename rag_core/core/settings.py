@@ -91,6 +91,8 @@ class Settings:
     azure_search_truncated_dimensions: int | None = _declare(
         None, "AZURE_SEARCH_TRUNCATED_DIMENSIONS", make_integer_reader(2, 4096)
     )
+    azure_search_vectorizer: bool = _declare(False, "AZURE_SEARCH_VECTORIZER", make_flag_reader("0", "1"))
+    azure_search_vector_weight: float = _declare(1.0, "AZURE_SEARCH_VECTOR_WEIGHT", make_number_reader(0.01, 100))
     postgres_url: str | None = _declare_secret("POSTGRES_URL", read_database_url)  # may hold a password
     archive_url: str | None = _declare_secret("ARCHIVE_URL", read_database_url)  # may hold a password
 

@@ -428,3 +428,17 @@ def test_batches_from_many_threads_are_all_there() -> None:
         statuses = list(threads.map(lambda batch: changed(client, batch)[0], batches))
     assert set(statuses) == {200}
     assert asked(client, search="word", count=True)[1]["@odata.count"] == 160
+
+
+def test_semantic_scores_are_spread_as_those_recorded_of_the_service() -> None:
+    """Recorded: 1.66 to 2.0 of 4 for weak hits, 3.5 for the best; a cross-encoder gives the weak ones 0.001 to 0.02."""
+
+    class Bimodal(Judge):
+        async def score_passages(self, text: str, passages: Sequence[str]) -> list[float]:
+            return [0.99 if "gearbox" in each else 0.02 if "misfires" in each else 0.001 for each in passages]
+
+    _, answer = asked(filled(Bimodal()), search="gearbox engine pads", queryType="semantic")
+    best, *weak = [hit["@search.rerankerScore"] for hit in answer["value"]]
+    assert 3.4 <= best <= 3.7
+    assert len(weak) == 3
+    assert all(1.66 <= score <= 2.0 for score in weak)

@@ -18,12 +18,12 @@ from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Un
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import Probe
-from rag_core.core.settings import Settings
+from rag_core.core.settings import Settings, load_settings
 from rag_core.stores.azure_search import AzureSearchStore, action_batches, schema
 from rag_core.stores.azure_search.action_batches import IndexAction, split_into_batches
 from rag_core.stores.azure_search.index_client import AzureIndexClient, DocumentOutcome
 from rag_core.stores.azure_search.records import make_document_record_key
-from rag_core.stores.azure_search.schema import VectorCompression
+from rag_core.stores.azure_search.schema import QueryVectorizer, VectorCompression
 from tests.fakes import ConceptEmbedder, OverlapReranker
 from tests.faults.search_faults import Faulty
 from tests.faults.server import failing, reply
@@ -458,3 +458,41 @@ async def test_right_after_a_change_the_state_of_a_workflow_is_not_known() -> No
         store._settled_s = 0
         assert await store.load_corpus_version(SCOPE)
         await store.close()
+
+
+async def test_a_vectorizer_comes_and_goes_with_its_setting_and_changes_no_document(
+    url: str, store: AzureSearchStore
+) -> None:
+    """An index that is there can be given one; its key, which the service hides, is no change."""
+    await put(store, "doc", ["gear box"])
+    vectorizer = QueryVectorizer(
+        "https://oai.openai.azure.com", "text-embedding-3-small", "text-embedding-3-small", "k"
+    )
+    made = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, vectorizer=vectorizer)
+    assert (await made.setup(), await made.setup()) == ("upgraded", "unchanged")
+    search = (await made._client.get_definition() or {})["vectorSearch"]
+    assert {profile["vectorizer"] for profile in search["profiles"]} == {"queries"}
+    assert await find(made, "gear") == await find(store, "gear")
+    assert (await store.setup(), await store.setup()) == ("upgraded", "unchanged")
+    await made.close()
+
+
+def test_a_vectorizer_needs_azure_s_model_by_its_own_name() -> None:
+    variables = {"AZURE_SEARCH_ENDPOINT": "https://s", "AZURE_SEARCH_VECTORIZER": "1", "RAG_DATA_DIR": ":memory:"}
+    azure = {"AZURE_OPENAI_ENDPOINT": "https://o", "AZURE_OPENAI_API_KEY": "k"}
+    for others in ({"OPENAI_API_KEY": "k"}, azure | {"AZURE_OPENAI_EMBEDDING_DEPLOYMENT": "vectors"}):
+        settings = load_settings(variables | others)
+        with pytest.raises(Misconfigured, match="AZURE_SEARCH_VECTORIZER requires that Azure OpenAI embeds"):
+            build_chunk_store(settings, ConceptEmbedder())
+    assert build_chunk_store(load_settings(variables | azure), ConceptEmbedder())
+
+
+async def test_a_weight_of_vectors_lets_meaning_overrule_words(url: str, store: AzureSearchStore) -> None:
+    """weight / (60 + rank): at 100 the order is that of the vectors, at 0.01 that of the words."""
+    await put(store, "doc", ["gear box", "brake pads"])
+    asked = Probe("original", "gear", vector("brake pads"))
+    for weight, first in ((0.01, "doc:000"), (100.0, "doc:001")):
+        weighted = AzureSearchStore(url, "key", INDEX, dimensions=16, space=SPACE, vector_weight=weight)
+        (ranking,) = await weighted.search([asked], SCOPE, limit=5)
+        assert ids(ranking)[0] == first
+        await weighted.close()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from werkzeug.wrappers import Response
 
+from local_emulator.model_service import ModelService
 from local_emulator.search_service import SearchService
 from local_emulator.search_service.serving import Application, serve_wsgi
 from rag_core.composition import index_assembly
@@ -22,10 +23,11 @@ from rag_core.core.settings import load_settings
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.providers.null_models import NoEmbedder
 from rag_core.stores.azure_search import AzureSearchStore
-from tests.fakes import OverlapReranker, ScriptedLLM, filled
+from rag_core.stores.azure_search.schema import QueryVectorizer
+from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, filled
 from tests.fakes import kit as fake_kit
 from tests.faults.semantic_quota import REFUSALS
-from tests.stores.sample import SCOPE, SPACE, ids, put
+from tests.stores.sample import SCOPE, SPACE, chunk, document, ids, put
 
 QUESTION = "Which pads do the brakes have?"
 OTHERS = Scope("others")
@@ -222,3 +224,24 @@ async def test_setup_makes_the_knowledge_base_and_without_it_the_error_says_so(u
         assert (await index_assembly.set_up_chunk_store(settings)).endswith("; its knowledge base is ready")
     assert await fresh.retrieve([QueryVariant("original", QUESTION)], SCOPE, limit=5) == []
     await fresh.close()
+
+
+async def test_with_a_vectorizer_the_service_embeds_the_queries_of_a_retrieval(url: str) -> None:
+    """Words that are nowhere in the index are found by their meaning; the service itself asks the deployment."""
+    embedder = ConceptEmbedder()
+    with serve_wsgi(ModelService(embedder, ScriptedLLM(), keys={"models"})) as models:
+        vectorizer = QueryVectorizer(models, "concepts", "text-embedding-3-small", "models")
+        made = AzureSearchStore(url, "key", "meaning", dimensions=5, space=embedder.space, vectorizer=vectorizer)
+        index = Index(made, embedder, made)
+        await made.setup()
+        await made.set_up_knowledge_base()
+        await index.add_document(
+            document("doc"), [chunk("doc", 0, "the gearbox"), chunk("doc", 1, "brake pads")], SCOPE
+        )
+        asked = [QueryVariant("original", "transmission")]
+        assert ids(await index.retrieve(asked, SCOPE, limit=5))[0] == "doc:000"
+        without = AzureSearchStore(url, "key", "meaning", dimensions=5, space=embedder.space)
+        await without.setup()
+        assert await without.retrieve(asked, SCOPE, limit=5) == []
+        await made.close()
+        await without.close()

@@ -365,12 +365,14 @@ def _make_ranker_refusal(failure: HttpResponseError) -> SemanticRankerRefused:
 
 def _make_retrieval_refusal(failure: HttpResponseError) -> KnowledgeBaseRefused:
     reason = getattr(failure.error, "code", "") or "no code"
-    message = (
-        f"Azure AI Search refused a retrieval by its knowledge base (status {failure.status_code}, {reason}): the free "
-        "plan of agentic retrieval ends after 50 million tokens a month, and knowledgeRetrieval 'standard' charges for "
-        "more"
+    plan = (
+        ": the free plan of agentic retrieval ends after 50 million tokens a month, and knowledgeRetrieval 'standard' "
+        "charges for more"
+        if failure.status_code in (402, 403)
+        else ""
     )
-    return KnowledgeBaseRefused(message)
+    refusal = f"Azure AI Search refused a retrieval by its knowledge base (status {failure.status_code}, {reason})"
+    return KnowledgeBaseRefused(refusal + plan)
 
 
 def _make_refused_credential_error() -> Misconfigured:

@@ -1,5 +1,6 @@
 """The definition of the index for Azure AI Search. The field `kind` separates chunks, documents and workflow states."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ VECTOR_FIELD = "content_vector"
 SEMANTIC_CONFIGURATION = "chunks-semantic"
 HNSW_PROFILE, EXHAUSTIVE_PROFILE = "nearest", "exact"  # vector profiles: HNSW, and an exhaustive scan
 COMPRESSION = "compressed"
+VECTORIZER = "queries"
 LEXICAL_ANALYZER = "en.lucene"  # English stems, as in the embedded store
 
 IndexDefinition = dict[str, Any]
@@ -33,7 +35,22 @@ class VectorCompression:
     truncated_dimensions: int | None = None
 
 
-def build_index_definition(name: str, dimensions: int, compression: VectorCompression | None = None) -> IndexDefinition:
+@dataclass(frozen=True, slots=True)
+class QueryVectorizer:
+    """The deployment by which the service embeds the queries of a retrieval; without a key its identity is used."""
+
+    endpoint: str
+    deployment: str
+    model: str
+    key: str | None = dataclasses.field(default=None, repr=False)
+
+
+def build_index_definition(
+    name: str,
+    dimensions: int,
+    compression: VectorCompression | None = None,
+    vectorizer: QueryVectorizer | None = None,
+) -> IndexDefinition:
     """Build the definition of an index for vectors of these dimensions; 0 gives one that can never hold vectors.
 
     Raises:
@@ -45,7 +62,7 @@ def build_index_definition(name: str, dimensions: int, compression: VectorCompre
     return {
         **base,
         "semantic": _build_semantic_config(),
-        **({"vectorSearch": _build_vector_search_config(compression)} if dimensions else {}),
+        **({"vectorSearch": _build_vector_search_config(compression, vectorizer)} if dimensions else {}),
     }
 
 
@@ -55,7 +72,7 @@ def get_vector_dimensions(index: Mapping[str, Any]) -> int:
 
 
 def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) -> IndexDefinition:
-    """Add missing fields and the semantic configuration to an existing definition; the rest stays unchanged.
+    """Add missing fields and the semantic configuration to an existing definition, and exchange its vectorizer.
 
     Raises:
         Conflict: a field has another type, other dimensions or another compression (reindex_required), so that another
@@ -78,7 +95,26 @@ def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) ->
             raise _make_incompatible_index_error(existing, f"has {field['name']} as {field_type}, not {field['type']}")
     missing = [field for field in new["fields"] if field["name"] not in existing_fields]
     semantic = existing.get("semantic") or new["semantic"]
-    return {**existing, "fields": [*existing["fields"], *missing], "semantic": semantic}
+    upgraded = {**existing, "fields": [*existing["fields"], *missing], "semantic": semantic}
+    return (
+        upgraded if _describe_vectorizer(existing) == _describe_vectorizer(new) else _exchange_vectorizer(upgraded, new)
+    )
+
+
+def _exchange_vectorizer(existing: IndexDefinition, new: IndexDefinition) -> IndexDefinition:
+    """Return the existing definition with the new one's vectorizer, or without one, in each profile of its vectors."""
+    search, vectorizers = existing["vectorSearch"], new["vectorSearch"].get("vectorizers", [])
+    name = VECTORIZER if vectorizers else None
+    profiles = [{**profile, "vectorizer": name} for profile in search["profiles"]]
+    return {**existing, "vectorSearch": {**search, "vectorizers": vectorizers, "profiles": profiles}}
+
+
+def _describe_vectorizer(index: Mapping[str, Any]) -> tuple[object, ...]:
+    """Return what tells one vectorizer from another; the service hides keys. Empty where there is none."""
+    for one in (index.get("vectorSearch") or {}).get("vectorizers") or ():
+        given = one.get("azureOpenAIParameters") or {}
+        return (str(given.get("resourceUri")).rstrip("/"), given.get("deploymentId"), given.get("modelName"))
+    return ()
 
 
 def _require_longer_vectors(dimensions: int, compression: VectorCompression | None) -> None:
@@ -174,16 +210,29 @@ def _build_vector_field(dimensions: int) -> IndexDefinition:
     }
 
 
-def _build_vector_search_config(compression: VectorCompression | None) -> IndexDefinition:
+def _build_vector_search_config(
+    compression: VectorCompression | None, vectorizer: QueryVectorizer | None
+) -> IndexDefinition:
     hnsw = {"name": "hnsw-cosine", "kind": "hnsw", "hnswParameters": {"metric": "cosine"}}
     scan = {"name": "scan-cosine", "kind": "exhaustiveKnn", "exhaustiveKnnParameters": {"metric": "cosine"}}
-    uses = {"compression": COMPRESSION} if compression else {}
+    uses = ({"compression": COMPRESSION} if compression else {}) | ({"vectorizer": VECTORIZER} if vectorizer else {})
     profiles = [
         {"name": HNSW_PROFILE, "algorithm": hnsw["name"], **uses},
         {"name": EXHAUSTIVE_PROFILE, "algorithm": scan["name"], **uses},
     ]
     compressions = {"compressions": [_build_compression(compression)]} if compression else {}
-    return {"algorithms": [hnsw, scan], "profiles": profiles, **compressions}
+    vectorizers = {"vectorizers": [_build_vectorizer(vectorizer)]} if vectorizer else {}
+    return {"algorithms": [hnsw, scan], "profiles": profiles, **compressions, **vectorizers}
+
+
+def _build_vectorizer(vectorizer: QueryVectorizer) -> IndexDefinition:
+    parameters = {
+        "resourceUri": vectorizer.endpoint,
+        "deploymentId": vectorizer.deployment,
+        "modelName": vectorizer.model,
+    }
+    key = {"apiKey": vectorizer.key} if vectorizer.key else {}
+    return {"name": VECTORIZER, "kind": "azureOpenAI", "azureOpenAIParameters": parameters | key}
 
 
 def _build_compression(compression: VectorCompression) -> IndexDefinition:

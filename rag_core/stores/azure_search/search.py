@@ -24,10 +24,18 @@ MAX_RERANKER_SCORE = 4.0  # of the semantic ranker's `@search.rerankerScore`
 
 
 async def search_azure_probe(
-    probe: Probe, service: AzureIndexClient, *, filter: str, limit: int, exhaustive: bool, ranker: SemanticRanker
+    probe: Probe,
+    service: AzureIndexClient,
+    *,
+    filter: str,
+    limit: int,
+    exhaustive: bool,
+    vector_weight: float,
+    ranker: SemanticRanker,
 ) -> Ranking:
-    """Search for a probe and return its hits, best first; the service fuses two legs by 1 / (60 + rank), rank from 0.
+    """Search for a probe and return its hits, best first; the service fuses two legs by weight / (60 + rank).
 
+    Ranks count from 0; the lexical leg's weight is 1.
     Without a semantic ranker in the service, or when it refuses, the hits lack its signal.
     """
     lexical_query = probe.lexical_query if any(map(str.isalnum, probe.lexical_query)) else ""
@@ -43,6 +51,7 @@ async def search_azure_probe(
     if probe.vector is not None:
         parameters |= _build_vector_parameters(probe.vector, max(limit, MIN_VECTOR_CANDIDATES), exhaustive)
     if lexical_query and probe.vector is not None:
+        parameters["vector_queries"][0].weight = vector_weight  # alone it would only scale the scores
         parameters |= {"debug": "vector"}
     plain_parameters = {**parameters, "order_by": ORDER_BY_SCORE}
     semantic_parameters = (

@@ -100,6 +100,8 @@ class AzureSearchStore:
         semantic: bool = True,
         exhaustive: bool = False,
         compression: schema.VectorCompression | None = None,
+        vectorizer: schema.QueryVectorizer | None = None,
+        vector_weight: float = 1.0,
         settled_s: float = 60.0,
         transport: AsyncHttpTransport[Any, Any] | None = None,
         dependency: Dependency | None = None,
@@ -109,6 +111,7 @@ class AzureSearchStore:
         self._outbox = Outbox(outbox)
         self._delivery = OutboxDelivery(self._client, self._outbox)
         self._space, self._dimensions, self._compression = space, dimensions, compression
+        self._vectorizer, self._vector_weight = vectorizer, vector_weight
         self._ranker = SemanticRanker(is_used=semantic)
         self._exhaustive, self._settled_s = exhaustive, settled_s
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
@@ -120,7 +123,9 @@ class AzureSearchStore:
             Conflict: the index has another model's vectors, another compression or fields of other types
                 (reindex_required).
         """
-        new_definition = schema.build_index_definition(self._client.index, self._dimensions, self._compression)
+        new_definition = schema.build_index_definition(
+            self._client.index, self._dimensions, self._compression, self._vectorizer
+        )
         old_definition = await self._client.get_definition()
         if old_definition is None:
             await self._client.put_definition(new_definition)
@@ -146,7 +151,13 @@ class AzureSearchStore:
         filter = await build_visible_filter(scope, filters, self._client)
         searches = [
             search_azure_probe(
-                probe, self._client, filter=filter, limit=limit, exhaustive=self._exhaustive, ranker=self._ranker
+                probe,
+                self._client,
+                filter=filter,
+                limit=limit,
+                exhaustive=self._exhaustive,
+                vector_weight=self._vector_weight,
+                ranker=self._ranker,
             )
             for probe in probes
         ]

@@ -13,6 +13,8 @@ param identityName string
 @description('Address of the container that the package is deployed to.')
 param packages string
 param settings object
+@description('Subnet through which the app reaches the services; empty for none.')
+param subnetId string
 
 resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' existing = {
   name: identityName
@@ -39,6 +41,7 @@ resource app 'Microsoft.Web/sites@2024-04-01' = {
   properties: {
     serverFarmId: plan.id
     httpsOnly: true
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
     siteConfig: {
       minTlsVersion: '1.2'
       cors: { allowedOrigins: allowedOrigins, supportCredentials: false }

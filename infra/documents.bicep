@@ -5,6 +5,9 @@ param tags object
 param appId string
 param operatorId string
 param operatorType string
+param isPrivate bool
+@description('Address from which the operator reaches a private service; empty for nobody.')
+param operatorAddress string
 
 var cognitiveServicesUser = 'a97b65f3-24c7-4388-baec-2e87135dc908'
 var users = concat(
@@ -21,6 +24,11 @@ resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   properties: {
     customSubDomainName: name // a token is taken at such an address only
     disableLocalAuth: true
+    publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      defaultAction: isPrivate ? 'Deny' : 'Allow'
+      ipRules: isPrivate && !empty(operatorAddress) ? [{ value: operatorAddress }] : []
+    }
   }
 }
 

@@ -58,6 +58,15 @@ param semanticRankerPlan string = 'free'
 @allowed(['basic', 'standard', 'standard2', 'standard3'])
 param searchSku string = 'basic'
 
+@description('Whether the search service embeds the queries of the pipeline agentic, by the embedding model and at its price.')
+param searchVectorizer bool = false
+
+@description('Whether the services are reached by private endpoints in a network of their own. Each is paid by the hour.')
+param privateNetwork bool = false
+
+@description('With privateNetwork, the IP address from which rag setup reaches store and models; empty for none.')
+param operatorAddress string = ''
+
 @description('Name of the chat model, one of rag_core/core/hosted_models.json; empty for its default. The deployment bears the name of its model.')
 param chatModel string = ''
 
@@ -93,6 +102,31 @@ var hostedModels = loadJsonContent('../rag_core/core/hosted_models.json')
 var chatName = empty(chatModel) ? hostedModels.defaults.chat : chatModel
 var embeddingName = empty(embeddingModel) ? hostedModels.defaults.embeddings : embeddingModel
 var withPostgres = !empty(postgresAdministrator)
+var storageName = 'strag${token}'
+var searchName = 'srch-rag-${token}'
+var modelsName = 'oai-rag-${token}'
+var documentsName = 'di-rag-${token}'
+var postgresName = 'psql-rag-${token}'
+var redisName = 'redis-rag-${token}'
+var storageZone = environment().suffixes.storage
+var alwaysReached = [
+  { name: 'blob', part: 'blob', type: 'Microsoft.Storage/storageAccounts', of: storageName, zone: 'privatelink.blob.${storageZone}' }
+  { name: 'queue', part: 'queue', type: 'Microsoft.Storage/storageAccounts', of: storageName, zone: 'privatelink.queue.${storageZone}' }
+  { name: 'table', part: 'table', type: 'Microsoft.Storage/storageAccounts', of: storageName, zone: 'privatelink.table.${storageZone}' }
+  { name: 'models', part: 'account', type: 'Microsoft.CognitiveServices/accounts', of: modelsName, zone: 'privatelink.openai.azure.com' }
+  { name: 'documents', part: 'account', type: 'Microsoft.CognitiveServices/accounts', of: documentsName, zone: 'privatelink.cognitiveservices.azure.com' }
+]
+var searchReached = [
+  { name: 'search', part: 'searchService', type: 'Microsoft.Search/searchServices', of: searchName, zone: 'privatelink.search.windows.net' }
+]
+var postgresReached = [
+  { name: 'postgres', part: 'postgresqlServer', type: 'Microsoft.DBforPostgreSQL/flexibleServers', of: postgresName, zone: 'privatelink.postgres.database.azure.com' }
+]
+var redisReached = [
+  { name: 'redis', part: 'redisEnterprise', type: 'Microsoft.Cache/redisEnterprise', of: redisName, zone: 'privatelink.redis.azure.net' }
+]
+var reached = concat(alwaysReached, withPostgres ? postgresReached : searchReached, redis ? redisReached : [])
+var privatelyReached = privateNetwork ? reached : []
 var tags = union(extraTags, { 'azd-env-name': environmentName })
 
 resource group 'Microsoft.Resources/resourceGroups@2024-03-01' = {
@@ -127,10 +161,11 @@ module storage 'storage.bicep' = {
   name: 'storage'
   scope: group
   params: {
-    name: 'strag${token}'
+    name: storageName
     location: location
     tags: tags
     appId: identity.outputs.principalId
+    isPrivate: privateNetwork
   }
 }
 
@@ -138,7 +173,7 @@ module search 'search.bicep' = if (!withPostgres) {
   name: 'search'
   scope: group
   params: {
-    name: 'srch-rag-${token}'
+    name: searchName
     location: location
     tags: tags
     sku: searchSku
@@ -146,6 +181,9 @@ module search 'search.bicep' = if (!withPostgres) {
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType
+    embedsQueries: searchVectorizer
+    isPrivate: privateNetwork
+    operatorAddress: operatorAddress
   }
 }
 
@@ -153,7 +191,7 @@ module models 'models.bicep' = {
   name: 'models'
   scope: group
   params: {
-    name: 'oai-rag-${token}'
+    name: modelsName
     location: location
     tags: tags
     chat: union({ name: chatName }, hostedModels.models[chatName])
@@ -162,6 +200,9 @@ module models 'models.bicep' = {
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType
+    isPrivate: privateNetwork
+    operatorAddress: operatorAddress
+    searchId: withPostgres ? '' : search!.outputs.principalId
   }
 }
 
@@ -169,12 +210,14 @@ module documents 'documents.bicep' = {
   name: 'documents'
   scope: group
   params: {
-    name: 'di-rag-${token}'
+    name: documentsName
     location: location
     tags: tags
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType
+    isPrivate: privateNetwork
+    operatorAddress: operatorAddress
   }
 }
 
@@ -182,12 +225,14 @@ module postgres 'postgres.bicep' = if (withPostgres) {
   name: 'postgres'
   scope: group
   params: {
-    name: 'psql-rag-${token}'
+    name: postgresName
     location: location
     tags: tags
     administratorId: operatorId
     administratorName: postgresAdministrator
     administratorType: operatorType
+    isPrivate: privateNetwork
+    operatorAddress: operatorAddress
   }
 }
 
@@ -195,12 +240,41 @@ module cache 'redis.bicep' = if (redis) {
   name: 'redis'
   scope: group
   params: {
-    name: 'redis-rag-${token}'
+    name: redisName
     location: location
     tags: tags
     appId: identity.outputs.principalId
+    isPrivate: privateNetwork
   }
 }
+
+module network 'network.bicep' = if (privateNetwork) {
+  name: 'network'
+  scope: group
+  params: {
+    token: token
+    location: location
+    tags: tags
+  }
+}
+
+module endpoints 'endpoint.bicep' = [
+  for each in privatelyReached: {
+    name: 'endpoint-${each.name}'
+    scope: group
+    params: {
+      name: 'pep-${each.name}-${token}'
+      location: location
+      tags: tags
+      serviceId: resourceId(subscription().subscriptionId, group.name, each.type, each.of)
+      part: each.part
+      zone: each.zone
+      networkId: network!.outputs.networkId
+      subnetId: network!.outputs.endpointSubnetId
+    }
+    dependsOn: [storage, search, models, documents, postgres, cache]
+  }
+]
 
 module app 'app.bicep' = {
   name: 'app'
@@ -217,6 +291,7 @@ module app 'app.bicep' = {
     allowedOrigins: allowedOrigins
     authClientId: authClientId
     identityName: identity.outputs.name
+    subnetId: privateNetwork ? network!.outputs.appSubnetId : ''
     packages: storage.outputs.packages
     settings: union(
       appSettings,
@@ -244,6 +319,7 @@ output AZURE_IDENTITY_NAME string = identity.outputs.name
 output RAG_FUNCTIONS_URL string = app.outputs.url
 output AZURE_SEARCH_ENDPOINT string = withPostgres ? '' : search!.outputs.endpoint
 output AZURE_SEARCH_INDEX string = searchIndex
+output AZURE_SEARCH_VECTORIZER string = searchVectorizer ? '1' : '0'
 output AZURE_OPENAI_ENDPOINT string = models.outputs.endpoint
 output AZURE_OPENAI_CHAT_DEPLOYMENT string = chatName
 output AZURE_OPENAI_EMBEDDING_DEPLOYMENT string = embeddingName

@@ -8,11 +8,17 @@ param capacity int
 param appId string
 param operatorId string
 param operatorType string
+param isPrivate bool
+@description('Address from which the operator reaches a private service; empty for nobody.')
+param operatorAddress string
+@description('Principal of the search service, where it embeds queries; empty otherwise.')
+param searchId string
 
 var cognitiveServicesOpenAIUser = '5e0bd9bd-7b93-4f28-af87-19fc36ad61bd'
 var users = concat(
   [{ id: appId, type: 'ServicePrincipal' }],
-  empty(operatorId) ? [] : [{ id: operatorId, type: operatorType }]
+  empty(operatorId) ? [] : [{ id: operatorId, type: operatorType }],
+  empty(searchId) ? [] : [{ id: searchId, type: 'ServicePrincipal' }]
 )
 
 resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
@@ -24,6 +30,12 @@ resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   properties: {
     customSubDomainName: name // a token is taken at such an address only
     disableLocalAuth: true
+    publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      defaultAction: isPrivate ? 'Deny' : 'Allow'
+      bypass: 'AzureServices' // among them the search service, by its identity
+      ipRules: isPrivate && !empty(operatorAddress) ? [{ value: operatorAddress }] : []
+    }
   }
 }
 

@@ -5,6 +5,9 @@ param tags object
 param administratorId string
 param administratorName string
 param administratorType string
+param isPrivate bool
+@description('Address from which the administrator reaches a private server; empty for nobody.')
+param operatorAddress string
 
 resource server 'Microsoft.DBforPostgreSQL/flexibleServers@2024-08-01' = {
   name: name
@@ -16,7 +19,7 @@ resource server 'Microsoft.DBforPostgreSQL/flexibleServers@2024-08-01' = {
     storage: { storageSizeGB: 32 }
     backup: { backupRetentionDays: 7, geoRedundantBackup: 'Disabled' }
     highAvailability: { mode: 'Disabled' }
-    network: { publicNetworkAccess: 'Enabled' }
+    network: { publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled' }
     authConfig: { activeDirectoryAuth: 'Enabled', passwordAuth: 'Disabled', tenantId: tenant().tenantId }
   }
 }
@@ -33,10 +36,14 @@ resource database 'Microsoft.DBforPostgreSQL/flexibleServers/databases@2024-08-0
   dependsOn: [extensions] // a server does one thing at a time
 }
 
-resource fromAzure 'Microsoft.DBforPostgreSQL/flexibleServers/firewallRules@2024-08-01' = {
+var fromAzure = '0.0.0.0' // Azure's own way to say so
+resource admitted 'Microsoft.DBforPostgreSQL/flexibleServers/firewallRules@2024-08-01' = if (!isPrivate || !empty(operatorAddress)) {
   parent: server
-  name: 'AllowAllAzureServicesAndResourcesWithinAzureIps'
-  properties: { startIpAddress: '0.0.0.0', endIpAddress: '0.0.0.0' } // Azure's own way to say so
+  name: isPrivate ? 'operator' : 'AllowAllAzureServicesAndResourcesWithinAzureIps'
+  properties: {
+    startIpAddress: isPrivate ? operatorAddress : fromAzure
+    endIpAddress: isPrivate ? operatorAddress : fromAzure
+  }
   dependsOn: [database]
 }
 
@@ -44,7 +51,7 @@ resource administrator 'Microsoft.DBforPostgreSQL/flexibleServers/administrators
   parent: server
   name: administratorId
   properties: { principalName: administratorName, principalType: administratorType, tenantId: tenant().tenantId }
-  dependsOn: [fromAzure]
+  dependsOn: [admitted]
 }
 
 output address string = '${server.properties.fullyQualifiedDomainName}:5432/${database.name}?sslmode=require'

@@ -3,6 +3,7 @@ param name string
 param location string
 param tags object
 param appId string
+param isPrivate bool
 
 resource cluster 'Microsoft.Cache/redisEnterprise@2025-07-01' = {
   name: name
@@ -12,7 +13,7 @@ resource cluster 'Microsoft.Cache/redisEnterprise@2025-07-01' = {
   properties: {
     highAvailability: 'Disabled' // what is lost is computed again
     minimumTlsVersion: '1.2'
-    publicNetworkAccess: 'Enabled'
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
   }
 }
 

@@ -7,6 +7,11 @@ param semanticRankerPlan string
 param appId string
 param operatorId string
 param operatorType string
+@description('Whether the service embeds queries, for which it has an identity.')
+param embedsQueries bool
+param isPrivate bool
+@description('Address from which the operator reaches a private service; empty for nobody.')
+param operatorAddress string
 
 var searchIndexDataContributor = '8ebe5a00-799e-43f5-93ac-243d3dce84a7'
 var searchServiceContributor = '7ca78c08-252a-4471-8644-bb5ff32d4ba0'
@@ -15,8 +20,11 @@ resource search 'Microsoft.Search/searchServices@2025-05-01' = {
   location: location
   tags: tags
   sku: { name: sku }
+  identity: { type: embedsQueries ? 'SystemAssigned' : 'None' }
   properties: {
     disableLocalAuth: true
+    publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled'
+    networkRuleSet: { ipRules: isPrivate && !empty(operatorAddress) ? [{ value: operatorAddress }] : [] }
     semanticSearch: semanticRankerPlan
   }
 }
@@ -43,4 +51,5 @@ resource operatorDefinesIndexes 'Microsoft.Authorization/roleAssignments@2022-04
   }
 ]
 
+output principalId string = embedsQueries ? search.identity.principalId : ''
 output endpoint string = 'https://${search.name}.search.windows.net'

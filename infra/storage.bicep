@@ -4,6 +4,7 @@ param name string
 param location string
 param tags object
 param appId string
+param isPrivate bool
 
 var storageBlobDataOwner = 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
 var storageQueueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
@@ -21,6 +22,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
     allowSharedKeyAccess: false
     defaultToOAuthAuthentication: true
     minimumTlsVersion: 'TLS1_2'
+    publicNetworkAccess: isPrivate ? 'Disabled' : 'Enabled'
     supportsHttpsTrafficOnly: true
   }
 }

@@ -96,7 +96,7 @@ def used(text: str) -> set[str]:
     spoken = re.sub(r"(?m)^\s*(?:param \w+ \w+|var \w+|output \w+ \w+|resource \w+|module \w+|targetScope)", "", text)
     spoken = re.sub(r"\bfor (.*):", r"\1 ", spoken)
     words = re.findall(r"(?<![\w.:@])([A-Za-z_]\w*)(?![\w(]|:(?!:))", spoken)
-    return set(words) - {"true", "false", "if", "in", "existing"}
+    return set(words) - {"true", "false", "null", "if", "in", "existing"}
 
 
 def table(heading: str) -> list[list[str]]:
@@ -140,7 +140,7 @@ def test_only_outputs_that_are_there_are_taken() -> None:
     there = {
         (name, output)
         for name, module in MAIN["modules"].items()
-        for output in FILES[module["detail"]["path"]]["outputs"]
+        for output in FILES[module["detail"]["path"]].get("outputs", {})
     }
     assert set(taken) == there
 
@@ -206,6 +206,41 @@ def test_what_can_be_opened_with_a_key_is_opened_with_a_token_only(kind: str) ->
     assert found
     for properties in found:
         assert properties.items() >= WITHOUT_LOCAL_AUTH[kind].items()
+
+
+PRIVATE_TYPES = {  # by the parts of it that the app reaches
+    "Microsoft.Storage/storageAccounts": ["blob", "queue", "table"],
+    "Microsoft.CognitiveServices/accounts": ["account", "account"],
+    "Microsoft.Search/searchServices": ["searchService"],
+    "Microsoft.DBforPostgreSQL/flexibleServers": ["postgresqlServer"],
+    "Microsoft.Cache/redisEnterprise": ["redisEnterprise"],
+}
+
+
+def test_in_a_private_network_each_service_is_closed_and_has_an_endpoint() -> None:
+    """What stays open is the app itself, and where it sends its telemetry."""
+    for kind in PRIVATE_TYPES:
+        for each in (body(one)["properties"] for one in resources() if one["type"] == kind):
+            said = str(each.get("publicNetworkAccess") or each["network"]["publicNetworkAccess"])
+            assert "isPrivate" in said
+            assert "Disabled" in said
+    told = [each for each in under(MAIN["variables"]) if isinstance(each, dict) and "zone" in each]
+    reached: dict[str, list[str]] = {}
+    for each in told:
+        reached.setdefault(each["type"], []).append(each["part"])
+    assert {kind: sorted(parts) for kind, parts in reached.items()} == PRIVATE_TYPES
+    names = set(re.findall(r"of: (\w+)", TEXTS["main.bicep"]))
+    assert names == set(re.findall(r"\n    name: (\w+Name)\n", TEXTS["main.bicep"])), "each service by its own name"
+    assert len({each["name"] for each in told}) == len({each["zone"] for each in told}) == len(told)
+
+
+def test_the_app_alone_is_let_into_its_subnet() -> None:
+    """Flex Consumption wants a subnet that is delegated to it, and endpoints may not share it."""
+    network = body(FILES["network.bicep"]["resources"]["network"])["properties"]
+    app, endpoints = network["subnets"]
+    assert app["properties"]["delegations"][0]["properties"] == {"serviceName": "Microsoft.App/environments"}
+    assert "delegations" not in endpoints["properties"]
+    assert FILES["network.bicep"]["outputs"].keys() == {"networkId", "appSubnetId", "endpointSubnetId"}
 
 
 def test_postgres_has_no_password_and_lets_pgvector_be_created() -> None:

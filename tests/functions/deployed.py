@@ -4,19 +4,25 @@ It is made once, in `.cache/worker-venv`, and wants Python 3.13. It has the stor
 `serve_deployed_app` makes them impossible to import.
 """
 
+import gzip
 import hashlib
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 from local_emulator.azure import serve_azure_services
 from rag_core.core.settings import DEFAULT_SETTINGS
+from tests.faults.server import FaultServer
 
 ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".cache" / "worker-venv"
@@ -33,6 +39,15 @@ VARIABLES = {
     "AZURE_OPENAI_API_KEY": "azure_openai_key",
     "RAG_EMBEDDING_DIMENSIONS": "embedding_dimensions",
 }
+WATCHED = {  # as infra/app.bicep has it, and sent at once
+    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL": "true",
+    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED": "true",
+    "PYTHON_ENABLE_OPENTELEMETRY": "true",
+    "OTEL_BSP_SCHEDULE_DELAY": "200",
+}
+INSTRUMENTATION_KEY = "11111111-2222-3333-4444-555555555555"
+SPANS_WITHIN_S = 30.0
+GZIP = b"\x1f\x8b"
 # what Python runs before anything else: it makes the packages that are not deployed impossible to import
 SITE = "import sys\nfor name in {names!r}:\n    sys.modules[name] = None\n"
 
@@ -82,3 +97,36 @@ def serve_deployed_app(worker_python: Path, folder: Path, **app_settings: str) -
                 yield child.stdout.readline().split()[-1]
             finally:
                 child.terminate()
+
+
+def list_spans(insights: FaultServer) -> list[dict[str, Any]]:
+    """The envelopes of requests and of dependencies, as spans are called there."""
+    bodies = [request.partition(b"\r\n\r\n") for request in list(insights.requests)]
+    texts = [gzip.decompress(body) if body.startswith(GZIP) else body for _, _, body in bodies if body]
+    envelopes = [envelope for text in texts for envelope in json.loads(text)]
+    return [one for one in envelopes if one["data"]["baseType"] in ("RequestData", "RemoteDependencyData")]
+
+
+def told(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a request's span; none of another's."""
+    data = envelope["data"]
+    return data["baseData"]["properties"] if data["baseType"] == "RequestData" else {}
+
+
+def wait_for_spans(
+    insights: FaultServer, choose: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """The chosen spans, as soon as there are any."""
+    ends_at = time.monotonic() + SPANS_WITHIN_S
+    while not (found := choose(list_spans(insights))) and time.monotonic() < ends_at:
+        time.sleep(0.1)
+    return found
+
+
+def post(url: str, route: str, body: dict[str, Any]) -> Any:
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=60)) as connection:
+        connection.request("POST", f"/api/{route}", json.dumps(body), {"content-type": "application/json"})
+        response = connection.getresponse()
+        reply = json.load(response)
+        assert response.status == 200, reply
+        return reply

@@ -3,36 +3,28 @@
 Microsoft's worker library serves it over the emulated Azure services.
 """
 
-import gzip
 import json
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from http.client import HTTPConnection
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evals import environments
 from tests.faults.server import FaultServer, failing, reply
-from tests.functions.deployed import serve_deployed_app
+from tests.functions.deployed import (
+    INSTRUMENTATION_KEY,
+    WATCHED,
+    list_spans,
+    post,
+    serve_deployed_app,
+    told,
+    wait_for_spans,
+)
 from tests.functions.test_real_worker import worker_python
 
 __all__ = ["worker_python"]  # the fixture that makes the environment
 
 FACT = "P0700 means that the transmission control module has stored a fault of its own."
-
-
-WATCHED = {  # as infra/app.bicep has it, and sent at once
-    "APPLICATIONINSIGHTS_STATSBEAT_DISABLED_ALL": "true",
-    "APPLICATIONINSIGHTS_SDKSTATS_DISABLED": "true",
-    "PYTHON_ENABLE_OPENTELEMETRY": "true",
-    "OTEL_BSP_SCHEDULE_DELAY": "200",
-}
-INSTRUMENTATION_KEY = "11111111-2222-3333-4444-555555555555"
-SPANS_WITHIN_S = 30.0
-GZIP = b"\x1f\x8b"
 
 
 @pytest.fixture(scope="module")
@@ -97,36 +89,3 @@ def test_a_question_is_one_trace_within_that_of_the_host(deployed: str, insights
     assert {"embed", "search", "search chunks"} <= names
     assert [name for name in names if name.startswith("chat ")]
     assert "control module" not in json.dumps(mine)
-
-
-def list_spans(insights: FaultServer) -> list[dict[str, Any]]:
-    """The envelopes of requests and of dependencies, as spans are called there."""
-    bodies = [request.partition(b"\r\n\r\n") for request in list(insights.requests)]
-    texts = [gzip.decompress(body) if body.startswith(GZIP) else body for _, _, body in bodies if body]
-    envelopes = [envelope for text in texts for envelope in json.loads(text)]
-    return [one for one in envelopes if one["data"]["baseType"] in ("RequestData", "RemoteDependencyData")]
-
-
-def told(envelope: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a request's span; none of another's."""
-    data = envelope["data"]
-    return data["baseData"]["properties"] if data["baseType"] == "RequestData" else {}
-
-
-def wait_for_spans(
-    insights: FaultServer, choose: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
-) -> list[dict[str, Any]]:
-    """The chosen spans, as soon as there are any."""
-    ends_at = time.monotonic() + SPANS_WITHIN_S
-    while not (found := choose(list_spans(insights))) and time.monotonic() < ends_at:
-        time.sleep(0.1)
-    return found
-
-
-def post(url: str, route: str, body: dict[str, Any]) -> Any:
-    with closing(HTTPConnection(url.removeprefix("http://"), timeout=60)) as connection:
-        connection.request("POST", f"/api/{route}", json.dumps(body), {"content-type": "application/json"})
-        response = connection.getresponse()
-        reply = json.load(response)
-        assert response.status == 200, reply
-        return reply

@@ -29,6 +29,7 @@ from rag_core.composition.telemetry_assembly import require_telemetry_package
 from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.kit import Kit
+from rag_core.core.model import QueryVariant, Scope
 from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt, StoreDescription
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
 from rag_core.prompts.completions import complete_text
@@ -181,6 +182,7 @@ async def _check_parts(settings: Settings, embedding: ProviderChoice, today: dat
                 if live or not has_hosted_search
                 else [_report_not_checked("store", "Azure AI Search")]
             ),
+            *(await _check_knowledge_base(kit) if live else []),
             *_check_current_index(settings),
             await _check_archive(kit)
             if live or not settings.archive_url
@@ -218,6 +220,17 @@ def _check_store_contents(description: StoreDescription, kit: Kit) -> Finding:
             "broken", "store", f"{note}; its vectors are from {description.space}, not from the configured embedder"
         )
     return Finding("ok", "store", note)
+
+
+async def _check_knowledge_base(kit: Kit) -> list[Finding]:
+    """Ask the knowledge base once, where the store has one, for the documents of a workflow that holds none."""
+    if kit.index.knowledge_base is None:
+        return []
+    try:
+        await kit.index.retrieve([QueryVariant("original", "Are you there?")], Scope("rag-doctor"), limit=1)
+    except RagError as error:
+        return [Finding("missing", "knowledge base", f"the pipeline agentic cannot be used: {error.message}")]
+    return [Finding("ok", "knowledge base", "answers; the pipeline agentic can be used")]
 
 
 def _check_row_security(description: StoreDescription) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from local_emulator.search_service import SearchService, WordRanker, run_search_service
 from rag_core.cli import doctor, main
 from rag_core.cli.findings import Finding
 from rag_core.core.hosted_models import DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
@@ -105,3 +106,18 @@ def test_doctor_says_that_a_collector_gets_nothing_without_its_package(
     finding = found(LAST, tmp_path)["telemetry"]
     assert finding.state == "missing"
     assert "not exported: OTEL_EXPORTER_OTLP_ENDPOINT requires" in finding.note
+
+
+def test_doctor_live_asks_the_knowledge_base_and_says_what_makes_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_search_service(SearchService(None, keys={"key"}, reranker=WordRanker())) as url:
+        variables = {"AZURE_SEARCH_ENDPOINT": url, "AZURE_SEARCH_API_KEY": "key", "RAG_LLM_PROVIDER": "local"}
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        missing = found(LAST, tmp_path, live=True)["knowledge base"]
+        assert missing.state == "missing"
+        assert "run rag setup" in missing.note
+        assert main(["setup", "--data", str(tmp_path)]) == 0
+        assert found(LAST, tmp_path, live=True)["knowledge base"].state == "ok"
+        assert "knowledge base" not in found(LAST, tmp_path)

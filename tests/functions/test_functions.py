@@ -181,6 +181,13 @@ def test_chunking_follows_the_request(plain: Caller) -> None:
     assert (status, error["field"]) == (400, "chunking.overlap")
 
 
+@pytest.mark.parametrize("function", ["consult_rag", "rag/ask"])
+def test_a_pipeline_that_the_store_does_not_offer_is_refused_with_those_that_are(call: Caller, function: str) -> None:
+    status, error = call.refused(function, query="What does P0700 mean?", pipeline="agentic")
+    assert (status, error["field"], error["code"]) == (400, "pipeline", "pipeline_not_offered")
+    assert "choose standard, rerank or advanced" in error["message"]
+
+
 def test_blocks_bring_their_own_place(call: Caller) -> None:
     box = [72.0, 80.0, 300.0, 100.0]
     blocks = [

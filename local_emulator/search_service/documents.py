@@ -122,7 +122,8 @@ class EmulatedIndex:
         if verb == "merge" and held is None:
             return _build_status(key, 404, "Document not found.")
         merges = held is not None and verb in ("merge", "mergeOrUpload")
-        made = _merge_objects(held or {}, body, self.schema, "") if merges else body
+        kept = {name: value for name, value in (held or {}).items() if name not in self.schema.unstored_fields}
+        made = _merge_objects(kept, body, self.schema, "") if merges else body
         if long := _find_long_term(made, self.schema):
             return _build_status(key, 400, LONG_TERM.format(long))
         changes[key] = made

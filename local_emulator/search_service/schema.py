@@ -111,6 +111,11 @@ class Schema:
         return [field for field in self.fields.values() if field.searchable and field.type == "Edm.String"]
 
     @property
+    def unstored_fields(self) -> frozenset[str]:
+        """The vector fields that a merge loses unless it brings them."""
+        return frozenset(each["name"] for each in self.definition["fields"] if not each.get("stored", True))
+
+    @property
     def vector_fields(self) -> list[Field]:
         return [field for field in self.fields.values() if field.type == VECTOR]
 

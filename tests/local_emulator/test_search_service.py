@@ -442,3 +442,23 @@ def test_semantic_scores_are_spread_as_those_recorded_of_the_service() -> None:
     assert 3.4 <= best <= 3.7
     assert len(weak) == 3
     assert all(1.66 <= score <= 2.0 for score in weak)
+
+
+def test_a_merge_loses_a_vector_that_is_not_stored_and_says_nothing() -> None:
+    """So it is documented: learn.microsoft.com/azure/search/vector-search-how-to-storage-options."""
+    fields = [f | {"stored": False, "retrievable": False} if f["name"] == "vector" else f for f in INDEX["fields"]]
+    client = service()
+    assert client.post(f"/indexes?{VERSION}", json=INDEX | {"fields": fields}, headers=KEY).status_code == 201
+    changed(client, DOCUMENTS)
+    query = [{"kind": "vector", "vector": [1, 0], "k": 5, "fields": "vector"}]
+
+    def find() -> set[str]:
+        return {hit["id"] for hit in asked(client, vectorQueries=query)[1]["value"]}
+
+    assert find() == {"a", "b", "c"}
+    merged = [
+        {"@search.action": "merge", "id": "a", "page": 7},
+        {"@search.action": "merge", "id": "b", "vector": [1, 1]},
+    ]
+    assert changed(client, merged)[0] == 200
+    assert find() == {"b", "c"}

@@ -18,13 +18,17 @@ from rag_core.core.errors import Conflict, Misconfigured, NotFound, RagError, Un
 from rag_core.core.index import Index
 from rag_core.core.model import Scope
 from rag_core.core.ports import Probe
+from rag_core.core.presets import resolve_preset
+from rag_core.core.run import Run
 from rag_core.core.settings import Settings, load_settings
+from rag_core.providers.null_models import NoEmbedder
+from rag_core.retrieval.advanced import run_advanced
 from rag_core.stores.azure_search import AzureSearchStore, action_batches, schema
 from rag_core.stores.azure_search.action_batches import IndexAction, split_into_batches
 from rag_core.stores.azure_search.index_client import AzureIndexClient, DocumentOutcome
 from rag_core.stores.azure_search.records import make_document_record_key
 from rag_core.stores.azure_search.schema import QueryVectorizer, VectorCompression
-from tests.fakes import ConceptEmbedder, OverlapReranker
+from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, kit
 from tests.faults.search_faults import Faulty
 from tests.faults.server import failing, reply
 from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, probe, put, vector
@@ -496,3 +500,22 @@ async def test_a_weight_of_vectors_lets_meaning_overrule_words(url: str, store: 
         (ranking,) = await weighted.search([asked], SCOPE, limit=5)
         assert ids(ranking)[0] == first
         await weighted.close()
+
+
+async def test_advanced_uses_the_service_s_ranker_where_its_preset_says_how_many(
+    store: AzureSearchStore, watched: Served
+) -> None:
+    """By default it asks for none: each query variant would be a ranked query of the plan."""
+    await put(store, "doc", ["gear box oil", "brake pads", "gear lever"])
+    llm = ScriptedLLM(query_expansion='{"queries": ["oil of the gear box", "gear lever"]}')
+    ranked = {}
+    for count in (0, 20):
+        watched.asked.clear()
+        run = Run()
+        asked = resolve_preset("advanced", imaginings=0, semantic=count, rerank=0).build_query("gear box", SCOPE)
+        result = await run_advanced(asked, kit(Index(store, NoEmbedder("none")), llm=llm), run)
+        ranked[count] = [body["queryType"] for body in watched.bodies("search.post.search") if body["top"] > 1]
+        assert ("semantic" in result.hits[0].signals) == (count > 0)
+        assert (run.techniques.get("ranker") == "semantic ranker of the search service") == (count > 0)
+    assert set(ranked[0]) == {"simple"}
+    assert ranked[20] == ["semantic"] * 3

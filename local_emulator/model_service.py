@@ -46,6 +46,7 @@ SCHEMA_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "integer": int,
     "boolean": bool,
 }
+AVAILABILITY = prompts.AVAILABILITY_PROMPT
 MOST_TEXTS = 2048
 MOST_TOKENS = 8192  # of one text
 
@@ -209,6 +210,8 @@ class ModelService:
         scripted = next(self._replies, None)
         if scripted is not None:
             return Completion(scripted, "scripted")
+        if [message["content"] for message in messages] == [AVAILABILITY.system, AVAILABILITY.user]:
+            return Completion("Yes.", "local: no chat model", local=True)
         reply = _run_technique(self._llm.complete(_recognise_prompt(messages)))
         if reply.local and schema is not None and not _matches_schema(_parse_json_reply(reply.text), schema):
             raise ModelRefusal(501, "The local techniques do not reply in this schema.", param="response_format")

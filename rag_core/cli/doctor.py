@@ -30,8 +30,9 @@ from rag_core.core.errors import Misconfigured, RagError
 from rag_core.core.hosted_models import find_hosted_model
 from rag_core.core.kit import Kit
 from rag_core.core.model import QueryVariant, Scope
-from rag_core.core.ports import ClaimToJudge, Embedder, Judge, Prompt, StoreDescription
+from rag_core.core.ports import ClaimToJudge, Embedder, Judge, StoreDescription
 from rag_core.core.settings import DEFAULT_SETTINGS, SECRET_FIELDS, Settings
+from rag_core.prompts import AVAILABILITY_PROMPT
 from rag_core.prompts.completions import complete_text
 from rag_core.stores.embedded import current_index
 
@@ -286,8 +287,7 @@ async def _check_chat_model(kit: Kit, settings: Settings, today: date, *, live: 
     if not live:
         return [_report_not_checked("chat model", kit.llm.name)]
     try:
-        prompt = Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16)
-        completion = await complete_text(prompt, kit.llm, sources=())
+        completion = await complete_text(AVAILABILITY_PROMPT, kit.llm, sources=())
     except RagError as error:
         return [Finding("missing", "chat model", f"local techniques are used instead: {error.message}")]
     finding = Finding("ok", "chat model", f"{kit.llm.name} answers as {completion.model}")

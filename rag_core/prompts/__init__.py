@@ -17,6 +17,7 @@ from rag_core.core.ports import Prompt
 
 EDITABLE_PROMPT_TAGS = ("query_expansion", "rag_augmentation")  # S0-92
 JUDGED_VERDICTS = ("supported", "contradicted", "not_stated")
+AVAILABILITY_PROMPT = Prompt("doctor", "Answer with one word.", "Are you there?", max_tokens=16)  # of `rag doctor`
 NO_PASSAGE = "none"  # in place of the id of the passage that decides
 # of a whole reply in JSON: a grade is 15 tokens, with 17 digits 25; a judgement 35, and 40 words in any language 200
 SPARE_TOKENS, TOKENS_PER_GRADE, TOKENS_PER_JUDGEMENT = 64, 40, 240

@@ -64,6 +64,11 @@ def test_a_reply_is_held_to_the_schema_that_came_with_the_request(client: OpenAI
     assert jsonschema_rs.is_valid(dict(prompt.schema), json.loads(made.choices[0].message.content or ""))
 
 
+def test_rag_doctor_is_told_that_there_is_no_chat_model_and_that_the_service_answers(client: OpenAI) -> None:
+    reply = client.chat.completions.create(model="m", messages=messages(prompts.AVAILABILITY_PROMPT))
+    assert (reply.model, reply.choices[0].message.content) == ("local: no chat model", "Yes.")
+
+
 def test_a_reply_is_labelled_as_a_technique_s_and_its_tokens_are_counted(client: OpenAI) -> None:
     made = client.chat.completions.create(model="gpt-4o-mini", messages=messages(GRADES))
     assert made.model.startswith("local: cross-encoder")

@@ -5,10 +5,13 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from functions.consult import QuestionRequest, choice_from_request, filters_from_request, history_from_request
+from functions.http import accepts_events
 from functions.operations import Call, operation
 from functions.requests import DocumentIds, Identifier, NonBlankText, RecordId, Request
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import ClaimReply, format_claims
+from rag_core.compact_replies import CompactAskReply, format_compact_answer
+from rag_core.core.errors import InvalidRequest
 from rag_core.core.presets import RANKING_PRESETS
 from rag_core.replies import AskReply, Done, format_run
 
@@ -35,13 +38,17 @@ class AskRequest(QuestionRequest):
 
 @operation(
     "Answer a question from the documents; each sentence has citations checked against their sources.",
+    advice="Use it for a question that wants an answer; use `consult_rag` to read passages yourself. The status "
+    "`unknown` says that the documents do not answer it: say so, and do not answer from elsewhere. Keep the citations.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "What stores P0700?", "pipeline": "standard", "style": "pages"},
     tells=True,
     heavy=True,
 )
-async def handle_ask(request: AskRequest, call: Call) -> AskReply:
+async def handle_ask(request: AskRequest, call: Call) -> AskReply | CompactAskReply:
     """Answer a question with citations. A reply that the documents do not say it (status `unknown`) is a 200 too."""
+    if request.format == "compact" and accepts_events(call.headers):
+        raise InvalidRequest("format", "must be full for a reply in events")
     limit = request.max_results
     limited = request.model_copy(update={"top_k": request.top_k or limit, "top_n": request.top_n or limit})
     reply = await call.rag.answer(
@@ -54,7 +61,8 @@ async def handle_ask(request: AskRequest, call: Call) -> AskReply:
         run=call.run,
         **choice_from_request(limited),
     )
-    return reply.to_json(request.style)
+    is_compact = request.format == "compact"
+    return format_compact_answer(reply, request.query) if is_compact else reply.to_json(request.style)
 
 
 class CitationsRequest(Request):
@@ -77,6 +85,7 @@ class CitationsReply(Done):
 
 @operation(
     "Check each sentence of a text against the indexed documents, with the passages that support it.",
+    advice="Use it to check what you wrote before you show it: `verified` is borne out, `partial` in part.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"text": "P0700 is stored by the TCM."},
     heavy=True,

@@ -50,7 +50,9 @@ def build_openapi() -> JsonObject:
     """Return the operations as an OpenAPI 3.1 document. The first call imports the module of every handler."""
     routed = [(route, load_operation(route)) for route in ROUTES]
     requests = [operation.request for _, operation in routed if operation.request]
-    replies = [reply for _, operation in routed for reply in (operation.reply, operation.accepted) if reply]
+    replies = [
+        reply for _, operation in routed for reply in (operation.reply, operation.compact, operation.accepted) if reply
+    ]
     request_schemas = build_request_schemas(requests)
     bodies = {
         operation.request.__name__: _drop_route_fields(request_schemas[operation.request.__name__], route)
@@ -85,10 +87,11 @@ def _describe_operation(route: Route, operation: Operation, method: str, schema:
     return {
         "operationId": route.name if is_main_method else f"{route.name}_{method.lower()}",
         "summary": operation.summary,
+        **({"description": operation.advice} if operation.advice else {}),
         "security": [] if route.anonymous else [{"key": []}],
         **(_describe_request(route, operation, method, schema) if operation.request else {}),
         "responses": {
-            "200": _describe_json_response("Success.", operation.reply),
+            "200": _describe_json_response("Success.", operation.reply, operation.compact),
             **_describe_incomplete_responses(operation),
             **errors,
         },
@@ -145,8 +148,9 @@ def _is_route_field(name: str, route: Route) -> bool:
     return f"{{{name}}}" in route.path
 
 
-def _describe_json_response(description: str, reply: type) -> JsonObject:
-    return {"description": description, "content": {"application/json": _refer_to(reply)}}
+def _describe_json_response(description: str, reply: type, compact: type | None = None) -> JsonObject:
+    described = {"schema": {"anyOf": [_refer_to(one)["schema"] for one in (reply, compact)]}} if compact else None
+    return {"description": description, "content": {"application/json": described or _refer_to(reply)}}
 
 
 def _refer_to(model: type | None) -> JsonObject:

@@ -70,7 +70,9 @@ class Operation:
 
     Attributes:
         request: the pydantic model of the request; None for an operation that reads nothing.
+        advice: when a model should call it, where models are offered it.
         reply: the TypedDict of its 200 (and of its 207).
+        compact: the TypedDict of its 200 where the request's `format` is compact; None where it has none.
         accepted: the TypedDict of its 202, for work that goes on after the reply; None when there is none.
         errors: the error statuses that it can answer with.
         example: a request that its model accepts.
@@ -84,8 +86,10 @@ class Operation:
 
     handler: Handler
     summary: str
+    advice: str
     request: type[Any] | None
     reply: type[Any]
+    compact: type[Any] | None
     accepted: type[Any] | None
     errors: tuple[int, ...]
     example: Mapping[str, Any]
@@ -109,6 +113,7 @@ def operation(
     summary: str,
     *,
     errors: tuple[int, ...],
+    advice: str = "",
     example: Mapping[str, Any] | None = None,
     required_role: str | None = None,
     takes_upload: bool = False,
@@ -120,18 +125,21 @@ def operation(
     """Declare a handler as an operation. Its models are those of its annotations.
 
     The handler is an async function annotated `(request: Model, call: Call) -> Reply` that returns the JSON body.
-    `request: None` stands for an operation that reads nothing, `-> Reply | AcceptedReply` for one with a 202.
+    `request: None` stands for an operation that reads nothing, `-> Reply | AcceptedReply` for one with a 202, which has
+    a `status_url`, and `-> Reply | CompactReply` for one with a `format`.
     """
 
     def declare(handler: HandlerT) -> HandlerT:
         hints = get_type_hints(handler)
-        reply, *accepted = get_args(hints["return"]) or (hints["return"],)
+        reply, *others = get_args(hints["return"]) or (hints["return"],)
         DECLARED_OPERATIONS[handler] = Operation(
             handler=handler,
             summary=summary,
             request=None if hints["request"] is type(None) else hints["request"],
+            advice=advice,
             reply=reply,
-            accepted=next(iter(accepted), None),
+            compact=next((other for other in others if "status_url" not in other.__annotations__), None),
+            accepted=next((other for other in others if "status_url" in other.__annotations__), None),
             errors=tuple(sorted({*errors, 429})) if heavy else errors,
             example=example or {},
             required_role=required_role,

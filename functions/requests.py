@@ -41,6 +41,7 @@ def _parse_record_id(digits: object) -> int:
 
 MAX_EXACT_INT = 2**53  # integers up to here survive a JSON parser that turns every number into a float
 ExactInt = Annotated[int, Field(ge=-MAX_EXACT_INT, le=MAX_EXACT_INT)]
+ReplyFormat = Annotated[Literal["full", "compact"], Field(description="compact: for a model to read, in fewer tokens")]
 CountFromOne = Annotated[int, Field(ge=1, le=MAX_EXACT_INT)]
 NonBlankText = Annotated[str, AfterValidator(check_not_blank), Field(json_schema_extra={"pattern": r"\S"})]
 LineText = Annotated[str, StringConstraints(min_length=1, max_length=500)]

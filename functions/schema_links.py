@@ -23,6 +23,7 @@ class LinkSchemaRequest(Request):
 
 @operation(
     "Find the tables, columns, joins, values and rules that a question about a database needs.",
+    advice="Use it before you write SQL for an indexed database: the DDL in the reply is all that the query needs.",
     errors=(400, 404, 409, 413, 415, 503, 504),
     example={"query": "How many heroes have blue eyes?", "max_columns": 10},
     heavy=True,

@@ -33,6 +33,7 @@ from rag_core.proposals import answering
 from rag_core.proposals.answering import MetadataFilters
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
+from rag_core.retrieval.document_reading import DocumentPassages, read_document_passages
 from rag_core.retrieval.graph import GraphOperation, explore_graph
 from rag_core.schema.ingest import DatabaseSource, IndexedDatabase, index_database
 from rag_core.schema.link_question import link_question
@@ -282,6 +283,21 @@ class RAG:
     async def documents(self, *, scope: Scope | str = "default", run: Run | None = None) -> DocumentList:
         """Return the documents of a scope, and those of them that were deleted and can be restored."""
         return await source_view.list_documents(as_scope(scope), self.kit, run or self.start_run())
+
+    async def read(
+        self,
+        document_id: str,
+        *,
+        first_passage: int = 0,
+        max_tokens: int = 4000,
+        scope: Scope | str = "default",
+        run: Run | None = None,
+    ) -> DocumentPassages:
+        """Return the passages of a document in its own order, from one on as many as fit, and at least that one."""
+        run, scope = run or self.start_run(), as_scope(scope)
+        return await read_document_passages(
+            document_id, scope, self.kit.index, run, first_passage=first_passage, max_tokens=max_tokens
+        )
 
     async def delete(
         self, document_id: str, *, purge: bool = False, scope: Scope | str = "default", run: Run | None = None

@@ -6,7 +6,7 @@ title or quote is shown as text.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from rag_core.core.model import Answer, Citation, Claim, Evidence, Span
@@ -44,11 +44,15 @@ def render_cited_answer(answer: Answer, style: CitationStyle) -> str:
 
 def insert_citation_marks(answer: Answer, style: CitationStyle) -> str:
     """Insert after each sentence of an answer's text a mark for each of its citations."""
+    return insert_marks(answer, lambda citation, number: format_citation_mark(citation, style, number))
+
+
+def insert_marks(answer: Answer, format_mark: Callable[[Citation, int], str]) -> str:
+    """Insert after each sentence the marks of its citations, each once; a mark is made of a citation and its number."""
     numbers, parts, at = number_citations(answer.claims), [], 0
     for claim in answer.claims:
         marks = dict.fromkeys(
-            format_citation_mark(citation, style, number)
-            for number, citation in list_numbered_citations(claim, numbers)
+            format_mark(citation, number) for number, citation in list_numbered_citations(claim, numbers)
         )
         parts += [" ".join((answer.text[at : claim.end].translate(BRACKETS_TO_ROUND), *marks))]
         at = claim.end

@@ -83,6 +83,11 @@ REQUEST_MEANINGS = {
     "purge": "True erases the text; it cannot be restored.",
     "first_line": "First line of a text original.",
     "page": "The page, from 1.",
+    "format": "`compact`: for a model to read, in fewer tokens.",
+    "documents.offset": "First document of the compact list; default 0.",
+    "documents.limit": "Most documents of the compact list; default 50.",
+    "first_passage": "First passage of the compact reply; default 0.",
+    "document.max_tokens": "Of the compact reply's passages; default 4000.",
     "text": "The text whose sentences are verified.",
     "run_id": "Returned as `about_run`.",
     "operation": "What is asked of the graph.",
@@ -160,6 +165,8 @@ def _describe_operation(route: Route, schemas: JsonObject, told: dict[object, st
     reply = _list_reply_fields(operation.reply.__name__, schemas)
     first = told.setdefault(operation.reply, heading)
     reply = f"Reply: {reply}." if first == heading else f"Reply: as of `{first}`."
+    if operation.compact:
+        reply += f" Compact: {_list_reply_fields(operation.compact.__name__, schemas)}."
     if operation.accepted:
         reply += f" Reply 202: {_list_reply_fields(operation.accepted.__name__, schemas)}."
     yield reply
@@ -241,7 +248,10 @@ def _describe_models(routes: Iterable[Route], schemas: JsonObject) -> Iterator[s
     """Yield the list of the models that requests and replies are made of, in the order in which they first occur."""
     operations = [load_operation(route) for route in routes]
     requests = [op.request.__name__ for op in operations if op.request and op.request.__name__ in schemas]
-    pending = [*requests, *(model.__name__ for op in operations for model in (op.reply, op.accepted) if model)]
+    pending = [
+        *requests,
+        *(model.__name__ for op in operations for model in (op.reply, op.compact, op.accepted) if model),
+    ]
     found: dict[str, None] = {}
     while pending:
         fields = schemas[pending.pop(0)]["properties"]

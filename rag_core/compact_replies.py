@@ -1,0 +1,255 @@
+"""Replies for models: the passages and little else, because a model pays for each token that it reads.
+
+A passage is one string: a line with its id, score and place, and below it its text. Its id is the letter of its
+document in `documents` and the number of the passage in it. JSON keeps the strings apart, so that no text of a
+document can pass itself off as another passage.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from rag_core.answering.citation_styles import insert_marks, to_printable_line
+from rag_core.core.model import Answer, Chunk, Citation, Claim, Document, Span
+from rag_core.core.run import Run
+from rag_core.prompts.screening import screen_stored_text
+from rag_core.replies import AnswerReply, SearchReply
+from rag_core.retrieval.document_reading import DocumentPassages
+
+MAX_SUMMARY_CHARS = 300  # of a document in a list
+
+PassageText = Annotated[str, "a line with id, score and place (p4: page 4; l8-9: lines 8 to 9), then the text"]
+Notes = Annotated[list[str], "what fell back, and warnings; left out where there are none"]
+
+
+class _Notes(TypedDict):
+    notes: NotRequired[Notes]
+
+
+class CompactDocument(TypedDict):
+    """A document of the passages, by the letter that their ids begin with."""
+
+    document_id: str
+    title: str
+
+
+class CompactConsultReply(TypedDict):
+    """The passages that bear on a question, best first; `facets` has the counted values, where any were asked for."""
+
+    success: Literal[True]
+    documents: dict[str, CompactDocument]
+    passages: list[PassageText]
+    facets: NotRequired[dict[str, dict[str, int]]]
+    facet_totals: NotRequired[dict[str, int]]
+    notes: NotRequired[Notes]
+
+
+class CompactAskReply(TypedDict):
+    """An answer with the id of a passage after each sentence, and these passages; of an unknown one, the nearest.
+
+    `unverified` has the sentences that their passages do not bear out in full, and why; `question` is what was
+    answered, where it is not what was asked; both are left out where there is none.
+    """
+
+    success: Literal[True]
+    status: Literal["answered", "unknown"]
+    answer: str
+    confidence: float
+    documents: dict[str, CompactDocument]
+    passages: list[PassageText]
+    unverified: NotRequired[list[str]]
+    missing_words: NotRequired[list[str]]
+    question: NotRequired[str]
+    notes: NotRequired[Notes]
+
+
+class CompactDocumentsReply(TypedDict):
+    """Documents of a workflow, of `total`; `next` is the `offset` of the rest, left out at the end."""
+
+    success: Literal[True]
+    documents: list[Annotated[str, "a line with id, pages and title, then the beginning of the summary"]]
+    total: int
+    next: NotRequired[int]
+    notes: NotRequired[Notes]
+
+
+class CompactDocumentReply(TypedDict):
+    """A document from a passage on, in its own order; `next` is the `first_passage` of the rest, left out at the end.
+
+    A passage is a line with its number and place, and below it its text.
+    """
+
+    success: Literal[True]
+    document_id: str
+    title: str
+    source: str
+    pages: int | None
+    passages: list[str]
+    next: NotRequired[int]
+    notes: NotRequired[Notes]
+
+
+@dataclass
+class _PassageList:
+    """Passages as strings, each once, and the documents that their ids begin with the letters of."""
+
+    documents: dict[str, CompactDocument] = field(default_factory=dict)
+    passages: dict[str, None] = field(default_factory=dict)
+    letters: dict[str, str] = field(default_factory=dict)
+
+    def assign_letter(self, document_id: str, title: str) -> str:
+        """Return the letter of a document; its first passage gives it the next one."""
+        if document_id not in self.letters:
+            letter = self.letters[document_id] = _count_in_letters(len(self.letters))
+            self.documents[letter] = {"document_id": document_id, "title": title}
+        return self.letters[document_id]
+
+    def add(self, chunk: Chunk, score: float, place: Span | None, text: str) -> str:
+        """Add a passage and return its id."""
+        id = f"{self.assign_letter(chunk.document_id, chunk.title)}{chunk.ordinal}"
+        self.passages[_join_head(id, format_compact_score(score), format_compact_place(place)) + text] = None
+        return id
+
+
+def format_compact_search(reply: SearchReply) -> CompactConsultReply:
+    """Return the compact reply of `consult_rag`."""
+    found = _PassageList()
+    for hit in reply.hits:
+        found.add(hit.chunk, hit.score, hit.chunk.place, hit.chunk.content)
+    compact: CompactConsultReply = {
+        "success": True,
+        "documents": found.documents,
+        "passages": list(found.passages),
+    }
+    if reply.result.facets:
+        compact["facets"] = {
+            facet.field: {str(bucket.value): bucket.count for bucket in facet.buckets} for facet in reply.result.facets
+        }
+        compact["facet_totals"] = {facet.field: facet.total for facet in reply.result.facets}
+    return {**compact, **_format_notes(reply.run)}
+
+
+def format_compact_answer(reply: AnswerReply, asked: str) -> CompactAskReply:
+    """Return the compact reply of `rag/ask` to a question as it was asked."""
+    answer, found = reply.answer, _PassageList()
+    ids = _add_cited_passages(answer, found)
+    if answer.status == "unknown":
+        for passage in answer.evidence:
+            found.add(passage.hit.chunk, passage.hit.score, passage.place, passage.text)
+    compact: CompactAskReply = {
+        "success": True,
+        "status": answer.status,
+        "answer": insert_marks(answer, lambda citation, _: f"[{ids[citation.chunk_id]}]"),
+        "confidence": round(answer.confidence.value, 2),
+        "documents": found.documents,
+        "passages": list(found.passages),
+    }
+    if unverified := [_format_unverified(claim) for claim in answer.claims if claim.verdict != "verified"]:
+        compact["unverified"] = unverified
+    if answer.missing_words:
+        compact["missing_words"] = list(answer.missing_words)
+    if reply.query.text != asked:
+        compact["question"] = reply.query.text
+    return {**compact, **_format_notes(reply.run)}
+
+
+def format_compact_documents(documents: Sequence[Document], offset: int, limit: int, run: Run) -> CompactDocumentsReply:
+    """Return the compact list of documents: `limit` of them from `offset` on."""
+    shown = documents[offset : offset + limit]
+    compact: CompactDocumentsReply = {
+        "success": True,
+        "documents": [_format_document_line(document) for document in shown],
+        "total": len(documents),
+    }
+    if offset + len(shown) < len(documents):
+        compact["next"] = offset + len(shown)
+    return {**compact, **_format_notes(run)}
+
+
+def format_compact_document(read: DocumentPassages, run: Run) -> CompactDocumentReply:
+    """Return passages of a document with their numbers and places."""
+    compact: CompactDocumentReply = {
+        "success": True,
+        "document_id": read.document.id,
+        "title": read.document.title,
+        "source": read.document.source,
+        "pages": read.document.pages,
+        "passages": [
+            _join_head(str(chunk.ordinal), format_compact_place(chunk.place)) + chunk.content for chunk in read.chunks
+        ],
+    }
+    if read.next_passage is not None:
+        compact["next"] = read.next_passage
+    return {**compact, **_format_notes(run)}
+
+
+def format_compact_place(place: Span | None) -> str:
+    """Format the page on which a passage begins, without pages its lines, "p4" or "l8-9", or its locator."""
+    if place is None or place.locator:
+        return to_printable_line(place.locator) if place else ""
+    if place.page:
+        return f"p{place.page}"
+    return f"l{place.line_start}" + (f"-{place.line_end}" if place.line_end != place.line_start else "")
+
+
+def format_compact_score(score: float) -> str:
+    """Format a score by its first two digits, without a leading zero: .87, .029, 12."""
+    digits = f"{float(f'{score:.2g}'):.6f}".rstrip("0").rstrip(".")
+    return digits.removeprefix("0") if digits.startswith("0.") else digits
+
+
+def _add_cited_passages(answer: Answer, found: _PassageList) -> Mapping[str, str]:
+    """Add each cited passage, once, and return their ids by the id of their chunk.
+
+    A citation of what is no evidence of the answer, as of a neighbouring chunk, is shown by its quote.
+    """
+    evidence = {passage.hit.chunk.id: passage for passage in answer.evidence}
+    ids: dict[str, str] = {}
+    for citation in _list_citations(answer.claims):
+        if citation.chunk_id in ids:
+            continue
+        passage = evidence.get(citation.chunk_id)
+        if passage:
+            ids[citation.chunk_id] = found.add(passage.hit.chunk, passage.hit.score, passage.place, passage.text)
+        else:
+            id = f"{found.assign_letter(citation.document_id, citation.title)}q{len(ids)}"
+            place = format_compact_place(citation.place)
+            found.passages[_join_head(id, format_compact_score(citation.score), place) + citation.quote] = None
+            ids[citation.chunk_id] = id
+    return ids
+
+
+def _list_citations(claims: Iterable[Claim]) -> list[Citation]:
+    return [citation for claim in claims for citation in claim.citations]
+
+
+def _format_unverified(claim: Claim) -> str:
+    reasons = f" ({'; '.join(claim.reasons)})" if claim.reasons else ""
+    return f"{claim.verdict}: {to_printable_line(claim.text)}{reasons}"
+
+
+def _format_document_line(document: Document) -> str:
+    pages = f"{document.pages}p" if document.pages else ""
+    head = _join_head(document.id, pages, to_printable_line(document.title))
+    return (head + screen_stored_text(document.summary)[:MAX_SUMMARY_CHARS]).rstrip()
+
+
+def _join_head(*parts: str) -> str:
+    return " ".join(filter(None, parts)) + "\n"
+
+
+def _format_notes(run: Run) -> _Notes:
+    """Return what fell back and what was warned of, for the end of a reply; nothing where there is nothing."""
+    fallen = [f"{d.step} fell back: {d.reason} (instead: {d.fallback})" for d in run.degraded]
+    notes = [*fallen, *(warning.message for warning in run.warnings)]
+    return {"notes": notes} if notes else {}
+
+
+def _count_in_letters(number: int) -> str:
+    """Return 0 as A, 25 as Z, 26 as AA, as columns of a spreadsheet are counted."""
+    letters = ""
+    number += 1
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters

@@ -129,6 +129,7 @@ class SummaryReply(Done):
 
 @operation(
     "Get a document's summary; a POST writes and stores it when there is none.",
+    advice="Use it to learn what one document is about before you read it.",
     errors=(400, 404, 413, 415, 503, 504),
     example={"document_id": "transmission-notes"},
     heavy=True,

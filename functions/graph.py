@@ -48,6 +48,7 @@ class GraphReply(Done):
 
 @operation(
     "Query the graph of entities that occur in the same chunks.",
+    advice="Use it to see what a code or a name stands beside, and how two of them are connected.",
     errors=(400, 404, 413, 415, 503, 504),
     example={"operation": "neighbors", "entity": "P0700"},
 )

@@ -12,7 +12,7 @@ class Route:
     """A function of the app: its address, and the module of its handler, which is named `handle_` and its name.
 
     `{name}` in the path is a field of the request. An `anonymous` route needs no function key. A route with
-    `tool_hints` (MCP's annotations) is offered as a tool of a model.
+    `tool_hints` (MCP's annotations) is offered as a tool of a model, by the name `tool_name` where it has one.
     """
 
     name: str
@@ -21,6 +21,7 @@ class Route:
     module: str
     anonymous: bool = False
     tool_hints: Mapping[str, bool] | None = None
+    tool_name: str | None = None
 
     @property
     def handler(self) -> str:
@@ -37,7 +38,7 @@ GET_OR_POST = ("GET", "POST")
 ROUTES = (
     Route("consult_rag", POST, "api/consult_rag", "functions.consult", tool_hints=READ_ONLY_HINTS),
     Route("link_schema", POST, "api/link_schema", "functions.schema_links", tool_hints=READ_ONLY_HINTS),
-    Route("ask", POST, "api/rag/ask", "functions.answers"),
+    Route("ask", POST, "api/rag/ask", "functions.answers", tool_hints=READ_ONLY_HINTS),
     Route(RAG_QUERY, POST, "api/rag/query", "functions.proposals"),
     Route("rag_ingest", POST, "api/rag/ingest", "functions.proposals"),
     Route("index_document", POST, "api/index_document", "functions.documents"),
@@ -52,8 +53,22 @@ ROUTES = (
     ),
     Route("delete_document", POST, "api/delete_document", "functions.documents"),
     Route("restore_document", POST, "api/restore_document", "functions.documents"),
-    Route("documents", GET_OR_POST, "api/documents", "functions.document_views"),
-    Route("document", GET_OR_POST, "api/document", "functions.document_views"),
+    Route(
+        "documents",
+        GET_OR_POST,
+        "api/documents",
+        "functions.document_views",
+        tool_hints=READ_ONLY_HINTS,
+        tool_name="list_documents",
+    ),
+    Route(
+        "document",
+        GET_OR_POST,
+        "api/document",
+        "functions.document_views",
+        tool_hints=READ_ONLY_HINTS,
+        tool_name="read_document",
+    ),
     Route("document_page", GET_OR_POST, "api/document_page", "functions.document_views"),
     Route("extract_citations", POST, "api/extract_citations", "functions.answers", tool_hints=READ_ONLY_HINTS),
     Route("graph_query", GET_OR_POST, "api/graph_query", "functions.graph", tool_hints=READ_ONLY_HINTS),

@@ -25,7 +25,7 @@ from rag_core.core.settings import Settings
 from tests.functions.test_http import OID, credential
 from tests.varying_fields import drop_varying_fields
 
-TOOLS = {route.name: route for route in ROUTES if route.tool_hints is not None}
+TOOLS = {route.tool_name or route.name: route for route in ROUTES if route.tool_hints is not None}
 NOTES = "P0700 is stored by the TCM. P0700 often stands beside P0715, the input speed sensor."
 CALLS: dict[str, dict[str, Any]] = {
     "consult_rag": {"query": "What stores P0700?", "pipeline": "standard", "filters": {"document_id": ["notes"]}},
@@ -33,6 +33,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "graph_query": {"operation": "neighbors", "entity": "P0700"},
     "get_document_summary": {"document_id": "notes"},
     "link_schema": {"query": "What stores P0700?"},
+    "ask": {"query": "What stores P0700?", "pipeline": "standard"},
+    "list_documents": {},
+    "read_document": {"document_id": "notes"},
 }
 SHOP = {"document_id": "shop", "source": "database:shop", "content": "A database without a table."}
 REFUSED: dict[str, dict[str, Any]] = {
@@ -41,6 +44,9 @@ REFUSED: dict[str, dict[str, Any]] = {
     "graph_query": {"operation": "neighbors", "entity": "P9999"},
     "get_document_summary": {"document_id": 5},
     "link_schema": {"query": "What stores P0700?", "database": "elsewhere"},
+    "ask": {"query": "What stores P0700?", "pipeline": "nonsense"},
+    "list_documents": {"limit": 0},
+    "read_document": {"document_id": "elsewhere"},
 }
 META = {mcp.META_VERSION_FIELD: CURRENT_MCP_VERSION, mcp.META_CAPABILITIES_FIELD: {}}
 ACCEPT = "application/json, text/event-stream"
@@ -93,9 +99,16 @@ def called(
     return result
 
 
-def documents(client: Client, asked: Any, headers: dict[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = called(client, "consult_rag", asked, **headers)["structuredContent"]["documents"]
-    return found
+def documents(client: Client, asked: Any, headers: dict[str, str]) -> list[str]:
+    """The ids of the documents of which passages are found."""
+    found = called(client, "consult_rag", asked, **headers)["structuredContent"]["documents"]
+    return [document["document_id"] for document in found.values()]
+
+
+def as_over_http(name: str, arguments: Any) -> tuple[str, Any]:
+    """The address and the body of a call: a model is answered compactly where it does not say otherwise."""
+    compact = {"format": "compact"} if load_operation(TOOLS[name]).compact else {}
+    return f"/{TOOLS[name].path}", {**compact, **arguments}
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -109,14 +122,23 @@ async def test_a_real_client_lists_and_calls_the_tools(app: Settings, mode: Any)
             async with McpClient(streamable_http_client(f"{url}/api/mcp", http_client=http), mode=mode) as talk:
                 assert talk.protocol_version == (CURRENT_MCP_VERSION if mode == "auto" else HANDSHAKE_MCP_VERSIONS[0])
                 offered = (await talk.list_tools()).tools
-                assert {tool.name: tool.description for tool in offered} == {
-                    name: load_operation(route).summary for name, route in TOOLS.items()
-                }
+                for tool in offered:
+                    operation = load_operation(TOOLS[tool.name])
+                    assert tool.description == f"{operation.summary} {operation.advice}"
+                assert [tool.name for tool in offered] == list(TOOLS)
+                assert "call ask" in (talk.instructions or "")
                 for name, arguments in CALLS.items():
                     told = await talk.call_tool(name, arguments)
-                    over_http = (await http.post(f"{url}/api/{name}", json=arguments)).json()
+                    path, body = as_over_http(name, arguments)
+                    over_http = (await http.post(f"{url}{path}", json=body)).json()
                     assert told.is_error is False
                     assert drop_varying_fields(told.structured_content) == drop_varying_fields(over_http)
+                listed = (await talk.list_resources()).resources
+                assert [resource.name for resource in listed] == ["notes", "database:shop"]
+                (read,) = (await talk.read_resource(listed[0].uri)).contents
+                assert read.text == NOTES
+                (template,) = (await talk.list_resource_templates()).resource_templates
+                assert template.uri_template.startswith("rag://documents/")
                 refused = await talk.call_tool("graph_query", {"operation": "neighbors"})
                 assert refused.is_error is True
                 assert refused.structured_content["error"]["field"] == "entity"
@@ -127,6 +149,7 @@ def test_the_tools_are_those_of_the_issue() -> None:
     for tool in TOOLS.values():
         assert "POST" in tool.methods, "a call is a POST"
         assert load_operation(tool).required_role is None
+        assert load_operation(tool).advice
         assert "{" not in tool.path
 
 
@@ -134,7 +157,8 @@ def test_the_tools_are_those_of_the_issue() -> None:
 def test_a_call_answers_with_the_body_of_http(client: Client, name: str) -> None:
     """As structured content and as text."""
     told = called(client, name, CALLS[name])
-    over_http = client.post(f"/api/{name}", json=CALLS[name])
+    path, body = as_over_http(name, CALLS[name])
+    over_http = client.post(path, json=body)
     assert over_http.status_code == 200
     assert drop_varying_fields(told["structuredContent"]) == drop_varying_fields(over_http.json)
     assert [json.loads(part["text"]) for part in told["content"]] == [told["structuredContent"]]
@@ -145,17 +169,18 @@ def test_a_call_answers_with_the_body_of_http(client: Client, name: str) -> None
 def test_a_refusal_is_a_result_with_the_error_contract(client: Client, name: str) -> None:
     """A model can mend its arguments by what it reads; it is not told of them as a broken protocol."""
     told = called(client, name, REFUSED[name])
-    over_http = client.post(f"/api/{name}", json=REFUSED[name])
+    path, body = as_over_http(name, REFUSED[name])
+    over_http = client.post(path, json=body)
     assert over_http.status_code >= 400
     assert told["isError"] is True
     assert drop_varying_fields(told["structuredContent"]) == drop_varying_fields(over_http.json)
 
 
 def test_a_fault_of_ours_is_a_result_that_tells_nothing(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(*_: object) -> None:
+    async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("secret number 42")
 
-    monkeypatch.setattr("functions.graph.handle_graph_query", broken)
+    monkeypatch.setattr("rag_core.rag.RAG.graph", broken)
     told = called(client, "graph_query", CALLS["graph_query"])
     assert (told["isError"], told["structuredContent"]["error"]["code"]) == (True, "internal")
     assert "secret" not in json.dumps(told)
@@ -167,12 +192,17 @@ def test_a_caller_sees_only_what_is_theirs(client: Client) -> None:
     diary = {"document_id": "diary", "content": "P0815 is what Ann keeps to herself. P0815 is a secret of hers."}
     assert client.post("/api/index_document", json=diary, headers=ann).status_code == 200
     asked = {"query": "What is P0815?", "pipeline": "standard"}
-    seen = {
-        who: [found["metadata"]["document_id"] for found in documents(client, asked, headers)]
-        for who, headers in (("ann", ann), ("bob", bob), ("nobody", {}))
-    }
+    seen = {who: documents(client, asked, headers) for who, headers in (("ann", ann), ("bob", bob), ("nobody", {}))}
     assert "diary" in seen["ann"]
     assert "diary" not in seen["bob"] + seen["nobody"]
+    assert "diary" in str(ask(client, "resources/list", **ann).json)
+    assert "diary" not in str(ask(client, "resources/list", **bob).json)
+    uri = "rag://documents/default/diary"
+    assert ask(client, "resources/read", {"uri": uri}, mcp_name=uri, **ann).status_code == 200
+    assert (
+        ask(client, "resources/read", {"uri": uri}, mcp_name=uri, **bob).json["error"]["data"]["code"]
+        == "document_not_found"
+    )
     hidden = called(client, "get_document_summary", {"document_id": "diary"}, **bob)
     absent = called(client, "get_document_summary", {"document_id": "nothing"}, **bob)
     assert hidden["structuredContent"]["error"] == absent["structuredContent"]["error"]
@@ -213,11 +243,48 @@ def test_the_schema_of_a_tool_is_the_one_in_openapi(client: Client) -> None:
         parts = inside.pop("$defs", {})
         model = load_operation(TOOLS[tool["name"]]).request
         assert model
+        if "format" in inside["properties"]:
+            assert inside["properties"]["format"].pop("default") == "compact"
+            inside["properties"]["format"]["default"] = "full"
         assert inside == known[model.__name__]
         assert parts == {name: known[name] for name in parts}
         jsonschema_rs.meta.validate(tool["inputSchema"])
         jsonschema_rs.validate(tool["inputSchema"], CALLS[tool["name"]])
         assert tool["annotations"] == TOOLS[tool["name"]].tool_hints
+
+
+def test_an_address_can_name_the_workflow_of_calls_that_name_none(client: Client) -> None:
+    """A client's configuration chooses the workflow, and a model need not know of it."""
+    document = {"document_id": "in-garage", "content": "P0815 is the upshift switch.", "workflow_id": "garage"}
+    assert client.post("/api/index_document", json=document).status_code == 200
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_documents", "arguments": {}}}
+    headers = {"accept": ACCEPT, "content-type": "application/json"}
+    told = client.post("/api/mcp?workflow_id=garage", json=message, headers=headers).json["result"]["structuredContent"]
+    assert told["documents"] == ["in-garage in-garage\nP0815 is the upshift switch."]
+    message = {"jsonrpc": "2.0", "id": 1, "method": "resources/list", "params": {}}
+    listed = client.post("/api/mcp?workflow_id=garage", json=message, headers=headers).json["result"]["resources"]
+    assert [resource["uri"] for resource in listed] == ["rag://documents/garage/in-garage"]
+
+
+def test_resources_come_in_pages(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("functions.mcp_resources.RESOURCES_PER_PAGE", 1)
+    seen, params = list[str](), dict[str, Any]()
+    while True:
+        result = ask(client, "resources/list", params).json["result"]
+        seen += [resource["uri"] for resource in result["resources"]]
+        if "nextCursor" not in result:
+            break
+        params = {"cursor": result["nextCursor"]}
+    assert len(seen) == len(set(seen)) >= 2
+
+
+def test_a_resource_that_goes_on_says_how_to_read_on(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("functions.mcp_resources.MAX_RESOURCE_TOKENS", 100)
+    content = "\n\n".join(f"# Part {n}\n\nThe valve {n} opens at {n} bar. " + "It is old. " * 600 for n in range(3))
+    assert client.post("/api/index_document", json={"document_id": "long", "content": content}).status_code == 200
+    uri = "rag://documents/default/long"
+    (read,) = ask(client, "resources/read", {"uri": uri}, mcp_name=uri).json["result"]["contents"]
+    assert read["text"].endswith("(The document goes on: read_document with first_passage 1.)")
 
 
 ORIGINS = {
@@ -276,7 +343,7 @@ def test_no_session_is_given_and_none_is_looked_at(client: Client) -> None:
 def test_discovery_names_the_versions_and_what_there_is(client: Client) -> None:
     told = ask(client, "server/discover").json["result"]
     assert told["supportedVersions"] == [CURRENT_MCP_VERSION, *HANDSHAKE_MCP_VERSIONS]
-    assert told["capabilities"] == {"tools": {}}
+    assert told["capabilities"] == {"tools": {}, "resources": {}}
     assert told["_meta"][f"{mcp.META_PREFIX}serverInfo"]["name"] == "azure-rag"
 
 
@@ -291,7 +358,7 @@ AGREED = {version: version for version in HANDSHAKE_MCP_VERSIONS} | {
 def test_the_handshake_agrees_on_a_version(client: Client, wanted: str, agreed: str) -> None:
     asked = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     told = ask(client, "initialize", asked, version=None).json["result"]
-    assert (told["protocolVersion"], told["capabilities"]) == (agreed, {"tools": {}})
+    assert (told["protocolVersion"], told["capabilities"]) == (agreed, {"tools": {}, "resources": {}})
     done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     assert post(client, done, mcp_protocol_version=agreed).status_code == 202
 
@@ -304,7 +371,15 @@ def test_older_versions_ping_and_are_told_nothing_of_newer_ones(client: Client, 
 
 
 FAULTS = {  # method, parameters, headers, and the code of the error
-    "an unknown method": ("resources/list", {}, {}, -32601),
+    "an unknown method": ("prompts/list", {}, {}, -32601),
+    "a resource of nobody": (
+        "resources/read",
+        {"uri": "file:///etc/passwd"},
+        {"mcp_name": "file:///etc/passwd"},
+        -32602,
+    ),
+    "another resource in the header": ("resources/read", {"uri": "rag://documents/a/b"}, {"mcp_name": "x"}, -32020),
+    "a cursor of nobody": ("resources/list", {"cursor": "x"}, {}, -32602),
     "a ping of before": ("ping", {}, {}, -32601),
     "a handshake of before": ("initialize", {}, {}, -32601),
     "an unknown tool": ("tools/call", {"name": "delete_document"}, {}, -32602),
@@ -418,7 +493,9 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
     max_leaves=8,
 )
-METHODS = st.sampled_from(["initialize", "ping", "server/discover", "tools/list", "tools/call", "x"])
+METHODS = st.sampled_from(
+    ["initialize", "ping", "server/discover", "tools/list", "tools/call", "resources/list", "resources/read", "x"]
+)
 PARAMS = JSON | st.fixed_dictionaries(
     {}, optional={"name": st.sampled_from([*TOOLS]) | JSON, "arguments": JSON, "_meta": JSON | st.just(META)}
 )

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_core.cli.opened_service import load_command_settings, run_with_rag
+from rag_core.cli.opened_service import load_command_settings, run_with_index, run_with_rag
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagError
 from rag_core.core.kit import Kit
 from rag_core.core.model import Document, Scope, Turn
@@ -114,7 +114,7 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return _report_end(ingested_proposals.stopped, len(ingested_proposals.failed))
 
 
-@run_with_rag
+@run_with_index
 async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the passages relevant to a question, and how they were found."""
     from rag_core.cli import terminal_output
@@ -135,7 +135,7 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the answer to a question, with its sources and their verdicts."""
     from rag_core.answering import citation_styles
@@ -153,7 +153,7 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Answer the lines of standard input one after the other, each read after the turns before; the end of input ends.
 
@@ -187,7 +187,7 @@ def _read_question() -> str:
     return next((line.strip() for line in iter(sys.stdin.readline, "") if line.strip()), "")
 
 
-@run_with_rag
+@run_with_index
 async def run_replay_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the ranking of a saved query beside that of another preset; without an id, list the saved queries."""
     from rag_core.cli import terminal_output
@@ -201,7 +201,7 @@ async def run_replay_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the values of a field, most frequent first, and their number."""
     from rag_core.cli import terminal_output
@@ -214,7 +214,7 @@ async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_graph_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the entities that occur together with an entity, or the shortest paths to another."""
     from rag_core.cli import terminal_output
@@ -234,7 +234,7 @@ async def run_graph_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_summary_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print a document's summary."""
     from rag_core.cli import terminal_output
@@ -246,7 +246,7 @@ async def run_summary_command(arguments: Namespace, rag: "RAG", run: Run) -> int
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the documents, or those that can be restored."""
     from rag_core.cli import terminal_output
@@ -258,7 +258,7 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Delete a document, or with --purge remove it permanently."""
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
@@ -269,7 +269,7 @@ async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Restore a deleted document."""
     scope = Scope(arguments.workflow)
@@ -307,7 +307,7 @@ async def run_log_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the support for each sentence of a text."""
     from rag_core.cli import terminal_output

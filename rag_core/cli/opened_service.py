@@ -4,8 +4,10 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_core.cli.data_location import locate_data, require_index
 from rag_core.core import settings
 from rag_core.core.run import Run
 
@@ -16,18 +18,31 @@ RagCommand = Callable[[Namespace, "RAG", Run], Awaitable[int]]
 
 
 def load_command_settings(arguments: Namespace) -> settings.Settings:
-    """Load the settings, with the data folder of the command line if one is given."""
+    """Load the settings, with the data folder of the command line, else of the environment, else the one found."""
     loaded = settings.load_settings()
-    return replace(loaded, data_dir=arguments.data) if arguments.data else loaded
+    if arguments.data:
+        return replace(loaded, data_dir=arguments.data)
+    return loaded if settings.is_setting_given("RAG_DATA_DIR") else locate_data(loaded, Path.cwd())
 
 
 def run_with_rag(command: RagCommand) -> Callable[[Namespace], int]:
     """Turn a coroutine on the service into a command that opens it before and closes it after."""
+    return lambda arguments: asyncio.run(_run(command, arguments, load_command_settings(arguments)))
 
-    async def run(arguments: Namespace) -> int:
-        import rag_core.rag
 
-        async with rag_core.rag.open(load_command_settings(arguments)) as rag:
-            return await command(arguments, rag, rag.start_run())
+def run_with_index(command: RagCommand) -> Callable[[Namespace], int]:
+    """Turn a coroutine that reads an index into a command, which refuses to make an empty one."""
 
-    return lambda arguments: asyncio.run(run(arguments))
+    def run(arguments: Namespace) -> int:
+        loaded = load_command_settings(arguments)
+        require_index(loaded)
+        return asyncio.run(_run(command, arguments, loaded))
+
+    return run
+
+
+async def _run(command: RagCommand, arguments: Namespace, loaded: settings.Settings) -> int:
+    import rag_core.rag
+
+    async with rag_core.rag.open(loaded) as rag:
+        return await command(arguments, rag, rag.start_run())

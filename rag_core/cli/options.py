@@ -12,7 +12,10 @@ from rag_core.core.presets import RANKING_PRESETS
 def build_data_option() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
     option.add_argument(
-        "--data", type=Path, metavar="FOLDER", help="folder of the index (default: $RAG_DATA_DIR, else .rag)"
+        "--data",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the index (default: $RAG_DATA_DIR, else the nearest .rag upwards)",
     )
     return option
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, data_folder, doctor, migrate, models, reindex, schema_commands
+from rag_core.cli import commands, data_folder, doctor, mcp_command, migrate, models, reindex, schema_commands
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.options import (
     build_answering_preset_option,
@@ -47,6 +47,17 @@ def _add_serve_command(verbs: "_Commands") -> None:
     serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
     serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
     serve.set_defaults(command=commands.run_serve_command)
+
+
+def _add_mcp_command(verbs: "_Commands") -> None:
+    """Add `rag mcp`."""
+    mcp = verbs.add_parser(
+        "mcp",
+        parents=[build_data_option(), build_workflow_option()],
+        help="offer the documents to a model's client (MCP over standard input and output)",
+    )
+    mcp.add_argument("--print-config", action="store_true", help="print the entry for a desktop client's configuration")
+    mcp.set_defaults(command=mcp_command.run_mcp_command)
 
 
 def _add_setup_command(verbs: "_Commands") -> None:
@@ -383,6 +394,7 @@ def _add_doctor_command(verbs: "_Commands") -> None:
 
 _COMMANDS = (
     _add_serve_command,
+    _add_mcp_command,
     _add_setup_command,
     _add_index_command,
     _add_ingest_command,

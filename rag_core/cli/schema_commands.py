@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
-from rag_core.cli.opened_service import run_with_rag
+from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.run import Run
 
@@ -36,7 +36,7 @@ async def index_database(arguments: Namespace, rag: "RAG") -> int:
     return 0
 
 
-@run_with_rag
+@run_with_index
 async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print what of a database a question needs."""
     from rag_core.cli import terminal_output

@@ -198,6 +198,18 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     return Settings(**values)
 
 
+def is_setting_given(name: str) -> bool:
+    """Return whether the environment sets the variable of this name."""
+    return bool(os.environ.get(name))
+
+
+def list_given_settings() -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return the variables that the environment sets, with their texts, and the names of those that are secret."""
+    given = {one.metadata["name"]: one.repr for one in fields(Settings) if is_setting_given(one.metadata["name"])}
+    shown = {name: os.environ[name] for name, is_shown in given.items() if is_shown}
+    return shown, tuple(name for name, is_shown in given.items() if not is_shown)
+
+
 def is_public_query_enabled() -> bool:
     """Return whether anyone may query proposals; needed before `load_settings`, when routes are registered."""
     return os.environ.get("RAG_PUBLIC_QUERY") == "1"

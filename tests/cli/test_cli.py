@@ -506,9 +506,7 @@ def test_setup_makes_the_folder_of_the_embedded_store(tmp_path: Path, capsys: py
 
 def test_a_library_that_is_not_installed_is_named() -> None:
     """A machine with the deployed app's requirements only has no rich."""
-    without = (
-        "import sys; sys.modules['rich.console'] = None; from rag_core.cli import main; sys.exit(main(['query', 'x']))"
-    )
+    without = "import sys; sys.modules['rich.console'] = None; from rag_core.cli import main; sys.exit(main(['log']))"
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "rag: rich is not installed: pip install 'azure-rag[local]'\n"

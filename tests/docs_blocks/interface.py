@@ -166,7 +166,7 @@ def _describe_operation(route: Route, schemas: JsonObject, told: dict[object, st
     first = told.setdefault(operation.reply, heading)
     reply = f"Reply: {reply}." if first == heading else f"Reply: as of `{first}`."
     if operation.compact:
-        reply += f" Compact: {_list_reply_fields(operation.compact.__name__, schemas)}."
+        reply += f" Compact: `{operation.compact.__name__}`."
     if operation.accepted:
         reply += f" Reply 202: {_list_reply_fields(operation.accepted.__name__, schemas)}."
     yield reply
@@ -250,7 +250,7 @@ def _describe_models(routes: Iterable[Route], schemas: JsonObject) -> Iterator[s
     requests = [op.request.__name__ for op in operations if op.request and op.request.__name__ in schemas]
     pending = [
         *requests,
-        *(model.__name__ for op in operations for model in (op.reply, op.compact, op.accepted) if model),
+        *(model.__name__ for op in operations for model in (op.reply, op.accepted) if model),
     ]
     found: dict[str, None] = {}
     while pending:

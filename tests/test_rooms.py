@@ -50,7 +50,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     **dict.fromkeys(("apsw", "numpy", "tantivy"), ("local_emulator/search_service/", "rag_core/evaluation/")),
     **dict.fromkeys(("cryptography", "pytest"), ("local_emulator/search_service/",)),
     "pydantic": ("functions/", "rag_core/guard/answer_cache.py"),
-    **dict.fromkeys(("rich", "platformdirs"), ("rag_core/cli/",)),
+    **dict.fromkeys(("rich", "platformdirs", "shtab"), ("rag_core/cli/",)),
     **dict.fromkeys(("mcp", "mcp_types"), ("local_emulator/mcp_stdio.py",)),
     "phonenumbers": ("rag_core/guard/pii/validators.py", "rag_core/composition/assembly.py"),
     **dict.fromkeys(("pytrec_eval", "pypdfium2"), ("rag_core/evaluation/",)),

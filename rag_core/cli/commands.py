@@ -4,12 +4,12 @@ import asyncio
 import json
 import sys
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings, run_with_index, run_with_rag
 from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagError
 from rag_core.core.kit import Kit
@@ -43,10 +43,27 @@ def run_serve_command(arguments: Namespace) -> int:
 
 
 def run_setup_command(arguments: Namespace) -> int:
-    """Create or upgrade the configured index or data folder."""
+    """Create or upgrade the configured index or data folder; with --user, that of the user."""
+    from rag_core.cli.data_location import get_user_data_dir
     from rag_core.composition import assembly
 
-    print(asyncio.run(assembly.set_up_stores(load_command_settings(arguments))))
+    loaded = load_command_settings(arguments)
+    if arguments.user:
+        if arguments.data:
+            raise InvalidRequest("--user", "goes without --data")
+        loaded = replace(loaded, data_dir=get_user_data_dir())
+    done = asyncio.run(assembly.set_up_stores(loaded))
+    print_json({"done": done}) if arguments.json else print(done)
+    return 0
+
+
+def run_completion_command(arguments: Namespace) -> int:
+    """Print the script that completes the commands and options of `rag` in a shell."""
+    from shtab import complete
+
+    from rag_core.cli.parser import build_parser
+
+    print(complete(build_parser(), shell=arguments.shell))
     return 0
 
 
@@ -63,30 +80,40 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     if not arguments.paths:
         raise InvalidRequest("PATH", "must be given, or --database")
     from rag_core.cli import indexing_output, input_files, terminal_layout, terminal_output
+    from rag_core.cli.indexing_progress import IndexingProgress
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S
+    from rag_core.replies import format_run
 
     indexing_run, stopped = Run(INDEXING_TIMEOUT_S), ""
     budgeted, rehearsal = _apply_budget(arguments, rag)
-    counts: Counter[str] = Counter()
-    files_by_path = input_files.find_input_files(arguments.paths)
+    files_by_path, scope = input_files.find_input_files(arguments.paths), Scope(arguments.workflow)
+    progress = IndexingProgress(list(files_by_path), sys.stderr if arguments.json else sys.stdout)
+    budgeted = progress.watch_embedding(budgeted)
+    is_quiet = arguments.json or (not progress.bar.disable and rehearsal is None)
     try:
-        with terminal_layout.create_progress_bar(sys.stdout) as bar:
-            for path, is_named in bar.track(files_by_path.items(), description="indexing"):
-                outcome = await input_files.index_file(
-                    path, is_named, budgeted, Scope(arguments.workflow), indexing_run
-                )
-                counts[outcome.status] += 1
-                indexing_output.print_file_outcome(outcome, bar, is_plan=rehearsal is not None)
-                indexing_output.print_file_warnings(path, indexing_run, bar)
+        with progress.bar:
+            for path, is_named in files_by_path.items():
+                outcome = await input_files.index_file(path, is_named, budgeted, scope, indexing_run)
+                progress.finish_file(outcome)
+                if not arguments.json:
+                    indexing_output.print_file_outcome(outcome, progress.bar, is_quiet=is_quiet)
+                    indexing_output.print_file_warnings(path, indexing_run, progress.bar)
     except BudgetSpent as error:
-        stopped = f"{error.message}; {terminal_layout.format_count(len(files_by_path) - counts.total(), 'file')} left"
+        stopped = f"{error.message}; {terminal_layout.format_count(progress.files_left, 'file')} left"
+    except asyncio.CancelledError:  # Ctrl-C
+        print(indexing_output.format_interruption(progress), file=sys.stderr)
+        raise
+    if arguments.json:
+        plan = rehearsal.build_plan() if rehearsal else None
+        print_json({"files": progress.outcomes, "plan": plan, "stopped": stopped, **format_run(indexing_run)})
+        return _give_exit_code(stopped, progress.counts["refused"])
     if rehearsal:
         indexing_output.print_indexing_plan(rehearsal.build_plan())
     else:
-        print(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
+        print(", ".join(f"{count} {verdict}" for verdict, count in progress.counts.items()))
     terminal_output.print_run(indexing_run)
-    return _report_end(stopped, counts["refused"])
+    return _report_end(stopped, progress.counts["refused"])
 
 
 @run_with_rag
@@ -96,6 +123,7 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.proposals import sources
     from rag_core.proposals.ingest import ingest_proposals
     from rag_core.rag import INDEXING_TIMEOUT_S
+    from rag_core.replies import format_run
 
     loaded = rag.settings
     source = arguments.source or loaded.proposals_source
@@ -104,14 +132,18 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     records, indexing_run = list(sources.read_proposal_records(source)), Run(INDEXING_TIMEOUT_S)
     scope, bodies = Scope(arguments.workflow or loaded.collection), not arguments.no_bodies
     budgeted, rehearsal = _apply_budget(arguments, rag)
-    with terminal_layout.create_progress_bar(sys.stdout) as bar:
+    with terminal_layout.create_progress_bar(sys.stderr if arguments.json else sys.stdout) as bar:
         tracked = bar.track(records, description="ingesting")
         ingested_proposals = await ingest_proposals(
             tracked, scope, budgeted.kit, indexing_run, include_bodies=bodies, clear=arguments.clear
         )
-    indexing_output.print_ingestion(ingested_proposals, rehearsal.build_plan() if rehearsal else None)
+    plan, refused = rehearsal.build_plan() if rehearsal else None, len(ingested_proposals.failed)
+    if arguments.json:
+        print_json({"ingested": ingested_proposals, "plan": plan, **format_run(indexing_run)})
+        return _give_exit_code(ingested_proposals.stopped, refused)
+    indexing_output.print_ingestion(ingested_proposals, plan)
     terminal_output.print_run(indexing_run)
-    return _report_end(ingested_proposals.stopped, len(ingested_proposals.failed))
+    return _report_end(ingested_proposals.stopped, refused)
 
 
 @run_with_index
@@ -123,7 +155,7 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         _require_text(arguments.text),
         scope=arguments.workflow,
         run=run,
-        pipeline=arguments.pipeline,
+        preset=arguments.preset,
         top_k=arguments.top_k,
     )
     if arguments.json:
@@ -137,17 +169,21 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
 @run_with_index
 async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
-    """Print the answer to a question, with its sources and their verdicts."""
-    from rag_core.answering import citation_styles
-    from rag_core.cli import terminal_output
+    """Print the answer to a question, each sentence once it is checked, then its sources and their verdicts."""
+    from rag_core.cli import opened_citation, terminal_output
+    from rag_core.cli.answer_stream import AnswerStream
 
     scope = await _limit_scope_to_documents(arguments.document, Scope(arguments.workflow), rag.kit)
+    shown = AnswerStream(arguments.style, arguments.preset)
+    run.listener = None if arguments.json else shown.show_event
     reply = await rag.answer(_require_text(arguments.text), scope=scope, run=run, preset=arguments.preset)
+    run.listener = None
+    opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
     if arguments.json:
         print(json.dumps(reply.to_json(arguments.style), ensure_ascii=False, indent=2))
         return 0
-    style = arguments.style or citation_styles.choose_default_style(reply.preset.pipeline)
-    terminal_output.print_answer(reply.answer, style)
+    shown.finish(reply.answer)
+    terminal_output.print_answer_support(reply.answer)
     terminal_output.print_run(run)
     terminal_output.print_saved_query_hint(reply.saved)
     return 0
@@ -157,14 +193,16 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Answer the lines of standard input one after the other, each read after the turns before; the end of input ends.
 
-    A question that cannot be answered is said, and the conversation goes on without it.
+    A question that cannot be answered is said, and the conversation goes on without it. With --json each answer is a
+    line.
     """
-    from rag_core.answering import citation_styles
-    from rag_core.cli import terminal_output
+    from rag_core.cli import opened_citation, terminal_output
+    from rag_core.cli.answer_stream import AnswerStream
 
     history: list[Turn] = []
     while question := await asyncio.to_thread(_read_question):
-        run = rag.start_run()
+        run, shown = rag.start_run(), AnswerStream(None, arguments.preset)
+        run.listener = None if arguments.json else shown.show_event
         try:
             reply = await rag.answer(
                 question, scope=arguments.workflow, history=history, run=run, preset=arguments.preset
@@ -172,10 +210,15 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         except RagError as error:
             print(f"rag: {error.message}", file=sys.stderr)
             continue
-        if reply.query.text != question:
-            print(f"Asked as: {reply.query.text}\n")
-        terminal_output.print_answer(reply.answer, citation_styles.choose_default_style(reply.preset.pipeline))
-        terminal_output.print_run(run)
+        opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
+        if arguments.json:
+            print(json.dumps(reply.to_json(), ensure_ascii=False), flush=True)
+        else:
+            shown.finish(reply.answer)
+            terminal_output.print_answer_support(reply.answer)
+            if reply.query.text != question:
+                print(f"\nAsked as: {reply.query.text}")
+            terminal_output.print_run(run)
         history += [Turn("user", question), Turn("assistant", reply.answer.text)]
     return 0
 
@@ -194,9 +237,14 @@ async def run_replay_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
     scope = Scope(arguments.workflow)
     if arguments.id is None:
-        terminal_output.print_saved_queries(await rag.kit.archive.list_queries(scope, limit=MAX_LISTED_QUERIES))
+        saved = await rag.kit.archive.list_queries(scope, limit=MAX_LISTED_QUERIES)
+        print_json(saved) if arguments.json else terminal_output.print_saved_queries(saved)
         return 0
-    terminal_output.print_replay(await rag.replay(arguments.id, arguments.preset, scope=scope, run=run))
+    replay = await rag.replay(arguments.id, arguments.preset, scope=scope, run=run)
+    if arguments.json:
+        print_json(replay)
+        return 0
+    terminal_output.print_replay(replay)
     terminal_output.print_run(run)
     return 0
 
@@ -210,7 +258,7 @@ async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     if arguments.field not in fields:
         raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
     (facet,) = await rag.facets((arguments.field,), scope=arguments.workflow, limit=arguments.limit, run=run)
-    terminal_output.print_facet(facet)
+    print_json(facet) if arguments.json else terminal_output.print_facet(facet)
     return 0
 
 
@@ -227,7 +275,9 @@ async def run_graph_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         limit=arguments.limit,
         run=run,
     )
-    if arguments.to:
+    if arguments.json:
+        print_json(entity_graph)
+    elif arguments.to:
         terminal_output.print_graph_paths(entity_graph, f"{arguments.entity} to {arguments.to}")
     else:
         terminal_output.print_graph_neighbours(arguments.entity, entity_graph)
@@ -240,8 +290,12 @@ async def run_summary_command(arguments: Namespace, rag: "RAG", run: Run) -> int
     from rag_core.cli import terminal_output
 
     scope = Scope(arguments.workflow)
-    document_id = _find_document_id(arguments.document, await rag.kit.index.store.list_documents(scope))
-    terminal_output.print_document_summary(await rag.summarize(document_id, scope=scope, run=run))
+    document_id = find_document_id(arguments.document, await rag.kit.index.store.list_documents(scope))
+    summary = await rag.summarize(document_id, scope=scope, run=run)
+    if arguments.json:
+        print_json(summary)
+        return 0
+    terminal_output.print_document_summary(summary)
     terminal_output.print_run(run)
     return 0
 
@@ -252,9 +306,8 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
     from rag_core.cli import terminal_output
 
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
-    terminal_output.print_documents(
-        await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
-    )
+    documents = await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
+    print_json(documents) if arguments.json else terminal_output.print_documents(documents)
     return 0
 
 
@@ -263,9 +316,13 @@ async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Delete a document, or with --purge remove it permanently."""
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
     candidates = [*await store.list_documents(scope), *(await store.list_deleted(scope) if arguments.purge else ())]
-    document_id = _find_document_id(arguments.document, candidates)
+    document_id = find_document_id(arguments.document, candidates)
     await rag.delete(document_id, scope=scope, purge=arguments.purge, run=run)
-    print(f"{document_id}: {'purged' if arguments.purge else 'deleted; rag restore restores it'}")
+    done = "purged" if arguments.purge else "deleted"
+    if arguments.json:
+        print_json({"document_id": document_id, "done": done})
+    else:
+        print(f"{document_id}: {done}{'' if arguments.purge else '; rag restore restores it'}")
     return 0
 
 
@@ -273,9 +330,11 @@ async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Restore a deleted document."""
     scope = Scope(arguments.workflow)
-    document_id = _find_document_id(arguments.document, await rag.kit.index.store.list_deleted(scope))
+    document_id = find_document_id(arguments.document, await rag.kit.index.store.list_deleted(scope))
     await rag.restore(document_id, scope=scope, run=run)
-    print(f"{document_id}: restored")
+    print_json({"document_id": document_id, "done": "restored"}) if arguments.json else print(
+        f"{document_id}: restored"
+    )
     return 0
 
 
@@ -286,6 +345,9 @@ async def run_audit_isolation_command(arguments: Namespace, rag: "RAG", run: Run
     from rag_core.evaluation.isolation_audit import run_isolation_audit
 
     audited_paths = await run_isolation_audit(rag.kit)
+    if arguments.json:
+        print_json(audited_paths)
+        return 1 if any(path.leaks for path in audited_paths) else 0
     terminal_layout.print_table(
         ("path", "attempts", "leaks"), [(path.name, path.attempts, len(path.leaks)) for path in audited_paths]
     )
@@ -310,10 +372,16 @@ async def run_log_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 @run_with_index
 async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the support for each sentence of a text."""
+    from rag_core.answering.claim_replies import format_claims
     from rag_core.cli import terminal_output
+    from rag_core.replies import format_run
 
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
-    for claim in await rag.cite(_require_text(text), scope=arguments.workflow, run=run):
+    claims = await rag.cite(_require_text(text), scope=arguments.workflow, run=run)
+    if arguments.json:
+        print_json({**format_run(run), "claims": format_claims(claims, "numbers")})
+        return 0
+    for claim in claims:
         terminal_output.print_claim(claim)
     terminal_output.print_run(run)
     return 0
@@ -336,6 +404,11 @@ def _report_end(stopped: str, refused: int) -> int:
     """Return the exit code of an indexing command; print why the budget stopped it, if it did."""
     if stopped:
         print(f"Stopped: {stopped}. Run the same command again to continue from here.")
+    return _give_exit_code(stopped, refused)
+
+
+def _give_exit_code(stopped: str, refused: int) -> int:
+    if stopped:
         return EXIT_BUDGET_SPENT
     return 1 if refused else 0
 
@@ -352,10 +425,10 @@ async def _limit_scope_to_documents(names: Sequence[str], scope: Scope, kit: Kit
     if not names:
         return scope
     documents = await kit.index.store.list_documents(scope)
-    return replace(scope, document_ids=tuple(_find_document_id(name, documents) for name in names))
+    return replace(scope, document_ids=tuple(find_document_id(name, documents) for name in names))
 
 
-def _find_document_id(name: str, documents: Sequence[Document]) -> str:
+def find_document_id(name: str, documents: Sequence[Document]) -> str:
     """Return the id of the single document with this id, source, path or title.
 
     Raises:

@@ -3,6 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 
 
@@ -11,6 +12,9 @@ def run_check_command(arguments: Namespace) -> int:
     from rag_core.composition import data_folder
 
     report = data_folder.check_data_folder(_load_data_dir(arguments), repair=arguments.repair)
+    if arguments.json:
+        print_json(report)
+        return 1 if report.damages and not report.repairs else 0
     print("Checked: " + "; ".join(report.checked))
     print("\n".join(report.damages) or "No damage was found.")
     for repair in report.repairs:
@@ -23,7 +27,10 @@ def run_backup_command(arguments: Namespace) -> int:
     from rag_core.composition import data_folder
 
     files = data_folder.back_up_data_folder(_load_data_dir(arguments), arguments.folder)
-    print(f"{arguments.folder}: {', '.join(files)}; read back and whole")
+    if arguments.json:
+        print_json({"folder": arguments.folder, "files": files})
+    else:
+        print(f"{arguments.folder}: {', '.join(files)}; read back and whole")
     return 0
 
 
@@ -32,7 +39,8 @@ def run_restore_backup_command(arguments: Namespace) -> int:
     from rag_core.composition import data_folder
 
     data_dir = _load_data_dir(arguments)
-    print(f"{data_dir}: {', '.join(data_folder.restore_backup(arguments.folder, data_dir))}")
+    files = data_folder.restore_backup(arguments.folder, data_dir)
+    print_json({"folder": data_dir, "files": files}) if arguments.json else print(f"{data_dir}: {', '.join(files)}")
     return 0
 
 

@@ -16,6 +16,7 @@ from rag_core.cli.hosted_model_findings import (
     get_retiring_provider,
     list_hosted_model_findings,
 )
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.composition.choices import (
     ProviderChoice,
@@ -86,8 +87,12 @@ def run_doctor_command(arguments: Namespace) -> int:
     findings = []
     for finding in examine_installation(arguments, datetime.now(UTC).date()):
         findings.append(finding)
-        print(f"{STATE_MARKS[finding.state]} {finding.name:<25} {finding.note}", flush=True)
+        if not arguments.json:
+            print(f"{STATE_MARKS[finding.state]} {finding.name:<25} {finding.note}", flush=True)
     broken = [finding.name for finding in findings if finding.state == "broken"]
+    if arguments.json:
+        print_json(findings)
+        return 1 if broken else 0
     print(f"\nBroken: {', '.join(broken)}" if broken else "\nNothing required is broken.")
     return 1 if broken else 0
 

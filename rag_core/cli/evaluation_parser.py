@@ -3,6 +3,7 @@
 import argparse
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rag_core.cli import evaluation_commands
 from rag_core.cli.options import create_integer_parser
@@ -18,7 +19,7 @@ A question may be a conversation, with lines that begin with |user|: and |agent|
 """
 
 
-def add_eval_command(verbs: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
     """Add `rag eval`."""
     score = verbs.add_parser("eval", help="evaluate the pipelines on labelled questions")
     scores = score.add_subparsers(required=True, metavar="COMMAND")

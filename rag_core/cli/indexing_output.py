@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.progress import Progress
 
 from rag_core.answering.citation_styles import to_printable_line
+from rag_core.cli.indexing_progress import IndexingProgress
 from rag_core.cli.input_files import FileOutcome
 from rag_core.cli.terminal_layout import format_count, join_source_parts
 from rag_core.core.run import Run
@@ -14,9 +15,9 @@ from rag_core.proposals.ingest import IngestionReport
 MAX_LISTED_PROPOSALS = 20  # names of skipped proposals that are shown
 
 
-def print_file_outcome(outcome: FileOutcome, bar: Progress, *, is_plan: bool) -> None:
-    """Print the outcome of a file; on a terminal, or in a plan, only when it was skipped or refused."""
-    if (bar.disable and not is_plan) or outcome.status in ("skipped", "refused"):
+def print_file_outcome(outcome: FileOutcome, bar: Progress, *, is_quiet: bool) -> None:
+    """Print the outcome of a file; quietly only when it was skipped or refused."""
+    if not is_quiet or outcome.status in ("skipped", "refused"):
         _print_file_line(bar, outcome.status, outcome.path, outcome.note)
 
 
@@ -30,6 +31,14 @@ def print_file_warnings(path: Path, run: Run, bar: Progress) -> None:
 def _print_file_line(bar: Progress, label: str, path: Path, text: str) -> None:
     line = f"{label:<9} {path}: {to_printable_line(text)}"
     bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def format_interruption(progress: IndexingProgress) -> str:
+    """Say what an interrupted indexing has kept: a document is written as a whole or not at all."""
+    done = sum(progress.counts[status] for status in ("indexed", "unchanged"))
+    left = format_count(progress.files_left, "file")
+    kept = f"{format_count(done, 'file')}, {progress.describe_size()}"
+    return f"Stopped. Kept: {kept}. The same command does the {left} left."
 
 
 def print_indexing_plan(plan: IndexingPlan) -> None:

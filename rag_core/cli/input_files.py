@@ -16,11 +16,13 @@ FileStatus = Literal["indexed", "unchanged", "skipped", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """The outcome for one file; `note` has its size in passages, or the reason why it was not indexed."""
+    """The outcome for one file; `note` has its size in words, or the reason why it was not indexed."""
 
     path: Path
     status: FileStatus
     note: str
+    pages: int = 0
+    passages: int = 0
 
 
 def find_input_files(patterns: Sequence[str]) -> Mapping[Path, bool]:
@@ -66,6 +68,5 @@ def _is_hidden_path(path: Path) -> bool:
 def _outcome_from_indexing(path: Path, result: IndexingResult) -> FileOutcome:
     pages = f"{result.pages} pages, " if result.pages else ""
     note = f"{pages}{result.chunks} passages, {result.embedded} embedded"
-    return FileOutcome(
-        path, "unchanged" if result.unchanged == result.chunks and not result.removed else "indexed", note
-    )
+    is_unchanged = result.unchanged == result.chunks and not result.removed
+    return FileOutcome(path, "unchanged" if is_unchanged else "indexed", note, result.pages or 0, result.chunks)

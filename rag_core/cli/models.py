@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.setting_readers import read_service_url
 
@@ -10,7 +11,11 @@ def run_models_command(arguments: Namespace) -> int:
     """Print the model of each role, where it is, and of a local one size, hash and licence."""
     from rag_core.composition.models_in_use import list_models_in_use
 
-    for model in list_models_in_use(load_command_settings(arguments)):
+    models = list(list_models_in_use(load_command_settings(arguments)))
+    if arguments.json:
+        print_json(models)
+        return 0
+    for model in models:
         print(f"{model.role:<16}{model.name}")
         print(f"{'':<16}{model.where}")
         if model.file:
@@ -25,6 +30,9 @@ def run_models_fetch_command(arguments: Namespace) -> int:
     base_url = read_service_url("--from", arguments.base_url) if arguments.base_url else ""
     model = model_downloads.choose_download(arguments.name, arguments.sha256)
     folder = model_downloads.fetch_model(model, arguments.into, base_url)
+    if arguments.json:
+        print_json({"folder": folder, "files": [file.name for file in model.files], "licence": model.licence})
+        return 0
     print(f"{folder}: {', '.join(file.name for file in model.files)}; every hash matches; {model.licence}")
     print(f"Set RAG_MODELS_DIR={arguments.into} to use it.")
     return 0

@@ -20,6 +20,12 @@ def build_data_option() -> argparse.ArgumentParser:
     return option
 
 
+def build_json_option() -> argparse.ArgumentParser:
+    option = argparse.ArgumentParser(add_help=False)
+    option.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return option
+
+
 def build_workflow_option() -> argparse.ArgumentParser:
     option = argparse.ArgumentParser(add_help=False)
     option.add_argument(

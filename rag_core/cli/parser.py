@@ -2,15 +2,28 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
-from rag_core.cli import commands, data_folder, doctor, mcp_command, migrate, models, reindex, schema_commands
+from rag_core.cli import (
+    commands,
+    data_folder,
+    doctor,
+    mcp_command,
+    migrate,
+    models,
+    opened_citation,
+    reindex,
+    schema_commands,
+)
 from rag_core.cli.evaluation_parser import add_eval_command
+from rag_core.cli.examples import EXAMPLES
+from rag_core.cli.forgiving_parser import ForgivingParser, VersionAction, list_commands
 from rag_core.cli.options import (
     build_answering_preset_option,
     build_budget_options,
     build_data_option,
+    build_json_option,
     build_workflow_option,
     create_integer_parser,
     parse_id_option,
@@ -19,19 +32,24 @@ from rag_core.core import presets
 from rag_core.core.settings import MODEL_PROVIDERS
 
 if TYPE_CHECKING:
-    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # which argparse gives no public name
+    _Commands = argparse._SubParsersAction[Any]  # which argparse gives no public name
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Build the parser of the command line; every command has its own --help."""
-    top = argparse.ArgumentParser(
+    top = ForgivingParser(
         "rag",
         description="Index documents, search them and answer questions from them.",
-        epilog="Settings are environment variables: docs/reference/settings.md.",
+        epilog="Settings are environment variables: docs/reference/settings.md. `rag COMMAND --help` shows examples.",
     )
+    top.add_argument("--version", action=VersionAction, help="print the version")
     verbs = top.add_subparsers(required=True, metavar="COMMAND")
     for add_command in _COMMANDS:
         add_command(verbs)
+    for name, command in list_commands(top):
+        if name in EXAMPLES:
+            command.epilog = "\n  ".join(("examples:", *EXAMPLES[name]))
+            command.formatter_class = argparse.RawDescriptionHelpFormatter
     return top
 
 
@@ -62,7 +80,14 @@ def _add_mcp_command(verbs: "_Commands") -> None:
 
 def _add_setup_command(verbs: "_Commands") -> None:
     """Add `rag setup`."""
-    setup = verbs.add_parser("setup", parents=[build_data_option()], help="create or upgrade the configured index")
+    setup = verbs.add_parser(
+        "setup", parents=[build_data_option(), build_json_option()], help="create or upgrade the configured index"
+    )
+    setup.add_argument(
+        "--user",
+        action="store_true",
+        help="create your own index, which every folder without a .rag above it then uses",
+    )
     setup.set_defaults(command=commands.run_setup_command)
 
 
@@ -70,7 +95,7 @@ def _add_index_command(verbs: "_Commands") -> None:
     """Add `rag index`."""
     index = verbs.add_parser(
         "index",
-        parents=[build_data_option(), build_workflow_option(), build_budget_options()],
+        parents=[build_data_option(), build_workflow_option(), build_budget_options(), build_json_option()],
         help="index files, folders and globs, or the schema of a database",
     )
     index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
@@ -85,7 +110,7 @@ def _add_ingest_command(verbs: "_Commands") -> None:
     """Add `rag ingest`."""
     ingest = verbs.add_parser(
         "ingest",
-        parents=[build_data_option(), build_budget_options()],
+        parents=[build_data_option(), build_budget_options(), build_json_option()],
         help="index proposals and their stages from records",
     )
     ingest.add_argument(
@@ -108,7 +133,7 @@ def _add_reindex_command(verbs: "_Commands") -> None:
     """Add `rag reindex`."""
     again = verbs.add_parser(
         "reindex",
-        parents=[build_data_option(), build_workflow_option(), build_budget_options()],
+        parents=[build_data_option(), build_workflow_option(), build_budget_options(), build_json_option()],
         help="change the embedding model, or roll the change back",
     )
     again.add_argument("--profile", choices=MODEL_PROVIDERS[1:], help="provider of the new embedding model")
@@ -140,7 +165,8 @@ def _add_query_command(verbs: "_Commands") -> None:
         help="find the passages relevant to a question",
     )
     query.add_argument("text", metavar="QUESTION")
-    query.add_argument("--pipeline", help=f"{', '.join(presets.PRESETS)} (default: advanced)")
+    query.add_argument("--preset", help=f"preset that searches: {', '.join(presets.PRESETS)} (default: advanced)")
+    query.add_argument("--pipeline", dest="preset", help=argparse.SUPPRESS)  # its name before
     query.add_argument("--top-k", type=int, default=5, metavar="N", help="number of passages (default: 5)")
     query.add_argument("--json", action="store_true", help="print the reply of api/consult_rag")
     query.set_defaults(command=commands.run_query_command)
@@ -193,7 +219,7 @@ def _add_chat_command(verbs: "_Commands") -> None:
     """Add `rag chat`."""
     chat = verbs.add_parser(
         "chat",
-        parents=[build_data_option(), build_workflow_option(), build_answering_preset_option()],
+        parents=[build_data_option(), build_workflow_option(), build_answering_preset_option(), build_json_option()],
         help="answer one question after the other, each read after those before",
     )
     chat.set_defaults(command=commands.run_chat_command)
@@ -203,7 +229,7 @@ def _add_replay_command(verbs: "_Commands") -> None:
     """Add `rag replay`."""
     replay = verbs.add_parser(
         "replay",
-        parents=[build_data_option(), build_workflow_option()],
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
         help="run a saved query with another preset and compare the rankings",
     )
     replay.add_argument(
@@ -224,7 +250,9 @@ def _add_replay_command(verbs: "_Commands") -> None:
 def _add_facets_command(verbs: "_Commands") -> None:
     """Add `rag facets`."""
     facets = verbs.add_parser(
-        "facets", parents=[build_data_option(), build_workflow_option()], help="count the values of a field"
+        "facets",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="count the values of a field",
     )
     facets.add_argument("field", metavar="FIELD", help="entity_codes, an entity type, title, source or metadata.NAME")
     facets.add_argument(
@@ -241,7 +269,7 @@ def _add_graph_command(verbs: "_Commands") -> None:
     """Add `rag graph`."""
     graph = verbs.add_parser(
         "graph",
-        parents=[build_data_option(), build_workflow_option()],
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
         help="show the entities that occur together with an entity",
     )
     graph.add_argument("entity", metavar="ENTITY")
@@ -253,7 +281,9 @@ def _add_graph_command(verbs: "_Commands") -> None:
 def _add_summary_command(verbs: "_Commands") -> None:
     """Add `rag summary`."""
     summary = verbs.add_parser(
-        "summary", parents=[build_data_option(), build_workflow_option()], help="summarize a document"
+        "summary",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="summarize a document",
     )
     summary.add_argument("document", metavar="DOC", help="its id, path or title")
     summary.set_defaults(command=commands.run_summary_command)
@@ -262,7 +292,9 @@ def _add_summary_command(verbs: "_Commands") -> None:
 def _add_documents_command(verbs: "_Commands") -> None:
     """Add `rag documents`."""
     documents = verbs.add_parser(
-        "documents", parents=[build_data_option(), build_workflow_option()], help="list the documents"
+        "documents",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="list the documents",
     )
     documents.add_argument(
         "--deleted", action="store_true", help="list the deleted documents that can be restored instead"
@@ -273,7 +305,9 @@ def _add_documents_command(verbs: "_Commands") -> None:
 def _add_delete_command(verbs: "_Commands") -> None:
     """Add `rag delete`."""
     delete = verbs.add_parser(
-        "delete", parents=[build_data_option(), build_workflow_option()], help="delete a document; it can be restored"
+        "delete",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="delete a document; it can be restored",
     )
     delete.add_argument("document", metavar="DOC", help="its id, path or title")
     delete.add_argument("--purge", action="store_true", help="remove it permanently, also after a delete")
@@ -283,7 +317,9 @@ def _add_delete_command(verbs: "_Commands") -> None:
 def _add_restore_command(verbs: "_Commands") -> None:
     """Add `rag restore`."""
     restore = verbs.add_parser(
-        "restore", parents=[build_data_option(), build_workflow_option()], help="restore a deleted document"
+        "restore",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="restore a deleted document",
     )
     restore.add_argument("document", metavar="DOC", help="its id, path or title")
     restore.set_defaults(command=commands.run_restore_command)
@@ -291,7 +327,9 @@ def _add_restore_command(verbs: "_Commands") -> None:
 
 def _add_check_command(verbs: "_Commands") -> None:
     """Add `rag check`."""
-    check = verbs.add_parser("check", parents=[build_data_option()], help="look for damage in the data folder")
+    check = verbs.add_parser(
+        "check", parents=[build_data_option(), build_json_option()], help="look for damage in the data folder"
+    )
     check.add_argument(
         "--repair", action="store_true", help="build what is derived again, and leave damaged documents out"
     )
@@ -300,7 +338,9 @@ def _add_check_command(verbs: "_Commands") -> None:
 
 def _add_backup_command(verbs: "_Commands") -> None:
     """Add `rag backup`."""
-    backup = verbs.add_parser("backup", parents=[build_data_option()], help="copy the data folder while it is in use")
+    backup = verbs.add_parser(
+        "backup", parents=[build_data_option(), build_json_option()], help="copy the data folder while it is in use"
+    )
     backup.add_argument("folder", type=Path, metavar="FOLDER", help="a new folder for the backup")
     backup.set_defaults(command=data_folder.run_backup_command)
 
@@ -308,7 +348,9 @@ def _add_backup_command(verbs: "_Commands") -> None:
 def _add_restore_backup_command(verbs: "_Commands") -> None:
     """Add `rag restore-backup`."""
     restore = verbs.add_parser(
-        "restore-backup", parents=[build_data_option()], help="fill a new data folder from a backup"
+        "restore-backup",
+        parents=[build_data_option(), build_json_option()],
+        help="fill a new data folder from a backup",
     )
     restore.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that rag backup made")
     restore.set_defaults(command=data_folder.run_restore_backup_command)
@@ -328,11 +370,33 @@ def _add_cite_command(verbs: "_Commands") -> None:
     """Add `rag cite`."""
     cite = verbs.add_parser(
         "cite",
-        parents=[build_data_option(), build_workflow_option()],
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
         help="find the support for each sentence of a text",
     )
     cite.add_argument("text", metavar="TEXT", help="the text, or - for standard input")
     cite.set_defaults(command=commands.run_cite_command)
+
+
+def _add_completion_command(verbs: "_Commands") -> None:
+    """Add `rag completion`."""
+    completion = verbs.add_parser("completion", help="print the script that completes commands and options in a shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
+    completion.set_defaults(command=commands.run_completion_command)
+
+
+def _add_open_command(verbs: "_Commands") -> None:
+    """Add `rag open`."""
+    opening = verbs.add_parser(
+        "open",
+        parents=[build_data_option(), build_workflow_option(), build_json_option()],
+        help="open the page of a citation of the last answer, or a document",
+    )
+    opening.add_argument(
+        "what", metavar="CITATION", help="its number in the last rag ask; or a document, as DOC elsewhere"
+    )
+    opening.add_argument("--page", type=create_integer_parser(1), metavar="N", help="page of the document")
+    opening.add_argument("--print", action="store_true", help="print the address instead of opening it")
+    opening.set_defaults(command=opened_citation.run_open_command)
 
 
 def _add_log_command(verbs: "_Commands") -> None:
@@ -355,7 +419,7 @@ def _add_audit_command(verbs: "_Commands") -> None:
     audit = verbs.add_parser("audit", help="test security properties of the configured services")
     isolation = audit.add_subparsers(required=True, metavar="COMMAND").add_parser(
         "isolation",
-        parents=[build_data_option()],
+        parents=[build_data_option(), build_json_option()],
         help="plant canaries in several scopes and try to read them from others",
     )
     isolation.set_defaults(command=commands.run_audit_isolation_command)
@@ -364,11 +428,13 @@ def _add_audit_command(verbs: "_Commands") -> None:
 def _add_models_command(verbs: "_Commands") -> None:
     """Add `rag models`, which lists, and `rag models fetch`."""
     listing = verbs.add_parser(
-        "models", parents=[build_data_option()], help="list the models in use; fetch an entailment model"
+        "models",
+        parents=[build_data_option(), build_json_option()],
+        help="list the models in use; fetch an entailment model",
     )
     listing.set_defaults(command=models.run_models_command)
     fetch = listing.add_subparsers(metavar="COMMAND").add_parser(
-        "fetch", help="download a named entailment model whose hashes are pinned"
+        "fetch", parents=[build_json_option()], help="download a named entailment model whose hashes are pinned"
     )
     fetch.add_argument("name", metavar="NAME", help="an unknown one lists the known ones")
     fetch.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="the folder for RAG_MODELS_DIR")
@@ -386,7 +452,9 @@ def _add_models_command(verbs: "_Commands") -> None:
 def _add_doctor_command(verbs: "_Commands") -> None:
     """Add `rag doctor`."""
     look = verbs.add_parser(
-        "doctor", parents=[build_data_option()], help="show what is configured, in use or missing, and why"
+        "doctor",
+        parents=[build_data_option(), build_json_option()],
+        help="show what is configured, in use or missing, and why",
     )
     look.add_argument("--live", action="store_true", help="also call each hosted service")
     look.set_defaults(command=doctor.run_doctor_command)
@@ -415,9 +483,11 @@ _COMMANDS = (
     _add_backup_command,
     _add_restore_backup_command,
     _add_cite_command,
+    _add_open_command,
     _add_log_command,
     add_eval_command,
     _add_audit_command,
     _add_models_command,
     _add_doctor_command,
+    _add_completion_command,
 )  # in the order of the help

@@ -6,6 +6,7 @@ from argparse import Namespace
 from functools import partial
 
 from rag_core.cli.commands import EXIT_BUDGET_SPENT
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
@@ -22,11 +23,14 @@ def run_reindex_command(arguments: Namespace) -> int:
 
     loaded = load_command_settings(arguments)
     if arguments.rollback:
-        print(_format_index_places(current_index.roll_back_current_index(index_assembly.require_data_dir(loaded))))
+        _print_index_places(current_index.roll_back_current_index(index_assembly.require_data_dir(loaded)), arguments)
         return 0
     if arguments.drop_others:
         kept = current_index.remove_other_indexes(index_assembly.require_data_dir(loaded))
-        print(f"Deleted the other indexes. Current: {kept.current}")
+        if arguments.json:
+            _print_index_places(kept, arguments)
+        else:
+            print(f"Deleted the other indexes. Current: {kept.current}")
         return 0
     if arguments.profile is None:
         raise InvalidRequest(
@@ -98,7 +102,7 @@ async def _build_and_switch(
         return 0
     data_dir = index_assembly.require_data_dir(settings)
     await building.switch_to_new_index(rebuild, meter, partial(current_index.switch_current_index, data_dir, place))
-    print(_format_index_places(current_index.read_index_locations(data_dir)))
+    _print_index_places(current_index.read_index_locations(data_dir), arguments)
     return 0
 
 
@@ -118,6 +122,9 @@ async def _compare_indexes(arguments: Namespace, settings: Settings, place: Inde
         await new.store.close()
 
 
-def _format_index_places(places: IndexLocations) -> str:
-    """Format the current and the previous index, for the output after a switch."""
-    return f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback switches back to it"
+def _print_index_places(places: IndexLocations, arguments: Namespace) -> None:
+    """Print the current and the previous index after a switch."""
+    if arguments.json:
+        print_json(places)
+        return
+    print(f"Current: {places.current}\nPrevious: {places.previous}; rag reindex --rollback switches back to it")

@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.run import Run
@@ -26,6 +27,9 @@ async def index_database(arguments: Namespace, rag: "RAG") -> int:
         raise InvalidRequest("--database", "goes without PATH, --plan and --budget-usd")
     source = DatabaseSource(arguments.database, arguments.name, arguments.descriptions, arguments.questions)
     indexed = await rag.index_database(source, scope=arguments.workflow, run=Run(INDEXING_TIMEOUT_S))
+    if arguments.json:
+        print_json(indexed)
+        return 0
     removed = f", {indexed.removed} removed" if indexed.removed else ""
     print(
         f"{indexed.name}: {indexed.tables} tables, {indexed.columns} columns, {indexed.chunks} passages, "

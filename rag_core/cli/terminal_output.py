@@ -207,6 +207,11 @@ def print_document_summary(summary: Summary) -> None:
 def print_answer(answer: Answer, style: CitationStyle) -> None:
     """Print an answer with its sources and confidence, or, when it is unknown, the nearest passages."""
     print(wrap_for_terminal(insert_citation_marks(answer, style)))
+    print_answer_support(answer)
+
+
+def print_answer_support(answer: Answer) -> None:
+    """Print what stands below an answer: what is not verified, its sources and confidence, or the nearest passages."""
     if answer.missing_words:
         print(f"\nWords of the question that the passages do not have: {', '.join(answer.missing_words)}")
     print_unverified_claims(answer.claims)

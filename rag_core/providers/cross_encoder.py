@@ -31,7 +31,7 @@ class CrossEncoder:
         return "ms-marco-MiniLM-L-12-v2 int8 (local)" if is_default else f"{self._folder.name} (local)"
 
     async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
-        local_models.check_query_script(text, self._folder)
+        local_models.check_query_language(text, self._folder)
         text, passages = write_out_periods(text), [write_out_periods(passage) for passage in passages]
         query_tokens = _shorten_query(self._model.tokenize(text))
         pair_scores = await self._model.map(lambda passage: self._score_pair(query_tokens, passage), passages)

@@ -65,7 +65,7 @@ class LocalEmbedder:
         return self.profile.dimensions
 
     async def embed_query(self, text: str) -> Vector:
-        local_models.check_query_script(text, self._folder)
+        local_models.check_query_language(text, self._folder)
         return (await self._model.map(self._embed_text, [self.profile.query_prefix + text]))[0]
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:

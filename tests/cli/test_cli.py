@@ -123,7 +123,7 @@ def test_a_glob_is_understood_and_one_that_finds_nothing_is_refused(
 def test_query_prints_a_ranking_with_its_places(
     notes: Path, here: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["query", *here, "What does P0700 mean?", "--pipeline", "standard", "--top-k", "1"]) == 0
+    assert main(["query", *here, "What does P0700 mean?", "--preset", "standard", "--top-k", "1"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("standard: 1 passage")
     assert str(notes) in out
@@ -143,7 +143,7 @@ def test_a_step_that_gave_a_lesser_answer_is_named(
     here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("RAG_MODELS_DIR", str(tmp_path))
-    assert main(["query", *here, "P0715", "--pipeline", "standard"]) == 0
+    assert main(["query", *here, "P0715", "--preset", "standard"]) == 0
     assert "Degraded: embed: " in capsys.readouterr().out
 
 
@@ -246,7 +246,7 @@ def test_an_answer_fits_the_terminal_and_keeps_names_of_files_whole(
 def test_the_facets_pipeline_counts_what_the_question_means(
     here: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["query", *here, "How many unique DTC codes?", "--pipeline", "facets"]) == 0
+    assert main(["query", *here, "How many unique DTC codes?", "--preset", "facets"]) == 0
     assert "dtc: 2 distinct values" in capsys.readouterr().out
 
 
@@ -354,9 +354,7 @@ def test_another_workflow_sees_nothing(here: list[str], capsys: pytest.CaptureFi
     assert "0 passages" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "wrong", [["query", "x", "--pipeline", "fast"], ["query", "x", "--top-k", "0"], ["query", " "]]
-)
+@pytest.mark.parametrize("wrong", [["query", "x", "--preset", "fast"], ["query", "x", "--top-k", "0"], ["query", " "]])
 def test_a_wrong_argument_is_one_line_and_no_traceback(
     wrong: list[str], here: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

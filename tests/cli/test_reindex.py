@@ -69,7 +69,7 @@ def test_a_reindex_is_compared_switched_to_followed_and_rolled_back(
     assert main(MODEL) == 0
     assert f"Current: {FOLDER}, by openai text-embedding-3-small 384" in capsys.readouterr().out
     assert main(["index", str(here / "gear.txt")]) == 0
-    assert main(["query", "hot gearbox", "--pipeline", "standard", "--json"]) == 0
+    assert main(["query", "hot gearbox", "--preset", "standard", "--json"]) == 0
     assert '"input_tokens": 2' in capsys.readouterr().out
     assert main(MODEL) == 0
     assert "already uses this model" in capsys.readouterr().out

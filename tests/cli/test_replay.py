@@ -24,7 +24,7 @@ def test_a_kept_question_is_listed_and_replayed_side_by_side(
     here: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """S0-85: the two rankings in columns, with how each passage has moved."""
-    assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
+    assert main(["query", *here, "Which module stores P0700?", "--preset", "standard"]) == 0
     assert "Saved: rag replay 1 --preset NAME" in capsys.readouterr().out
     assert main(["ask", *here, "What is P0715?", "--preset", "standard"]) == 0
     capsys.readouterr()
@@ -43,7 +43,7 @@ def test_a_kept_question_is_listed_and_replayed_side_by_side(
 
 def test_what_cannot_be_replayed_is_refused_in_a_line(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """S0-15: another workflow's question is as one that is not there."""
-    assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
+    assert main(["query", *here, "Which module stores P0700?", "--preset", "standard"]) == 0
     for wrong in (["7"], ["1", "--workflow", "other"]):
         assert main(["replay", *here, *wrong]) == 2
         assert capsys.readouterr().err == "rag: there is no such saved query in this workflow\n"
@@ -55,7 +55,7 @@ def test_where_nothing_is_kept_the_list_says_how_to(
     here: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("RAG_KEEP_RUNS")
-    assert main(["query", *here, "Which module stores P0700?", "--pipeline", "standard"]) == 0
+    assert main(["query", *here, "Which module stores P0700?", "--preset", "standard"]) == 0
     assert "Saved" not in capsys.readouterr().out
     assert main(["replay", *here]) == 0
     assert capsys.readouterr().out == "No saved queries. With RAG_KEEP_RUNS=1 queries are saved.\n"

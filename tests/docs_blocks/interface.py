@@ -332,7 +332,8 @@ def _list_commands(
 
 def _list_arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     unlisted = (argparse._HelpAction, argparse._SubParsersAction)
-    return [action for action in parser._actions if not isinstance(action, unlisted)]
+    listed = (action for action in parser._actions if not isinstance(action, unlisted))
+    return [action for action in listed if action.help != argparse.SUPPRESS]
 
 
 def _format_usage(action: argparse.Action) -> str:

@@ -104,6 +104,7 @@ WARNING_CODES = {
     "index_rebuilt": "A damaged part of the index was built again.",
     "groups_short": "Groups below `context_min_chars` were left out.",
     "groups_sparse": "Groups below `coverage_min` were left out.",
+    "language_unread": "The local models do not read the language of the question; its words are searched for.",
     "lines_cut": "The text has more lines than are shown.",
     "lines_unread": "Lines of the pasted model reply belong to no part.",
     "condition_not_found": "Passages on the subject lack a name or condition of the question.",

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import Misconfigured, UnsupportedScript
+from rag_core.core.run import Run
 from rag_core.providers import local_models
 from tests import local
 
@@ -84,6 +85,29 @@ async def test_a_question_in_another_script_is_not_guessed_at(text: str) -> None
     assert (embedding.value.code, embedding.value.retryable) == ("script_unread", False)
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Wie hoch ist der Druck in der Leitung?", "German"),
+        ("Quelle est la température du liquide dans la boîte?", "French"),
+        ("What is the pressure in the line?", None),
+        ("P0700 TCM", None),
+    ],
+)
+async def test_a_question_in_another_language_is_told_that_the_models_read_english(
+    text: str, language: str | None
+) -> None:
+    """Once a run, though two models are asked; its words are searched for all the same."""
+    run = Run()
+
+    async def ask() -> None:
+        await local.embedder().embed_query(text)
+        await local.reranker().score_passages(text, ["a passage"])
+
+    await run.step("embed", ask())
+    assert [f"looks {language}" in warning.message for warning in run.warnings] == ([True] if language else [])
+
+
 async def test_a_model_of_ones_own_is_given_every_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_models, "hash_model", lambda folder: "another model")
-    local_models.check_query_script("黑豹队", local.folder("embedder"))
+    local_models.check_query_language("黑豹队", local.folder("embedder"))

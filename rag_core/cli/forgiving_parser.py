@@ -1,0 +1,56 @@
+"""A parser that says what was probably meant, shows examples, and tells its version."""
+
+import argparse
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+
+class ForgivingParser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors name the nearest command, choice or option; Python has this from 3.14 on."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error with what was probably meant, and exit with 2."""
+        super().error(f"{message}{self._suggest(message)}")
+
+    def _suggest(self, message: str) -> str:
+        given, known = self._find_mistake(message)
+        near = get_close_matches(given, known, n=1, cutoff=0.6) if given else ()
+        return f"; did you mean {near[0]}?" if near else ""
+
+    def _find_mistake(self, message: str) -> tuple[str, list[str]]:
+        """Return what was not understood, and what would be; "" for an error of another kind."""
+        if choice := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            return choice[1], re.findall(r"[\w-]+", choice[2])
+        if option := re.search(r"unrecognized arguments: (--[\w-]+)", message):
+            return option[1], sorted(set(list_options(self)))
+        return "", []
+
+
+def list_options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the long options of a parser and of the commands below it."""
+    for action in parser._actions:
+        yield from (option for option in action.option_strings if option.startswith("--"))
+    for _, below in list_commands(parser):
+        yield from list_options(below)
+
+
+def list_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the commands directly below a parser, with their names."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
+class VersionAction(argparse.Action):
+    """Prints the version of the package; it is looked up only then, because that takes time."""
+
+    def __init__(self, option_strings: list[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"azure-rag {version('azure-rag')}")
+        parser.exit()

@@ -1,0 +1,102 @@
+"""`rag open`: the page of a citation of the last answer, or a document, in the program that the system has for it."""
+
+import asyncio
+import json
+import re
+import webbrowser
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from rag_core.cli.json_output import print_json
+from rag_core.cli.opened_service import run_with_index
+from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.model import Answer, Document, Scope
+from rag_core.core.run import Run
+
+if TYPE_CHECKING:
+    from rag_core.rag import RAG
+
+LAST_CITATIONS_FILE = "last-citations.json"
+BROWSER_FORMATS = (".pdf",)  # in which a browser opens the page that the address names
+
+
+@dataclass(frozen=True, slots=True)
+class CitedPlace:
+    """A document, and the page that a citation of it names; None where it has no pages."""
+
+    document_id: str
+    page: int | None = None
+
+
+def save_last_citations(answer: Answer, data_dir: Path | None) -> None:
+    """Remember the places that the numbers of an answer cite, for `rag open`; only where there is a data folder."""
+    from rag_core.answering.citation_styles import list_numbered_citations, number_citations
+
+    if data_dir is None or not data_dir.is_dir():
+        return
+    numbers = number_citations(answer.claims)
+    places = {
+        str(number): asdict(CitedPlace(citation.document_id, citation.place.page if citation.place else None))
+        for claim in answer.claims
+        for number, citation in list_numbered_citations(claim, numbers)
+    }
+    file = data_dir / LAST_CITATIONS_FILE
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(places), "utf-8")
+
+
+@run_with_index
+async def run_open_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Open the page, and print which; with --print or --json only that."""
+    from rag_core.cli.commands import find_document_id
+
+    scope = Scope(arguments.workflow)
+    documents = (await rag.documents(scope=scope, run=run)).documents
+    if re.fullmatch(r"[0-9]+", arguments.what):
+        place = _load_citation(arguments.what, rag.settings.data_dir)
+    else:
+        place = CitedPlace(find_document_id(arguments.what, documents))
+    place = CitedPlace(place.document_id, arguments.page or place.page)
+    document = next((document for document in documents if document.id == place.document_id), None)
+    if document is None:
+        raise NotFound("the cited document is no longer in this workflow")
+    file = await _find_file(document, scope, rag)
+    address = file.resolve().as_uri()
+    if place.page and file.suffix.lower() in BROWSER_FORMATS:
+        address += f"#page={place.page}"
+    if arguments.json:
+        print_json({"document_id": place.document_id, "title": document.title, "page": place.page, "address": address})
+    else:
+        print(address)
+    if not (arguments.print or arguments.json) and not webbrowser.open(address):
+        raise NotFound("no browser was found: open the address yourself")
+    return 0
+
+
+def _load_citation(number: str, data_dir: Path | None) -> CitedPlace:
+    try:
+        places = json.loads((data_dir / LAST_CITATIONS_FILE).read_text("utf-8")) if data_dir else {}
+        return CitedPlace(**places[number])
+    except FileNotFoundError:
+        raise NotFound("there is no last answer here: rag ask makes one") from None
+    except (KeyError, TypeError, ValueError):
+        listed: Sequence[str] = list(places) if isinstance(places, dict) else ()
+        known = f"one of {', '.join(listed)}" if listed else "of an answer that cites something: the last one does not"
+        raise InvalidRequest("CITATION", f"must be {known}") from None
+
+
+async def _find_file(document: Document, scope: Scope, rag: "RAG") -> Path:
+    """Return the file that was indexed, else a copy of its stored original."""
+    file = Path(document.source)
+    if await asyncio.to_thread(file.is_file):
+        return file
+    original = await rag.kit.archive.load_original(document.id, scope.workflow_id)
+    if original is None:
+        raise NotFound(f"{document.source or document.id} is no file here, and no original of it is stored")
+    copy = Path(mkdtemp(prefix="rag-open-"), Path(original.filename).name or document.id)
+    await asyncio.to_thread(copy.write_bytes, original.data)
+    return copy

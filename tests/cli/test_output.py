@@ -1,0 +1,177 @@
+"""What commands print: JSON where it is asked for, sentences as they are checked, what an interruption has kept."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_core.cli import main
+from rag_core.cli.answer_stream import AnswerStream
+from rag_core.core.model import Answer, Citation, Claim, Confidence
+from tests.cli.test_cli import NOTES
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+def notes(data: Path) -> Path:
+    (data / "notes.md").write_text(NOTES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAG_MODELS_DIR", str(data / "none"))
+        assert main(["index", "--data", str(data / "index"), str(data / "notes.md")]) == 0
+    return data / "notes.md"
+
+
+@pytest.fixture
+def here(notes: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The options that name the folder in which the notes are indexed, without models."""
+    monkeypatch.setenv("RAG_MODELS_DIR", str(data / "none"))
+    capsys.readouterr()
+    return ["--data", str(data / "index")]
+
+
+def read_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(words) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        (["setup"], "done"),
+        (["ask", "What does P0700 mean?"], "answer"),
+        (["query", "P0700"], "documents"),
+        (["facets", "source"], "buckets"),
+        (["graph", "P0700"], "nodes"),
+        (["summary", "notes.md"], "text"),
+        (["cite", "P0700 means that the TCM has stored a fault."], "claims"),
+        (["check"], "damages"),
+        (["open", "notes.md"], "address"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else value,
+)
+def test_json_is_one_object(words: list[str], key: str, here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert key in read_json([*words, *here, "--json"], capsys)
+
+
+@pytest.mark.parametrize("words", [["documents"], ["replay"], ["models"], ["log"]], ids=lambda words: words[0])
+def test_json_of_a_list_is_one_array(words: list[str], here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(read_json([*words, *here, "--json"], capsys), list)
+
+
+def test_json_of_indexing_has_each_file_and_nothing_else(
+    here: list[str], notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    indexed = read_json(["index", *here, "--json", str(notes)], capsys)
+    assert [(one["path"], one["status"]) for one in indexed["files"]] == [(str(notes), "unchanged")]
+    assert read_json(["index", *here, "--json", "--plan", str(notes)], capsys)["plan"]["documents"]
+
+
+def test_json_of_deleting_says_what_was_done(here: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    deleted = read_json(["delete", "notes.md", *here, "--json"], capsys)
+    restored = read_json(["restore", deleted["document_id"], *here, "--json"], capsys)
+    assert (deleted["done"], restored["done"]) == ("deleted", "restored")
+
+
+def test_json_of_a_conversation_is_a_line_for_each_answer(
+    here: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("What does P0700 mean?\nWhat is P0715?\n"))
+    assert main(["chat", *here, "--json"]) == 0
+    assert [json.loads(line)["question"] for line in capsys.readouterr().out.splitlines()] == [
+        "What does P0700 mean?",
+        "What is P0715?",
+    ]
+
+
+def test_the_number_of_a_citation_opens_its_page(
+    here: list[str], notes: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the browser that the system names; the answer is remembered where the index is, for its owner alone."""
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    assert main(["ask", "What does P0700 mean?", *here]) == 0
+    assert main(["open", "1", *here]) == 0
+    assert opened == [notes.as_uri()]
+    assert (Path(here[1]) / "last-citations.json").stat().st_mode & 0o077 == 0
+    assert main(["open", "notes.md", "--page", "3", "--print", *here]) == 0
+    assert main(["open", "99", *here]) == 2
+    assert "CITATION must be one of 1" in capsys.readouterr().err
+
+
+def test_a_document_whose_file_is_gone_is_opened_from_its_original(
+    here: list[str], notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone.txt"
+    gone.write_text("The valve body is at the bottom.")
+    assert main(["index", *here, str(gone)]) == 0
+    gone.unlink()
+    capsys.readouterr()
+    address = read_json(["open", "gone.txt", *here, "--json"], capsys)["address"]
+    assert Path(address.removeprefix("file://")).read_text() == "The valve body is at the bottom."
+
+
+CITED = Citation("c1", "manual", "Manual", "manual.pdf", "Every 60,000 km.", 0.9)
+CLAIMS = (
+    Claim("Change it every 60,000 km.", 0, 26, "verified", (CITED,)),
+    Claim("It opens at 7 bar.", 27, 45, "verified", (CITED,)),
+)
+
+
+def make_answer(text: str, claims: tuple[Claim, ...]) -> Answer:
+    return Answer(text, "answered", "model", claims, Confidence(0.8, {}, ""), ())
+
+
+def test_a_sentence_is_printed_when_it_is_checked_and_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """`rag ask` streams: what the run tells of is on the terminal before the answer is whole."""
+    stream = AnswerStream("numbers", None)
+    stream.show_event("step", {"step": "search"})
+    stream.show_event("claims", list(CLAIMS[:1]))
+    assert capsys.readouterr().out == "Change it every 60,000 km. [1]"
+    stream.finish(make_answer("Change it every 60,000 km. It opens at 7 bar.", CLAIMS))
+    assert capsys.readouterr().out == " It opens at 7 bar. [1]\n"
+
+
+def test_an_answer_that_became_another_is_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    stream = AnswerStream("numbers", None)
+    stream.show_event("claims", list(CLAIMS[:1]))
+    stream.finish(make_answer("I don't know.", ()))
+    assert capsys.readouterr().out.endswith("\n\nAfter all sentences were checked:\n\nI don't know.\n")
+
+
+INTERRUPTED = """\
+import asyncio, os, signal, sys
+from rag_core.rag import RAG
+index = RAG.index
+async def interrupted(rag, source, **options):
+    if source.name == "b.txt":
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(60)
+    return await index(rag, source, **options)
+RAG.index = interrupted
+from rag_core.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_says_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A real signal in the midst of the second file; the first is in the index."""
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text(f"Valve {name} is at the bottom.")
+    words = ["index", "--data", str(tmp_path / "data"), *(str(tmp_path / f"{name}.txt") for name in "abc")]
+    environment = {**os.environ, "RAG_MODELS_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", INTERRUPTED, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    assert done.returncode == 130
+    assert done.stderr == "Stopped. Kept: 1 file, 0 pages, 1 passage. The same command does the 2 files left.\n"
+    capsys.readouterr()
+    assert main(["documents", "--data", str(tmp_path / "data")]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1

@@ -148,7 +148,7 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             caller = principal_from_headers(trusted_headers, settings.workflow_claim)
             operation, request = await asyncio.to_thread(_load_and_read, route, req, caller, settings)
             is_read = req.method in READ_METHODS
-            call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe)
+            call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe, req.url)
             if operation.tells and accepts_events(req.headers):
                 return await _respond_with_events(operation, request, call, service), run
             reply = await _answer_request(operation, request, call, service)

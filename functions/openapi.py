@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal, TypedDict, cast
+from urllib.parse import urlsplit
+
+from pydantic import ConfigDict, Field
 
 from functions import operations
+from functions.agent_openapi import build_agent_openapi
 from functions.http import Refusal
 from functions.operations import Call, Operation, load_operation
-from functions.requests import build_request_schemas
+from functions.requests import Request, build_request_schemas
 from functions.routes import HTTP_API_VERSION, ROUTES, Route
 from functions.schemas import COMPONENT_REF, build_reply_schemas
 from functions.strict_json import JsonObject
@@ -30,19 +34,30 @@ QUERY_STRING_METHODS = frozenset(["GET", "DELETE"])
 RoutedOperation = tuple[Route, Operation]
 
 
-class OpenApiReply(TypedDict):
-    """An OpenAPI 3.1 document."""
+class OpenApiRequest(Request):
+    """A request for this description, or for the one of the operations that agents may call."""
 
-    openapi: Literal["3.1.0"]
+    model_config = ConfigDict(validate_by_alias=True)
+
+    audience: Literal["agents"] | None = Field(default=None, alias="for")
+
+
+class OpenApiReply(TypedDict):
+    """An OpenAPI document: 3.1, or for agents 3.0."""
+
+    openapi: Literal["3.1.0", "3.0.3"]
 
 
 @operations.operation(
     "Get this OpenAPI description; it has nothing that the public source does not have.",
-    errors=(),
+    errors=(400,),
 )
-async def handle_openapi(request: None, call: Call) -> OpenApiReply:
-    """Reply with the OpenAPI description."""
-    return cast(OpenApiReply, build_openapi())
+async def handle_openapi(request: OpenApiRequest, call: Call) -> OpenApiReply:
+    """Reply with the OpenAPI description; its server is the one that was asked."""
+    description = build_agent_openapi() if request.audience == "agents" else build_openapi()
+    asked = urlsplit(call.url)
+    servers = [{"url": f"{asked.scheme}://{asked.netloc}"}] if asked.netloc else []
+    return cast(OpenApiReply, {**description, "servers": [*servers, {"url": "/"}][:1]})
 
 
 @cache

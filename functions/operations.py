@@ -30,7 +30,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The context of one request: settings, kit, run record, caller and HTTP headers.
+    """The context of one request: settings, kit, run record, caller, HTTP headers and the address that was called.
 
     `is_read` says that the request is a GET, which any site can have a visitor's browser send: it changes nothing.
     """
@@ -42,6 +42,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     is_read: bool = False
     store_probe: StoreProbe = field(default_factory=StoreProbe)
+    url: str = ""
 
     @property
     def rag(self) -> "RAG":

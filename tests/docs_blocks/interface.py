@@ -83,6 +83,7 @@ REQUEST_MEANINGS = {
     "purge": "True erases the text; it cannot be restored.",
     "first_line": "First line of a text original.",
     "page": "The page, from 1.",
+    "for": "`agents`: the operations that only read, in OpenAPI 3.0, with compact replies.",
     "format": "`compact`: for a model to read, in fewer tokens.",
     "documents.offset": "First document of the compact list; default 0.",
     "documents.limit": "Most documents of the compact list; default 50.",

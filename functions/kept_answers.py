@@ -1,15 +1,17 @@
-"""Handlers of kept answers: what somebody says of one, and the pages that it cites."""
+"""Handlers of kept answers: what somebody says of one, the set of those that were rated, and the pages one cites."""
 
 from base64 import b64encode
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from functions.operations import CHANGE_ERRORS, Call, operation
+from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
+from functions.requests import Identifier, Request
 from functions.saved_queries import QueryRequest, open_session
 from rag_core.replies import Done, format_run
 from rag_core.workbench import kept_answers
 from rag_core.workbench.kept_answers import FeedbackFields
+from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswerRow
 
 
 class FeedbackRequest(QueryRequest):
@@ -37,6 +39,38 @@ async def handle_rate_answer(request: FeedbackRequest, call: Call) -> FeedbackRe
     said: FeedbackFields = {"rating": request.rating, "comment": request.comment}
     feedback = await kept_answers.rate_answer(request.id, said, open_session(request.workflow_id, call))
     return {**format_run(call.run), "id": request.id, "feedback": feedback, "workflow_id": request.workflow_id}
+
+
+class RatedAnswersRequest(Request):
+    """A request for the newest `limit` answers of a workflow that were rated."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_RATED_ANSWERS)] = 100
+    workflow_id: Identifier = "default"
+
+
+class RatedAnswersReply(Done):
+    """Rated answers, newest first, as the lines of a file for `rag eval answers`; `left_out` counts rated refusals."""
+
+    answers: list[RatedAnswerRow]
+    left_out: int
+    workflow_id: str
+
+
+@operation(
+    "List the rated answers as a labelled set, newest first.",
+    errors=READ_ERRORS,
+    example={"limit": 20},
+)
+async def handle_rated_answers(request: RatedAnswersRequest, call: Call) -> RatedAnswersReply:
+    """Reply with the rated answers of a workflow as a labelled set."""
+    scope = call.resolve_scope(request.workflow_id)
+    rated = await call.rag.rated_answers(scope=scope, limit=request.limit, run=call.run)
+    return {
+        **format_run(call.run),
+        "answers": list(rated.rows),
+        "left_out": rated.left_out,
+        "workflow_id": request.workflow_id,
+    }
 
 
 class EvidenceReply(Done):

@@ -39,9 +39,11 @@ from rag_core.schema.ingest import DatabaseSource, IndexedDatabase, index_databa
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema_reply import SchemaReply
-from rag_core.workbench import saved_runs
+from rag_core.workbench import rated_answers, saved_runs, usage
+from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswers
 from rag_core.workbench.saved_runs import Replay
 from rag_core.workbench.session import WorkbenchSession
+from rag_core.workbench.usage import UsageReport
 
 DEFAULT_LINK_BUDGET = LinkBudget()
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
@@ -319,6 +321,18 @@ class RAG:
         )
         result = await search_with_pipeline(query, session.kit, session.run, pipeline=query.preset.pipeline)
         return saved_runs.compare_rankings(saved_query, query, result)
+
+    async def rated_answers(
+        self, *, scope: Scope | str = "default", limit: int = MAX_RATED_ANSWERS, run: Run | None = None
+    ) -> RatedAnswers:
+        """Return the newest answers that were rated, as the rows of a labelled set for `rag eval answers`."""
+        session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
+        return await rated_answers.collect_rated_answers(session, limit=limit)
+
+    async def usage(self, *, days: int, scope: Scope | str = "default", run: Run | None = None) -> UsageReport:
+        """Return what the saved runs of the last `days` days have used, today included."""
+        session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
+        return await usage.report_usage(session, days=days)
 
     async def close(self) -> None:
         """Close every adapter that holds something open."""

@@ -6,10 +6,15 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag_core.cli.opened_service import run_with_rag
 from rag_core.core import settings
 from rag_core.core.kit import Kit
+from rag_core.core.run import Run
+
+if TYPE_CHECKING:
+    from rag_core.rag import RAG
 
 T = TypeVar("T")
 
@@ -85,6 +90,17 @@ def run_eval_answers_command(arguments: Namespace) -> int:
     print(
         labelled_answers.format_answer_report(_run_with_kit(partial(labelled_answers.give_labelled_answers, answers)))
     )
+    return 0
+
+
+@run_with_rag
+async def run_eval_ratings_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the rated answers as JSON Lines, newest first, and on standard error how many there are."""
+    rated = await rag.rated_answers(scope=arguments.workflow, run=run)
+    for row in rated.rows:
+        print(json.dumps(row, ensure_ascii=False))
+    refusals = f"; {rated.left_out} rated refusals are left out" if rated.left_out else ""
+    print(f"{len(rated.rows)} rated answers{refusals}", file=sys.stderr)
     return 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.cli import evaluation_commands
-from rag_core.cli.options import create_integer_parser
+from rag_core.cli.options import build_data_option, build_workflow_option, create_integer_parser
 
 COLLECTION_LAYOUTS = """\
 DIR holds documents, questions and judgements in one of three layouts:
@@ -60,6 +60,13 @@ def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
         command.add_argument(
             "file", type=Path, metavar="FILE", help="JSON Lines, see docs/reference/evaluation-answers.md"
         )
+
+    ratings = scores.add_parser(
+        "ratings",
+        parents=[build_data_option(), build_workflow_option()],
+        help="print the answers that were rated on the page Ask, as a FILE for `rag eval answers`",
+    )
+    ratings.set_defaults(command=evaluation_commands.run_eval_ratings_command)
 
     gate = scores.add_parser("gate", help="test the rankings of the small fixed sets for regressions")
     gate.add_argument("--update", action="store_true", help="accept the current rankings as the baseline")

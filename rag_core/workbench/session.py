@@ -4,7 +4,7 @@ The steps use the stages of the pipelines. A step is refused while an earlier on
 discards the results of the later ones.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from rag_core.workbench import preset_and_prompt_edits
 from rag_core.workbench.step_records import build_step_record, select_earlier_records
 
 WORKBENCH_PRESET = "workbench"
+QUERIES_PER_READ = 500  # a record of steps has a few kB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,19 @@ async def load_saved_query(query_id: int, session: WorkbenchSession) -> SavedQue
     if query is None:
         raise make_unknown_query_error()
     return query
+
+
+async def iterate_saved_queries(session: WorkbenchSession) -> AsyncIterator[SavedQuery]:
+    """Yield all saved queries of the scope as lists have them, newest first."""
+    before: int | None = None
+    while True:
+        listing = session.kit.archive.list_queries(session.scope, limit=QUERIES_PER_READ, before=before)
+        queries = await session.run.step("queries", listing)
+        for query in queries:
+            yield query
+        if len(queries) < QUERIES_PER_READ:
+            return
+        before = queries[-1].id
 
 
 async def resolve_workbench_preset(session: WorkbenchSession, **numbers: Any) -> Preset:

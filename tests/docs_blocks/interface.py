@@ -55,6 +55,7 @@ REQUEST_MEANINGS = {
     "top_n": "Contexts in the prompt.",
     "max_results": "`top_k` and `top_n` where these are not given.",
     "rating": "Whether the answer is right.",
+    "days": "Days summed up, the last of them today.",
     "comment": "Why.",
     "keep": "True saves the call as `RAG_KEEP_RUNS` does.",
     "follows": "The saved query that this one goes on from.",

@@ -1,5 +1,6 @@
 """What is said of an answer, and the pages that it cites, over HTTP."""
 
+import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from io import BytesIO
@@ -9,6 +10,10 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 
+from rag_core.cli import main
+from rag_core.evaluation import labelled_answers
+from rag_core.workbench.rated_answers import mark_cited_passages
+from tests.evaluation.test_labelled_claims import kit
 from tests.functions.test_jobs import signed_in
 from tests.functions.test_workbench import Caller, served
 
@@ -96,3 +101,70 @@ def test_a_user_s_answer_is_not_rated_by_another(tmp_path_factory: pytest.TempPa
         path = f"/rag/queries/{reply['kept']}/feedback"
         status, error = Caller(call.url, signed_in("ben")).refused("PUT", path, {"rating": "up"})
         assert (status, error["code"]) == (404, "query_not_found")
+
+
+def test_what_was_rated_goes_out_as_the_set_that_the_evaluation_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The round trip: rated over HTTP, listed over HTTP and by the command, read and given by `rag eval answers`."""
+    with served(tmp_path) as call:
+        for rating, comment in (("up", ""), ("down", "The code has another meaning.")):
+            id = ask(call)["kept"]
+            call.ok("PUT", f"/rag/queries/{id}/feedback", {"rating": rating, "comment": comment})
+        refused = ask(call, query="Who painted the Sistine Chapel?")["kept"]
+        call.ok("PUT", f"/rag/queries/{refused}/feedback", {"rating": "down"})
+        ask(call)  # nobody says anything of it
+        listed = call.ok("GET", "/rag/ratings")
+        assert call.ok("GET", "/rag/ratings?workflow_id=other")["answers"] == []
+    assert [(row["id"], row["right"], row["comment"]) for row in listed["answers"]] == [
+        (2, False, "The code has another meaning."),
+        (1, True, ""),
+    ]
+    assert listed["left_out"] == 1
+    assert listed["answers"][1]["answer"].endswith("[1]")
+    assert main(["eval", "ratings", "--data", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert [json.loads(line) for line in printed.out.splitlines()] == listed["answers"]
+    assert "2 rated answers; 1 rated refusals are left out" in printed.err
+    (file := tmp_path / "rated.jsonl").write_text(printed.out, "utf-8")
+    answers = labelled_answers.load_labelled_answers(file)
+    assert [(one.question, one.right) for one in answers] == [(QUESTION["query"], False), (QUESTION["query"], True)]
+    assert main(["eval", "answers", str(file)]) == 0
+    assert "2 answers, AUC 0.500" in capsys.readouterr().out  # the same answer, called right once and wrong once
+
+
+async def test_an_answer_of_the_set_is_given_with_the_citations_that_it_had(call: Caller, tmp_path: Path) -> None:
+    id = ask(call)["kept"]
+    call.ok("PUT", f"/rag/queries/{id}/feedback", {"rating": "up"})
+    (file := tmp_path / "rated.jsonl").write_text(json.dumps(call.ok("GET", "/rag/ratings?limit=1")["answers"][0]))
+    (given,) = await labelled_answers.give_labelled_answers(labelled_answers.load_labelled_answers(file), kit())
+    before = read_details(call, id)["reply"]
+    assert given.kept
+    texts = [claim.text.removesuffix(" [1]") for claim in given.answer.claims]
+    assert texts == [claim["text"] for claim in before["claims"]]
+    assert given.answer.claims[0].citations[0].quote == before["citations"][0]["quote"]
+
+
+def test_marks_name_passages_within_rows_and_text_has_none_of_its_own() -> None:
+    text = "See [9].\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"
+    start = text.index("| 1")
+    contexts = [{"chunk_id": "x", "content": "one"}, {"chunk_id": "y", "content": "rows: 1 2"}]
+    claims = [
+        {"start": 0, "end": 8, "citations": [{"chunk_id": "gone", "quote": "one"}]},
+        {"start": start, "end": len(text), "citations": [{"chunk_id": "y", "quote": "1 2"}]},
+    ]
+    assert mark_cited_passages(text, claims, contexts) == "See (9).\n\n| a | b |\n| --- | --- |\n| 1 | 2 [2] |"
+
+
+def test_what_runs_have_used_is_summed_by_day_pipeline_and_model(tmp_path: Path) -> None:
+    with served(tmp_path) as call:
+        for pipeline in ("standard", "standard", "rerank"):
+            ask(call, pipeline=pipeline)
+        ask(call, workflow_id="other")
+        used = call.ok("GET", "/rag/usage?days=2")
+        assert (used["total"]["runs"], used["total"]["runs_of_unknown_price"]) == (3, 0)
+        assert [group["runs"] for group in used["by_day"]] == [3]
+        assert {group["name"]: group["runs"] for group in used["by_pipeline"]} == {"standard": 2, "rerank": 1}
+        assert sum(group["runs"] for group in used["by_model"]) == 3
+        assert call.ok("GET", "/rag/usage?workflow_id=other")["total"]["runs"] == 1
+        assert call.refused("GET", "/rag/usage?days=0")[1]["field"] == "days"

@@ -112,6 +112,7 @@ def test_where_the_credential_names_the_workflows_no_other_can_be_named(bound: C
         "functions.saved",
         "functions.kept_answers",
         "functions.preset_and_prompt_edits",
+        "functions.usage",
     )
     named = {r.path for r in ROUTES if not r.anonymous and not r.module.startswith(elsewhere)}
     assert {f"api/{name}" for name in ASKED} == named

@@ -26,15 +26,16 @@ function insertNumbers({ answer, claims }) {
   return [...pieces, characters.slice(claims.at(-1)?.end ?? 0).join("")].join("");
 }
 
-function save(blob, name) {
-  const url = URL.createObjectURL(blob);
+/** Save a text or bytes as a file of the reader's. */
+export function saveFile(content, type, name) {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = Object.assign(document.createElement("a"), { href: url, download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000); // after the browser has begun to read it
 }
 
 export function DownloadButton({ turn }) {
-  return html`<button type="button" class="quiet" onClick=${() => save(new Blob([buildMarkdown(turn)], { type: "text/markdown" }), "answer.md")}>Save as Markdown</button>`;
+  return html`<button type="button" class="quiet" onClick=${() => saveFile(buildMarkdown(turn), "text/markdown", "answer.md")}>Save as Markdown</button>`;
 }
 
 /** A button that saves one PDF with the cited pages; documents without pages are named in the error. */
@@ -43,7 +44,7 @@ export function EvidenceButton({ turn }) {
   const download = () =>
     act("evidence", async () => {
       const { pdf_base64, filename } = await getJson(`rag/queries/${turn.kept}/evidence`);
-      save(new Blob([Uint8Array.from(atob(pdf_base64), (sign) => sign.charCodeAt(0))], { type: "application/pdf" }), filename);
+      saveFile(Uint8Array.from(atob(pdf_base64), (sign) => sign.charCodeAt(0)), "application/pdf", filename);
     });
   if (!turn.reply.citations.some(({ page, boxes }) => page && boxes.length)) return null;
   return html`<${Button} kind="quiet" busy=${busy !== null} onClick=${download}>Save cited pages<//>${error && html`<${ErrorBox} error=${error} />`}`;

@@ -1,9 +1,10 @@
 // The questions that were asked before, searched and deleted.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
-import { ErrorBox, Field, Time, useLoad } from "../components.js";
+import { Button, ErrorBox, Field, formatCount, Time, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
 import { html, useState } from "../html.js";
+import { saveFile } from "./export.js";
 
 const NEWEST = 500; // saved queries among which is searched
 
@@ -27,5 +28,23 @@ export function History({ version, forget }) {
       <a href=${buildAddress(`/rag/ask/${id}`)} aria-current=${location.pathname === `/rag/ask/${id}` ? "page" : null}>${original_query}</a>
       <span class="between"><span class="hint"><${Time} at=${created_at} /></span>
         <${ConfirmButton} label="Delete" name="Delete “${original_query}”" title="Delete this answer?" work=${() => remove(id)}><p>The question, its answer and your comment on it are deleted for good.</p><//></span></li>`)}</ul>
+    ${asked.length > 0 && html`<${RatingsButton} />`}
   </div>`;
+}
+
+const MOST_RATINGS = 1000; // of one request
+
+/** A button that saves the rated answers as the file that `rag eval answers` reads. */
+function RatingsButton() {
+  const { busy, error, act } = useAction();
+  const [note, setNote] = useState("");
+  const download = () =>
+    act("ratings", async () => {
+      const { answers, left_out } = await getJson("rag/ratings", { limit: MOST_RATINGS });
+      if (answers.length) saveFile(answers.map((row) => `${JSON.stringify(row)}\n`).join(""), "application/jsonl", "rated-answers.jsonl");
+      const refusals = left_out ? ` ${formatCount(left_out, "rated refusal")} left out.` : "";
+      setNote(`${answers.length ? formatCount(answers.length, "rated answer") + " saved." : "No answer has been rated yet."}${refusals}`);
+    });
+  return html`<div class="actions"><${Button} kind="quiet" busy=${busy !== null} onClick=${download} title="Question, passages, answer and rating, one answer a line: for rag eval answers">Save rated answers<//>
+    <span role="status" class="hint">${note}</span></div>${error && html`<${ErrorBox} error=${error} />`}`;
 }

@@ -233,6 +233,12 @@ export function buildSourceAddress({ document_id, page, boxes = [], line_start, 
   });
 }
 
+/** Return the place of a passage or citation in words: its locator, else page and lines; "" for none. */
+export function formatPlace({ page, line_start, line_end, lines, locator }) {
+  const [first, last = first] = lines ?? [line_start, line_end];
+  return locator || [page && `page ${page}`, first && (first === last ? `line ${first}` : `lines ${first}–${last}`)].filter(Boolean).join(", ");
+}
+
 // Numbers and times
 
 export const formatDuration = (ms) => (ms >= 1000 ? `${(ms / 1000).toFixed(1)} s` : `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`);

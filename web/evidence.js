@@ -1,6 +1,6 @@
 // Retrieved passages: the candidates with their scores, and the groups that consolidation made of them.
 
-import { buildSourceAddress, Chip, findScoreMaxima, formatCount, formatNumber, Scores } from "./components.js";
+import { buildSourceAddress, Chip, findScoreMaxima, formatCount, formatNumber, formatPlace, Scores } from "./components.js";
 import { html } from "./html.js";
 import { formatVariant } from "./labels.js";
 
@@ -54,9 +54,7 @@ function Group({ group, rank }) {
 
 /** The title, section path and place of a passage, as a link to that place in its document. */
 export function Origin({ passage, section = [] }) {
-  const { page, line_start, line_end, lines, locator } = passage;
-  const [first, last] = lines ?? [line_start, line_end];
-  const place = locator || [page && `page ${page}`, first && (first === last ? `line ${first}` : `lines ${first}–${last}`)].filter(Boolean).join(", ");
+  const place = formatPlace(passage);
   return html`<p class="origin"><a href=${buildSourceAddress(passage)}>${passage.title || passage.document_id}</a>
     <span class="muted">${section.map((heading) => html` › ${heading}`)}${place && ` · ${place}`}</span></p>`;
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from pypdf import PdfReader
 
 from local_emulator.chat_stub import ChatStub
@@ -161,6 +161,11 @@ def test_a_rating_and_its_comment_are_kept(open_page: Open, manual: str) -> None
     expect(turn).to_contain_text("that is kept")
     page.reload()
     expect(page.get_by_role("button", name="This answer is wrong")).to_have_attribute("aria-pressed", "true")
+    page.locator(".past-questions summary").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save rated answers").click()
+    (row,) = map(json.loads, Path(saved.value.path()).read_text("utf-8").splitlines())
+    assert (row["question"], row["right"], row["comment"]) == (QUESTION, False, "It is page 3.")
 
 
 def test_the_history_is_searched_and_what_is_deleted_is_gone(open_page: Open, manual: str) -> None:
@@ -195,6 +200,60 @@ def test_an_answer_is_taken_away_as_markdown_and_as_highlighted_pages(open_page:
     pages = PdfReader(BytesIO(Path(saved.value.path()).read_bytes())).pages
     kinds = [note.get_object()["/Subtype"] for note in pages[0]["/Annots"]]  # type: ignore[attr-defined]
     assert "/Highlight" in kinds
+
+
+HOSTILE_ANSWER = """**Bold** </main><script>alert(1)</script> <img src=https://evil.example/x onerror=alert(1)>
+
+| Code | Text |
+| --- | --- |
+| P0700 | [here](https://evil.example/a) [there](javascript:alert(1)) ![x](https://evil.example/y.png) |"""
+SAVE = """async ([asked, reply]) => {
+  const { buildHtml } = await import("/rag/static/ask/export.js");
+  return buildHtml({ asked, reply });
+}"""
+
+
+def test_an_answer_is_saved_as_a_web_page_that_runs_and_loads_nothing(
+    open_page: Open, manual: str, chromium: Browser, tmp_path: Path
+) -> None:
+    page = open_page(manual)
+    page.goto("/rag/ask")
+    turn = ask(page)
+    with page.expect_download() as saved:
+        turn.get_by_role("button", name="Save as HTML").click()
+    (plain := tmp_path / "plain.html").write_bytes(Path(saved.value.path()).read_bytes())
+    reply = call(manual, "POST", "api/rag/ask", query=QUESTION, pipeline="standard")
+    row = HOSTILE_ANSWER.rpartition("\n")[2]
+    place = {"start": len(HOSTILE_ANSWER) - len(row), "end": len(HOSTILE_ANSWER)}
+    source = {
+        **reply["citations"][0],
+        "title": "</title><script>alert(2)</script>",
+        "quote": "<img src=//evil.example>",
+    }
+    claim = {**reply["claims"][0], **place, "text": row, "verdict": "partial", "citations": [source]}
+    answered = {**reply, "answer": HOSTILE_ANSWER, "claims": [claim], "citations": [source]}
+    (hostile := tmp_path / "hostile.html").write_text(page.evaluate(SAVE, ["<b>?</title>", answered]), "utf-8")
+    with chromium.new_context() as context:
+        asked: list[str] = []
+        context.on("request", lambda request: asked.append(request.url))
+        context.on("dialog", lambda dialog: asked.append(dialog.message))
+        read = context.new_page()
+        read.goto(plain.as_uri())
+        expect(read.get_by_role("heading", level=1)).to_have_text(QUESTION)
+        expect(read.get_by_role("main")).to_contain_text(MEANING)
+        read.get_by_role("link", name="[1]").first.click()
+        expect(read.locator("#source-1:target")).to_contain_text("page 2")
+        read.goto(hostile.as_uri())
+        expect(read.get_by_role("heading", level=1)).to_have_text("<b>?</title>")
+        expect(read.locator("script, img, [onerror]")).to_have_count(0)
+        assert read.locator("a[href]").evaluate_all("(links) => links.map((link) => link.getAttribute('href'))") == [
+            "https://evil.example/a",
+            "#source-1",
+        ]
+        expect(read.locator("#source-1")).to_contain_text("<img src=//evil.example>")
+        read.emulate_media(media="print")
+        assert read.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert {url.partition("#")[0] for url in asked} == {plain.as_uri(), hostile.as_uri()}
 
 
 def test_files_are_added_where_one_asks_each_with_its_outcome(open_page: Open, manual: str, tmp_path: Path) -> None:

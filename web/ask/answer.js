@@ -8,7 +8,7 @@ import { html } from "../html.js";
 import { formatName } from "../labels.js";
 import { renderMarkdown } from "../markdown.js";
 import { Feedback } from "./feedback.js";
-import { buildMarkdown, DownloadButton, EvidenceButton } from "./export.js";
+import { buildMarkdown, describePlace, EvidenceButton, SaveButtons } from "./export.js";
 
 /** A turn: {key, asked, steps, claims, text, reply, kept, feedback, error}; `show` opens a place beside the answer. */
 export function Turn({ turn, number, show, ask, edit, reconsider }) {
@@ -63,12 +63,6 @@ function ClaimEnd({ claim, index, turn, show }) {
   )}`;
 }
 
-/** Return the title of a document with the place in it. */
-export function describePlace({ title, document_id, page, lines }) {
-  const place = page ? `page ${page}` : lines && (lines[0] === lines[1] ? `line ${lines[0]}` : `lines ${lines[0]}–${lines[1]}`);
-  return [title || document_id, place].filter(Boolean).join(", ");
-}
-
 function Doubts({ turn, claims }) {
   if (claims.every((claim) => claim.verdict === "verified")) return null;
   return html`<ul class="plain doubts">${claims.map((claim, index) => claim.verdict !== "verified" && html`<li id="why-${turn.key}-${index}" tabindex="-1">
@@ -113,7 +107,7 @@ function Footer({ turn, number }) {
   const { reply, kept } = turn;
   return html`<div class="answer-footer">
       <${CopyButton} text=${buildMarkdown(turn)}>Copy<//>
-      <${DownloadButton} turn=${turn} />
+      <${SaveButtons} turn=${turn} />
       ${kept && reply.citations.length > 0 && html`<${EvidenceButton} turn=${turn} />`}
       ${kept && html`<${CopyButton} text=${`${location.origin}${buildAddress(`/rag/ask/${kept}`)}`}>Copy link<//>
         <a class="button quiet" href=${buildAddress(`/rag/${kept}/inspect`)} aria-label="How was answer ${number} found?">How was this found?</a>

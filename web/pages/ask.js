@@ -2,7 +2,8 @@
 
 import { buildAddress, getJson, sendForEvents } from "../api.js";
 import { Button, buildSourceAddress, ErrorBox, Loading, Page, useLoad } from "../components.js";
-import { Turn, describePlace } from "../ask/answer.js";
+import { Turn } from "../ask/answer.js";
+import { describePlace } from "../ask/export.js";
 import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
 import { UploadList, useUploads } from "../ask/upload.js";

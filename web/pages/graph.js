@@ -1,7 +1,7 @@
 // /rag/graph: the entity graph as a drawing and as tables, and the passages behind an edge.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
-import { Chip, Empty, ErrorBox, Field, Loading, Page, buildSourceAddress, formatCount, useLoad } from "../components.js";
+import { Chip, Empty, ErrorBox, Field, Loading, Page, buildSourceAddress, formatCount, formatPlace, useLoad } from "../components.js";
 import { layOutGraph } from "../graph_layout.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 
@@ -117,10 +117,10 @@ function EdgePassages({ edge, close }) {
 }
 
 function Passage({ passage }) {
-  const { document_id, page, lines } = passage.metadata;
+  const { document_id, page, lines, locator } = passage.metadata;
   return html`<li>
     <h3><a href=${buildSourceAddress({ document_id, page, lines })}>${passage.title || document_id}</a>
-      <span class="muted"> ${[page && `page ${page}`, lines && `lines ${lines[0]}–${lines[1]}`].filter(Boolean).join(", ")}</span></h3>
+      <span class="muted"> ${formatPlace({ page, lines, locator })}</span></h3>
     <blockquote>${passage.content}</blockquote>
   </li>`;
 }

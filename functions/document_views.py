@@ -15,7 +15,7 @@ from rag_core.compact_replies import (
     format_compact_document,
     format_compact_documents,
 )
-from rag_core.core.model import Chunk, Document
+from rag_core.core.model import Chunk, Document, Span
 from rag_core.ingestion import source_view
 from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import Done, EntityReply, format_entity, format_run
@@ -97,7 +97,8 @@ class DocumentRequest(Request):
 class PieceReply(TypedDict):
     """A chunk with its position. The boxes, one for each line, are in points from the top left of its page.
 
-    `line_numbers` has the line of the document for each line of the content, 0 for one that is none of it.
+    `line_numbers` has the line of the document for each line of the content, 0 for one that is none of it, and
+    `line_pages` its page, null without pages.
     """
 
     id: str
@@ -107,6 +108,7 @@ class PieceReply(TypedDict):
     line_start: int | None
     line_end: int | None
     line_numbers: list[int]
+    line_pages: list[int | None]
     locator: str
     boxes: list[BoxReply]
     section: list[str]
@@ -170,8 +172,19 @@ class PageRequest(Request):
     workflow_id: Identifier = "default"
 
 
+class PageLineReply(TypedDict):
+    """A line of a page: its text, its number in the document, and its box."""
+
+    text: str
+    line: int
+    box: BoxReply
+
+
 class PageReply(Done):
-    """A page rendered as PNG; `width` and `height` are in points, the unit of the boxes."""
+    """A page rendered as PNG; `width` and `height` are in points, the unit of the boxes.
+
+    `lines` are those that were extracted, of the document's first 1,000 chunks.
+    """
 
     document_id: str
     page: int
@@ -180,6 +193,7 @@ class PageReply(Done):
     height: float
     media_type: Literal["image/png"]
     image_base64: str
+    lines: list[PageLineReply]
     workflow_id: str
 
 
@@ -193,6 +207,7 @@ async def handle_document_page(request: PageRequest, call: Call) -> PageReply:
     """Render a page of a PDF original as PNG."""
     scope, limits = call.resolve_scope(request.workflow_id), call.rag.upload_limits
     picture = await source_view.view_page(request.document_id, request.page, scope, call.kit, call.run, limits)
+    lines = await source_view.list_page_lines(request.document_id, request.page, scope, call.kit, call.run)
     return {
         **format_run(call.run),
         "document_id": request.document_id,
@@ -202,6 +217,43 @@ async def handle_document_page(request: PageRequest, call: Call) -> PageReply:
         "height": picture.height,
         "media_type": "image/png",
         "image_base64": b64encode(picture.png).decode(),
+        "lines": [{"text": line.text, "line": line.line, "box": list(line.box)} for line in lines],
+        "workflow_id": request.workflow_id,
+    }
+
+
+class OriginalRequest(Request):
+    """The id of a document."""
+
+    document_id: Identifier
+    workflow_id: Identifier = "default"
+
+
+class OriginalReply(Done):
+    """A document's file as it was uploaded; `filename` is "" where none was given."""
+
+    document_id: str
+    filename: str
+    kind: str
+    content_base64: str
+    workflow_id: str
+
+
+@operation(
+    "Get the file of a document as it was uploaded.",
+    errors=(400, 404, 413, 415, 503, 504),
+    example={"document_id": "transmission-manual"},
+)
+async def handle_document_original(request: OriginalRequest, call: Call) -> OriginalReply:
+    """Reply with the original of a document."""
+    scope = call.resolve_scope(request.workflow_id)
+    original = await source_view.load_original(request.document_id, scope, call.kit, call.run)
+    return {
+        **format_run(call.run),
+        "document_id": request.document_id,
+        "filename": original.filename,
+        "kind": original.kind,
+        "content_base64": b64encode(original.data).decode(),
         "workflow_id": request.workflow_id,
     }
 
@@ -236,7 +288,8 @@ def _format_piece(chunk: Chunk) -> PieceReply:
         "page": chunk.page,
         "line_start": place.line_start if place else None,
         "line_end": place.line_end if place else None,
-        "line_numbers": list(_number_lines(chunk)),
+        "line_numbers": [place.line_start if place else 0 for place in _locate_lines(chunk)],
+        "line_pages": [place.page if place else None for place in _locate_lines(chunk)],
         "locator": place.locator if place else "",
         "boxes": [list(box) for box in chunk.locate_boxes(0, len(chunk.content))],
         "section": list(chunk.heading_path),
@@ -244,10 +297,9 @@ def _format_piece(chunk: Chunk) -> PieceReply:
     }
 
 
-def _number_lines(chunk: Chunk) -> Iterator[int]:
-    """Yield the document's line number of each line of the content; 0 between two blocks."""
+def _locate_lines(chunk: Chunk) -> Iterator[Span | None]:
+    """Yield the place of each line of the content in the document; None between two blocks."""
     start = 0
     for line in chunk.content.split("\n"):
-        place = chunk.locate(start, start + len(line))
-        yield place.line_start if place else 0
+        yield chunk.locate(start, start + len(line))
         start += len(line) + 1

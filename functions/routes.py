@@ -70,6 +70,7 @@ ROUTES = (
         tool_name="read_document",
     ),
     Route("document_page", GET_OR_POST, "api/document_page", "functions.document_views"),
+    Route("document_original", GET_OR_POST, "api/document_original", "functions.document_views"),
     Route("extract_citations", POST, "api/extract_citations", "functions.answers", tool_hints=READ_ONLY_HINTS),
     Route("graph_query", GET_OR_POST, "api/graph_query", "functions.graph", tool_hints=READ_ONLY_HINTS),
     Route("list_queries", GET, "rag/queries", "functions.saved_queries"),

@@ -40,6 +40,15 @@ class DocumentView:
     total_lines: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """A line of a page as it was extracted: its text, its number in the document, and where it is drawn."""
+
+    text: str
+    line: int
+    box: Box
+
+
 async def list_documents(scope: Scope, kit: Kit, run: Run) -> DocumentList:
     """Return all documents in the scope. When the archive does not answer, none is listed with an original."""
     store = kit.index.store
@@ -82,17 +91,41 @@ async def view_page(
         UnreadableDocument: the page cannot be rendered within the limits of the sandbox.
         Unavailable: the archive did not answer.
     """
-    document = await _load_visible_document(document_id, scope, kit, run)
-    original = await run.step(
-        "original", originals.load_current_original(document, kit), within_s=LOAD_ORIGINAL_TIMEOUT_S
-    )
-    if original is None:
-        raise _make_original_missing_error()
+    original = await load_original(document_id, scope, kit, run)
     if original.kind != "pdf":
         raise NotFound("only a PDF has pages that can be drawn", code="page_not_found", field="page")
     return await run.step(
         "draw", sandbox_view.render_page_in_sandbox(original.data, page_number, timeout_s=limits.parse_timeout_s)
     )
+
+
+async def list_page_lines(document_id: str, page_number: int, scope: Scope, kit: Kit, run: Run) -> tuple[PageLine, ...]:
+    """Return the lines of a page whose place is known, in order and each once, of the document's first chunks."""
+    document_scope = replace(scope, document_ids=(document_id,))
+    selecting = kit.index.store.select(document_scope, limit=MAX_VIEW_CHUNKS)
+    chunks = await run.attempt("chunks", selecting, otherwise=(), fallback="the page is shown without its text")
+    lines: dict[tuple[int, Box], PageLine] = {}
+    for chunk in chunks:
+        for span in chunk.spans:
+            if span.page == page_number and span.bbox is not None:
+                text = " ".join(chunk.content[span.start : span.end].split())
+                lines.setdefault((span.line_start, span.bbox), PageLine(text, span.line_start, span.bbox))
+    return tuple(sorted(lines.values(), key=lambda line: line.line))
+
+
+async def load_original(document_id: str, scope: Scope, kit: Kit, run: Run) -> Original:
+    """Return the document's original as it was uploaded.
+
+    Raises:
+        NotFound: the document is not in the scope, or its original is not stored.
+        Unavailable: the archive did not answer.
+    """
+    document = await _load_visible_document(document_id, scope, kit, run)
+    loading = originals.load_current_original(document, kit)
+    original = await run.step("original", loading, within_s=LOAD_ORIGINAL_TIMEOUT_S)
+    if original is None:
+        raise _make_original_missing_error()
+    return original
 
 
 async def extract_cited_pages(

@@ -1,11 +1,13 @@
 """The documents: listed, opened where they are cited, deleted, brought back."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import Open, call, index
+from tests.browser.conftest import EXAMPLES, Open, call, index
 
 GARAGE = "garage"
 MANUAL = "tcm-diagnostic-manual.pdf"
@@ -95,6 +97,61 @@ def test_a_citation_of_a_word_file_marks_its_line_and_not_the_whole_passage(page
     article = page.get_by_role("article").first
     expect(article.locator("mark")).to_have_count(1)
     assert article.locator("mark").inner_text() != article.locator("pre").inner_text()
+
+
+SELECTED = """() => {
+  getSelection().selectAllChildren(document.querySelector(".page-text"));
+  return getSelection().toString();
+}"""
+
+
+def test_the_text_of_a_page_stands_where_it_is_drawn_and_can_be_selected(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/{MANUAL}?{garage}&page=2")
+    page.get_by_role("img", name="Page 2 of").wait_for()
+    text = page.get_by_role("group", name="Text of page 2")
+    expect(text).to_contain_text("P0700 means that the transmission control module")
+    assert "P0700 means that the transmission control module" in page.evaluate(SELECTED)
+    line = text.locator("text", has_text="P0700 means that").first
+    page.get_by_role("button", name="Passage").first.hover()
+    drawn, active = line.bounding_box(), page.locator("rect.active").first.bounding_box()
+    assert drawn
+    assert active
+    assert drawn["x"] == pytest.approx(active["x"], abs=8)
+
+
+def test_a_document_is_searched_enlarged_and_saved_as_it_came(page: Page, garage: str) -> None:
+    page.goto(f"/rag/documents/{MANUAL}?{garage}")
+    page.get_by_role("img", name="Page 1 of").wait_for()
+    search = page.get_by_role("searchbox", name="Search in the document")
+    search.fill("malfunction indicator   LAMP")  # in another case, over a line's end, with other spaces
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text(re.compile(r"^1 of \d+ places?$"))
+    expect(page.locator("rect.found").first).to_be_in_viewport()
+    before = page.get_by_role("img", name="Page").bounding_box()
+    page.get_by_role("button", name="Larger").click()
+    after = page.get_by_role("img", name="Page").bounding_box()
+    assert before
+    assert after
+    assert after["width"] == pytest.approx(1.5 * before["width"], abs=8)
+    search.fill("P0700")
+    search.press("Enter")
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text(re.compile(r"^2 of \d+ places$"))
+    search.fill("(zebra")
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text("not found")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Original file").click()
+    assert saved.value.suggested_filename == MANUAL
+    assert Path(saved.value.path()).read_bytes() == (EXAMPLES / MANUAL).read_bytes()
+
+
+@pytest.mark.parametrize(("name", "words"), [(NOTES, "third gear"), ("service-bulletin.docx", "the")])
+def test_a_document_without_pages_is_searched_too(name: str, words: str, page: Page, garage: str) -> None:
+    page.set_viewport_size({"width": 900, "height": 500})
+    page.goto(f"/rag/documents/{name}?{garage}")
+    page.get_by_role("searchbox", name="Search in the document").fill(words)
+    expect(page.locator("mark.current, .lines .target mark.found").first).to_be_in_viewport()
+    page.get_by_role("button", name="Previous place").click()  # from the first to the last
+    expect(page.get_by_role("search").get_by_role("status")).to_have_text(re.compile(r"^(\d+) of \1 places?$"))
+    expect(page.locator("mark.current, .lines .target mark.found").first).to_be_in_viewport()
 
 
 def test_a_document_whose_original_was_not_kept_says_so(page: Page, garage: str) -> None:

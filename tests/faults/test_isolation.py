@@ -232,6 +232,10 @@ class Tenants(RuleBasedStateMachine):
             assert f"{mine.word}x opens" in json.loads(said)["lines"][0]
         reply = self.call(caller, "document_page", document_id=name, page=1)
         assert (reply[0], "page_not_found" in reply[1]) == (404, status == 200)
+        status, said = self.call(caller, "document_original", document_id=name)
+        assert (status == 200) == bool(mine and mine.live)
+        if status == 200 and mine:
+            assert f"{mine.word}x opens".encode() in base64.b64decode(json.loads(said)["content_base64"])
         listed = json.loads(self.call(caller, "documents")[1])
         assert self.check(caller, json.dumps(listed["documents"])) == self.may_see(caller)
         assert self.check(caller, json.dumps(listed["deleted"]), live=False) == self.may_see(caller, live=False)

@@ -31,7 +31,7 @@ from tests.ingestion.pdf_files import lines, pdf
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 CASES = {GenerationMode.POSITIVE: 32, GenerationMode.NEGATIVE: 24}  # an operation and method: more than 300 in all
-PAGES = {"document_page", "document_page_get"}
+PAGES = {"document_page", "document_page_get", "document_original", "document_original_get"}
 OF_AN_ANSWER = "cited_pages"  # that a call has kept; `test_kept_answers` has some
 ONE_DOCUMENT = {"delete_document", "restore_document", *PAGES}  # rightly answer 404 to almost every id
 

@@ -95,6 +95,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "documents": {},
     "document": {"document_id": "notes"},
     "document_page": {"document_id": "notes", "page": 1},
+    "document_original": {"document_id": "notes"},
     "extract_citations": {"text": "The TCM stores P0700."},
     "graph_query": {"operation": "top"},
     "link_schema": {"query": "What stores P0700?"},

@@ -28,6 +28,7 @@ CHUNK = {
     "section",
     "entities",
     "line_numbers",
+    "line_pages",
     "locator",
 }
 
@@ -83,6 +84,19 @@ def test_a_page_is_drawn_with_its_size_in_points(call: Caller) -> None:
     image = Image.open(BytesIO(base64.b64decode(reply["image_base64"])))
     assert (image.format, image.size, reply["media_type"]) == ("PNG", (1224, 1584), "image/png")
     call.ok("document_page", document_id="perks", page=1)
+    lines = reply["lines"]
+    assert [line["line"] for line in lines] == sorted(line["line"] for line in lines)
+    assert all(0 <= box[0] < box[2] <= 612 and 0 <= box[1] < box[3] <= 792 for box in (line["box"] for line in lines))
+    chunks = got(call, "document", document_id="perks")["chunks"]
+    said = [line for chunk in chunks for line in zip(chunk["line_pages"], chunk["content"].split("\n"), strict=True)]
+    assert {" ".join(text.split()) for page, text in said if page == 4} - {""} == {line["text"] for line in lines}
+
+
+def test_an_original_comes_as_it_was_sent(call: Caller) -> None:
+    reply = got(call, "document_original", document_id="perks")
+    assert (reply["kind"], reply["filename"]) == ("pdf", "perks-plus.pdf")
+    assert base64.b64decode(reply["content_base64"]).startswith(b"%PDF-")
+    assert base64.b64decode(got(call, "document_original", document_id="notes")["content_base64"]).decode() == NOTES
 
 
 @pytest.mark.parametrize(

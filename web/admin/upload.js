@@ -2,6 +2,7 @@
 
 import { getJson, sendJson } from "../api.js";
 import { Button, buildSourceAddress, Chip, ErrorBox, Field, formatCount, RunNotices, Timings, useAction, useLoad } from "../components.js";
+import { encodeBase64 } from "../files.js";
 import { html, useEffect, useState } from "../html.js";
 import { AdminErrorBox } from "./access.js";
 
@@ -31,15 +32,6 @@ async function buildUpload(form) {
   const file = form.get("file");
   return { content_base64: await encodeBase64(file), filename: file.name, title: form.get("title").trim() || undefined };
 }
-
-/** Return the content of a file in base64. */
-export const encodeBase64 = (file) =>
-  new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(new Error("the browser could not read the file"));
-    reader.readAsDataURL(file);
-  });
 
 /** The result of an indexing; `failed` names the chunks that are not searchable. */
 function IndexingResult({ result }) {

@@ -3,6 +3,7 @@
 import { VERDICTS } from "../answers.js";
 import { getJson } from "../api.js";
 import { Button, ErrorBox, formatPlace, useAction } from "../components.js";
+import { saveFile } from "../files.js";
 import { html, render } from "../html.js";
 import { renderMarkdown } from "../markdown.js";
 
@@ -31,14 +32,6 @@ function insertNumbers({ answer, claims }) {
     return `${body}${numbers && ` ${numbers}`}${doubt}${closing}`;
   });
   return [...pieces, characters.slice(claims.at(-1)?.end ?? 0).join("")].join("");
-}
-
-/** Save a text or bytes as a file of the reader's. */
-export function saveFile(content, type, name) {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = Object.assign(document.createElement("a"), { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000); // after the browser has begun to read it
 }
 
 export function SaveButtons({ turn }) {
@@ -94,7 +87,7 @@ export function EvidenceButton({ turn }) {
   const download = () =>
     act("evidence", async () => {
       const { pdf_base64, filename } = await getJson(`rag/queries/${turn.kept}/evidence`);
-      saveFile(Uint8Array.from(atob(pdf_base64), (sign) => sign.charCodeAt(0)), "application/pdf", filename);
+      saveFile(pdf_base64, "application/pdf", filename);
     });
   if (!turn.reply.citations.some(({ page, boxes }) => page && boxes.length)) return null;
   return html`<${Button} kind="quiet" busy=${busy !== null} onClick=${download}>Save cited pages<//>${error && html`<${ErrorBox} error=${error} />`}`;

@@ -3,8 +3,8 @@
 import { buildAddress, getJson, sendJson } from "../api.js";
 import { Button, ErrorBox, Field, formatCount, Time, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
+import { saveFile } from "../files.js";
 import { html, useState } from "../html.js";
-import { saveFile } from "./export.js";
 
 const NEWEST = 500; // saved queries among which is searched
 
@@ -41,7 +41,7 @@ function RatingsButton() {
   const download = () =>
     act("ratings", async () => {
       const { answers, left_out } = await getJson("rag/ratings", { limit: MOST_RATINGS });
-      if (answers.length) saveFile(answers.map((row) => `${JSON.stringify(row)}\n`).join(""), "application/jsonl", "rated-answers.jsonl");
+      if (answers.length) saveFile(answers.map((row) => `${JSON.stringify(row)}\n`).join(""), "text/plain", "rated-answers.jsonl");
       const refusals = left_out ? ` ${formatCount(left_out, "rated refusal")} left out.` : "";
       setNote(`${answers.length ? formatCount(answers.length, "rated answer") + " saved." : "No answer has been rated yet."}${refusals}`);
     });

@@ -2,8 +2,8 @@
 
 import { getJson, sendJson } from "../api.js";
 import { buildSourceAddress, Chip, formatCount } from "../components.js";
+import { encodeBase64 } from "../files.js";
 import { html, useEffect, useRef, useState } from "../html.js";
-import { encodeBase64 } from "../admin/upload.js";
 
 const POLL_INTERVAL_MS = 700;
 const FINAL_STATUSES = ["done", "failed", "cancelled"];

@@ -7,8 +7,8 @@ import { describePlace } from "../ask/export.js";
 import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
 import { UploadList, useUploads } from "../ask/upload.js";
+import { CitedOriginal } from "../document/original.js";
 import { html, useEffect, useRef, useState } from "../html.js";
-import { CitedOriginal } from "./document.js";
 
 const MAX_TURNS = 10; // of a conversation that go with a question, as pairs
 const MAX_TURN_CHARS = 8000;
@@ -173,14 +173,11 @@ function FilesButton({ add }) {
 function Beside({ citation, close }) {
   const heading = useRef();
   useEffect(() => heading.current.focus({ preventScroll: true }), []);
-  const [zoom, setZoom] = useState(1);
   return html`<aside class="beside" aria-labelledby="beside-title" onKeyDown=${(event) => event.key === "Escape" && close()}>
     <div class="beside-head"><h2 id="beside-title" tabindex="-1" ref=${heading}>${describePlace(citation)}</h2>
-      <div class="actions"><button type="button" class="quiet" aria-label="Smaller" disabled=${zoom <= 1} onClick=${() => setZoom(zoom - 0.5)}>−</button>
-        <button type="button" class="quiet" aria-label="Larger" disabled=${zoom >= 3} onClick=${() => setZoom(zoom + 0.5)}>+</button>
-        <a class="button quiet" href=${buildSourceAddress(citation)}>Open the document</a>
+      <div class="actions"><a class="button quiet" href=${buildSourceAddress(citation)}>Open the document</a>
         <button type="button" onClick=${close}>Back to the answer</button></div></div>
     ${(citation.quote ?? citation.content) && html`<blockquote tabindex="0">${(citation.quote ?? citation.content).replaceAll(/\s+/g, " ")}</blockquote>`}
-    <div class="beside-view zoom${zoom * 10}"><${CitedOriginal} document_id=${citation.document_id} citation=${{ page: citation.page, boxes: citation.boxes ?? [], lines: citation.lines }} /></div>
+    <div class="beside-view"><${CitedOriginal} document_id=${citation.document_id} citation=${{ page: citation.page, boxes: citation.boxes ?? [], lines: citation.lines }} /></div>
   </aside>`;
 }

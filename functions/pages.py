@@ -23,6 +23,7 @@ PAGE_ROUTES: Mapping[str, str] = {  # by the name of the function
     "page_results": "rag/{id:int}/results",
     "page_result": "rag/{id:int}/results/{result_id:int}",
     "page_admin": "rag/admin",
+    "page_admin_section": "rag/admin/{section}",
     "page_documents": "rag/documents",
     "page_document": "rag/documents/{*document_id}",
     "page_graph": "rag/graph",

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from functions.operations import ADMIN_ERRORS, Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, FieldName, LineText, NonBlankText, Request
-from rag_core.core.presets import find_preset_name
+from rag_core.core.presets import NUMBER_RANGES, find_preset_name
 from rag_core.replies import Done, format_run
 from rag_core.workbench import preset_and_prompt_edits as edits
 
@@ -24,10 +24,19 @@ class PresetReply(TypedDict):
     description: str
 
 
+class NumberRangeReply(TypedDict):
+    """The least and the greatest value of a number of a preset, and whether it is a whole number."""
+
+    least: int | float
+    greatest: int | float
+    is_whole: bool
+
+
 class PresetsReply(Done):
-    """All presets."""
+    """All presets; `ranges` are those of their numbers, by name."""
 
     presets: list[PresetReply]
+    ranges: dict[str, NumberRangeReply]
 
 
 @operation(
@@ -42,7 +51,14 @@ async def handle_list_presets(request: None, call: Call) -> PresetsReply:
         if preset.rejected_fields:
             numbers = ", ".join(sorted(preset.rejected_fields))
             call.run.warn("edit_has_no_effect", f"{preset.name}: this version does not take the edited {numbers}")
-    return {**format_run(call.run), "presets": [_format_preset(preset) for preset in edited_presets]}
+    return {
+        **format_run(call.run),
+        "presets": [_format_preset(preset) for preset in edited_presets],
+        "ranges": {
+            name: {"least": least, "greatest": greatest, "is_whole": isinstance(least, int)}
+            for name, (least, greatest) in NUMBER_RANGES.items()
+        },
+    }
 
 
 class PresetRequest(Request):

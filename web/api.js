@@ -46,11 +46,11 @@ export function getJson(path, params = {}) {
 }
 
 /** Send a POST, PATCH or PUT request with a JSON body, or a DELETE with `body` as its query string. Throws ApiError. */
-export function sendJson(method, path, body = {}) {
+export function sendJson(method, path, body = {}, signal = null) {
   const fields = { [WORKFLOW]: getWorkflowId(), ...body };
   if (method === "DELETE") return requestJson(`${toLocalPath(path)}?${encodeQueryString(fields)}`, { method });
   const headers = { "content-type": "application/json" };
-  return requestJson(toLocalPath(path), { method, headers, body: JSON.stringify(fields) });
+  return requestJson(toLocalPath(path), { method, headers, body: JSON.stringify(fields), signal });
 }
 
 /** Return a path of this server for any path in a reply: a leading `//` would name another server. */

@@ -14,6 +14,7 @@ const ROUTES = [
   [/^\/rag\/(?<id>-?\d+)\/results$/, "results"],
   [/^\/rag\/(?<id>-?\d+)\/results\/(?<resultId>-?\d+)$/, "result"],
   [/^\/rag\/admin$/, "admin"],
+  [/^\/rag\/admin\/(?<section>[a-z]+)$/, "admin"],
   [/^\/rag\/documents$/, "documents"],
   [/^\/rag\/documents\/(?<documentId>.+)$/, "document"],
   [/^\/rag\/graph$/, "graph"],

@@ -15,8 +15,8 @@ const SECTIONS = [
   ["/rag/api", "API"],
 ];
 
-/** The frame of a page. `trail` has [address, name] of the pages above; `actions` are shown beside the title. */
-export function Page({ title, lead, trail = [], actions, children }) {
+/** The frame of a page. `trail` has [address, name] of the pages above; `actions` are shown beside the title, or `heading`. */
+export function Page({ title, heading = title, lead, trail = [], actions, children }) {
   useEffect(() => {
     document.title = `${title} · azure-rag`;
   }, [title]);
@@ -30,7 +30,7 @@ export function Page({ title, lead, trail = [], actions, children }) {
     <main id="main" tabindex="-1">
       ${trail.length > 0 && html`<${Breadcrumbs} trail=${trail} />`}
       <div class="heading">
-        <div><h1>${title}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>
+        <div><h1>${heading}</h1>${lead && html`<p class="lead">${lead}</p>`}</div>
         ${actions && html`<div class="actions">${actions}</div>`}
       </div>
       ${children}

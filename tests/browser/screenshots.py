@@ -48,6 +48,7 @@ def pages() -> list[Shot]:
         Shot("results", "/rag/1/results"),
         Shot("result", "/rag/1/results/1"),
         Shot("admin", "/rag/admin"),
+        *(Shot(f"admin-{name}", f"/rag/admin/{name}") for name in ("presets", "prompts", "usage", "health")),
         Shot("documents", "/rag/documents"),
         Shot("document", "/rag/5/results/2", _cited),
         Shot("graph", "/rag/graph?entity=P0700&depth=1", _loaded),

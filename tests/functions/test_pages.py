@@ -26,6 +26,7 @@ ADDRESSES = {
     "page_results": "/rag/7/results",
     "page_result": "/rag/7/results/42",
     "page_admin": "/rag/admin",
+    "page_admin_section": "/rag/admin/usage",
     "page_documents": "/rag/documents",
     "page_document": "/rag/documents/manuals%2Ftcm.pdf",
     "page_graph": "/rag/graph",

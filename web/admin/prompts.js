@@ -10,10 +10,10 @@ export function PromptEditor() {
   const { data, error, reload } = useLoad(() => getJson("rag/prompts"));
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   if (!data) return html`<${Loading} />`;
-  return html`<p class="hint">Edited wordings apply to the workbench. The server marks the text of documents as data in every prompt, whatever its wording.</p>
+  return html`<div class="card stack"><p class="hint">The server marks the text of documents as data in every prompt, whatever its wording.</p>
     ${data.prompts.map((prompt) => html`<details key=${prompt.tag + prompt.wording}>
       <summary>${formatName(prompt.tag)} <${Chip} tone=${prompt.edited ? "next" : ""}>${prompt.edited ? "edited" : "as packaged"}<//></summary>
-      <${PromptForm} prompt=${prompt} reload=${reload} /></details>`)}`;
+      <${PromptForm} prompt=${prompt} reload=${reload} /></details>`)}</div>`;
 }
 
 function PromptForm({ prompt, reload }) {

@@ -6,9 +6,9 @@ import { Turn } from "../ask/answer.js";
 import { describePlace } from "../ask/export.js";
 import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
-import { UploadList, useUploads } from "../ask/upload.js";
 import { CitedOriginal } from "../document/original.js";
 import { html, useEffect, useRef, useState } from "../html.js";
+import { AddButtons, DropCover, UploadList, useUploads } from "../uploads.js";
 
 const MAX_TURNS = 10; // of a conversation that go with a question, as pairs
 const MAX_TURN_CHARS = 8000;
@@ -104,19 +104,19 @@ function Conversation({ earlier }) {
       ${turns.length === 0 && html`<${Welcome} documents=${documents} ask=${edit} />`}
       ${turns.map((turn, index) => html`<${Turn} key=${turn.key} turn=${turn} number=${index + 1} ask=${ask} edit=${edit} reconsider=${reconsider}
         show=${(citation, opener) => setPlace({ citation, opener })} />`)}
-      <${UploadList} uploads=${uploading.uploads} clear=${uploading.clear} />
+      <${UploadList} ...${uploading} />
       <form class="card stack tight composer" onSubmit=${submit}>
         <label class="visually-hidden" for="question">Question</label>
         <${QuestionBox} box=${box} text=${text} setText=${setText} submit=${submit} isFollowUp=${turns.length > 0} />
         <div class="between"><${ScopeBar} scope=${scope} change=${changeScope} documents=${documents} />
-          <div class="actions"><${FilesButton} add=${uploading.add} />
+          <div class="actions"><${AddButtons} add=${uploading.add} />
             ${isBusy ? html`<button type="button" onClick=${() => running.current?.abort()}>Stop</button>` : html`<${Button} kind="primary" type="submit" disabled=${!text.trim()}>Ask<//>`}</div></div>
       </form>
       <details class="card past-questions" open=${turns.length === 0 && innerWidth > 900}><summary><h2>History</h2></summary>
         <${History} version=${turns.filter(({ kept }) => kept).length} forget=${(id) => setTurns((all) => all.filter(({ kept }) => kept !== id))} /></details>
     </div>
     ${place && html`<${Beside} key=${JSON.stringify(place.citation)} citation=${place.citation} close=${close} />`}
-    ${uploading.isOver && html`<div class="drop-cover" aria-hidden="true"><p>Drop files or folders to add them to this workflow</p></div>`}
+    <${DropCover} isOver=${uploading.isOver} />
   </div>`;
 }
 
@@ -157,16 +157,6 @@ function QuestionBox({ box, text, setText, submit, isFollowUp }) {
   useEffect(() => box.current.focus({ preventScroll: true }), []);
   return html`<textarea id="question" ref=${box} rows="2" maxlength="8000" class="question-box" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${handleKey}
     placeholder=${isFollowUp ? "Ask a follow-up question" : "Ask a question"}></textarea>`;
-}
-
-function FilesButton({ add }) {
-  const input = useRef();
-  const choose = (event) => {
-    add([...event.target.files]);
-    event.target.value = "";
-  };
-  return html`<button type="button" class="quiet" onClick=${() => input.current.click()}>Add files</button>
-    <input ref=${input} type="file" multiple hidden aria-label="Files to add" onChange=${choose} />`;
 }
 
 /** The cited page beside the answer; Escape and the button lead back to where one was. */

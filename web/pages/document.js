@@ -2,6 +2,7 @@
 
 import { buildAddress } from "../api.js";
 import { Chip, DataLink, ErrorBox, Loading, Page, formatCount, toSafeAddress, useLoad } from "../components.js";
+import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
 import { describePassage, hasPageImages, Original } from "../document/original.js";
 import { html, useState } from "../html.js";
@@ -48,13 +49,15 @@ function DocumentView({ document, citation }) {
 
 function DocumentFacts({ document }) {
   const metadata = Object.entries(document.metadata ?? {});
+  const entities = listEntities(document.chunks);
   return html`<div class="chips">
     <${Chip}>${document.extractor}<//>
     ${document.pages && html`<${Chip}>${formatCount(document.pages, "page")}<//>`}
     <${Chip}>${formatCount(document.chunks.length, "passage")}<//>
     ${metadata.map(([name, value]) => html`<${Chip}>${name}: <${TextOrLink} value=${String(value)} /><//>`)}
     <span class="hint"><${TextOrLink} value=${document.source} /></span>
-  </div>`;
+  </div>
+  ${entities.length > 0 && html`<details><summary class="hint">${formatCount(entities.length, "entity", "entities")}, most frequent first</summary><${EntityChips} entities=${entities} /></details>`}`;
 }
 
 /** A value, as a link if it is an http(s) address. */

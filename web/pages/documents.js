@@ -1,19 +1,23 @@
-// /rag/documents: the documents of a workflow, filtered, opened, deleted, restored and purged.
+// /rag/documents: the documents of a workflow, added, filtered, previewed, opened, indexed anew, deleted, restored and purged.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
 import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, formatCount, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
+import { EntityChips, listEntities } from "../document/entities.js";
+import { loadDocument } from "../document/loading.js";
 import { html, useState } from "../html.js";
+import { AddButtons, DropCover, reindexDocument, UploadList, useUploads } from "../uploads.js";
 
 export default function DocumentsPage({ query }) {
   const { data, error, reload } = useLoad(() => getJson("api/documents"));
   const [filter, setFilter] = useState(query.get("filter") ?? "");
-  const addLink = html`<a class="button primary" href=${`${buildAddress("/rag/admin")}#upload`}>Add a document</a>`;
-  return html`<${Page} title="Documents" lead="The documents of this workflow. Open a document to see its pages and passages." actions=${addLink}>
+  const uploading = useUploads(reload);
+  return html`<${Page} title="Documents" lead="The documents of this workflow. Open a document to see its pages and passages, or drop files here to add them." actions=${html`<${AddButtons} add=${uploading.add} kind="primary" />`}>
+    <div class="stack"><${UploadList} ...${uploading} /></div>
     ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Loading the documents" />`}
     ${data && data.documents.length + data.deleted.length === 0 && html`
-      <${Empty} title="There are no documents in this workflow"><p>Add a document on the admin page or with <code>rag index</code>.</p><//>`}
+      <${Empty} title="There are no documents in this workflow"><p>Drop files or folders anywhere on this page, or add them with <code>rag index</code>.</p><//>`}
     ${data && data.documents.length + data.deleted.length > 0 && html`<div class="stack">
       <${Field} label="Filter" hint=${describeCount(data.documents, filter)}>${(attributes) => html`
         <input ...${attributes} type="search" value=${filter} onInput=${(event) => setFilter(event.target.value)}
@@ -21,6 +25,7 @@ export default function DocumentsPage({ query }) {
       <${DocumentTable} documents=${data.documents.filter(createMatcher(filter))} reload=${reload} />
       <${DeletedDocuments} documents=${data.deleted.filter(createMatcher(filter))} reload=${reload} />
     </div>`}
+    <${DropCover} isOver=${uploading.isOver} />
   <//>`;
 }
 
@@ -46,7 +51,7 @@ function DocumentTable({ documents, reload }) {
       <th scope="row"><${DocumentTitle} document=${document} /></th>
       <td><${Chip}>${document.extractor}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}</td>
       <td class="numeric">${document.pages ? formatCount(document.pages, "page") : html`<span class="muted">no pages</span>`}</td>
-      <td><${DeleteButton} document=${document} reload=${reload} /></td>
+      <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
     </tr>`)}</tbody>
   </table></div>`;
 }
@@ -55,7 +60,47 @@ function DocumentTitle({ document }) {
   const metadata = Object.entries(document.metadata ?? {});
   return html`<a href=${buildAddress(`/rag/documents/${encodeURIComponent(document.document_id)}`)}>${document.title || document.document_id}</a>
     <p class="hint">${document.source}</p>
-    ${metadata.length > 0 && html`<p class="chips">${metadata.map(([name, value]) => html`<${Chip}>${name}: ${String(value)}<//>`)}</p>`}`;
+    ${metadata.length > 0 && html`<p class="chips">${metadata.map(([name, value]) => html`<${Chip}>${name}: ${String(value)}<//>`)}</p>`}
+    <${Preview} document=${document} />`;
+}
+
+/** What a document is about, loaded when it is unfolded: its summary, its most frequent entities and its first page. */
+function Preview({ document }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<details class="preview-fold" onToggle=${(event) => setIsOpen(event.target.open)}><summary class="hint" aria-label="Preview of ${getTitle(document)}">Preview</summary>
+    ${isOpen && html`<${PreviewContent} document_id=${document.document_id} />`}</details>`;
+}
+
+function PreviewContent({ document_id }) {
+  const { data, error, reload } = useLoad(() => loadDocument(document_id));
+  if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
+  if (!data) return html`<${Loading} what="Loading the preview" />`;
+  const entities = listEntities(data.chunks);
+  return html`<div class="preview"><div class="stack tight">
+      <p>${data.summary || data.chunks[0]?.content.slice(0, MAX_PREVIEW_CHARS) || "This document has no text."}</p>
+      <p class="hint">${formatCount(data.chunks.length, "passage")}${data.warnings.some(({ code }) => code === "chunks_cut") && " or more"}</p>
+      ${entities.length > 0 && html`<${EntityChips} entities=${entities} />`}</div>
+    ${data.kind === "pdf" && html`<${FirstPage} document=${data} />`}</div>`;
+}
+
+const MAX_PREVIEW_CHARS = 400;
+
+function FirstPage({ document }) {
+  const { data } = useLoad(() => getJson("api/document_page", { document_id: document.document_id, page: 1 }));
+  return data && html`<img src="data:image/png;base64,${data.image_base64}" width=${Math.round(data.width)} height=${Math.round(data.height)} alt="Page 1 of ${getTitle(document)}" />`;
+}
+
+function ReindexButton({ document, reload }) {
+  const { busy, error, act } = useAction();
+  const [outcome, setOutcome] = useState("");
+  const reindex = () =>
+    act("reindex", async () => {
+      setOutcome("");
+      setOutcome((await reindexDocument(document)).message);
+      await reload();
+    });
+  return html`<${Button} kind="quiet" busy=${busy !== null} aria-label="Re-index ${getTitle(document)}" title="Read the original and index it anew" onClick=${reindex}>Re-index<//>
+    <span class="hint" role="status">${outcome}</span>${error && html`<${ErrorBox} error=${error} />`}`;
 }
 
 const getTitle = (document) => document.title || document.document_id;

@@ -1,58 +1,44 @@
-// A question to the proposals, filtered by stage and status, or to the documents of the workflow with any preset.
+// The proposals: their ingestion, and a question to them, filtered by stage and status.
 
 import { getJson, sendJson } from "../api.js";
 import { Button, buildSourceAddress, Chip, Cost, DataLink, ErrorBox, Field, Loading, RunNotices, Timings, useAction, useLoad } from "../components.js";
 import { html, useState } from "../html.js";
 import { NO_WORKFLOW } from "./access.js";
+import { IngestionForm } from "./ingestion.js";
 
-const PROPOSALS = "proposals";
-
-/** Load the values of the form's fields from the API description: {presets, stages, statuses}. */
-async function loadChoices() {
-  const { schemas } = (await getJson("api/openapi.json")).components;
-  const { stage, status } = schemas.ProposalFilters.properties;
-  return { presets: schemas.AskRequest.properties.preset.enum, stages: stage.items.enum, statuses: status.items.enum };
+export function ProposalsPage() {
+  return html`<section class="card stack" aria-labelledby="ingestion"><h2 id="ingestion">Ingestion</h2><${IngestionForm} /></section>
+    <section class="card stack" aria-labelledby="asking"><h2 id="asking">Ask the proposals</h2><${AskForm} /></section>`;
 }
 
-export function AskForm() {
+/** Load the values of the form's fields from the API description: {stages, statuses}. */
+async function loadChoices() {
+  const { stage, status } = (await getJson("api/openapi.json")).components.schemas.ProposalFilters.properties;
+  return { stages: stage.items.enum, statuses: status.items.enum };
+}
+
+function AskForm() {
   const { data, error, reload } = useLoad(loadChoices);
   const [reply, setReply] = useState(null);
   const { busy, error: failure, act } = useAction();
   const submit = async (event) => {
     event.preventDefault();
     const form = new FormData(event.target);
-    const answer = await act("ask", () => sendQuestion(form));
+    const filters = { stage: form.getAll("stage"), status: form.getAll("status") };
+    const answer = await act("ask", () => sendJson("POST", "api/rag/query", { ...NO_WORKFLOW, query: form.get("query"), filters }));
     setReply(answer ?? null);
   };
   if (error) return html`<${ErrorBox} error=${error} retry=${reload} />`;
   if (!data) return html`<${Loading} />`;
-  return html`<${QuestionForm} choices=${data} busy=${busy !== null} submit=${submit} />
+  return html`<form class="stack" onSubmit=${submit}>
+      <${Field} label="Question">${(attributes) => html`<textarea ...${attributes} name="query" required maxlength="1000" rows="2"
+        placeholder="Which proposals raised the supply cap?"></textarea>`}<//>
+      <div class="columns"><${CheckboxGroup} legend="Stage" name="stage" values=${data.stages} />
+        <${CheckboxGroup} legend="Status" name="status" values=${data.statuses} /></div>
+      <div class="actions"><${Button} kind="primary" type="submit" busy=${busy !== null}>Ask<//></div>
+    </form>
     ${failure && html`<${ErrorBox} error=${failure} />`}
     <div aria-live="polite">${reply && html`<${Answer} reply=${reply} />`}</div>`;
-}
-
-function sendQuestion(form) {
-  const [query, target] = [form.get("query"), form.get("target")];
-  if (target !== PROPOSALS) return sendJson("POST", "api/rag/ask", { query, preset: target });
-  const filters = { stage: form.getAll("stage"), status: form.getAll("status") };
-  return sendJson("POST", "api/rag/query", { ...NO_WORKFLOW, query, filters });
-}
-
-function QuestionForm({ choices, busy, submit }) {
-  const [target, setTarget] = useState(PROPOSALS);
-  return html`<form class="stack" onSubmit=${submit}>
-    <${Field} label="Question">${(attributes) => html`<textarea ...${attributes} name="query" required maxlength="1000" rows="2"
-      placeholder="Which proposals raised the supply cap?"></textarea>`}<//>
-    <${Field} label="Collection" hint=${target === PROPOSALS ? "Searches the ingested proposals." : "Searches the documents of this workflow."}>${(attributes) => html`
-      <select ...${attributes} name="target" value=${target} onChange=${(event) => setTarget(event.target.value)}>
-        <option value=${PROPOSALS}>proposals</option>
-        ${choices.presets.filter((name) => name !== PROPOSALS).map((name) => html`<option value=${name}>documents, preset ${name}</option>`)}
-      </select>`}<//>
-    ${target === PROPOSALS && html`<div class="columns">
-      <${CheckboxGroup} legend="Stage" name="stage" values=${choices.stages} />
-      <${CheckboxGroup} legend="Status" name="status" values=${choices.statuses} /></div>`}
-    <div class="actions"><${Button} kind="primary" type="submit" busy=${busy}>Ask<//></div>
-  </form>`;
 }
 
 function CheckboxGroup({ legend, name, values }) {

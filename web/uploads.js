@@ -1,0 +1,140 @@
+// Files that are dropped on the page, or chosen: indexed one after the other, each with its progress and its outcome in words.
+
+import { ApiError, getJson, sendJson } from "./api.js";
+import { buildSourceAddress, Chip, formatCount } from "./components.js";
+import { encodeBase64 } from "./files.js";
+import { html, useEffect, useRef, useState } from "./html.js";
+
+const POLL_INTERVAL_MS = 700;
+const isUnfinished = ({ state }) => ["waiting", "working"].includes(state);
+
+/** Take files on the whole page: {uploads, add, cancel, clear, isOver}. `done` is called when a document was added. */
+export function useUploads(done) {
+  const [uploads, setUploads] = useState([]);
+  const [isOver, setIsOver] = useState(false);
+  const queue = useRef(Promise.resolve());
+  const latest = useRef(done);
+  latest.current = done;
+  const update = (key, changes) => setUploads((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)));
+  const add = (files) => {
+    for (const file of files) {
+      const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: file.path ?? (file.webkitRelativePath || file.name), state: "waiting", abort: new AbortController() };
+      setUploads((all) => [...all, upload]);
+      queue.current = queue.current.then(() => indexFile(file, upload, (changes) => update(upload.key, changes))).then(() => latest.current());
+    }
+  };
+  useEffect(() => {
+    const drag = (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      setIsOver(event.type === "dragover");
+      if (event.type === "drop") collectFiles(event.dataTransfer).then(add);
+    };
+    const names = ["dragover", "dragleave", "drop"];
+    for (const name of names) document.addEventListener(name, drag);
+    return () => names.forEach((name) => document.removeEventListener(name, drag));
+  }, []);
+  /** A job is told to stop, and says itself what became of it; a file that waits stays out, one on its way is let go. */
+  const cancel = ({ key, state, job_id, abort }) => {
+    if (job_id) return sendJson("DELETE", `api/index_jobs/${job_id}`, { workflow_id: null }).catch(() => {});
+    abort.abort();
+    if (state === "waiting") update(key, { state: "cancelled", message: "" });
+  };
+  return { uploads, add, cancel, isOver, clear: () => setUploads((all) => all.filter(isUnfinished)) };
+}
+
+/** Return the files of a drop, those in folders too. */
+async function collectFiles(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // before the first await: they are gone then
+  if (!entries.length) return [...transfer.files];
+  return (await Promise.all(entries.map(listFiles))).flat().filter(({ name }) => !name.startsWith(".")); // of the desktop, as .DS_Store
+}
+
+async function listFiles(entry) {
+  if (entry.isFile) return [Object.assign(await new Promise((resolve, reject) => entry.file(resolve, reject)), { path: entry.fullPath.replace(/^\//, "") })];
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (!some.length) return found;
+    found.push(...(await Promise.all(some.map(listFiles))).flat());
+  }
+}
+
+/** Index a file under its path in the folder that was given, so that files of one name stay apart and a newer one replaces the earlier. */
+async function indexFile(file, { name, abort }, tell) {
+  if (abort.signal.aborted) return;
+  tell({ state: "working", message: "reading" });
+  try {
+    const content_base64 = await encodeBase64(file);
+    const reply = await sendJson("POST", "api/index_document", { content_base64, filename: file.name, source: name }, abort.signal);
+    tell(describeResult(reply.status_url ? await waitForJob(reply, tell) : reply));
+  } catch (error) {
+    if (abort.signal.aborted) tell({ state: "cancelled", message: "It was on its way already: the list of documents shows whether it was added." });
+    else tell({ state: error.code === "cancelled" ? "cancelled" : "failed", message: error.message });
+  }
+}
+
+/** Index a document anew from its original, which is read and embedded as a new file would be. */
+export async function reindexDocument({ document_id, title, source, metadata }) {
+  const { content_base64, filename } = await getJson("api/document_original", { document_id });
+  const content = filename ? { content_base64, filename } : { content: decodeText(content_base64) };
+  const reply = await sendJson("POST", "api/index_document", { ...content, document_id, title, source, metadata });
+  return describeResult(reply.status_url ? await waitForJob(reply, () => {}) : reply);
+}
+
+const decodeText = (base64) => new TextDecoder().decode(Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0)));
+
+async function waitForJob({ status_url, job_id }, tell) {
+  for (;;) {
+    const job = await getJson(status_url, { workflow_id: null }); // a job belongs to its sender, not to a workflow
+    if (job.status === "done") return { ...job, ...job.result };
+    if (job.status === "failed") throw new ApiError(0, job.error ?? { message: "the job failed without a reason" });
+    const { chunks_done = 0, chunks = 0 } = job.progress ?? {};
+    tell({ job_id, done: chunks_done, total: chunks, message: chunks ? `${chunks_done} of ${formatCount(chunks, "passage")}` : "waiting for its turn" });
+    await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
+  }
+}
+
+/** Return what became of a file in words: its pages and passages, and, where it replaced an earlier version, what changed. */
+function describeResult({ document_id, pages, chunks, unchanged, removed = 0, failed = [] }) {
+  const size = [pages && formatCount(pages, "page"), formatCount(chunks, "passage")].filter(Boolean).join(", ");
+  const isSame = unchanged === chunks && !removed;
+  const changes = isSame ? "nothing changed" : `${chunks - unchanged} new or changed, ${unchanged} as before, ${removed} removed`;
+  const missing = failed.length ? ` ${formatCount(failed.length, "passage")} not searchable: add the file again.` : "";
+  return { state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
+}
+
+const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", working: "next", waiting: "pending" };
+const LABELS = { added: "added", failed: "not added", partly: "added in part", cancelled: "cancelled", working: "adding", waiting: "waiting" };
+
+/** The files that were dropped, each with where it is. */
+export function UploadList({ uploads, cancel, clear }) {
+  if (!uploads.length) return null;
+  const isDone = !uploads.some(isUnfinished);
+  const done = uploads.filter((upload) => !isUnfinished(upload)).length;
+  return html`<section class="card stack tight uploads" aria-label="Added files">
+    ${uploads.length > 1 && html`<p class="hint">${done} of ${formatCount(uploads.length, "file")} done</p>`}<ul class="plain" aria-live="polite">${uploads.map((upload) => html`<li key=${upload.key}>
+      <span class="chips"><${Chip} tone=${TONES[upload.state]}>${LABELS[upload.state]}<//> ${upload.document_id ? html`<a href=${buildSourceAddress(upload)}>${upload.name}</a>` : html`<b>${upload.name}</b>`}
+        ${upload.message && html`<span class=${upload.state === "failed" ? "bad" : "hint"}>${upload.message}</span>`}
+        ${isUnfinished(upload) && html`<button type="button" class="quiet" aria-label="Cancel ${upload.name}" onClick=${() => cancel(upload)}>Cancel</button>`}</span>
+      ${upload.state === "working" && html`<progress value=${upload.total ? upload.done : null} max=${upload.total || 1} aria-label="Progress of ${upload.name}"></progress>`}</li>`)}</ul>
+    ${isDone && html`<div><button type="button" class="quiet" onClick=${clear}>Clear this list</button></div>`}
+  </section>`;
+}
+
+/** Buttons that add files, or a folder with all that is in it. */
+export function AddButtons({ add, kind = "quiet" }) {
+  const inputs = [useRef(), useRef()];
+  const choose = (event) => {
+    add([...event.target.files].filter(({ name }) => !name.startsWith(".")));
+    event.target.value = "";
+  };
+  return html`<button type="button" class=${kind} onClick=${() => inputs[0].current.click()}>Add files</button>
+    <button type="button" class="quiet" onClick=${() => inputs[1].current.click()}>Add a folder</button>
+    <input ref=${inputs[0]} type="file" multiple hidden aria-label="Files to add" onChange=${choose} />
+    <input ref=${inputs[1]} type="file" webkitdirectory hidden aria-label="Folder to add" onChange=${choose} />`;
+}
+
+/** What is shown over a page while files are dragged over it. */
+export const DropCover = ({ isOver }) => isOver && html`<div class="drop-cover" aria-hidden="true"><p>Drop files or folders to add them to this workflow</p></div>`;

@@ -10,13 +10,17 @@ from rag_core.replies import Done, format_run
 
 
 class GraphRequest(Request):
-    """A query to the entity graph: `path` leads from `entity` to `target`; `top` needs neither."""
+    """A query to the entity graph: `path` leads from `entity` to `target`; `top` and `overview` need neither.
 
-    operation: Literal["entity", "neighbors", "path", "top"]
+    With `document_id` the graph is that of one document.
+    """
+
+    operation: Literal["entity", "neighbors", "path", "top", "overview"]
     entity: LineText | None = None
     target: LineText | None = None
     depth: Annotated[int, Field(ge=1, le=3)] = 1
     limit: Annotated[int, Field(ge=1, le=100)] = 20
+    document_id: Identifier | None = None
     workflow_id: Identifier = "default"
 
 
@@ -60,7 +64,7 @@ async def handle_graph_query(request: GraphRequest, call: Call) -> GraphReply:
         target=request.target,
         depth=request.depth,
         limit=request.limit,
-        scope=call.resolve_scope(request.workflow_id),
+        scope=call.resolve_scope(request.workflow_id, (request.document_id,) if request.document_id else ()),
         run=call.run,
     )
     return {

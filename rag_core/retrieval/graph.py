@@ -13,7 +13,7 @@ from rag_core.core.index import Index
 from rag_core.core.model import ANY_ENTITY_FIELD, CHUNK_FIELDS, EntityGraph, Filter, GraphEdge, GraphNode, Scope
 from rag_core.core.ports import ChunkStore
 
-GraphOperation = Literal["entity", "neighbors", "path", "top"]
+GraphOperation = Literal["entity", "neighbors", "path", "top", "overview"]
 
 MAX_NEIGHBOR_DEPTH = 3
 MAX_GRAPH_NODES = 100
@@ -21,6 +21,8 @@ MAX_PATH_HOPS = 6
 MAX_PATH_VISITS = 500  # entities expanded in a path search: each costs one facet count
 ALL_FACET_VALUES = 1_000_000
 MAX_CHUNKS_PER_EDGE = 5
+OVERVIEW_CANDIDATES = 60  # most frequent entities among which the most connected are looked for: a facet count each
+OVERVIEW_EDGES = 4  # strongest edges of an entity in an overview: all of them hide each other
 
 
 async def explore_graph(
@@ -35,8 +37,9 @@ async def explore_graph(
 ) -> EntityGraph:
     """Return a part of the graph.
 
-    `operation` is "top" (the most frequent entities), "entity" (one), "neighbors" (those within `depth` hops of it) or
-    "path" (a shortest path from it to `target`; without paths when there is none within MAX_PATH_HOPS).
+    `operation` is "top" (the most frequent entities), "entity" (one), "neighbors" (those within `depth` hops of it),
+    "path" (a shortest path from it to `target`; without paths when there is none within MAX_PATH_HOPS) or "overview"
+    (of the most frequent entities those with most neighbors, with their strongest edges, whose chunks are not named).
 
     Raises:
         InvalidRequest: the operation needs a field that is missing, or a number is out of its range.
@@ -48,10 +51,12 @@ async def explore_graph(
     nodes = await _load_nodes(scope, index.store)
     if operation == "top":
         return EntityGraph(nodes=tuple(sorted(nodes.values(), key=_frequency_sort_key)[:limit]))
+    walker = _GraphWalker(index.store, scope, nodes)
+    if operation == "overview":
+        return await walker.find_most_connected(limit)
     start = _find_node("entity", entity, nodes)
     if operation == "entity":
         return EntityGraph(nodes=(start,))
-    walker = _GraphWalker(index.store, scope, nodes)
     if operation == "neighbors":
         return await walker.find_neighbors(start, depth=depth, limit=limit)
     return await walker.find_path(start, _find_node("target", target, nodes))
@@ -80,6 +85,19 @@ class _GraphWalker:
                         edges[pair] = await self._build_edge(source, value, count)
             frontier = reached
         return EntityGraph(nodes=tuple(nodes.values()), edges=tuple(edges.values()))
+
+    async def find_most_connected(self, limit: int) -> EntityGraph:
+        """Return at most `limit` nodes, those with most neighbors first, joined by the strongest edges of each."""
+        frequent = sorted(self.nodes_by_id.values(), key=_frequency_sort_key)[:OVERVIEW_CANDIDATES]
+        neighbors = {node.id: await self._count_cooccurring_entities(node.id) for node in frequent}
+        nodes = sorted(frequent, key=lambda node: (-len(neighbors[node.id]), *_frequency_sort_key(node)))[:limit]
+        ids = {node.id for node in nodes}
+        edges: dict[frozenset[str], GraphEdge] = {}
+        for node in nodes:
+            shown = [(other, count) for other, count in neighbors[node.id] if other in ids][:OVERVIEW_EDGES]
+            for other, count in shown:
+                edges.setdefault(frozenset((node.id, other)), GraphEdge(node.id, other, count, ()))
+        return EntityGraph(nodes=tuple(nodes), edges=tuple(edges.values()))
 
     async def find_path(self, start: GraphNode, target: GraphNode) -> EntityGraph:
         """Return one shortest path, the first by frequency among equals; without paths when there is none."""

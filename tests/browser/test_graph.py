@@ -16,14 +16,41 @@ def codes(site: str) -> None:
         call(site, "POST", "api/index_document", workflow_id="codes", document_id=f"d{number}", content=text)
 
 
-def test_the_most_frequent_entity_is_shown_with_its_neighbours(page: Page) -> None:
+def test_it_opens_on_the_most_connected_in_letters_of_a_readable_size(page: Page) -> None:
     page.goto(f"/rag/graph?{WORKFLOW}")
     picture = page.get_by_role("group", name="Graph of")
     expect(picture.get_by_role("link", name="P0715, dtc, 2 passages")).to_be_visible()
+    height = picture.locator("text").first.bounding_box()
+    assert height
+    assert 10 < height["height"] < 30
     picture.get_by_role("link", name="P0720, dtc, 1 passage").focus()
     page.keyboard.press("Enter")
+    expect(picture.get_by_role("link", name="P0720")).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="only it and its neighbours").click()
     page.wait_for_url("**entity=P0720*")
     expect(page.get_by_label("Entity", exact=True)).to_have_value("P0720")
+
+
+def test_a_click_adds_the_neighbours_and_takes_nothing_away(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}&entity=P0720")
+    nodes = page.get_by_role("group", name="Graph of").get_by_role("link")
+    expect(nodes.filter(has_text="P0715")).to_be_visible()
+    count = nodes.count()
+    expect(nodes.filter(has_text="P0700")).to_have_count(0)
+    nodes.filter(has_text="P0715").click()
+    expect(nodes.filter(has_text="P0700")).to_have_count(1)
+    expect(page.get_by_role("region", name="Entities").get_by_role("row")).to_have_count(nodes.count() + 1)
+    assert nodes.count() > count
+
+
+def test_it_is_narrowed_to_one_document(page: Page) -> None:
+    page.goto(f"/rag/graph?{WORKFLOW}")
+    page.get_by_label("Document").select_option("d1")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_url("**document=d1*")
+    nodes = page.get_by_role("group", name="Graph of").get_by_role("link")
+    expect(nodes.filter(has_text="P0720")).to_have_count(1)
+    expect(nodes.filter(has_text="P0700")).to_have_count(0)
 
 
 def test_an_entity_in_more_passages_is_drawn_larger(page: Page) -> None:

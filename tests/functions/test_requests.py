@@ -56,7 +56,7 @@ REFUSED: list[tuple[type[Request], dict[str, Any], str, str]] = [
     (SummaryRequest, {}, "document_id", "is required"),
     (CitationsRequest, {"text": " "}, "text", "must hold more than spaces"),
     (CitationsRequest, {"text": "x", "document_ids": ["a", "b c"]}, "document_ids.1", "must match"),
-    (GraphRequest, {"operation": "all"}, "operation", "'neighbors', 'path' or 'top'"),
+    (GraphRequest, {"operation": "all"}, "operation", "'neighbors', 'path', 'top' or 'overview'"),
     (GraphRequest, {"operation": "top", "limit": 101}, "limit", "equal to 100"),
 ]
 

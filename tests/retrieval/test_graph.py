@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge
@@ -85,6 +87,17 @@ async def test_a_path_to_itself_is_the_entity(index: Index) -> None:
 async def test_top_is_the_most_frequent_ties_by_name(index: Index) -> None:
     graph = await explore_graph("top", SCOPE, index, limit=4)
     assert [node.id for node in graph.nodes] == ["TCM", "P0700", "pump", "BP-4471"]
+
+
+async def test_an_overview_has_the_most_connected_first_with_their_strongest_edges(index: Index) -> None:
+    graph = await explore_graph("overview", SCOPE, index, limit=3)
+    assert [node.id for node in graph.nodes] == ["TCM", "pump", "P0700"]
+    assert [(edge.source, edge.target, edge.count) for edge in graph.edges] == [("TCM", "P0700", 2), ("TCM", "pump", 1)]
+
+
+async def test_an_overview_of_a_document_has_its_entities_alone(index: Index) -> None:
+    graph = await explore_graph("overview", replace(SCOPE, document_ids=("nothing",)), index)
+    assert graph == EntityGraph()
 
 
 async def test_the_graph_is_the_index_s_own(index: Index) -> None:

@@ -13,14 +13,14 @@ import { AddButtons, DropCover, UploadList, useUploads } from "../uploads.js";
 const MAX_TURNS = 10; // of a conversation that go with a question, as pairs
 const MAX_TURN_CHARS = 8000;
 
-export default function AskPage({ params }) {
+export default function AskPage({ params, query }) {
   const saved = useLoad(() => (params.id ? loadConversation(params.id) : []), []);
   const isReady = saved.data !== null;
   return html`<${Page} title="Ask" lead="Each sentence of an answer is checked against the documents, and leads to the place that says it."
     actions=${html`<a class="button" href=${buildAddress("/rag/ask")}>New conversation</a>`}>
     ${saved.error && html`<${ErrorBox} error=${saved.error} retry=${saved.reload} />`}
     ${!isReady && !saved.error && html`<${Loading} what="Loading the answer" />`}
-    ${isReady && html`<${Conversation} earlier=${saved.data} />`}
+    ${isReady && html`<${Conversation} earlier=${saved.data} begun=${query.get("question") ?? ""} />`}
   <//>`;
 }
 
@@ -51,11 +51,12 @@ async function loadTurn(id, isWanted) {
 let lastKey = 0;
 const newTurn = (asked, scope = EVERYTHING) => ({ key: ++lastKey, asked, scope, steps: [], claims: [], text: "", reply: null, kept: null, error: null });
 
-function Conversation({ earlier }) {
+/** A conversation; `begun` is a question that the address has, to be asked or changed by the reader. */
+function Conversation({ earlier, begun }) {
   const [turns, setTurns] = useState(earlier);
   const [place, setPlace] = useState(null);
   const [scope, changeScope] = useScope();
-  const [text, setText] = useState("");
+  const [text, setText] = useState(begun);
   const documents = useLoad(() => getJson("api/documents"));
   const uploading = useUploads(documents.reload);
   const box = useRef();

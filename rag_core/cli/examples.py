@@ -7,6 +7,7 @@ EXAMPLES = {
     "index": ("rag index ~/manuals", "rag index report.pdf 'mails/*.eml'", "rag index --plan ~/manuals"),
     "ingest": ("rag ingest proposals.jsonl",),
     "reindex": ("rag reindex --profile azure --plan", "rag reindex --rollback"),
+    "migrate": ("rag migrate", "rag migrate --data ~/manuals/.rag"),
     "query": ('rag query "fluid temperature"', "rag query P0700 --preset standard --top-k 3"),
     "link": ('rag link "Which heroes have blue eyes?"',),
     "ask": ('rag ask "What does P0700 mean?"', 'rag ask "What is the interval?" --document manual.pdf --json'),

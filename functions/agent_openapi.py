@@ -1,7 +1,8 @@
 """The OpenAPI description for agents: the operations that change nothing, as their clients read such descriptions.
 
 It is OpenAPI 3.0, which Azure AI Foundry and Semantic Kernel take; requests are POSTs, replies are compact, and each
-operation says when to call it.
+operation says when to call it. The schema of a request stands in its operation whole: Semantic Kernel follows no
+reference in a description that is given to it parsed, and sends an empty body instead.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,9 @@ def build_agent_openapi() -> JsonObject:
     request_schemas = build_request_schemas(requests)
     for operation in (one for _, one in routed if one.compact and one.request):
         _make_compact(request_schemas[operation.request.__name__])  # type: ignore[union-attr]
-    schemas: JsonObject = _translate_schema(request_schemas | build_reply_schemas(replies))
+    bodies: JsonObject = _translate_schema(
+        {name: _inline(one, request_schemas) for name, one in request_schemas.items()}
+    )
     return {
         "openapi": "3.0.3",
         "info": {
@@ -30,17 +33,18 @@ def build_agent_openapi() -> JsonObject:
             "version": HTTP_API_VERSION,
             "description": "Questions about indexed documents.",
         },
-        "paths": {f"/{route.path}": {"post": _describe_operation(route, operation)} for route, operation in routed},
+        "paths": {f"/{route.path}": {"post": _describe_operation(route, one, bodies)} for route, one in routed},
         "components": {
-            "schemas": schemas,
+            "schemas": _translate_schema(build_reply_schemas(replies)),
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "x-functions-key"}},
         },
     }
 
 
-def _describe_operation(route: Route, operation: Operation) -> JsonObject:
+def _describe_operation(route: Route, operation: Operation, bodies: JsonObject) -> JsonObject:
     reply = operation.compact or operation.reply
-    body = {"schema": _refer_to(operation.request), "example": _make_example(operation)}
+    schema = bodies[operation.request.__name__] if operation.request else {"type": "object"}
+    body = {"schema": schema, "example": _make_example(operation)}
     return {
         "operationId": route.tool_name or route.name,
         "summary": operation.summary,
@@ -48,7 +52,10 @@ def _describe_operation(route: Route, operation: Operation) -> JsonObject:
         "security": [{"key": []}],
         "requestBody": {"required": True, "content": {"application/json": body}},
         "responses": {
-            "200": {"description": "Success.", "content": {"application/json": {"schema": _refer_to(reply)}}},
+            "200": {
+                "description": "Success.",
+                "content": {"application/json": {"schema": {"$ref": COMPONENT_REF.format(reply.__name__)}}},
+            },
             "default": {"description": "An error: `error.field` names the wrong field, `error.message` what is right."},
         },
     }
@@ -64,8 +71,15 @@ def _make_compact(schema: JsonObject) -> None:
     schema["required"] = [*schema.get("required", ()), "format"]
 
 
-def _refer_to(model: type[Any] | None) -> JsonObject:
-    return {"$ref": COMPONENT_REF.format(model.__name__)} if model else {"type": "object"}
+def _inline(schema: Any, schemas: JsonObject) -> Any:
+    """Return a schema with what it refers to in place of each reference."""
+    if isinstance(schema, list):
+        return [_inline(one, schemas) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return _inline(schemas[str(schema["$ref"]).rpartition("/")[2]], schemas)
+    return {name: _inline(value, schemas) for name, value in schema.items()}
 
 
 def _translate_schema(schema: Any) -> Any:

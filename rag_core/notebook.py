@@ -3,13 +3,12 @@
 Each takes `workflow_id`, "default" unless said, and a `kit`; without one its parts are those that the settings choose.
 """
 
-import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
+from rag_core.background_loop import wait_for_result
 from rag_core.composition import assembly
 from rag_core.core import settings
 from rag_core.core.errors import NotFound
@@ -23,8 +22,6 @@ from rag_core.retrieval.expansion import QueryExpansion
 from rag_core.workbench import augmentation_step, expansion_step, preset_and_prompt_edits, retrieval_steps
 from rag_core.workbench.pasted_expansion import parse_pasted_expansion
 from rag_core.workbench.session import WorkbenchSession
-
-T = TypeVar("T")
 
 CHAT = "chat"  # the task of a prompt that is not ours
 
@@ -99,7 +96,7 @@ class Chat:
     def invoke(self, prompt: str) -> Message:
         """Raises Unavailable when it does not answer, and where only local techniques are configured."""
         asked = Prompt(CHAT, "", prompt, max_tokens=1024)
-        return Message(_done(complete_text(asked, self._llm, sources=[prompt])).text)
+        return Message(wait_for_result(complete_text(asked, self._llm, sources=[prompt])).text)
 
 
 class Embeddings:
@@ -109,10 +106,10 @@ class Embeddings:
         self._embedder = embedder
 
     def embed_query(self, text: str) -> Vector:
-        return _done(self._embedder.embed_query(text))
+        return wait_for_result(self._embedder.embed_query(text))
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        return _done(self._embedder.embed_documents(texts))
+        return wait_for_result(self._embedder.embed_documents(texts))
 
 
 def expand_query(
@@ -130,7 +127,7 @@ def expand_query(
 
 def generate_expansion_prompt(original_query: str, **parts: Any) -> str:
     """What `expand_query` would send (S0-75)."""
-    return _done(expansion_step.build_expansion_prompt(original_query, _bench(**parts))).text
+    return wait_for_result(expansion_step.build_expansion_prompt(original_query, _bench(**parts))).text
 
 
 def parse_expansion_response(response_text: str) -> ParsedExpansion:
@@ -143,7 +140,9 @@ def save_expansion_to_db(original_query: str, parsed_expansion: ParsedExpansion,
     """Keep a question with a reply that was read; its id (S0-77)."""
     said = parsed_expansion
     made = QueryExpansion(said.expanded_queries, said.hyde_answer, said.intent, said.entities)
-    return _done(expansion_step.save_expanded_query(original_query, made, _bench(**parts), {"saved": True})).id
+    return wait_for_result(
+        expansion_step.save_expanded_query(original_query, made, _bench(**parts), {"saved": True})
+    ).id
 
 
 def vectorize_query(query_id: int, verbose: bool = False, **parts: Any) -> QueryVectorizationResult:
@@ -168,7 +167,7 @@ def consolidate_context(query_id: int, verbose: bool = False, **parts: Any) -> C
 
 def generate_augmented_prompt(query_id: int, top_n: int = 5, **parts: Any) -> str:
     """The question with its best contexts, as it is sent (S0-81)."""
-    return _done(augmentation_step.build_augmented_prompt(query_id, top_n, _bench(**parts))).text
+    return wait_for_result(augmentation_step.build_augmented_prompt(query_id, top_n, _bench(**parts))).text
 
 
 def create_embeddings(kit: Kit | None = None) -> Embeddings:
@@ -188,7 +187,7 @@ def load_template(function_tag: str, kit: Kit | None = None) -> str:
         raise NotFound(
             f"there are the templates {', '.join(EDITABLE_PROMPT_TAGS)}", code="prompt_not_found", field="function_tag"
         )
-    edited = _done((kit or _kit()).archive.load_edited_prompts())
+    edited = wait_for_result((kit or _kit()).archive.load_edited_prompts())
     return edited.get(function_tag) or load_packaged_template(function_tag)
 
 
@@ -199,12 +198,12 @@ def get_default_config(kit: Kit | None = None) -> Mapping[str, Any]:
 
 def get_config_by_name(preset_name: str, kit: Kit | None = None) -> Mapping[str, Any]:
     """A preset's numbers, the edited ones in place of ours (S0-85). Raises InvalidRequest for an unknown name."""
-    return _done(preset_and_prompt_edits.resolve_edited_preset(preset_name, kit or _kit())).export_numbers()
+    return wait_for_result(preset_and_prompt_edits.resolve_edited_preset(preset_name, kit or _kit())).export_numbers()
 
 
 def _step(verbose: bool, step: Any, **parts: Any) -> SavedQuery:
     bench = _bench(**parts)
-    query: SavedQuery = _done(step(bench))
+    query: SavedQuery = wait_for_result(step(bench))
     if verbose:
         print({"timings": bench.run.timings, "techniques": bench.run.techniques, "degraded": bench.run.degraded})
     return query
@@ -223,15 +222,3 @@ def _open_configured_rag() -> RAG:
 
 def _kit() -> Kit:
     return _open_configured_rag().kit
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """One for all calls, for clients belong to a loop; on a thread of its own, for a notebook's runs already."""
-    loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="notebook", daemon=True).start()
-    return loop
-
-
-def _done(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run_coroutine_threadsafe(work, _loop()).result()

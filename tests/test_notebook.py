@@ -9,6 +9,7 @@ from inspect import signature
 import pytest
 
 from rag_core import notebook
+from rag_core.background_loop import wait_for_result
 from rag_core.core.errors import InvalidRequest, NotFound, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
@@ -21,10 +22,10 @@ HERE = {"workflow_id": "garage"}
 @pytest.fixture
 def kit() -> Iterator[Kit]:
     llm = ScriptedLLM(query_expansion=json.dumps(EXPANSION), chat="Hello.")
-    made = notebook._done(bench(llm=llm)).kit
-    notebook._done(made.archive.save_edited_preset("workbench", {"context_min_chars": 20}))
+    made = wait_for_result(bench(llm=llm)).kit
+    wait_for_result(made.archive.save_edited_preset("workbench", {"context_min_chars": 20}))
     yield made
-    notebook._done(made.close())
+    wait_for_result(made.close())
 
 
 async def test_the_whole_flow_by_its_documented_names(kit: Kit) -> None:
@@ -84,7 +85,7 @@ def test_a_chat_without_a_model_is_unavailable_and_says_so() -> None:
 def test_a_template_is_the_edited_one_or_ours(kit: Kit) -> None:
     """S0-83."""
     assert notebook.load_template("rag_augmentation", kit).startswith("You are an expert")
-    notebook._done(kit.archive.save_edited_prompt("rag_augmentation", "Say {query} {contexts}"))
+    wait_for_result(kit.archive.save_edited_prompt("rag_augmentation", "Say {query} {contexts}"))
     assert notebook.load_template("rag_augmentation", kit) == "Say {query} {contexts}"
     with pytest.raises(NotFound, match="query_expansion, rag_augmentation"):
         notebook.load_template("magic", kit)
@@ -119,6 +120,6 @@ def test_an_intent_that_is_no_word_is_cut_as_a_models_is(kit: Kit) -> None:
     """S0-77, S0-86."""
     said = notebook.ParsedExpansion(("And so?",), "", "definition " * 9, ())
     id = notebook.save_expansion_to_db(QUESTION, said, kit=kit, **HERE)
-    kept = notebook._done(kit.archive.load_query(id, Scope("garage")))
+    kept = wait_for_result(kit.archive.load_query(id, Scope("garage")))
     assert kept is not None
     assert kept.intent == ("definition " * 9)[:50]

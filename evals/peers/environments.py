@@ -8,10 +8,10 @@ ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 
 
-def prepare_interpreter(name: str) -> Path:
+def prepare_interpreter(name: str, requirements: Path = HERE) -> Path:
     """Return the interpreter of a peer's environment, which is made anew when its requirements changed."""
-    folder, wanted = ROOT / ".cache" / "bench" / name, HERE / f"{name}.txt"
-    if not is_made(name):
+    folder, wanted = ROOT / ".cache" / "bench" / name, requirements / f"{name}.txt"
+    if not is_made(name, requirements):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         install = ["pip", "--disable-pip-version-check", "install", "-q", "--no-deps", "-r", str(wanted)]
         subprocess.run([str(locate_interpreter(name)), "-m", *install], check=True)
@@ -19,9 +19,9 @@ def prepare_interpreter(name: str) -> Path:
     return locate_interpreter(name)
 
 
-def is_made(name: str) -> bool:
+def is_made(name: str, requirements: Path = HERE) -> bool:
     stamp = ROOT / ".cache" / "bench" / name / "made"
-    return stamp.is_file() and stamp.read_text() == (HERE / f"{name}.txt").read_text()
+    return stamp.is_file() and stamp.read_text() == (requirements / f"{name}.txt").read_text()
 
 
 def locate_interpreter(name: str) -> Path:

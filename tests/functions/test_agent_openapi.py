@@ -55,6 +55,7 @@ def test_it_is_openapi_3_0(described: Any) -> None:
     text = json.dumps(described)
     assert not [word for word in ("const", "patternProperties", "propertyNames", "$defs") if f'"{word}":' in text]
     assert '{"type": "null"}' not in text
+    assert "$ref" not in json.dumps([item["post"]["requestBody"] for item in described["paths"].values()])
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if load_operation(route).compact], ids=lambda r: r.name)

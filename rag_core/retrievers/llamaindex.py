@@ -1,0 +1,35 @@
+"""A retriever for LlamaIndex (`pip install 'azure-rag[llamaindex]'`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+from rag_core.background_loop import wait_for_result
+from rag_core.client import consult_rag
+
+
+class RagRetriever(BaseRetriever):  # type: ignore[misc]
+    """Finds passages by `consult_rag`: those of the function app that RAG_FUNCTIONS_URL names, else of this process.
+
+    `options` are further fields of the request, as {"top_k": 5, "pipeline": "standard"}. A failure is raised.
+    """
+
+    def __init__(self, workflow_id: str = "default", options: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._workflow_id, self._options = workflow_id, dict(options or {})
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return wait_for_result(self._aretrieve(query_bundle))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        reply = await consult_rag(query=query_bundle.query_str, workflow_id=self._workflow_id, **self._options)
+        return [_make_node(passage) for passage in reply["documents"]]
+
+
+def _make_node(passage: Mapping[str, Any]) -> NodeWithScore:
+    metadata = {**passage["metadata"], "title": passage["title"]}
+    return NodeWithScore(
+        node=TextNode(id_=passage["id"], text=passage["content"], metadata=metadata), score=passage["score"]
+    )

@@ -73,6 +73,25 @@ async def handle_rated_answers(request: RatedAnswersRequest, call: Call) -> Rate
     }
 
 
+class AnswerPromptReply(Done):
+    """The prompt of an answer that a model wrote, made again of what is kept with it."""
+
+    id: int
+    prompt: str
+    workflow_id: str
+
+
+@operation(
+    "Get the prompt that a saved answer was written to.",
+    errors=READ_ERRORS,
+    example={"id": 12},
+)
+async def handle_answer_prompt(request: QueryRequest, call: Call) -> AnswerPromptReply:
+    """Reply with the prompt of a saved answer."""
+    prompt = await kept_answers.rebuild_answer_prompt(request.id, open_session(request.workflow_id, call))
+    return {**format_run(call.run), "id": request.id, "prompt": prompt, "workflow_id": request.workflow_id}
+
+
 class EvidenceReply(Done):
     """A PDF of the cited pages, the cited lines highlighted. `warnings` has the documents that were left out."""
 

@@ -85,6 +85,7 @@ ROUTES = (
     Route("list_results", GET, "rag/queries/{id}/results", "functions.saved_results"),
     Route("get_result", GET, "rag/queries/{id}/results/{result_id}", "functions.saved_results"),
     Route("rate_answer", PUT, "rag/queries/{id}/feedback", "functions.kept_answers"),
+    Route("answer_prompt", GET, "rag/queries/{id}/prompt", "functions.kept_answers"),
     Route("rated_answers", GET, "rag/ratings", "functions.kept_answers"),
     Route("cited_pages", GET, "rag/queries/{id}/evidence", "functions.kept_answers"),
     Route("replay_query", POST, "rag/queries/{id}/replay", "functions.saved_results"),

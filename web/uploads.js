@@ -1,7 +1,7 @@
 // Files that are dropped on the page, or chosen: indexed one after the other, each with its progress and its outcome in words.
 
 import { ApiError, getJson, sendJson } from "./api.js";
-import { buildSourceAddress, Chip, formatCount } from "./components.js";
+import { buildSourceAddress, Chip, formatCount, formatPages } from "./components.js";
 import { encodeBase64 } from "./files.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
@@ -97,8 +97,8 @@ async function waitForJob({ status_url, job_id }, tell) {
 }
 
 /** Return what became of a file in words: its pages and passages, and, where it replaced an earlier version, what changed. */
-function describeResult({ document_id, pages, chunks, unchanged, removed = 0, failed = [] }) {
-  const size = [pages && formatCount(pages, "page"), formatCount(chunks, "passage")].filter(Boolean).join(", ");
+function describeResult({ document_id, pages, extractor, chunks, unchanged, removed = 0, failed = [] }) {
+  const size = [formatPages({ pages, extractor }), formatCount(chunks, "passage")].filter(Boolean).join(", ");
   const isSame = unchanged === chunks && !removed;
   const changes = isSame ? "nothing changed" : `${chunks - unchanged} new or changed, ${unchanged} as before, ${removed} removed`;
   const missing = failed.length ? ` ${formatCount(failed.length, "passage")} not searchable: add the file again.` : "";

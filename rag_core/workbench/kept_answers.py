@@ -1,14 +1,17 @@
-"""Answers that are kept: rated by who asked, and taken away as the pages that they cite."""
+"""Answers that are kept: rated by who asked, shown with their prompt, taken away as the pages that they cite."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
-from rag_core.core.errors import make_unknown_result_error
-from rag_core.core.model import Box, SavedResult
+from rag_core.core.errors import NotFound, make_unknown_result_error
+from rag_core.core.model import Box, Evidence, SavedResult
 from rag_core.ingestion import source_view
 from rag_core.ingestion.upload import UploadLimits
+from rag_core.prompts import build_answer_prompt
+from rag_core.workbench.contexts import decode_context
+from rag_core.workbench.saved_runs import UNSAVED_PIPELINES
 from rag_core.workbench.session import WorkbenchSession, load_saved_query
 
 BoxesByDocument = Mapping[str, Mapping[int, Sequence[Box]]]
@@ -40,6 +43,29 @@ async def rate_answer(query_id: int, feedback: FeedbackFields, session: Workbenc
     rated = replace(answer, details={**answer.details, "feedback": dict(feedback)})
     await session.run.step("keep", session.kit.archive.update_result(rated, session.scope))
     return feedback
+
+
+async def rebuild_answer_prompt(query_id: int, session: WorkbenchSession) -> str:
+    """Return the prompt that a model's answer was written to, made again of what is kept; nothing is asked.
+
+    Raises:
+        NotFound: there is no such answer, no model wrote it, or a document that its prompt quotes is not kept with it.
+    """
+    query = await load_saved_query(query_id, session)
+    reply = (await load_kept_answer(query_id, session)).details.get("reply", {})
+    if reply.get("origin") != "model" or reply["pipeline"] in UNSAVED_PIPELINES:
+        raise NotFound("no prompt was sent for this answer: its sentences are the documents' own", code="no_prompt")
+    chunks = {context["id"]: context for context in query.retrieved_context or ()}
+    if not all(passage["chunk_id"] in chunks for passage in reply["contexts"]):
+        raise NotFound("the passages of this answer were changed since it was written", code="no_prompt")
+    evidence = [_rebuild_evidence(passage, chunks[passage["chunk_id"]]) for passage in reply["contexts"]]
+    return build_answer_prompt(reply["question"], evidence).text
+
+
+def _rebuild_evidence(passage: Mapping[str, Any], context: Mapping[str, Any]) -> Evidence:
+    hit = decode_context(context)
+    start = max(0, hit.chunk.content.find(passage["content"]))
+    return Evidence(passage["id"], hit, start, start + len(passage["content"]))
 
 
 async def extract_cited_pages(query_id: int, session: WorkbenchSession, limits: UploadLimits) -> bytes:

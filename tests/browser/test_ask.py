@@ -102,6 +102,24 @@ def test_an_answer_has_an_address_at_which_nothing_is_asked_again(open_page: Ope
     expect(page.get_by_role("main")).to_contain_text(QUESTION)
 
 
+def test_how_it_was_found_shows_the_same_answer_with_who_did_what(open_page: Open, manual: str) -> None:
+    page = open_page(manual, refusals=(404,))
+    page.goto("/rag/ask")
+    ask(page)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method))
+    page.get_by_role("link", name="How was answer 1 found?").click()
+    expect(page.get_by_role("heading", name="How this was found")).to_be_visible()
+    answer = page.get_by_role("region", name="Answer", exact=True)
+    expect(answer).to_contain_text(MEANING)
+    expect(answer).to_contain_text(re.compile(r"\d sentences? verified"))
+    expect(answer.locator("dl")).to_contain_text("cross-encoder")
+    answer.get_by_text("The prompt of the answer").click()
+    expect(answer).to_contain_text("No prompt was sent for this answer")
+    expect(page.get_by_role("region", name="Steps")).to_contain_text("no tokens · free")
+    assert set(asked) == {"GET"}  # nothing is asked again
+
+
 def test_a_follow_up_sends_what_was_said_and_the_scope_stays(open_page: Open, manual: str) -> None:
     page = open_page(manual)
     page.goto("/rag/ask")
@@ -306,6 +324,9 @@ def test_markdown_of_a_model_is_drawn_with_its_verdicts_and_fetches_nothing(open
         expect(turn.locator(".answer-text")).not_to_contain_text(SHOUTED)  # contradicted, and left out
         turn.get_by_text("Notes on this answer").click()
         expect(turn).to_contain_text("not supported by the evidence")
+        page.get_by_role("link", name="How was answer 1 found?").click()
+        page.get_by_text("The prompt of the answer").click()
+        expect(page.get_by_label("Prompt of the answer")).to_contain_text('"question": "What does P0700 mean?"')
 
 
 @pytest.mark.parametrize("style", ["paraphrases", "rambles", "contradicts", "wrong ids", "german"])

@@ -62,7 +62,8 @@ def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: P
     expect(step(page, "Retrieve")).to_contain_text("candidates, best first")
     prompt = page.get_by_label("Augmented prompt")
     expect(prompt).to_contain_text(QUESTION)
-    press(page, "Run LLM")
+    expect(page.get_by_text("Run LLM")).to_have_count(0)  # there is none
+    press(page, "Quote the documents")
     answer = page.get_by_role("region", name="Latest answer")
     expect(answer).to_contain_text("partially supported")  # nothing is verified without the cross-encoder
     answer.get_by_role("link", name="1 result").click()

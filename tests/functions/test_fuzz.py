@@ -32,7 +32,7 @@ from tests.ingestion.pdf_files import lines, pdf
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 CASES = {GenerationMode.POSITIVE: 32, GenerationMode.NEGATIVE: 24}  # an operation and method: more than 300 in all
 PAGES = {"document_page", "document_page_get", "document_original", "document_original_get"}
-OF_AN_ANSWER = "cited_pages"  # that a call has kept; `test_kept_answers` has some
+OF_AN_ANSWER = {"cited_pages", "answer_prompt"}  # that a call has kept; `test_kept_answers` has some
 ONE_DOCUMENT = {"delete_document", "restore_document", *PAGES}  # rightly answer 404 to almost every id
 
 
@@ -112,7 +112,7 @@ def test_nothing_that_is_sent_breaks_it_or_is_answered_as_undescribed(host: Host
     assert statuses.total() >= 300
     assert statuses[200] >= 0.3 * statuses.total(), statuses
     answered = {name for name, counted in replies.by_operation.items() if counted[200]}
-    stepped = {r.name for r in ROUTES if r.path.startswith("rag/queries/{id}")} - {OF_AN_ANSWER}  # by their examples
+    stepped = {r.name for r in ROUTES if r.path.startswith("rag/queries/{id}")} - OF_AN_ANSWER  # by their examples
     assert (named | stepped) - {"openapi"} <= answered, "and that was read"
 
 

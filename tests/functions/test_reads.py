@@ -31,6 +31,7 @@ ADDRESSES = {  # of every route that answers to GET, and what it may answer
     "augmented_prompt": (f"/rag/queries/1/augment/prompt?{WHERE}", 200),
     "list_results": (f"/rag/queries/1/results?{WHERE}", 200),
     "get_result": (f"/rag/queries/1/results/1?{WHERE}", 200),
+    "answer_prompt": (f"/rag/queries/1/prompt?{WHERE}", 404),
     "rated_answers": (f"/rag/ratings?{WHERE}", 200),
     "usage": (f"/rag/usage?{WHERE}", 200),
     "cited_pages": (f"/rag/queries/1/evidence?{WHERE}", 404),

@@ -23,8 +23,11 @@ export function UsageReport() {
     <${Degradations} causes=${data.degradations} />`}`;
 }
 
-const formatPrice = ({ cost_usd, runs_of_unknown_price }) =>
-  `${formatUsd(cost_usd)}${runs_of_unknown_price ? ` and ${formatCount(runs_of_unknown_price, "run")} of unknown price` : ""}`;
+/** Return the price of runs; a run of a model whose price is not known is not free. */
+function formatPrice({ cost_usd, runs, runs_of_unknown_price: unknown }) {
+  if (!unknown) return formatUsd(cost_usd);
+  return unknown === runs ? "unknown" : `${formatUsd(cost_usd)}, ${unknown} unknown`;
+}
 
 function Total({ total }) {
   const facts = [
@@ -40,7 +43,7 @@ function Total({ total }) {
 /** The runs of each day as bars with their numbers; days without a run are left out. */
 function Days({ days }) {
   const most = Math.max(...days.map(({ runs }) => runs));
-  return html`<div class="table"><table class="usage-days"><caption class="visually-hidden">By day</caption>
+  return html`<div class="card table" tabindex="0" role="region" aria-label="Days"><table class="usage-days"><caption class="visually-hidden">By day</caption>
     <thead><tr><th scope="col">Day (UTC)</th><th scope="col" class="numeric">Runs</th><th scope="col" class="share"><span class="visually-hidden">Share</span></th><th scope="col" class="numeric">Tokens</th><th scope="col" class="numeric">Cost</th></tr></thead>
     <tbody>${days.toReversed().map((day) => html`<tr><th scope="row">${day.name}</th><td class="numeric">${day.runs}</td>
       <td class="share"><span class="track" aria-hidden="true"><span class="fill" style=${{ width: `${(100 * day.runs) / most}%` }}></span></span></td>
@@ -48,7 +51,7 @@ function Days({ days }) {
 }
 
 function UsageTable({ name, groups, nameGroup, hint }) {
-  return html`<section class="card table" aria-label=${name}><h2>${name}</h2>${hint && html`<p class="hint">${hint}</p>`}<table>
+  return html`<section class="card table" tabindex="0" aria-label=${name}><h2>${name}</h2>${hint && html`<p class="hint">${hint}</p>`}<table>
     <thead><tr><th scope="col">Name</th><th scope="col" class="numeric">Runs</th><th scope="col" class="numeric">Tokens</th><th scope="col" class="numeric">Cost</th></tr></thead>
     <tbody>${groups.map((group) => html`<tr><th scope="row">${nameGroup(group.name)}</th><td class="numeric">${group.runs}</td>
       <td class="numeric">${(group.input_tokens + group.output_tokens).toLocaleString()}</td><td class="numeric">${formatPrice(group)}</td></tr>`)}</tbody></table></section>`;

@@ -7,9 +7,9 @@ import { saveFile } from "../files.js";
 import { html, render } from "../html.js";
 import { renderMarkdown } from "../markdown.js";
 
-/** Return the title of a document with the place in it; of a page its number alone. */
+/** Return the title of a document with the place in it: its locator, of a page its number alone, else lines. */
 export function describePlace(citation) {
-  const place = formatPlace(citation.page ? { page: citation.page } : citation);
+  const place = formatPlace(citation.page && !citation.locator ? { page: citation.page } : citation);
   return [citation.title || citation.document_id, place].filter(Boolean).join(", ");
 }
 
@@ -42,10 +42,11 @@ export function SaveButtons({ turn }) {
 // The policy of the saved page: it runs nothing and loads nothing, from whatever place it is opened.
 const SAVED_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 const SAVED_STYLE = `
-:root { color-scheme: light dark; font: 16px/1.55 system-ui, sans-serif; }
+:root { color-scheme: light dark; color: light-dark(#1b2226, #e6ebed); background: light-dark(#fff, #14181a); font: 16px/1.55 system-ui, sans-serif; }
 body { max-width: 44rem; margin: 2.5rem auto; padding: 0 1.25rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.45rem; line-height: 1.3; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; } th, td { border: 1px solid; padding: .25rem .6rem; text-align: start; vertical-align: top; }
+a { color: light-dark(#0b6e63, #7fd9cb); }
 blockquote { margin: .3rem 0 0; padding-inline-start: .8rem; border-inline-start: 3px solid; }
 pre { overflow-x: auto; white-space: pre-wrap; } li { margin: .6rem 0; break-inside: avoid; } tr { break-inside: avoid; }
 sup { line-height: 0; } .doubt { text-decoration: underline dotted; } .note, small { opacity: .75; font-size: .9rem; }

@@ -20,10 +20,10 @@ export function useScope() {
 /** What is asked now, in words, with the form that changes it folded below. */
 export function ScopeBar({ scope, change, documents }) {
   const titles = new Map((documents.data?.documents ?? []).map(({ document_id, title }) => [document_id, title || document_id]));
-  const count = documents.data ? formatCount(titles.size, "document") : "the documents";
+  const count = documents.data ? formatCount(titles.size, "document") : "documents";
   const chosen = scope.documents.map((id) => titles.get(id) ?? id);
   return html`<details class="scope"><summary><span class="hint">Asking</span> <${Chip}>workflow ${getWorkflowId()}<//>
-      <${Chip} tone=${chosen.length ? "next" : ""}>${chosen.length === 0 ? `all ${count}` : chosen.length === 1 ? chosen[0] : `${chosen.length} of ${count}`}<//>
+      <${Chip} tone=${chosen.length ? "next" : ""}>${documents.data && !titles.size ? "no documents yet" : chosen.length === 0 ? `all ${count}` : chosen.length === 1 ? chosen[0] : `${chosen.length} of ${count}`}<//>
       <${Chip} tone=${scope.preset ? "next" : ""}>preset ${scope.preset || "advanced"}<//></summary>
     <${ScopeForm} scope=${scope} change=${change} documents=${documents} />
   </details>`;

@@ -25,7 +25,7 @@ export function PageViewer({ document, page, openPage, zoom, citation, found, ac
     </div>
     ${image.error && html`<${ErrorBox} error=${image.error} retry=${image.reload} />`}
     ${!image.data && !image.error && html`<${Loading} what="Loading page ${page}" />`}
-    ${image.data && html`<div class="page-frame"><${PageImage} image=${image.data} title=${document.title} zoom=${zoom} found=${found?.page === image.data.page ? found : null}
+    ${image.data && html`<div class="page-frame" tabindex="0" role="region" aria-label="Page ${image.data.page}"><${PageImage} image=${image.data} title=${document.title} zoom=${zoom} found=${found?.page === image.data.page ? found : null}
       citedBoxes=${(citation.page ?? 1) === image.data.page ? citation.boxes : []}
       activeBoxes=${activeChunk?.page === image.data.page ? (activeChunk.boxes ?? []) : []} /></div>`}
   </section>`;

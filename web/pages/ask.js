@@ -6,6 +6,7 @@ import { Turn } from "../ask/answer.js";
 import { describePlace } from "../ask/export.js";
 import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
+import { useChatModel } from "../chat_model.js";
 import { CitedOriginal } from "../document/original.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { AddButtons, DropCover, UploadList, useUploads } from "../uploads.js";
@@ -137,12 +138,9 @@ function applyEvent(turn, name, data) {
   return {};
 }
 
-const LOCAL_MODELS = ["local techniques", "none"];
-
 /** Says once that no chat model is configured. */
 function ModelNotice() {
-  const { data } = useLoad(() => getJson("api/health"));
-  if (!data || !LOCAL_MODELS.includes(data.parts.llm)) return null;
+  if (useChatModel() !== false) return null;
   return html`<p class="hint model-notice">No chat model is configured: answers are quoted from the documents, word for word.</p>`;
 }
 

@@ -1,7 +1,7 @@
 // /rag/documents/{id}: a document with the cited place marked, as page images with boxes or as numbered lines, and its passages.
 
 import { buildAddress } from "../api.js";
-import { Chip, DataLink, ErrorBox, Loading, Page, formatCount, toSafeAddress, useLoad } from "../components.js";
+import { Chip, DataLink, ErrorBox, Loading, Page, formatCount, formatPages, toSafeAddress, useLoad } from "../components.js";
 import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
 import { describePassage, hasPageImages, Original } from "../document/original.js";
@@ -52,7 +52,7 @@ function DocumentFacts({ document }) {
   const entities = listEntities(document.chunks);
   return html`<div class="chips">
     <${Chip}>${document.extractor}<//>
-    ${document.pages && html`<${Chip}>${formatCount(document.pages, "page")}<//>`}
+    ${document.pages && html`<${Chip}>${formatPages(document)}<//>`}
     <${Chip}>${formatCount(document.chunks.length, "passage")}<//>
     ${metadata.map(([name, value]) => html`<${Chip}>${name}: <${TextOrLink} value=${String(value)} /><//>`)}
     <span class="hint"><${TextOrLink} value=${document.source} /></span>

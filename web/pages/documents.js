@@ -1,7 +1,7 @@
 // /rag/documents: the documents of a workflow, added, filtered, previewed, opened, indexed anew, deleted, restored and purged.
 
 import { buildAddress, getJson, sendJson } from "../api.js";
-import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, formatCount, useAction, useLoad } from "../components.js";
+import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, formatCount, formatPages, useAction, useLoad } from "../components.js";
 import { ConfirmButton } from "../confirm.js";
 import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
@@ -50,7 +50,7 @@ function DocumentTable({ documents, reload }) {
     <tbody>${documents.map((document) => html`<tr key=${document.document_id}>
       <th scope="row"><${DocumentTitle} document=${document} /></th>
       <td><${Chip}>${document.extractor}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}</td>
-      <td class="numeric">${document.pages ? formatCount(document.pages, "page") : html`<span class="muted">no pages</span>`}</td>
+      <td class="numeric">${formatPages(document) || html`<span class="muted">no pages</span>`}</td>
       <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
     </tr>`)}</tbody>
   </table></div>`;

@@ -1,5 +1,6 @@
 // /rag/{id}/inspect: everything saved of a query, and its replay with another preset (S0-04).
 
+import { LatestAnswer } from "../answers.js";
 import { buildAddress, getJson, sendJson } from "../api.js";
 import {
   Button,
@@ -22,13 +23,15 @@ import {
 } from "../components.js";
 import { Candidates, Groups } from "../evidence.js";
 import { html, useState } from "../html.js";
-import { formatPresetNumber } from "../labels.js";
+import { formatName, formatPresetNumber } from "../labels.js";
 import { collectStepTimes, Facts, Status, STEP_TITLES, StepRecord } from "../steps.js";
 
 export default function InspectPage({ params: { id } }) {
   const request = useLoad(() => getJson(`rag/queries/${id}`));
   const trail = [[buildAddress("/rag"), "Queries"], [buildAddress(`/rag/${id}`), `Query ${id}`]];
-  return html`<${Page} title="Inspect" trail=${trail} lead=${request.data?.original_query}>
+  const isAnswer = request.data?.origin === "ask";
+  const link = isAnswer && html`<a class="button" href=${buildAddress(`/rag/ask/${id}`)}>Back to the conversation</a>`;
+  return html`<${Page} title=${isAnswer ? "How this was found" : "Inspect"} trail=${trail} lead=${request.data?.original_query} actions=${link}>
     ${request.error && html`<${ErrorBox} error=${request.error} retry=${request.reload} />`}
     ${request.loading && !request.data && html`<${Loading} what="Loading the query" />`}
     ${request.data && html`<${SavedQuery} query=${request.data} />`}
@@ -37,6 +40,8 @@ export default function InspectPage({ params: { id } }) {
 
 function SavedQuery({ query }) {
   return html`<div class="stack">
+    ${query.origin === "ask" && query.results_count > 0 && html`<section class="card stack" aria-label="Answer"><${LatestAnswer} query=${query} />
+      <${Techniques} techniques=${query.steps.retrieve?.techniques ?? {}} /><${AnswerPrompt} id=${query.id} /></section>`}
     <section class="card stack" aria-labelledby="record"><div class="between"><h2 id="record">Saved query</h2><${Status} query=${query} /></div>
       <dl class="facts">
         <dt>Number</dt><dd>${query.id}, version ${query.version}</dd>
@@ -59,6 +64,32 @@ function SavedQuery({ query }) {
       <details><summary>The saved query as JSON</summary><pre tabindex="0">${JSON.stringify(query, null, 2)}</pre></details>
     </section>
   </div>`;
+}
+
+/** Who did which step of an answer: a model by its name, or a local technique. */
+function Techniques({ techniques }) {
+  const entries = Object.entries(techniques);
+  if (!entries.length) return null;
+  return html`<details open><summary>Who did what</summary><dl class="facts">${entries.map(([step, name]) => html`<dt>${formatName(step)}</dt><dd>${name}</dd>`)}</dl></details>`;
+}
+
+/** The prompt that the answer was written to, made again of what is kept, when it is unfolded. */
+function AnswerPrompt({ id }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<details onToggle=${(event) => setIsOpen(event.target.open)}><summary>The prompt of the answer</summary>${isOpen && html`<${PromptText} id=${id} />`}</details>`;
+}
+
+function PromptText({ id }) {
+  const { data, error } = useLoad(() => getJson(`rag/queries/${id}/prompt`).catch(explainMissingPrompt));
+  if (error) return html`<${ErrorBox} error=${error} />`;
+  if (!data) return html`<${Loading} what="Loading the prompt" />`;
+  return data.prompt ? html`<pre tabindex="0" aria-label="Prompt of the answer">${data.prompt}</pre>` : html`<p class="hint">${data.reason}</p>`;
+}
+
+/** Return why there is no prompt, which is no failure. */
+function explainMissingPrompt(error) {
+  if (error.code !== "no_prompt") throw error;
+  return { reason: `${error.message[0].toUpperCase()}${error.message.slice(1)}.` };
 }
 
 const selectExpansion = ({ original_query, expanded_queries, hyde_answer, intent, entities }) => ({

@@ -1,6 +1,7 @@
 // /rag/new: a new query. Its expansion prompt is shown, then run by a chat model or local techniques, or a response is pasted (S0-02, S0-07).
 
 import { buildAddress, sendJson } from "../api.js";
+import { useChatModel } from "../chat_model.js";
 import { Button, CopyButton, ErrorBox, Field, Loading, Page, Progress, useAction } from "../components.js";
 import { html, useEffect, useState } from "../html.js";
 
@@ -66,10 +67,12 @@ function PromptText({ prompt, ready }) {
 
 function RunForm({ ready, createQuery, busy }) {
   const [usesFullModel, setUsesFullModel] = useState(true);
+  const hasModel = useChatModel();
   return html`<section class="card stack" aria-labelledby="run-title">
-    <h2 id="run-title">Expand with the chat model</h2>
-    <p class="muted">Without a chat model, local techniques generate the expanded queries, and there is no HyDE answer.</p>
-    <label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>
+    <h2 id="run-title">${hasModel === false ? "Expand without a model" : "Expand with the chat model"}</h2>
+    ${hasModel === false
+      ? html`<p class="muted">No chat model is configured: local techniques generate the expanded queries, and there is no HyDE answer.</p>`
+      : html`<label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>`}
     <div><${Button} kind="primary" disabled=${!ready || busy !== null} busy=${busy === "run"}
       onClick=${() => createQuery("run", "rag/expansion/run", { use_full_model: usesFullModel })}>Run Expansion<//></div>
   </section>`;

@@ -2,6 +2,7 @@
 
 import { buildAddress, getJson, sendJson } from "../api.js";
 import { LatestAnswer } from "../answers.js";
+import { useChatModel } from "../chat_model.js";
 import { Button, CopyButton, ErrorBox, Field, formatCount, Loading, Page, Progress, RunNotices, Timings, useAction, useLoad } from "../components.js";
 import { ExpansionFields } from "../editing.js";
 import { Candidates, Groups } from "../evidence.js";
@@ -119,6 +120,7 @@ const ANSWER_MESSAGES = { run: "Answering, then verifying each sentence", paste:
 
 function AnswerForm({ query, topN, reload }) {
   const answer = useAction();
+  const hasModel = useChatModel();
   const [usesFullModel, setUsesFullModel] = useState(false);
   const [response, setResponse] = useState("");
   const save = async (name, path, fields) => {
@@ -130,10 +132,10 @@ function AnswerForm({ query, topN, reload }) {
   return html`
     <div class="columns">
       <div class="stack tight">
-        <h3>Answer with the chat model</h3>
-        <label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>
-        <div><${Button} kind="primary" busy=${answer.busy === "run"} disabled=${answer.busy !== null}
-          onClick=${() => save("run", "run", { use_full_model: usesFullModel })}>Run LLM<//></div>
+        <h3>${hasModel === false ? "Answer in the documents' words" : "Answer with the chat model"}</h3>
+        ${hasModel === false ? html`<p class="hint">No chat model is configured: sentences of the contexts are quoted.</p>` : html`<label class="check"><input type="checkbox" checked=${usesFullModel} onChange=${(event) => setUsesFullModel(event.target.checked)} /> Use the full model</label>`}
+        <div><${Button} kind="primary" busy=${answer.busy === "run"} disabled=${answer.busy !== null || hasModel === null}
+          onClick=${() => save("run", "run", { use_full_model: usesFullModel })}>${hasModel === false ? "Quote the documents" : "Run LLM"}<//></div>
       </div>
       <div class="stack tight">
         <${Field} label="Or paste a response" hint="The response of any chat model to the prompt above.">${(attributes) => html`

@@ -63,7 +63,7 @@ def search_over_http(settings: Settings, preset: str) -> Mapping[str, Any]:
 
 
 def search_over_mcp(settings: Settings, preset: str) -> Mapping[str, Any]:
-    arguments = {"query": QUESTION, "top_k": 5, "preset": preset, "enable_hyde": True}
+    arguments = {"query": QUESTION, "top_k": 5, "preset": preset, "enable_hyde": True, "format": "full"}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     reply = post(settings, "mcp", message | {"params": {"name": "consult_rag", "arguments": arguments}})
     structured: Mapping[str, Any] = reply["result"]["structuredContent"]

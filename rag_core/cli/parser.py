@@ -360,7 +360,7 @@ def _add_migrate_command(verbs: "_Commands") -> None:
     """Add `rag migrate`."""
     move = verbs.add_parser(
         "migrate",
-        parents=[build_data_option()],
+        parents=[build_data_option(), build_json_option()],
         help="move the index of the data folder to Azure AI Search or PostgreSQL, with its vectors",
     )
     move.set_defaults(command=migrate.run_migrate_command)

@@ -37,13 +37,13 @@ def test_every_command_has_examples_that_are_understood(capsys: pytest.CaptureFi
 
 
 def test_every_command_that_ends_has_json() -> None:
-    """But those that print a report of an evaluation for reading."""
+    """But those that print a report of an evaluation for reading, or JSON Lines as `eval ratings` does."""
     without = {
         parser.prog.removeprefix("rag ")
         for parser in list_leaves(build_parser())
         if not any("--json" in action.option_strings for action in parser._actions)
     }
-    assert without == {"serve", "mcp", "completion", "eval claims", "eval answers", "eval gate"}
+    assert without == {"serve", "mcp", "completion", "eval claims", "eval answers", "eval gate", "eval ratings"}
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

@@ -327,12 +327,19 @@ def test_a_search_by_meaning_without_an_embedder_is_unavailable(plain: Caller) -
 
 
 def test_every_example_of_the_page_about_the_api_is_answered(call: Caller) -> None:
-    """docs/reference/http-api.md: the commands as they stand, at our address. link_schema needs a database."""
+    """docs/reference/http-api.md: the commands as they stand, at our address.
+
+    link_schema needs a database, and document_original, which answers with the file, an upload.
+    """
     command = r"""^curl -s (-X POST )?"?\$URL([^\s"]+)"?(?:[^\n]*-d '([^']*)')?"""
     examples = re.findall(command, API, re.MULTILINE)
     routes = {f"/{r.path}" for r in ROUTES if r.path.startswith("api/") and "{" not in r.path}
     routes -= {f"/{r.path}" for r in ROUTES if load_operation(r).required_role}
-    assert routes - {path.partition("?")[0] for _, path, _ in examples} == {"/api/openapi.json", "/api/link_schema"}
+    assert routes - {path.partition("?")[0] for _, path, _ in examples} == {
+        "/api/openapi.json",
+        "/api/link_schema",
+        "/api/document_original",
+    }
     for posted, path, body in examples:
         method = "POST" if posted or body else "GET"
         reply = call.client.open(path, method=method, data=body, content_type="application/json")

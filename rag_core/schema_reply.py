@@ -7,6 +7,7 @@ from rag_core.core.run import Run
 from rag_core.replies import Done, Passage, format_passage, format_run
 from rag_core.schema.link_question import LinkedQuestion
 from rag_core.schema.model import ForeignKey, LinkedColumn, SchemaLinks, ValueMatch
+from rag_core.text.identifiers import find_unit
 
 
 class LinkedTableReply(TypedDict):
@@ -24,6 +25,7 @@ class LinkedColumnReply(TypedDict):
     column: str
     type: str
     description: str
+    unit: Annotated[str, "that its name or its description states"]
     values: list[str]
     score: float
 
@@ -119,6 +121,7 @@ def _format_column(linked: LinkedColumn) -> LinkedColumnReply:
         "column": column.name,
         "type": column.type,
         "description": column.description,
+        "unit": column.unit or find_unit(column.name),
         "values": list(column.values),
         "score": round(linked.score, 4),
     }

@@ -101,7 +101,12 @@ def _add_index_command(verbs: "_Commands") -> None:
     index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
     index.add_argument("--database", metavar="URL", help="sqlite:///PATH or postgresql://HOST/NAME, which is only read")
     index.add_argument("--name", metavar="NAME", help="name of the database (default: its own)")
-    index.add_argument("--descriptions", type=Path, metavar="DIR", help="CSV files on its columns, one a table")
+    index.add_argument(
+        "--descriptions",
+        type=Path,
+        metavar="PATH",
+        help="a dbt schema.yml or other YAML file, or a folder of them or of CSV files",
+    )
     index.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql")
     index.set_defaults(command=commands.run_index_command)
 

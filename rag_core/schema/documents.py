@@ -108,6 +108,8 @@ def _list_facts(column: Column) -> Iterator[tuple[str, object]]:
         yield "range", [column.low[:MAX_VALUE_CHARS], column.high[:MAX_VALUE_CHARS]]
     if column.is_personal:
         yield "personal", True
+    if column.unit:
+        yield "unit", _fold_line(column.unit)[:MAX_VALUE_CHARS]
 
 
 def _format_table(table: Table, database: str) -> str:
@@ -203,6 +205,7 @@ def parse_column(lines: Mapping[str, Sequence[str]]) -> tuple[str, Column, list[
         str(low),
         str(high),
         bool(facts.get("personal")),
+        str(facts.get("unit", "")),
     )
     return table, column, list(_parse_references(table, name, lines.get("references", ())))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rag_core.schema.inspection import InspectedDatabase
 
 INSPECTION_TIMEOUT_S = 300.0  # by default, for all tables of a database
+MAX_NAMED = 5  # described tables and columns that the database does not have
 TABLE_LIMITS = UploadLimits(max_upload_bytes=25 * 1024**2, parse_timeout_s=30.0)  # for the text of one table
 
 
@@ -87,9 +88,16 @@ def _inspect(source: DatabaseSource, kit: Kit) -> "InspectedDatabase":
     inspected = inspect_database(source.url, find_personal=find_personal, within_s=source.within_s)
     database = replace(inspected.database, name=source.name or inspected.database.name)
     if source.descriptions:
-        database = descriptions.describe_database(database, descriptions.read_descriptions(source.descriptions))
+        described = descriptions.read_descriptions(source.descriptions)
+        inspected.notes += _note_unknown(descriptions.list_unknown_descriptions(database, described))
+        database = descriptions.describe_database(database, described)
     inspected.database = database
     return inspected
+
+
+def _note_unknown(names: list[str]) -> list[str]:
+    shown = ", ".join(names[:MAX_NAMED]) + (", …" if len(names) > MAX_NAMED else "")
+    return [f"described, but not in the database: {shown}"] if names else []
 
 
 def _find_personal(column: str, values: list[str], *, kit: Kit) -> set[str]:

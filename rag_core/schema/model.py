@@ -13,7 +13,8 @@ class Column:
 
     `values` are some of them, the most frequent first. `distinct` and `null_share` (0..1) are None where nobody
     counted. `low` and `high` are the least and the greatest value, "" where they are not known. A column that
-    `is_personal` looked like personal data when it was read: none of its values is kept.
+    `is_personal` looked like personal data when it was read: none of its values is kept. `unit` is what somebody said
+    that its numbers are measured in.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Column:
     low: str = ""
     high: str = ""
     is_personal: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,18 @@
 import re
 from functools import lru_cache
 
+from rag_core.text.stop_words import parse_word_list
+
 _CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _ENDINGS = (  # longer before shorter where one ends in another
     *("ations", "ation", "ments", "ment", "ities", "ity", "ings", "ing", "ions", "ion", "ers", "ors", "er", "or"),
     *("ed", "es", "ly", "al", "ive", "ish", "s", "e", "y"),
+)
+# that names of columns end in; not "m" or "in", which are seldom meant
+UNITS = parse_word_list(
+    """mm cm km ft kg mg lb lbs ml ms sec secs seconds minutes hours usd eur gbp chf percent pct celsius fahrenheit kwh
+    hz mhz ghz kb mb gb"""
 )
 MIN_ROOT_CHARS = 4  # of a root that an ending of several letters is cut from; 3 for a single letter
 MAX_ENDINGS = 2  # cut from one word: "publishers" has two
@@ -16,6 +23,12 @@ MAX_ENDINGS = 2  # cut from one word: "publishers" has two
 def split_identifier(name: str) -> str:
     """Return the words of a name in lower case, with single spaces: "eyeColour_id" becomes "eye colour id"."""
     return " ".join(_WORD.findall(_CASE_BOUNDARY.sub(" ", name).casefold()))
+
+
+def find_unit(name: str) -> str:
+    """Return the unit that a name ends in, as "cm" of `height_cm`; "" for a name of one word or without a unit."""
+    *before, last = split_identifier(name).split() or [""]
+    return last if before and last in UNITS else ""
 
 
 def list_roots(text: str) -> list[str]:

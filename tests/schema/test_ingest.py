@@ -9,7 +9,7 @@ from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.schema import documents
-from rag_core.schema.descriptions import read_descriptions, read_past_questions
+from rag_core.schema.descriptions import Description, read_descriptions, read_past_questions
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.ingest import DatabaseSource, index_database
 from rag_core.schema.inspection import InspectedDatabase, inspect_database
@@ -161,7 +161,78 @@ def test_descriptions_are_read_from_a_file_a_table(tmp_path: Path) -> None:
         "original_column_name,column_name,column_description,data_format,value_description\n"
         "A11,average salary,average salary,integer,in crowns – before tax\n".encode("cp1252")
     )
-    assert read_descriptions(tmp_path) == {("district", "a11"): "average salary. in crowns – before tax"}
+    assert read_descriptions(tmp_path) == {("district", "a11"): Description("average salary. in crowns – before tax")}
+
+
+DBT = """
+version: 2
+models:
+  - name: superhero
+    description: A hero or villain, one a row
+    columns:
+      - {name: height_cm, description: How tall the hero is, meta: {unit: centimetres}, tests: [not_null]}
+      - {name: gone, description: not in the database}
+sources:
+  - name: raw
+    tables:
+      - {name: publisher, description: Who prints them}
+"""
+
+
+async def test_descriptions_of_dbt_stand_beside_the_comments_and_unknown_ones_are_named(
+    file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "schema.yml").write_text(DBT)
+    kit = build_schema_kit()
+    source = DatabaseSource(f"sqlite:///{file}", descriptions=tmp_path / "models")
+    indexed = await index_database(source, SCOPE, kit, Run())
+    assert "described, but not in the database: superhero.gone" in indexed.notes
+    tables = (await load_schema("heroes", SCOPE, kit.index)).database.tables_by_name
+    height = next(one for one in tables["superhero"].columns if one.name == "height_cm")
+    assert (height.description, height.unit) == ("How tall the hero is", "centimetres")
+    assert tables["superhero"].description == "A hero or villain, one a row"
+    assert tables["publisher"].description == "Who prints them"
+    again = await index_database(source, SCOPE, kit, Run())
+    assert (again.embedded, again.removed) == (0, 0)
+    (tmp_path / "models" / "schema.yml").write_text(DBT.replace("How tall", "Up to where"))
+    assert (await index_database(source, SCOPE, kit, Run())).embedded == 1  # the one column that changed
+
+
+def test_plain_yaml_describes_tables_by_name(tmp_path: Path) -> None:
+    text = """
+tables:
+  order:
+    description: A sale
+    columns: {total: {description: Paid, unit: EUR}, day: Sold on}
+"""
+    (tmp_path / "shop.yaml").write_text(text)
+    assert read_descriptions(tmp_path / "shop.yaml") == {
+        ("order", ""): Description("A sale"),
+        ("order", "total"): Description("Paid", "EUR"),
+        ("order", "day"): Description("Sold on"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: &a [x, x]\nb: &b [*a, *a]\ntables: [*b, *b]", "aliases"),
+        ("tables: !!python/object/apply:os.system ['touch /tmp/x']", "line 1"),
+        ("tables: " + "[" * 5000, "nested deeper than 20"),
+        ("tables: {a: {b: c}", "line 1"),
+        ("tables:\n\t- x", "line 2"),
+        ("day: 2024-99-99", "cannot be read"),
+        ("x" * (1024**2 + 1), "at most 1048576 bytes"),
+        ("just a text", "describes tables"),
+        ("tables: {1: {columns: [1, null, {name: [a]}]}}", "describes tables"),
+        ("\x00", "cannot be read"),
+    ],
+)
+def test_hostile_yaml_is_refused_in_words(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.yml").write_text(text)
+    with pytest.raises(InvalidRequest, match=message):
+        read_descriptions(tmp_path / "bad.yml")
 
 
 HOSTILE_NAMES = (

@@ -194,7 +194,7 @@ def list_link_ways(databases: Mapping[str, Database], kit: Kit) -> Iterator[tupl
 def _give_columns(database: Database, found: Sequence[ColumnKey], *, limit: int = LIMIT) -> SchemaLinks:
     """Return the first columns as links, with the keys between them and their DDL."""
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
-    first = tuple(LinkedColumn(key[0], columns[key], 0.0) for key in found[:limit])
+    first = tuple(LinkedColumn(key[0], columns[key], 1.0) for key in found[:limit])
     joins = tuple(key for key in database.foreign_keys if set(list_key_ends(key)) <= set(found[:limit]))
     return write_ddl(SchemaLinks(database.name, (), first, joins, ()), database, 10**6)
 

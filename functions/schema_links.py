@@ -17,7 +17,7 @@ class LinkSchemaRequest(Request):
     database: LineText | None = None
     workflow_id: Identifier = "default"
     max_columns: Annotated[int, Field(ge=1, le=200)] = 20
-    max_tables: Annotated[int, Field(ge=1, le=50)] = 5
+    max_tables: Annotated[int, Field(ge=1, le=50)] = 4
     max_tokens: Annotated[int, Field(ge=50, le=100_000)] = Field(default=1500, description="of the DDL")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rag_core.schema.joins import list_key_ends
 from rag_core.schema.model import (
@@ -14,11 +15,14 @@ from rag_core.schema.model import (
     quote_name,
     quote_text,
 )
+from rag_core.text.identifiers import list_roots, split_identifier
 from rag_core.text.tokens import count_tokens
 
 Clause = tuple[str, str]  # of a CREATE TABLE: its code, and what is said of it in a comment
 MAX_COMMENT_CHARS = 100  # of the description of a column
 MAX_COMMENT_VALUES, MAX_COMMENT_VALUE_CHARS = 3, 30
+LIKELY_CHANCE = 0.2  # below it a column has a shorter comment, and no values but those of the question
+MAX_UNLIKELY_COMMENT_CHARS = 50
 
 
 def write_ddl(links: SchemaLinks, database: Database, tokens: int) -> SchemaLinks:
@@ -88,7 +92,9 @@ class _Draft:
     def _write_column(self, table: Table, name: str) -> Clause:
         column = next(one for one in table.columns if one.name == name)
         primary = " PRIMARY KEY" if table.primary_key == (name,) else ""
-        note = "; ".join(filter(None, _list_notes(column, self._matched_values().get((table.name, name), ()))))
+        matched = self._matched_values.get((table.name, name), ())
+        is_likely = (table.name, name) not in self._unlikely_columns
+        note = "; ".join(filter(None, _list_notes(table, column, matched, is_likely=is_likely)))
         return f"  {quote_name(name)} {_fold(column.type)}".rstrip() + primary, note
 
     def _write_key(self, key: ForeignKey) -> Clause:
@@ -96,6 +102,11 @@ class _Draft:
         target = f"{quote_name(key.referenced_table)} ({quote_name(key.referenced_column)})"
         return f"  FOREIGN KEY ({quote_name(key.column)}) REFERENCES {target}", note
 
+    @cached_property
+    def _unlikely_columns(self) -> frozenset[ColumnKey]:
+        return frozenset((one.table, one.column.name) for one in self.links.columns if one.score < LIKELY_CHANCE)
+
+    @cached_property
     def _matched_values(self) -> Mapping[ColumnKey, list[str]]:
         values: dict[ColumnKey, list[str]] = {}
         for match in self.links.values:
@@ -113,11 +124,15 @@ def _ends_at(key: ForeignKey, column: ColumnKey) -> bool:
     return column in list_key_ends(key)
 
 
-def _list_notes(column: Column, matched: Sequence[str]) -> Iterator[str]:
-    """Yield what a column means, then the values that matter: those of the question first, of a text only."""
-    yield _shorten(column.description, MAX_COMMENT_CHARS)
+def _list_notes(table: Table, column: Column, matched: Sequence[str], *, is_likely: bool) -> Iterator[str]:
+    """Yield what a column means, unless its name says it, then the values that matter: those of the question first."""
+    named = set(list_roots(split_identifier(f"{table.name} {column.name}")))
+    if not named.issuperset(list_roots(column.description)):
+        yield _shorten(column.description, MAX_COMMENT_CHARS if is_likely else MAX_UNLIKELY_COMMENT_CHARS)
+    if column.unit:
+        yield f"in {_fold(column.unit)}"
     is_text = any(kind in column.type.casefold() for kind in ("char", "text", "enum"))
-    shown = list(dict.fromkeys([*matched, *(column.values if is_text else ())]))[:MAX_COMMENT_VALUES]
+    shown = list(dict.fromkeys([*matched, *(column.values if is_text and is_likely else ())]))[:MAX_COMMENT_VALUES]
     if shown:
         yield "e.g. " + ", ".join(quote_text(_shorten(value, MAX_COMMENT_VALUE_CHARS)) for value in shown)
 

@@ -17,6 +17,7 @@ from rag_core.text.question_cues import (
     DATE_ROOTS,
     NAME_ROOTS,
     PERSON_NAME_ROOTS,
+    PLACE_ROOTS,
     find_cued_roots,
 )
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
@@ -25,6 +26,7 @@ Features = dict[str, float]
 LABEL_ROOTS = 8  # of a description: its beginning says what the column is, the rest explains
 SMALL_TABLE_COLUMNS = 3  # of a table that only gives names to ids
 KEY_WORDS = frozenset(("id",))
+NUMBER_TYPES = ("int", "real", "num", "dec", "float", "double")
 NEAR_PHRASE = 1.5  # standard deviations above which a similarity begins to tell something
 MIN_CHANCE = 0.005  # so that a logit stays finite
 
@@ -42,6 +44,9 @@ class ColumnWords:
     is_date: bool
     is_text: bool
     is_name: bool
+    is_number: bool
+    is_place: bool
+    uniqueness: float  # of its values, 0..1; 0 where nobody counted
 
 
 class SchemaWords:
@@ -97,6 +102,9 @@ def _read_words(table: Table, column: Column, keys: Collection[ColumnKey]) -> Co
         is_date="date" in type or "time" in type or bool(own & DATE_ROOTS),
         is_text="text" in type or "char" in type,
         is_name=not NAME_ROOTS.isdisjoint((*name, *description[:3])),
+        is_number=any(kind in type for kind in NUMBER_TYPES),
+        is_place=not PLACE_ROOTS.isdisjoint((*name, *description[:3])),
+        uniqueness=min(1.0, (column.distinct or 0) / table.row_count) if table.row_count else 0.0,
     )
 
 
@@ -140,6 +148,10 @@ class LinkEvidence:
     @cached_property
     def has_names(self) -> bool:
         return bool(self.question.find_names(self.words.known_roots, self.matched_words))
+
+    @cached_property
+    def has_places(self) -> bool:
+        return bool(self.question.find_places(self.words.known_roots, self.matched_words))
 
     @cached_property
     def has_quotations(self) -> bool:
@@ -233,7 +245,16 @@ def _compute_content(
     yield "is a name and something is quoted", float(names_text and evidence.has_quotations)
     yield "is a date", float(words.is_date)
     yield "is a date and one is asked", float(words.is_date and evidence.question.has_date)
+    yield (
+        "is a person's name and a person is asked",
+        float(names_text and of_person and evidence.question.asks_for_person),
+    )
     yield "is text", float(words.is_text)
+    yield "is a number", float(words.is_number)
+    yield "is a number and some are compared", float(words.is_number and evidence.question.compares_numbers)
+    yield "is a date and some are ordered", float(words.is_date and evidence.question.orders_dates)
+    yield "is a place", float(words.is_place)
+    yield "is a place and one is asked", float(words.is_place and words.is_text and evidence.has_places)
     yield "has one value", float(column.distinct is not None and column.distinct <= 1)
     yield "null share", column.null_share or 0.0
     yield "named by a key", evidence.named_by_keys[table.name]
@@ -322,6 +343,9 @@ def _compute_joined(
 ) -> Features:
     words = evidence.words.by_column[column]
     logit, table_logit = compute_logit(chance), compute_logit(of_table)
+    asks_name = evidence.has_names or evidence.question.asks_for_person
+    names_person = words.is_name and words.is_text and column[0] in evidence.words.person_tables
+    names_row = words.uniqueness * (words.is_text and (evidence.has_names or evidence.has_quotations))
     return {
         "bias": 1.0,
         "column": logit,
@@ -336,6 +360,9 @@ def _compute_joined(
         "first table": float(is_first),
         "date of the table": of_table * (words.is_date and evidence.question.has_date),
         "name of the table": of_table * (words.is_name and evidence.has_names),
+        "person's name of the table": of_table * (names_person and asks_name),
+        "unique text of the table": of_table * names_row,
+        "place of the table": of_table * (words.is_place and evidence.has_places),
     }
 
 

@@ -17,12 +17,9 @@ from rag_core.schema.features import (
     weigh_features,
 )
 from rag_core.schema.joins import JoinGraph, list_key_ends
-from rag_core.schema.model import ColumnKey, ForeignKey, LinkedColumn, LinkedTable, SchemaLinks
+from rag_core.schema.model import ColumnKey, Database, ForeignKey, LinkedColumn, LinkedTable, SchemaLinks
 
 K = TypeVar("K")
-# Below these chances tables, and columns that join nothing, are left out: a tenth of the tokens, and 0.004 of the
-# recall of 20 columns, on the questions of the weights.
-MIN_TABLE_CHANCE, MIN_CHANCE = 0.05, 0.02
 CUTS = (2, 3, 4)  # tables, from the likeliest, whose joins are looked at
 
 
@@ -41,17 +38,20 @@ LINK_WEIGHTS = LinkWeights(weights.CONTENT_WEIGHTS, weights.KEY_WEIGHTS, weights
 
 @dataclass(frozen=True, slots=True)
 class LinkBudget:
-    """How much of a schema may be given: columns, tables, and o200k_base tokens of its DDL."""
+    """How much of a schema may be given: columns, tables, and o200k_base tokens of its DDL.
+
+    Further tables are taken while those there have not as many columns together: small tables leave room.
+    """
 
     columns: int = 20
-    tables: int = 5
+    tables: int = 4
     tokens: int = 1500
 
 
 def link_columns(evidence: LinkEvidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS) -> SchemaLinks:
     """Return the tables, columns, joins and values that the question needs, best first, without DDL.
 
-    The tables joined on the way are among them, so there may be more than `budget.tables` by those.
+    The tables joined on the way are among them, so there may be more than `budget.tables` by those too.
     """
     chances = score_columns(evidence, compute_column_features(evidence), weights)
     table_chances = score_tables(compute_table_features(evidence, chances), weights)
@@ -102,14 +102,11 @@ def _select(
 ) -> SchemaLinks:
     database = evidence.words.database
     table_scores = {table: chance + _best_of(table, scores) for table, chance in table_chances.items()}
-    order = _sort_by_score(table_scores)[: budget.tables]
-    wanted = [table for table in order if table_chances[table] >= MIN_TABLE_CHANCE] or order[:1]
+    wanted = _choose_tables(_sort_by_score(table_scores), database, budget)
     joins = JoinGraph.from_database(database).connect(wanted, table_scores=table_chances, column_scores=scores)
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
     tables = list(dict.fromkeys((*wanted, *(table for key in joins for table in (key.table, key.referenced_table)))))
-    joined = {end for key in joins for end in list_key_ends(key)}
-    kept = [one for one in _sort_by_score(scores) if one[0] in tables and (scores[one] >= MIN_CHANCE or one in joined)]
-    best = kept[: budget.columns]
+    best = [one for one in _sort_by_score(scores) if one[0] in tables][: budget.columns]
     return SchemaLinks(
         database=database.name,
         tables=tuple(LinkedTable(name, table_scores[name], _explain(name, evidence, joins, best)) for name in tables),
@@ -118,6 +115,17 @@ def _select(
         values=tuple(one.match for one in evidence.matches),
         unknown_words=tuple(evidence.find_unknown_words()),
     )
+
+
+def _choose_tables(order: Sequence[str], database: Database, budget: LinkBudget) -> list[str]:
+    chosen: list[str] = []
+    room = budget.columns
+    for table in order:
+        if len(chosen) >= budget.tables and room <= 0:
+            break
+        chosen.append(table)
+        room -= len(database.tables_by_name[table].columns)
+    return chosen
 
 
 def _best_of(table: str, scores: Mapping[ColumnKey, float]) -> float:

@@ -7,7 +7,14 @@ from functools import cached_property
 
 from rag_core.text.identifiers import find_root, list_roots
 from rag_core.text.months import MONTH_NAMES
-from rag_core.text.question_cues import DATE_ROOTS, asks_for_count, find_cued_roots
+from rag_core.text.question_cues import (
+    COMPARING_WORDS,
+    DATE_ROOTS,
+    ORDERING_WORDS,
+    PERSON_WORDS,
+    asks_for_count,
+    find_cued_roots,
+)
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 
 MAX_PHRASES = 6  # that are embedded besides the question itself: the first of them
@@ -16,6 +23,9 @@ _WORD = re.compile(r"\w+")
 _QUOTATION = re.compile(r"\"([^\"]{1,80})\"|“([^”]{1,80})”|(?<!\w)'([^']{2,80})'(?!\w)")
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _DATE = re.compile(r"(?<!\d)\d{1,4}[/-]\d{1,2}[/-]\d{1,4}(?!\d)")
+_PLACE = re.compile(
+    r"\b(?:in|from|at|near|of) (?:the )?(?:(?:city|county|state|town|country|district|region) of )?([A-Z]\w+)"
+)
 _SENTENCE_ENDS = frozenset(".?!")
 
 
@@ -62,6 +72,18 @@ class QuestionReading:
         return bool(_YEAR.search(self.text) or _DATE.search(self.text) or months & set(self.words))
 
     @cached_property
+    def compares_numbers(self) -> bool:
+        return not COMPARING_WORDS.isdisjoint(self.words)
+
+    @cached_property
+    def orders_dates(self) -> bool:
+        return not ORDERING_WORDS.isdisjoint(self.words)
+
+    @cached_property
+    def asks_for_person(self) -> bool:
+        return not PERSON_WORDS.isdisjoint(self.words)
+
+    @cached_property
     def asks_for_count(self) -> bool:
         return asks_for_count(self.text)
 
@@ -83,6 +105,10 @@ class QuestionReading:
             if token[:1].isupper() and not (begins and alone) and _is_unknown(token, known_roots, used_words):
                 names.append(token)
         return names
+
+    def find_places(self, known_roots: frozenset[str], used_words: frozenset[str]) -> list[str]:
+        """Return the names that `find_names` would, of those that follow "in", "from", "at", "near" or "of"."""
+        return [name for name in _PLACE.findall(self.text) if _is_unknown(name, known_roots, used_words)]
 
     def find_quotations(self, used_words: frozenset[str]) -> list[str]:
         """Return the quoted texts that are no value that was found."""

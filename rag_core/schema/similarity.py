@@ -13,7 +13,7 @@ PLACE_SHARES = (1.0, 0.6, 0.4)  # of the first three columns for a phrase
 
 @dataclass(frozen=True, slots=True)
 class ColumnSimilarity:
-    """Similarities of a column, in standard deviations from the mean of its database.
+    """Similarities of a column, in standard deviations from the mean of the columns that were ranked.
 
     `phrase_place` is 1 for the column nearest to any phrase of the question, less for the second and the third.
     """
@@ -28,7 +28,10 @@ def compare_columns(
     question: Mapping[ColumnKey, float],
     phrases: Sequence[Mapping[ColumnKey, float]],
 ) -> dict[ColumnKey, ColumnSimilarity]:
-    """Return the similarities by column, from cosines to the question and to each phrase; 0 where there are none."""
+    """Return the similarities by column, from cosines to the question and to each phrase; 0 where there are none.
+
+    Of a large schema only the nearest columns have cosines; the others count as near as the farthest of those.
+    """
     whole = _standardize(columns, question)
     parts = [_standardize(columns, phrase) for phrase in phrases]
     places = dict.fromkeys(columns, 0.0)
@@ -55,4 +58,5 @@ def _standardize(columns: Sequence[ColumnKey], cosines: Mapping[ColumnKey, float
         return dict.fromkeys(columns, 0.0)
     mean = fmean(cosines.values())
     spread = math.sqrt(fmean((cosine - mean) ** 2 for cosine in cosines.values())) or 1.0
-    return {column: (cosines.get(column, mean) - mean) / spread for column in columns}
+    least = min(cosines.values())
+    return {column: (cosines.get(column, least) - mean) / spread for column in columns}

@@ -6,6 +6,7 @@ Written by hand from how questions are asked in English; no line was taken from 
 from collections.abc import Iterable
 
 from rag_core.text.identifiers import list_roots
+from rag_core.text.stop_words import parse_word_list
 
 _CUES = """oldest youngest older younger age aged born birthday birth | birth birthday dob age born
 female male woman women man men girl boy gender sex | gender sex
@@ -41,6 +42,17 @@ _CUE_TABLE = _build_cue_table()
 DATE_ROOTS = frozenset(list_roots("date year time"))
 NAME_ROOTS = frozenset(list_roots("name surname forename title"))
 PERSON_NAME_ROOTS = frozenset(list_roots("first forename surname last"))
+PLACE_ROOTS = frozenset(list_roots("city county country state district region location town address place"))
+# words that compare numbers, put dates in order, or ask for a person, case-folded
+COMPARING_WORDS = parse_word_list(
+    """more less over under above below exceed exceeds exceeding exceeded greater fewer highest lowest most least
+    average total sum between top maximum minimum largest smallest longest shortest percent percentage"""
+)
+ORDERING_WORDS = parse_word_list(
+    """first last latest earliest oldest youngest recent recently newest before after since until when year month day
+    date"""
+)
+PERSON_WORDS = frozenset(("who", "whose", "whom", "name", "names"))
 # words that ask for something to be computed, and not for a column
 COMPUTING_ROOTS = frozenset(
     list_roots(

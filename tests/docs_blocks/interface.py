@@ -67,7 +67,7 @@ REQUEST_MEANINGS = {
     "includeBodies": "False indexes no bodies, only the descriptions of proposals and stages.",
     "database": "Default: the only one.",
     "max_columns": "Most columns.",
-    "max_tables": "Most tables.",
+    "max_tables": "Tables; more while these have fewer than `max_columns`.",
     "max_tokens": "Of `ddl`.",
     "content": "The text.",
     "content_base64": "The bytes of a file.",

@@ -8,11 +8,12 @@ from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
+from rag_core.schema.ddl import write_ddl
 from rag_core.schema.ingest import DatabaseSource, index_database
 from rag_core.schema.joins import JoinGraph, propose_keys
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
-from rag_core.schema.model import Column, Database, ForeignKey, SchemaLinks, Table, ValueMatch
+from rag_core.schema.model import Column, Database, ForeignKey, LinkedColumn, SchemaLinks, Table, ValueMatch
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.value_matching import match_values
 from rag_core.text.tokens import count_tokens
@@ -36,7 +37,7 @@ async def link(text: str, kit: Kit, **budget: int) -> SchemaLinks:
 
 
 async def test_a_question_is_linked_to_its_columns_joins_and_values(heroes: Kit) -> None:
-    links = await link(QUESTION, heroes)
+    links = await link(QUESTION, heroes, columns=10)
     columns = {f"{one.table}.{one.column.name}" for one in links.columns}
     assert columns >= {"superhero.height_cm", "superhero.eye_colour_id", "colour.id", "colour.colour"}
     assert [match.condition for match in links.values] == ["colour.colour = 'Blue'"]
@@ -54,6 +55,23 @@ async def test_the_ddl_stays_within_its_tokens_and_says_what_was_dropped(heroes:
     assert 0 < links.ddl_tokens == count_tokens(links.ddl) <= 120
     assert links.dropped
     assert all(name.partition(".")[2] for name in links.dropped)
+
+
+async def test_small_tables_leave_room_for_further_ones(heroes: Kit) -> None:
+    """Four tables, and more while those have not as many columns as were asked."""
+    assert len((await link(QUESTION, heroes, columns=6)).tables) < len((await link(QUESTION, heroes)).tables)
+
+
+def test_an_unlikely_column_shows_neither_its_values_nor_a_long_description() -> None:
+    text = "It says where the bearer was born, for those who want to know it before all else"
+    columns = (Column("city", "TEXT", text, ("Lima",)), Column("street", "TEXT", "street", ("Elm",)))
+    database = Database("d", (Table("person", columns),))
+    linked = tuple(LinkedColumn("person", one, score) for one, score in zip(columns, (0.1, 0.9), strict=True))
+    ddl = write_ddl(SchemaLinks("d", (), linked, (), ()), database, 1000).ddl
+    assert "Lima" not in ddl
+    assert "It says where the bearer was born" in ddl
+    assert "before all else" not in ddl
+    assert "street TEXT -- e.g. 'Elm'" in ddl  # whose description says no more than its name
 
 
 async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so(

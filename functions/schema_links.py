@@ -18,6 +18,7 @@ class LinkSchemaRequest(Request):
     workflow_id: Identifier = "default"
     max_columns: Annotated[int, Field(ge=1, le=200)] = 20
     max_tables: Annotated[int, Field(ge=1, le=50)] = 4
+    by_model: bool = Field(default=False, description="let the chat model choose tables and split the question")
     max_tokens: Annotated[int, Field(ge=50, le=100_000)] = Field(default=1500, description="of the DDL")
 
 
@@ -34,6 +35,7 @@ async def handle_link_schema(request: LinkSchemaRequest, call: Call) -> LinkRepl
         request.query,
         database=request.database,
         budget=LinkBudget(request.max_columns, request.max_tables, request.max_tokens),
+        by_model=request.by_model,
         scope=call.resolve_scope(request.workflow_id),
         run=call.run,
     )

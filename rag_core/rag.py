@@ -260,19 +260,21 @@ class RAG:
         *,
         database: str | None = None,
         budget: LinkBudget = DEFAULT_LINK_BUDGET,
+        by_model: bool = False,
         scope: Scope | str = "default",
         run: Run | None = None,
     ) -> SchemaReply:
         """Return what a writer of SQL needs for a question: tables, columns, joins, values, rules, questions before.
 
         Without a name the only database of the scope is meant. Rules are passages of the scope's other documents.
+        `by_model` a chat model chooses among the likeliest tables and splits the question, by one call that is priced.
 
         Raises:
             NotFound: no such database is indexed here.
             InvalidRequest: there are several, and none is named.
         """
         run, scope = run or self.start_run(), as_scope(scope)
-        linked = await link_question(text, database, scope, self.kit, run, budget=budget)
+        linked = await link_question(text, database, scope, self.kit, run, budget=budget, by_model=by_model)
         return SchemaReply(linked, run, scope.workflow_id)
 
     async def facets(

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 from rag_core.core.run import Run
 from rag_core.replies import Done, Passage, format_passage, format_run
 from rag_core.schema.link_question import LinkedQuestion
-from rag_core.schema.model import ForeignKey, LinkedColumn, SchemaLinks, ValueMatch
+from rag_core.schema.model import Choice, ForeignKey, LinkedColumn, SchemaLinks, ValueMatch
 from rag_core.text.identifiers import find_unit
 
 
@@ -52,6 +52,21 @@ class ValueMatchReply(TypedDict):
     condition: str
 
 
+class ChoiceOption(TypedDict):
+    """A column that words of a question may mean; `condition` is null where they name the column, not its value."""
+
+    table: str
+    column: str
+    condition: str | None
+
+
+class ChoiceReply(TypedDict):
+    """Words of the question that may mean several columns, the likeliest first: who asks settles which."""
+
+    words: str
+    options: list[ChoiceOption]
+
+
 class PastQuestionReply(TypedDict):
     """A question that was asked before, with its SQL."""
 
@@ -68,6 +83,8 @@ class LinkReply(Done):
     columns: list[LinkedColumnReply]
     joins: list[JoinReply]
     value_matches: list[ValueMatchReply]
+    choices: Annotated[list[ChoiceReply], "of what the question leaves open"]
+    parts: Annotated[list[str], "questions into which the chat model split it, with by_model"]
     ddl: Annotated[str, "CREATE TABLE statements with comments"]
     ddl_tokens: int
     dropped: Annotated[list[str], "linked columns for which the DDL had no room"]
@@ -105,6 +122,8 @@ class SchemaReply:
             "columns": [_format_column(one) for one in links.columns],
             "joins": [_format_join(one) for one in links.joins],
             "value_matches": [_format_match(one) for one in links.values],
+            "choices": [_format_choice(one) for one in links.choices],
+            "parts": list(links.parts),
             "ddl": links.ddl,
             "ddl_tokens": links.ddl_tokens,
             "dropped": list(links.dropped),
@@ -134,6 +153,20 @@ def _format_join(key: ForeignKey) -> JoinReply:
         "referenced_table": key.referenced_table,
         "referenced_column": key.referenced_column,
         "match_share": key.match_share,
+    }
+
+
+def _format_choice(choice: Choice) -> ChoiceReply:
+    return {
+        "words": choice.words,
+        "options": [
+            {
+                "table": table,
+                "column": column,
+                "condition": ValueMatch(table, column, value, choice.words).condition if value else None,
+            }
+            for table, column, value in choice.options
+        ],
     }
 
 

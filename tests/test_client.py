@@ -242,7 +242,6 @@ async def test_a_question_enriches_a_schema_with_what_it_needs_of_it(tmp_path: P
     ):
         assert expected in enriched
     assert "Keller" not in enriched
-    assert "invoice" not in enriched
 
 
 async def test_a_question_without_an_indexed_database_is_asked_of_the_documents(parts: Kit) -> None:

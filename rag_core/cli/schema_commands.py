@@ -13,6 +13,7 @@ from rag_core.core.run import Run
 if TYPE_CHECKING:
     from rag_core.core.model import Hit
     from rag_core.rag import RAG
+    from rag_core.schema.model import Choice
     from rag_core.schema_reply import SchemaReply
 
 MAX_RULE_CHARS = 300  # of a rule on the terminal
@@ -48,7 +49,12 @@ async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
     budget = LinkBudget(columns=arguments.max_columns, tokens=arguments.max_tokens)
     reply = await rag.link_schema(
-        arguments.text, database=arguments.database, budget=budget, scope=arguments.workflow, run=run
+        arguments.text,
+        database=arguments.database,
+        budget=budget,
+        by_model=arguments.by_model,
+        scope=arguments.workflow,
+        run=run,
     )
     if arguments.json:
         print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
@@ -64,6 +70,8 @@ def _print_links(reply: "SchemaReply") -> None:
         print(f"{table.name}: {'; '.join(table.reasons)}")
     _print_group("joins", [f"{k.table}.{k.column} = {k.referenced_table}.{k.referenced_column}" for k in links.joins])
     _print_group("values in the question", [match.condition for match in links.values])
+    _print_group("left open", [_format_choice(one) for one in links.choices])
+    _print_group("parts of the question", links.parts)
     _print_group("rules", [_format_rule(hit) for hit in reply.linked.rules])
     _print_group("asked before", [f"{one.question} -> {one.sql}" for one in reply.linked.past_questions])
     _print_group(
@@ -75,6 +83,11 @@ def _print_links(reply: "SchemaReply") -> None:
 
 def _format_rule(hit: "Hit") -> str:
     return f"{' '.join(hit.chunk.content.split())[:MAX_RULE_CHARS]} ({hit.chunk.title})"
+
+
+def _format_choice(choice: "Choice") -> str:
+    options = [f"{table}.{column}" + (f" = '{value}'" if value else "") for table, column, value in choice.options]
+    return f"“{choice.words}” may mean {' or '.join(options)}"
 
 
 def _print_group(title: str, lines: "list[str] | tuple[str, ...]") -> None:

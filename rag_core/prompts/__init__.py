@@ -105,6 +105,14 @@ def build_standalone_question_prompt(question: str, turns: Sequence[Turn]) -> Pr
     return replace(_build_prompt("standalone_question", inputs, schema=schema), max_tokens=256)
 
 
+def build_schema_prompt(question: str, tables: Sequence[Mapping[str, object]]) -> Prompt:
+    """Build the prompt that asks which tables, of `id`, `name`, `said` and `columns`, a question needs."""
+    ids = {"type": "array", "items": _build_choice_schema(str(table["id"]) for table in tables)}
+    schema = _build_object_schema(tables=ids, parts=_build_text_list_schema(4))
+    inputs = {"question": question, "tables": [dict(table) for table in tables]}
+    return replace(_build_prompt("link_schema", inputs, schema=schema), max_tokens=512)
+
+
 def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:
     """Build the prompt for a short summary of a document from its passages in order."""
     return _build_prompt("summary", {"title": title, "passages": list(passages)})

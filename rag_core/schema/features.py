@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from rag_core.schema.joins import list_key_ends
@@ -116,6 +116,7 @@ class LinkEvidence:
     words: SchemaWords
     similarities: Mapping[ColumnKey, ColumnSimilarity]
     matches: Sequence[ScoredMatch]
+    near_columns: Mapping[str, Sequence[ColumnKey]] = field(default_factory=dict)  # by phrase of the question itself
 
     def find_unknown_words(self) -> list[str]:
         """Return the words of the question, as it spells them, that nothing accounts for.

@@ -2,17 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag_core.core.kit import Kit
 from rag_core.core.model import Ranking, Scope, Vector
 from rag_core.core.run import Run
+from rag_core.core.techniques import note_techniques
 from rag_core.schema import stored_schema
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.linking import LinkBudget, link_columns
 from rag_core.schema.model import SchemaLinks
+from rag_core.schema.model_reading import CANDIDATES, READING_TIMEOUT_S, ModelReading, read_question_by_model
 from rag_core.schema.question_reading import QuestionReading
+from rag_core.schema.stored_schema import StoredSchema
+
+MODEL_STEP = "link_schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +30,12 @@ class LinkedQuestion:
 
 
 async def link_question(
-    text: str, database: str | None, scope: Scope, kit: Kit, run: Run, *, budget: LinkBudget
+    text: str, database: str | None, scope: Scope, kit: Kit, run: Run, *, budget: LinkBudget, by_model: bool = False
 ) -> LinkedQuestion:
     """Return what of a database a question needs; without a name, of the only one in the scope.
 
-    Sentences of rules that explain a word unknown to the schema are read with the question.
+    Sentences of rules that explain a word unknown to the schema are read with the question. `by_model` a chat model
+    chooses among the likeliest tables and splits the question, which costs one call; what it cannot say is degraded.
 
     Raises:
         NotFound: no such database is indexed here.
@@ -43,11 +49,43 @@ async def link_question(
     rules = await run.step("rules", stored_schema.find_rules(text, vector, scope, index))
     past = await run.step("past_questions", stored_schema.find_past_questions(text, vector, name, scope, index))
     hints = stored_schema.select_hints(text, [hit.chunk.content for hit in rules], schema.words.known_roots)
-    question = QuestionReading(text, tuple(hints))
-    vectors = [vector, *await _embed(question.phrases, kit, run)] if vector is not None else []
-    evidence = await run.step("columns", stored_schema.gather_evidence(question, vectors, schema, scope, index))
-    links = await run.step("link", asyncio.to_thread(link_columns, evidence, budget))
+    asked = _Asked(QuestionReading(text, tuple(hints)), vector, schema, scope)
+    if by_model:
+        wide = await _link(asked, kit, run, budget.widen(CANDIDATES))
+        reading = await _read_by_model(text, wide, schema, kit, run)
+        asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), tables=reading.tables)
+    links = await _link(asked, kit, run, budget)
     return LinkedQuestion(await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens), rules, past)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question of a schema: as it is read, its vector, and the tables that a chat model chose."""
+
+    reading: QuestionReading
+    vector: Vector | None
+    schema: StoredSchema
+    scope: Scope
+    tables: tuple[str, ...] = ()
+
+
+async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> SchemaLinks:
+    phrases = [] if asked.vector is None else await _embed(asked.reading.phrases, kit, run)
+    vectors = [] if asked.vector is None else [asked.vector, *phrases]
+    gathering = stored_schema.gather_evidence(asked.reading, vectors, asked.schema, asked.scope, kit.index)
+    evidence = await run.step("columns", gathering)
+    return await run.step("link", asyncio.to_thread(link_columns, evidence, budget, chosen=asked.tables))
+
+
+async def _read_by_model(text: str, links: SchemaLinks, schema: StoredSchema, kit: Kit, run: Run) -> ModelReading:
+    fallback = "the tables were chosen without a chat model"
+    if not kit.has_chat_model:
+        run.techniques[MODEL_STEP] = fallback
+        return ModelReading()
+    asking = read_question_by_model(text, links, schema.database, note_techniques(kit, run).llm)
+    return await run.attempt(
+        MODEL_STEP, asking, otherwise=ModelReading(), fallback=fallback, within_s=READING_TIMEOUT_S
+    )
 
 
 async def _embed(texts: Sequence[str], kit: Kit, run: Run) -> Sequence[Vector]:

@@ -1,10 +1,11 @@
 """Linking of a question to a schema: columns by what speaks for each, tables by their columns, keys by their joins."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rag_core.schema import weights
+from rag_core.schema.choices import find_choices
 from rag_core.schema.features import (
     Features,
     JoinedKeys,
@@ -20,6 +21,7 @@ from rag_core.schema.joins import JoinGraph, list_key_ends
 from rag_core.schema.model import ColumnKey, Database, ForeignKey, LinkedColumn, LinkedTable, SchemaLinks
 
 K = TypeVar("K")
+CHOSEN_CHANCE = 0.95  # of a table that a chat model chose
 CUTS = (2, 3, 4)  # tables, from the likeliest, whose joins are looked at
 
 
@@ -47,19 +49,27 @@ class LinkBudget:
     tables: int = 4
     tokens: int = 1500
 
+    def widen(self, tables: int) -> "LinkBudget":
+        """Return the budget with so many tables, for another choice among them."""
+        return replace(self, tables=max(tables, self.tables), columns=max(self.columns, tables))
 
-def link_columns(evidence: LinkEvidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS) -> SchemaLinks:
+
+def link_columns(
+    evidence: LinkEvidence, budget: LinkBudget, *, weights: LinkWeights = LINK_WEIGHTS, chosen: Collection[str] = ()
+) -> SchemaLinks:
     """Return the tables, columns, joins and values that the question needs, best first, without DDL.
 
-    The tables joined on the way are among them, so there may be more than `budget.tables` by those too.
+    `chosen` tables are taken for needed, whatever their columns say. Tables joined on the way come beside, so there
+    may be more than `budget.tables`.
     """
     chances = score_columns(evidence, compute_column_features(evidence), weights)
     table_chances = score_tables(compute_table_features(evidence, chances), weights)
+    table_chances |= {table: max(CHOSEN_CHANCE, table_chances[table]) for table in chosen if table in table_chances}
     joined_features = compute_joined_features(
         evidence, chances, table_chances, find_joined_keys(evidence.words, chances, table_chances)
     )
     scores = {column: weigh_features(one, weights.joined) for column, one in joined_features.items()}
-    return _select(evidence, scores, table_chances, budget)
+    return _select(evidence, scores, table_chances, budget, chosen)
 
 
 def score_columns(
@@ -98,11 +108,16 @@ def find_joined_keys(
 
 
 def _select(
-    evidence: LinkEvidence, scores: Mapping[ColumnKey, float], table_chances: Mapping[str, float], budget: LinkBudget
+    evidence: LinkEvidence,
+    scores: Mapping[ColumnKey, float],
+    table_chances: Mapping[str, float],
+    budget: LinkBudget,
+    chosen: Collection[str],
 ) -> SchemaLinks:
     database = evidence.words.database
     table_scores = {table: chance + _best_of(table, scores) for table, chance in table_chances.items()}
-    wanted = _choose_tables(_sort_by_score(table_scores), database, budget)
+    likeliest = sorted(_sort_by_score(table_scores), key=lambda table: table not in chosen)
+    wanted = _choose_tables(likeliest, database, budget)
     joins = JoinGraph.from_database(database).connect(wanted, table_scores=table_chances, column_scores=scores)
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
     tables = list(dict.fromkeys((*wanted, *(table for key in joins for table in (key.table, key.referenced_table)))))
@@ -114,6 +129,8 @@ def _select(
         joins=tuple(joins),
         values=tuple(one.match for one in evidence.matches),
         unknown_words=tuple(evidence.find_unknown_words()),
+        choices=tuple(find_choices(evidence, {column: scores[column] for column in best})),
+        parts=evidence.question.parts,
     )
 
 

@@ -102,6 +102,17 @@ class ValueMatch:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """Words of the question that may mean several columns, and that only who asks can settle.
+
+    Each option is a column, with the value of it that the words are, or "" where they name the column.
+    """
+
+    words: str
+    options: tuple[tuple[str, str, str], ...]  # table, column, value
+
+
+@dataclass(frozen=True, slots=True)
 class LinkedTable:
     """A table that the question needs, with its score and the reasons in words."""
 
@@ -124,7 +135,8 @@ class SchemaLinks:
     """What of a database a question was linked to, best first; joins connect the tables where keys do.
 
     `ddl` shows it as CREATE TABLE statements of at most the asked tokens; `dropped` names the columns, of those that
-    were linked, for which there was no room, and `unknown_words` those of the question that nothing accounts for.
+    were linked, for which there was no room, `unknown_words` those of the question that nothing accounts for, and
+    `parts` the questions into which a chat model split it.
     """
 
     database: str
@@ -136,6 +148,8 @@ class SchemaLinks:
     ddl_tokens: int = 0
     dropped: tuple[str, ...] = field(default=())
     unknown_words: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 RESERVED_WORDS = parse_word_list(  # of SQLite or PostgreSQL, which a table or column can have only in quotes

@@ -34,11 +34,12 @@ class QuestionReading:
     """A question with what is read off it once for all columns.
 
     `hints` are sentences of rules that explain a word of the question: their words count as the question's own, but
-    for names and quotations.
+    for names and quotations. `parts` are questions into which a chat model split it: only what they mean counts.
     """
 
     text: str
     hints: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def explained(self) -> str:
@@ -89,8 +90,13 @@ class QuestionReading:
 
     @cached_property
     def phrases(self) -> list[str]:
-        """The runs of words between stop words and signs, as "blue eyes" in a question about them, and the hints."""
-        return [*list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES], *self.hints]
+        """The runs of words between stop words and signs, as "blue eyes", then the hints and the parts."""
+        return [*self.own_phrases, *self.hints, *self.parts]
+
+    @cached_property
+    def own_phrases(self) -> list[str]:
+        """The first runs of words of the question itself between stop words and signs."""
+        return list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES]
 
     def find_names(self, known_roots: frozenset[str], used_words: frozenset[str]) -> list[str]:
         """Return the capitalized words that are neither words of the schema nor of a value that was found in it.

@@ -9,6 +9,8 @@ from statistics import fmean
 from rag_core.schema.model import ColumnKey
 
 PLACE_SHARES = (1.0, 0.6, 0.4)  # of the first three columns for a phrase
+MIN_NEAR, MAX_NEAR_GAP = 1.5, 0.5  # standard deviations: of the nearest column to the mean, and of others to that one
+MAX_NEAR_COLUMNS = 4  # more are near to a phrase that says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,14 @@ def compare_columns(
         column: ColumnSimilarity(whole[column], max((part[column] for part in parts), default=0.0), places[column])
         for column in columns
     }
+
+
+def find_near_columns(cosines: Mapping[ColumnKey, float]) -> list[ColumnKey]:
+    """Return the columns that a phrase may mean, the nearest first; [] where it is near to none, or to too many."""
+    standard = _standardize(list(cosines), cosines)
+    best = max(standard.values(), default=0.0)
+    near = [column for column, value in standard.items() if value >= max(MIN_NEAR, best - MAX_NEAR_GAP)]
+    return sorted(near, key=lambda column: -standard[column]) if len(near) <= MAX_NEAR_COLUMNS else []
 
 
 def compute_word_cosines(columns: Mapping[ColumnKey, frozenset[str]], roots: frozenset[str]) -> dict[ColumnKey, float]:

@@ -14,7 +14,7 @@ from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import LinkEvidence, SchemaWords
 from rag_core.schema.model import ColumnKey, Database
 from rag_core.schema.question_reading import QuestionReading
-from rag_core.schema.similarity import compare_columns, compute_word_cosines
+from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
 from rag_core.schema.value_matching import ScoredMatch, match_values
 from rag_core.text.identifiers import list_roots
 from rag_core.text.sentences import find_sentences
@@ -103,7 +103,8 @@ async def gather_evidence(
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
     cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
-    return LinkEvidence(question, schema.words, similarities, matches)
+    near = zip(question.own_phrases, map(find_near_columns, cosines[1:]), strict=False)
+    return LinkEvidence(question, schema.words, similarities, matches, dict(near))
 
 
 def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]) -> list[str]:

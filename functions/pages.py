@@ -27,6 +27,7 @@ PAGE_ROUTES: Mapping[str, str] = {  # by the name of the function
     "page_documents": "rag/documents",
     "page_document": "rag/documents/{*document_id}",
     "page_graph": "rag/graph",
+    "page_schema": "rag/schema",
     "page_api": "rag/api",
 }
 FILE_ROUTES = {"page_file": "rag/static/{*path}"}

@@ -27,6 +27,7 @@ class LinkedColumnReply(TypedDict):
     description: str
     unit: Annotated[str, "that its name or its description states"]
     values: list[str]
+    primary_key: Annotated[bool, "whether it is a part of its table's"]
     score: float
 
 
@@ -142,6 +143,7 @@ def _format_column(linked: LinkedColumn) -> LinkedColumnReply:
         "description": column.description,
         "unit": column.unit or find_unit(column.name),
         "values": list(column.values),
+        "primary_key": linked.is_primary,
         "score": round(linked.score, 4),
     }
 

@@ -18,6 +18,7 @@ const ROUTES = [
   [/^\/rag\/documents$/, "documents"],
   [/^\/rag\/documents\/(?<documentId>.+)$/, "document"],
   [/^\/rag\/graph$/, "graph"],
+  [/^\/rag\/schema$/, "schema"],
   [/^\/rag\/api$/, "api"],
 ];
 

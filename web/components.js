@@ -11,6 +11,7 @@ const SECTIONS = [
   ["/rag/documents", "Documents"],
   ["/rag", "Queries"],
   ["/rag/graph", "Graph"],
+  ["/rag/schema", "Schema"],
   ["/rag/admin", "Admin"],
   ["/rag/api", "API"],
 ];

@@ -125,7 +125,7 @@ def _select(
     return SchemaLinks(
         database=database.name,
         tables=tuple(LinkedTable(name, table_scores[name], _explain(name, evidence, joins, best)) for name in tables),
-        columns=tuple(LinkedColumn(key[0], columns[key], scores[key]) for key in best),
+        columns=tuple(LinkedColumn(key[0], columns[key], scores[key], _is_primary(key, database)) for key in best),
         joins=tuple(joins),
         values=tuple(one.match for one in evidence.matches),
         unknown_words=tuple(evidence.find_unknown_words()),
@@ -143,6 +143,10 @@ def _choose_tables(order: Sequence[str], database: Database, budget: LinkBudget)
         chosen.append(table)
         room -= len(database.tables_by_name[table].columns)
     return chosen
+
+
+def _is_primary(column: ColumnKey, database: Database) -> bool:
+    return column[1] in database.tables_by_name[column[0]].primary_key
 
 
 def _best_of(table: str, scores: Mapping[ColumnKey, float]) -> float:

@@ -128,6 +128,7 @@ class LinkedColumn:
     table: str
     column: Column
     score: float
+    is_primary: bool = False  # a part of its table's primary key
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ PLACES = (
     "/documents",
     "/documents/workshop-notes.txt?lines=3-4",
     "/graph",
+    "/schema",
     "/api",
 )
 LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 390))
@@ -66,6 +67,7 @@ def test_axe_catches_a_planted_violation(page: Page) -> None:
         "/admin",
         "/documents",
         "/graph?entity=short-term memory&depth=1&limit=3",
+        "/schema",
         "/documents/workshop-notes.txt",
     ],
 )

@@ -30,6 +30,7 @@ ADDRESSES = {
     "page_documents": "/rag/documents",
     "page_document": "/rag/documents/manuals%2Ftcm.pdf",
     "page_graph": "/rag/graph",
+    "page_schema": "/rag/schema",
     "page_api": "/rag/api",
 }
 INDEX = (pages.WEB_DIR / "index.html").read_bytes()

@@ -45,6 +45,9 @@ export function getJson(path, params = {}) {
   return requestJson(`${toLocalPath(path)}?${encodeQueryString({ [WORKFLOW]: getWorkflowId(), ...params })}`, { method: "GET" });
 }
 
+/** Return the OpenAPI description of this server, which belongs to no workflow. Throws ApiError. */
+export const getApiDescription = () => requestJson("/api/openapi.json", { method: "GET" });
+
 /** Send a POST, PATCH or PUT request with a JSON body, or a DELETE with `body` as its query string. Throws ApiError. */
 export function sendJson(method, path, body = {}, signal = null) {
   const fields = { [WORKFLOW]: getWorkflowId(), ...body };

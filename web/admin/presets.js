@@ -1,6 +1,6 @@
 // The presets with their packaged and edited numbers, each explained. An edit is saved beside the packaged numbers and can be undone.
 
-import { getJson, sendJson } from "../api.js";
+import { getApiDescription, getJson, sendJson } from "../api.js";
 import { Button, Chip, ErrorBox, Field, formatNumber, Loading, useAction, useLoad } from "../components.js";
 import { html, useState } from "../html.js";
 import { explainPresetNumber, formatPresetNumber } from "../labels.js";
@@ -8,7 +8,7 @@ import { AdminErrorBox, NO_WORKFLOW } from "./access.js";
 
 /** Load {presets, ranges, choices}: `choices` has the possible values of each setting that is not a number. */
 async function loadPresets() {
-  const [{ presets, ranges }, { components }] = await Promise.all([getJson("rag/presets"), getJson("api/openapi.json")]);
+  const [{ presets, ranges }, { components }] = await Promise.all([getJson("rag/presets"), getApiDescription()]);
   const { enum: searchTypes } = components.schemas.ConsultRequest.properties.search_type;
   return { presets, ranges, choices: { search_type: searchTypes } };
 }

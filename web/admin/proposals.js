@@ -1,6 +1,6 @@
 // The proposals: their ingestion, and a question to them, filtered by stage and status.
 
-import { getJson, sendJson } from "../api.js";
+import { getApiDescription, sendJson } from "../api.js";
 import { Button, buildSourceAddress, Chip, Cost, DataLink, ErrorBox, Field, Loading, RunNotices, Timings, useAction, useLoad } from "../components.js";
 import { html, useState } from "../html.js";
 import { NO_WORKFLOW } from "./access.js";
@@ -13,7 +13,7 @@ export function ProposalsPage() {
 
 /** Load the values of the form's fields from the API description: {stages, statuses}. */
 async function loadChoices() {
-  const { stage, status } = (await getJson("api/openapi.json")).components.schemas.ProposalFilters.properties;
+  const { stage, status } = (await getApiDescription()).components.schemas.ProposalFilters.properties;
   return { stages: stage.items.enum, statuses: status.items.enum };
 }
 

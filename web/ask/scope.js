@@ -1,6 +1,6 @@
 // What is asked: the documents of the workflow, all or some, and the preset. The choice stays in the tab, for each workflow.
 
-import { getJson, getWorkflowId } from "../api.js";
+import { getApiDescription, getWorkflowId } from "../api.js";
 import { Chip, ErrorBox, Field, formatCount, Loading, useLoad } from "../components.js";
 import { html, useState } from "../html.js";
 
@@ -30,7 +30,7 @@ export function ScopeBar({ scope, change, documents }) {
 }
 
 function ScopeForm({ scope, change, documents }) {
-  const presets = useLoad(async () => (await getJson("api/openapi.json")).components.schemas.AskRequest.properties.preset.enum);
+  const presets = useLoad(async () => (await getApiDescription()).components.schemas.AskRequest.properties.preset.enum);
   const toggle = (id) => change({ ...scope, documents: scope.documents.includes(id) ? scope.documents.filter((one) => one !== id) : [...scope.documents, id] });
   if (documents.error) return html`<${ErrorBox} error=${documents.error} retry=${documents.reload} />`;
   if (!documents.data) return html`<${Loading} what="Loading the documents" />`;

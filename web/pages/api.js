@@ -1,11 +1,11 @@
 // /rag/api: the HTTP API as api/openapi.json describes it, each operation with its fields, an example, replies and errors.
 
-import { getJson } from "../api.js";
+import { getApiDescription } from "../api.js";
 import { Chip, CopyButton, ErrorBox, Field, Loading, Page, useLoad } from "../components.js";
 import { html, useEffect, useState } from "../html.js";
 
 export default function ApiPage() {
-  const { data, error, reload } = useLoad(() => getJson("api/openapi.json"));
+  const { data, error, reload } = useLoad(() => getApiDescription());
   return html`<${Page} title="HTTP API" lead="All operations of this server, from its OpenAPI description.">
     ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Loading the API description" />`}

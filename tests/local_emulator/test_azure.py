@@ -80,7 +80,7 @@ def test_setup_creates_the_index_and_may_be_repeated(tmp_path: Path) -> None:
     with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=tmp_path)) as pointed:
         assert (
             asyncio.run(assembly.set_up_stores(pointed))
-            == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged"
+            == f"{pointed.azure_search_endpoint}, index rag-chunks: unchanged; its knowledge base is ready"
         )
 
 

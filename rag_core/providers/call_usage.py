@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag_core.core.metrics import record_model_call
 from rag_core.core.run import book_model_usage
@@ -13,7 +13,8 @@ LOCAL_MODEL_PREFIX = "local: "  # the prefix of `model` by which a test server s
 FREE_PROVIDER = "ollama"
 
 
-class UsageNames(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class UsageNames:
     """The names of the counts in a reply's usage, which differ between the two APIs."""
 
     input: str

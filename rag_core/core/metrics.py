@@ -70,7 +70,12 @@ def record_model_call(
     for kind, tokens in (("input", input_tokens), ("output", output_tokens)):
         usage.record(tokens, {**attributes, "gen_ai.token.type": kind})
     if cost_usd is not None:
-        _get_counter("rag.cost", "{USD}", "Cost of calls at list prices").add(cost_usd, attributes)
+        record_cost(attributes, cost_usd)
+
+
+def record_cost(attributes: Mapping[str, AttributeValue], cost_usd: float) -> None:
+    """Record the cost of a call in USD."""
+    _get_counter("rag.cost", "{USD}", "Cost of calls at list prices").add(cost_usd, attributes)
 
 
 def record_job(state: str, age_s: float) -> None:

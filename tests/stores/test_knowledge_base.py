@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from werkzeug.wrappers import Response
 
 from local_emulator.model_service import ModelService
@@ -27,7 +29,10 @@ from rag_core.stores.azure_search.schema import QueryVectorizer
 from tests.fakes import ConceptEmbedder, OverlapReranker, ScriptedLLM, filled
 from tests.fakes import kit as fake_kit
 from tests.faults.semantic_quota import REFUSALS
+from tests.functions.test_telemetry import measure, reader, spans
 from tests.stores.sample import SCOPE, SPACE, chunk, document, ids, put
+
+__all__ = ["reader", "spans"]  # fixtures that watch what is measured
 
 QUESTION = "Which pads do the brakes have?"
 OTHERS = Scope("others")
@@ -142,7 +147,9 @@ async def test_the_filters_of_a_question_are_the_retrievals(store: AzureSearchSt
         assert set(ids(result.hits)) == found
 
 
-async def test_the_tokens_that_the_ranker_read_are_priced(store: AzureSearchStore, watched: Watched) -> None:
+async def test_the_tokens_that_the_ranker_read_are_priced_and_measured(
+    store: AzureSearchStore, watched: Watched, reader: InMemoryMetricReader, spans: InMemorySpanExporter
+) -> None:
     run = Run()
     await search_with_pipeline(ask(rewordings=0), build_kit(store), run, pipeline="agentic")
     assert 0 < (run.cost_usd or 0) < 1e-5
@@ -150,6 +157,10 @@ async def test_the_tokens_that_the_ranker_read_are_priced(store: AzureSearchStor
     run = Run()
     await search_with_pipeline(ask(rewordings=0), build_kit(store), run, pipeline="agentic")
     assert run.cost_usd == pytest.approx(0.044)
+    told = [span.attributes for span in spans.get_finished_spans() if span.name == "retrieve chunks"]
+    assert [(each or {})["rag.cost_usd"] for each in told][-1] == pytest.approx(0.044)
+    ((attributes, measured),) = measure(reader)["rag.cost"]
+    assert (attributes["gen_ai.operation.name"], measured) == ("retrieve", pytest.approx(0.044, rel=1e-3))
 
 
 def respond(status: int = 200, **body: object) -> Response:

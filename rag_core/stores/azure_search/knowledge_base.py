@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_core.core.errors import Unavailable
+from rag_core.core.metrics import record_cost
 from rag_core.core.model import Chunk, Hit
 from rag_core.core.run import book_model_usage, degrade_current_run
+from rag_core.core.telemetry import describe_current_span
 from rag_core.stores.azure_search.index_client import MALFORMED_REPLY_ERRORS, make_malformed_reply_error
 from rag_core.stores.azure_search.schema import SEMANTIC_CONFIGURATION
 from rag_core.stores.azure_search.search import MAX_RERANKER_SCORE, parse_finite_score
@@ -20,6 +22,8 @@ MIN_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS = 5_000, 50_000
 # of "agentic reasoning tokens", after 50 million that are free each month: as a public note quotes Microsoft's pages,
 # read on 2026-11-24. What is left of the allowance is not known here, so every token counts
 USD_PER_MILLION_TOKENS = 0.022
+
+RETRIEVAL = {"gen_ai.operation.name": "retrieve", "gen_ai.provider.name": "azure.ai.search"}
 
 Definition = dict[str, Any]
 
@@ -87,10 +91,17 @@ def read_found_passages(reply: Mapping[str, Any]) -> list[FoundPassage]:
         failures = [record["error"] for record in activity if record.get("error")]
     except MALFORMED_REPLY_ERRORS as failure:
         raise make_malformed_reply_error(type(failure).__name__) from failure
-    book_model_usage(input_tokens=0, output_tokens=0, cost_usd=tokens * USD_PER_MILLION_TOKENS / 1_000_000)
+    _book_cost(tokens * USD_PER_MILLION_TOKENS / 1_000_000)
     if failures:
         _report_failures(failures, bool(passages))
     return passages
+
+
+def _book_cost(cost_usd: float) -> None:
+    """Count the cost of a retrieval in the current run, the metrics and the current span."""
+    book_model_usage(input_tokens=0, output_tokens=0, cost_usd=cost_usd)
+    record_cost(RETRIEVAL, cost_usd)
+    describe_current_span({"rag.cost_usd": cost_usd})
 
 
 def _iter_passages(reply: Mapping[str, Any], activity: Sequence[Mapping[str, Any]]) -> Iterator[FoundPassage]:

@@ -22,7 +22,7 @@ REFUSED: list[tuple[type[Request], dict[str, Any], str, str]] = [
         ConsultRequest,
         {"query": "x", "pipeline": "fast"},
         "pipeline",
-        "'standard', 'rerank', 'advanced', 'facets' or 'classical'",
+        "'standard', 'rerank', 'advanced', 'facets', 'classical' or 'agentic'",
     ),
     (ConsultRequest, {"query": "x", "search_type": "fuzzy"}, "search_type", "'keyword', 'hybrid' or 'semantic'"),
     (ConsultRequest, {"query": "x", "topk": 5}, "topk", "not a field"),

@@ -1,4 +1,4 @@
-"""Pages of tables as annual reports set them, drawn with known cells: the stand-in for filings of `evals.table_cells`."""
+"""Pages of tables as annual reports set them, drawn with known cells: a stand-in for filings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def draw_filing(pages: Sequence[Sequence[FilingTable]], *, title: str = "", pros
     """Return a PDF with these tables one below the other on each page, below the title and a sentence of prose."""
     contents = []
     for tables in pages:
-        y = float(_TOP)
+        y: float = _TOP
         parts = [_draw_text(title, _MARGIN, y, 14, "B")] if title else []
         parts += [_draw_text(prose, _MARGIN, y - 22, 9)] if prose else []
         for table in tables:
@@ -98,7 +98,13 @@ def _make_filing(random: Random, number: int) -> FilingTable:
 
 
 _LABELS = (
-    ("Assets:", "  Cash and cash equivalents", "  Accounts receivable, net", "  Prepaid expenses and other", "Total assets"),
+    (
+        "Assets:",
+        "  Cash and cash equivalents",
+        "  Accounts receivable, net",
+        "  Prepaid expenses and other",
+        "Total assets",
+    ),
     (
         "Revenue",
         "Cost of revenue",
@@ -154,8 +160,8 @@ def _draw_table(table: FilingTable, y: float) -> tuple[str, float]:
     size, step = table.size, table.size * 1.35
     parts = [_draw_text(table.caption, _MARGIN, y, size + 1, "B")]
     y -= 1.6 * step
-    width = len(table.heads[0]) - 1
-    rights = [_MARGIN + table.label_width + (n + 1) * (table.column_width + table.gap) for n in range(width)]
+    count = len(table.heads[0]) - 1
+    rights = [_MARGIN + table.label_width + (n + 1) * (table.column_width + table.gap) for n in range(count)]
     for row in table.heads:
         parts.append(_draw_text(row[0], _MARGIN, y, size))
         parts += [_draw_text(text, x, y, size, "B") for text, x in _place_heads(table, row, rights)]
@@ -163,12 +169,13 @@ def _draw_table(table: FilingTable, y: float) -> tuple[str, float]:
     for number, row in enumerate(table.rows):
         lines = row[0].split("\n")
         for n, line in enumerate(lines):
-            x = _MARGIN + 5 * (len(line) - len(line.lstrip())) + (8 if n else 0)
-            parts.append(_draw_text(line.strip(), x, y - n * step, size))
+            left = _MARGIN + 5 * (len(line) - len(line.lstrip())) + (8 if n else 0)
+            parts.append(_draw_text(line.strip(), left, y - n * step, size))
         y -= step * (len(lines) - 1)
         if table.marks and any(row[1:]):
-            x = _MARGIN + 5 * (len(row[0]) - len(row[0].lstrip())) + _measure(lines[-1].strip(), size) + 1
-            parts.append(_draw_text(table.marks[number % len(table.marks)], x, y + size / 3, size * 0.6))
+            indent = 5 * (len(lines[-1]) - len(lines[-1].lstrip())) + (8 if len(lines) > 1 else 0)
+            left = _MARGIN + indent + _measure(lines[-1].strip(), size) + 1
+            parts.append(_draw_text(table.marks[number % len(table.marks)], left, y + size / 3, size * 0.6))
         for value, right in zip(row[1:], rights, strict=True):
             parts.append(_draw_value(value, right, y, table))
         y -= step

@@ -1,13 +1,14 @@
 """`python -m evals.table_cells [FOLDER]`: cells of PDF tables that are read with their row and column.
 
-Drawn pages come from `evals.filing_pages`. FOLDER has filings, and beside each NAME.pdf that was read by eye a
-NAME.json: lists of [page, row, column, value]. Of every PDF there the share of cells with two values is counted too.
+Drawn pages come from `evals.filing_pages`. FOLDER has filings; their cells are compared with those of the pages that
+were read by eye (`evals/data/table_cells`: lists of [page, row, column, value] by the file's name). Of every PDF there
+the share of rows with two values in one cell is counted too.
 """
 
 import argparse
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from rag_core.evaluation import markdown_tables
 from rag_core.ingestion.extract import extract_in_process
 from rag_core.text.layout import split_cells
 
+READ_BY_EYE = Path(__file__).parent / "data" / "table_cells"
 DRAWN_TABLES, DRAWN_SEED = 160, 7
 _NUMBER = re.compile(r"(?<![\w.,])\(?\d[\d,]*(?:\.\d+)?\)?%?(?![\w])")
+_LOST_VALUES = re.compile(r"[^\d\s]\s\(?\d{1,3}(?:,\d{3})+\)?(?:\s\$?\s?\(?[\d,.]{3,}\)?)+$")
 _VALUE_CELL = re.compile(r"[\s$€£()\d,.%—–-]+")
 
 Cell = tuple[int, str, str, str]  # page, row, column, value
@@ -49,17 +52,35 @@ def read_table_cells(extraction: Extraction) -> Iterator[Cell]:
                     yield block.page or 0, row[0], name, value
 
 
-def count_right_cells(known: Iterable[Cell], read: Iterable[Cell]) -> CellCounts:
-    """Compare known cells with those that were read; white space, and footnote marks after a label, do not matter."""
-    found = [(page, _fold(row), _fold(column), _fold(value)) for page, row, column, value in read]
-    rows = {(page, row, value) for page, row, _, value in found}
-    cells = set(found)
-    wanted = [(page, _fold(row), _fold(column), _fold(value)) for page, row, column, value in known]
-    return CellCounts(
-        len(wanted),
-        sum((page, row, value) in rows for page, row, _, value in wanted),
-        sum(cell in cells for cell in wanted),
-    )
+def count_right_cells(known: Sequence[Cell], read: Iterable[Cell]) -> CellCounts:
+    """Compare known cells with those that were read; white space, and footnote marks after a label, do not matter.
+
+    A column is right by the words of its name that tell it from the others of its row.
+    """
+    found: dict[tuple[int, str, str], list[frozenset[str]]] = {}
+    for page, row, column, value in read:
+        found.setdefault((page, _fold(row), _fold(value)), []).append(_split_name(column))
+    names: dict[tuple[int, str], list[frozenset[str]]] = {}
+    for page, row, column, _ in known:
+        names.setdefault((page, row), []).append(_split_name(column))
+    in_row = in_column = 0
+    for page, row, column, value in known:
+        places = found.get((page, _fold(row), _fold(value)), [])
+        in_row += bool(places)
+        in_column += any(_is_column(_split_name(column), place, names[page, row]) for place in places)
+    return CellCounts(len(known), in_row, in_column)
+
+
+def _is_column(wanted: frozenset[str], read: frozenset[str], others: Sequence[frozenset[str]]) -> bool:
+    if len(set(others)) == 1:
+        return wanted <= read
+    shared = frozenset.intersection(*others)
+    telling = frozenset.union(*others) - shared
+    return wanted & telling == read & telling
+
+
+def _split_name(column: str) -> frozenset[str]:
+    return frozenset(column.lower().split())
 
 
 def measure_drawn_cells(count: int = DRAWN_TABLES, seed: int = DRAWN_SEED) -> tuple[CellCounts, list[Cell]]:
@@ -83,7 +104,7 @@ def count_double_cells(extraction: Extraction) -> tuple[int, int]:
             if block.kind == "table" and values:
                 numeric += 1
                 double += any(len(_NUMBER.findall(cell)) > 1 for cell in values)
-            elif block.kind != "table" and re.search(r"[^\d\s]\s\(?[\d,]{3,}\)?(?:\s\$?\s?\(?[\d,.]{3,}\)?)+$", line):
+            elif block.kind != "table" and _LOST_VALUES.search(line):
                 numeric, double = numeric + 1, double + 1
     return numeric, double
 
@@ -98,8 +119,8 @@ def format_report(folder: Path | None) -> str:
     rows = [["drawn pages", *_format_counts(drawn), ""]]
     for path in sorted(folder.glob("*.pdf")) if folder else ():
         extraction = extract_in_process(path.read_bytes(), path.name)
-        truth = path.with_suffix(".json")
-        known = [tuple(cell) for cell in json.loads(truth.read_text())] if truth.exists() else []
+        truth = READ_BY_EYE / f"{path.stem}.json"
+        known = [(int(p), r, c, v) for p, r, c, v in json.loads(truth.read_text())] if truth.exists() else []
         counts = _format_counts(count_right_cells(known, read_table_cells(extraction))) if known else ["", "", ""]
         numeric, double = count_double_cells(extraction)
         rows.append([path.stem, *counts, f"{double} of {numeric} ({double / max(1, numeric):.1%})"])

@@ -1,4 +1,4 @@
-"""The documents of `evals.table_questions`: tables and lists in six formats, with what makes tables hard to compute with.
+"""The documents of `evals.table_questions`: tables and lists in six formats, hard to compute with.
 
 There are totals, missing cells, words where a number should be, two currencies, and two tables with the same columns.
 """
@@ -73,7 +73,9 @@ PROFIT = FilingTable(
 
 def build_uploads() -> list[Upload]:
     """Return the documents, each under its file's name."""
-    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in (".csv", ".md", ".html")}
+    files = {
+        path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in (".csv", ".md", ".html")
+    }
     files |= {"products.docx": _make_docx(), "budget.xlsx": _make_xlsx(), "annual_report.pdf": _make_pdf()}
     return [Upload(data=data, filename=name) for name, data in files.items()]
 

@@ -13,6 +13,7 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 
 from rag_core.core.model import Claim, Reading
+from rag_core.text.figures import remove_dates
 from rag_core.text.framing import has_verb, is_framing, is_title, states_something, strip_framing
 from rag_core.text.layout import (
     BOLD_HEADING_LEVEL,
@@ -198,13 +199,16 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
 
 
 def _is_header(cells: Sequence[str], after: Part | None, *, is_first: bool) -> bool:
-    """Return whether a row is the header of a table: above a rule, or the first, without the digits of the next."""
+    """Return whether a row is the header of a table: above a rule, or the first, without the digits of the next.
+
+    Dates are no such digits: the columns of an annual report are years.
+    """
     if after is None or after.kind not in ("row", "rule"):
         return False
     if after.kind == "rule":
         return is_header_rule(after)
     values = split_cells(after.text)
-    return is_first and len(values) == len(cells) and not _has_digit(cells) and _has_digit(values)
+    return is_first and len(values) == len(cells) and not _has_digit(remove_dates(cells)) and _has_digit(values)
 
 
 def _has_digit(cells: Sequence[str]) -> bool:

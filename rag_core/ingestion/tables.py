@@ -35,8 +35,17 @@ def _spread_spanning_heads(row: Sequence[str]) -> list[str]:
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return the text of a table block: a line a row with bars between the cells, whose own bars are escaped."""
-    return "\n".join(" | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) for row in rows)
+    """Return the text of a table block: a line a row."""
+    return "\n".join(map(format_table_row, rows))
+
+
+def format_table_row(cells: Sequence[str]) -> str:
+    """Return a row with bars between the cells, whose own bars are escaped.
+
+    Bars stand around it where an outer cell is empty: else the first filled cell would be read as the first.
+    """
+    row = " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+    return row if cells and cells[0].strip() and cells[-1].strip() else f"| {row} |"
 
 
 def block_from_cells(names: Sequence[str], cells: Sequence[str], line_start: int, line_end: int) -> Block:

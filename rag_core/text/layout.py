@@ -85,7 +85,7 @@ def split_cells(row: str) -> list[str]:
     inner = row.strip()
     inner = inner.removeprefix("|")
     inner = inner.removesuffix("|") if not inner.endswith("\\|") else inner
-    return [remove_marks(cell) for cell in _CELL_BORDER.split(inner)]
+    return [remove_marks(cell.strip()) for cell in _CELL_BORDER.split(inner)]
 
 
 def is_header_rule(part: Part) -> bool:

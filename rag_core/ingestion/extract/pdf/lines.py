@@ -13,8 +13,21 @@ from rag_core.ingestion.extract.pdf.glyphs import Glyph
 
 MIN_COLUMN_GAP = 1.0  # of the type size: a wider gap may lie between two columns
 MIN_SPACE_WIDTH = 0.1  # of the type size: a narrower gap is no space
+MAX_MARK_SIZE = 0.8  # of a raised mark, to the type that it stands in
+MAX_MARK_RISE = 0.7  # of the type size: between the baseline of a raised mark and that of its line
 MAX_BASELINE_DRIFT = 0.5  # of the type size: as far as a subscript is off its line
+_FIGURE_START = re.compile(r"[\d($€£¥—–-]")  # what follows a bracketed figure in a table, and no list mark
 _LIST_MARK = re.compile(r"[•●○◦▪■□–—*·‣⁃-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]")  # belongs to the text that follows
+
+
+@dataclass(frozen=True, slots=True)
+class StripWord:
+    """A word of a strip: the box of its ink, and where it begins and ends along the line."""
+
+    text: str
+    box: Box
+    start: float
+    end: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,7 @@ class Strip:
     baseline: float
     size: float
     bold: bool
+    words: tuple[StripWord, ...] = ()
 
 
 def build_strips(glyphs: Sequence[Glyph]) -> list[Strip]:
@@ -52,7 +66,25 @@ def group_strips_into_rows(strips: Iterable[Strip]) -> list[list[Strip]]:
             grouped[-1].append(strip)
         else:
             grouped.append([strip])
-    return [sorted(row, key=lambda strip: strip.start) for row in grouped]
+    return [sorted(row, key=lambda strip: strip.start) for row in _join_raised_marks(grouped)]
+
+
+def _join_raised_marks(rows: Sequence[list[Strip]]) -> list[list[Strip]]:
+    """Join a row of raised marks, as of footnotes, to the row that they stand in."""
+    joined: list[list[Strip]] = []
+    for row in rows:
+        if joined and all(_is_raised_mark(mark, row) for mark in joined[-1]):
+            row = [*joined.pop(), *row]
+        joined.append(row)
+    return joined
+
+
+def _is_raised_mark(mark: Strip, row: Sequence[Strip]) -> bool:
+    return mark.size <= MAX_MARK_SIZE * row[0].size and any(
+        0 < strip.baseline - mark.baseline <= MAX_MARK_RISE * strip.size
+        and 0 <= mark.start - strip.end + strip.size / 4 <= strip.size
+        for strip in row
+    )
 
 
 def join_strips(row: Sequence[Strip]) -> Strip:
@@ -62,7 +94,8 @@ def join_strips(row: Sequence[Strip]) -> Strip:
         text += (" " if after.start - before.end > MIN_SPACE_WIDTH * after.size else "") + after.text
     longest, bold = max(row, key=lambda strip: len(strip.text)), all(strip.bold for strip in row)
     box = enclose_boxes(strip.box for strip in row)
-    return replace(longest, text=text, box=box, start=row[0].start, end=row[-1].end, bold=bold)
+    words = tuple(word for strip in row for word in strip.words)
+    return replace(longest, text=text, box=box, start=row[0].start, end=row[-1].end, bold=bold, words=words)
 
 
 def is_list_mark(text: str) -> bool:
@@ -91,7 +124,7 @@ def _starts_new_strip(run: Sequence[Glyph], glyph: Glyph) -> bool:
     ):
         return True
     return glyph.start - last.end > MIN_COLUMN_GAP * size and not (
-        len(run) < 6 and is_list_mark("".join(g.text for g in run))
+        len(run) < 6 and is_list_mark("".join(g.text for g in run)) and not _FIGURE_START.match(glyph.text)
     )
 
 
@@ -99,18 +132,27 @@ def _strip_from_glyphs(run: Sequence[Glyph]) -> Strip:
     sizes = [round(glyph.style.height, 1) for glyph in run]
     size = max(sizes, key=Counter(sizes).__getitem__)
     baseline = run[sizes.index(size)].baseline
-    # PDFium gives characters beyond the BMP as two surrogates
-    text = _join_glyph_text(run, size).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    words = tuple(word for part in _split_words(run, size) if (word := _word_from_glyphs(part)).text)
     bold, box = all(glyph.style.bold for glyph in run), enclose_boxes(glyph.box for glyph in run)
-    return Strip(clean_text(text), box, run[0].style.angle, run[0].start, run[-1].end, baseline, size, bold)
+    text = " ".join(word.text for word in words)
+    return Strip(text, box, run[0].style.angle, run[0].start, run[-1].end, baseline, size, bold, words)
 
 
-def _join_glyph_text(run: Sequence[Glyph], size: float) -> str:
-    """Join glyphs with spaces where PDFium sees them, and where the gap is wider than is usual in this strip."""
+def _split_words(run: Sequence[Glyph], size: float) -> Iterator[list[Glyph]]:
+    """Split glyphs where PDFium sees white space, and where the gap is wider than is usual in this strip."""
     gaps = [after.start - before.end for before, after in pairwise(run)]
     wide = MIN_SPACE_WIDTH * size + median(gaps) if gaps else 0
-    letters = (
-        f" {glyph.text}" if glyph.follows_space or gap > wide else glyph.text
-        for glyph, gap in zip(run[1:], gaps, strict=True)
-    )
-    return run[0].text + "".join(letters)
+    word = [run[0]]
+    for glyph, gap in zip(run[1:], gaps, strict=True):
+        if glyph.follows_space or gap > wide:
+            yield word
+            word = []
+        word.append(glyph)
+    yield word
+
+
+def _word_from_glyphs(glyphs: Sequence[Glyph]) -> StripWord:
+    # PDFium gives characters beyond the BMP as two surrogates
+    letters = "".join(glyph.text for glyph in glyphs)
+    text = clean_text(letters.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    return StripWord(text, enclose_boxes(glyph.box for glyph in glyphs), glyphs[0].start, glyphs[-1].end)

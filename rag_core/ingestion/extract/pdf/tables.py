@@ -1,4 +1,4 @@
-"""Table detection in PDF pages: rows whose cells are aligned in columns separated by white space."""
+"""Table detection in PDF pages: tables of figures, then rows whose cells are aligned in columns between white space."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from rag_core.core.model import Box
+from rag_core.ingestion.extract.pdf.figure_tables import find_figure_tables
 from rag_core.ingestion.extract.pdf.lines import Strip, enclose_boxes
+from rag_core.ingestion.tables import format_table_row
 
 MAX_CELL_LETTERS = 45  # of most cells of a table: longer ones may be two columns of text
 MAX_LINE_GAP = 2.0  # of the type size, from line to line: a line further below does not continue a cell
@@ -27,6 +29,15 @@ class PdfTable:
 
 def find_tables(rows: Sequence[StripRow]) -> Iterator[StripRow | PdfTable]:
     """Yield the rows in order, with the rows of each table replaced by the table."""
+    first = 0
+    for found in find_figure_tables(rows):
+        yield from _find_word_tables(rows[first : found.first])
+        yield PdfTable(tuple(map(format_table_row, found.cells)), found.boxes)
+        first = found.end
+    yield from _find_word_tables(rows[first:])
+
+
+def _find_word_tables(rows: Sequence[StripRow]) -> Iterator[StripRow | PdfTable]:
     first = 0
     while first < len(rows):
         end = _find_table_end(rows, first)
@@ -113,4 +124,4 @@ def _format_strip_row(row: StripRow, columns: Sequence[tuple[float, float]]) -> 
     for strip in row:
         column = next((number for number, (_, end) in enumerate(columns) if strip.start < end), len(columns) - 1)
         cells[column] = f"{cells[column]} {strip.text}".strip()
-    return " | ".join(cells).strip()
+    return format_table_row(cells)

@@ -1,0 +1,60 @@
+"""Figures as tables have them: "$ (1,204)", "12.5%", "€9.80", "—"; their value and unit, and years apart from them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from rag_core.text.months import MONTH_PATTERN
+
+_CURRENCIES = r"(?:US|C|A|HK)?[$€£¥]|(?:USD|EUR|GBP|CHF|JPY)\s"
+_NUMBER = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
+_MARK = r"(?:\s?\(\w\)|\s?\*{1,2})?"  # of a footnote
+FIGURE = re.compile(
+    rf"(?:{_CURRENCIES})?\s?[-–−+]?\s?\(?\s?(?:{_CURRENCIES})?[-–−+]?\s?(?:{_NUMBER})\s?\)?\s?%?\s?\)?{_MARK}"
+    rf"|(?:[$€£¥]\s?)?[-–—]\s?%?|N/?[AM]|n/[am]|nm",
+)
+_PARTS = re.compile(
+    rf"(?P<sign>[-–−(]?)\s?(?P<currency>{_CURRENCIES})?\s?(?P<inner>[-–−(]?)\s?(?P<number>{_NUMBER})"
+    rf"\s?(?P<close>\)?)\s?(?P<unit>%|[^\W\d_]{{1,12}}\.?)?\s?\)?{_MARK}"
+)
+_SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
+_DATE = re.compile(rf"\b(?:{MONTH_PATTERN})\.?\s\d{{1,2}}\b|\b(?:19|20)\d\d\b|\bQ[1-4]\b|\([a-z\d]\)", re.IGNORECASE)
+_PERIOD = re.compile(
+    r"(?:19|20)\d\d(?:[-/–](?:19|20)?\d\d)?(?:\s?\(\w\)|\s?\*)?|[1-4]?Q[1-4]?(?:\s(?:19|20)\d\d)?|FY\s?\d{2,4}E?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The value of a figure, with its unit: a currency sign, "%", a word such as "kg", or ""."""
+
+    value: Decimal
+    unit: str
+
+
+def is_period(text: str) -> bool:
+    """Return whether a figure is a year or a quarter, and so rather the head of a column than a value."""
+    return _PERIOD.fullmatch(text) is not None
+
+
+def remove_dates(cells: Sequence[str]) -> list[str]:
+    """Return the heads of columns without their dates, years and quarters; years alone are data where nothing is left.
+
+    A row such as "Opened | 2004" is no header, but "(in millions) | 2004" and "| 2004 | 2003 |" are.
+    """
+    if not cells[0] or cells[0].startswith("(") or not all(map(is_period, filter(None, cells[1:]))):
+        return [_DATE.sub("", cell) for cell in cells]
+    return list(cells)
+
+
+def parse_figure(text: str) -> Figure | None:
+    """Return the figure that a cell states; None for a dash, for words, and for an empty cell. Brackets are a minus."""
+    parts = _PARTS.fullmatch(" ".join(text.split()))
+    if parts is None or (parts["close"] and "(" not in (parts["sign"], parts["inner"])):
+        return None
+    digits = Decimal(re.sub(r"[^\d.]", "", parts["number"]))
+    is_negative = bool(parts["sign"] or parts["inner"])
+    currency = (parts["currency"] or "").strip()
+    unit = _SYMBOLS.get(currency, currency) or (parts["unit"] or "").rstrip(".")
+    return Figure(-digits if is_negative else digits, unit)

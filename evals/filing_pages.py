@@ -169,7 +169,7 @@ def _draw_table(table: FilingTable, y: float) -> tuple[str, float]:
     for number, row in enumerate(table.rows):
         lines = row[0].split("\n")
         for n, line in enumerate(lines):
-            left = _MARGIN + 5 * (len(line) - len(line.lstrip())) + (8 if n else 0)
+            left: float = _MARGIN + 5 * (len(line) - len(line.lstrip())) + (8 if n else 0)
             parts.append(_draw_text(line.strip(), left, y - n * step, size))
         y -= step * (len(lines) - 1)
         if table.marks and any(row[1:]):

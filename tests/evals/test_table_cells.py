@@ -17,9 +17,9 @@ TABLE = FilingTable("Note 3. Results", YEARS, ROWS, marks=("(1)",))
 
 
 def test_at_least_99_of_100_cells_of_drawn_filings_are_in_their_row_and_column() -> None:
-    """S1-21: with brackets, dashes, currency signs apart, heads over columns, narrow gaps, two tables a page."""
-    counts, missed = measure_drawn_cells(32, seed=11)
-    assert counts.known > 400
+    """With brackets, dashes, currency signs apart, heads over columns, narrow gaps, two tables a page."""
+    counts, missed = measure_drawn_cells(16, seed=11)
+    assert counts.known > 200
     assert counts.share >= 0.99, missed
 
 

@@ -19,6 +19,7 @@ MAX_HEAD_GAP = 2.6  # of the type size, from row to row of its heads
 MAX_LINE_PITCH = 1.5  # of the type size: between two lines of one label
 MAX_LABEL_ROWS = 3  # rows of a table without a figure one after the other
 MAX_HEAD_ROWS = 6
+MAX_FIGURE_COLUMNS = 60  # of a table: time grows with their square
 MAX_HEAD_LETTERS = 70  # of what stands beside the heads, such as "(in millions, except per share amounts)"
 MIN_CELL_GAP = 0.45  # of the type size: between two figures; a space is 0.28
 MIN_LABEL_GAP = 0.9  # of the type size: between a label and its first figure, and between two columns of labels
@@ -102,6 +103,8 @@ class _GrowingTable:
 
     def fits(self, row: _FigureRow) -> bool:
         """Return whether each figure of a row stands in a column of its own, and one at least in a known one."""
+        if len(row.figures) > MAX_FIGURE_COLUMNS or len(self.columns) > MAX_FIGURE_COLUMNS:
+            return False
         taken = [self._find_columns(figure) for figure in row.figures]
         known = [columns[0] for columns in taken if columns]
         return bool(known) and all(len(columns) <= 1 for columns in taken) and len(set(known)) == len(known)
@@ -125,7 +128,8 @@ def find_figure_tables(rows: Sequence[Sequence[Strip]]) -> Iterator[FigureTable]
     read = [_read_row(number, row) for number, row in enumerate(rows)]
     first = above = 0
     while first < len(read):
-        if not read[first].figures or _is_head_row(read[first]):
+        figures = read[first].figures
+        if not figures or len(figures) > MAX_FIGURE_COLUMNS or _is_head_row(read[first]):
             first += 1
             continue
         grown = _grow_table(read, first)
@@ -229,9 +233,9 @@ def _build_table(rows: Sequence[_FigureRow], grown: _GrowingTable) -> FigureTabl
     figured = [row for row in grown.rows if row.figures]
     if not _is_table(figured, grown.columns):
         return None
-    heads, titles = _find_heads(rows, grown)
-    lines = [*titles, *grown.rows]
     edges = _find_label_columns(figured)
+    heads, titles = _find_heads(rows, grown, edges)
+    lines = [*titles, *grown.rows]
     cells, boxes = _lay_out_rows(lines, grown.columns, edges)
     if heads:
         names = _name_columns(heads, grown.columns, edges)
@@ -259,7 +263,9 @@ def _is_aligned(figures: Sequence[Segment], size: float) -> bool:
     )
 
 
-def _find_heads(rows: Sequence[_FigureRow], grown: _GrowingTable) -> tuple[list[_FigureRow], list[_FigureRow]]:
+def _find_heads(
+    rows: Sequence[_FigureRow], grown: _GrowingTable, edges: Sequence[float]
+) -> tuple[list[_FigureRow], list[_FigureRow]]:
     """Return the rows of heads above a table, top to bottom, and the titles between them and its first row."""
     heads: list[_FigureRow] = []
     titles: list[_FigureRow] = []
@@ -268,7 +274,7 @@ def _find_heads(rows: Sequence[_FigureRow], grown: _GrowingTable) -> tuple[list[
         furthest = (MAX_HEAD_GAP if heads else MAX_ROW_GAP) * max(row.size, below.size)
         if below.baseline - row.baseline > furthest or len(heads) == MAX_HEAD_ROWS:
             break
-        if _has_heads(row, grown.columns):
+        if _has_heads(row, grown.columns) or (heads and _has_label_heads(row, grown.columns, edges)):
             heads.insert(0, row)
         elif not heads and len(titles) < MAX_LABEL_ROWS and _is_label_row(row, grown.columns):
             titles.insert(0, row)
@@ -278,6 +284,12 @@ def _find_heads(rows: Sequence[_FigureRow], grown: _GrowingTable) -> tuple[list[
     while len(heads) > 1 and _is_remark(heads[0]):  # such as "(Unaudited)" below the title of the page
         heads.pop(0)
     return heads, titles if heads else []
+
+
+def _has_label_heads(row: _FigureRow, columns: Sequence[tuple[float, float]], edges: Sequence[float]) -> bool:
+    """Return whether all of a row stands over the further columns of labels, none over the first or the figures."""
+    starts, end = [segment.middle for segment in row.segments], row.segments[-1].end
+    return bool(edges) and min(starts) >= edges[0] and end <= columns[0][0] + row.size
 
 
 def _is_remark(row: _FigureRow) -> bool:
@@ -380,6 +392,8 @@ def _name_columns(
         beside = replace(row, label=row.segments[: len(row.segments) - len(over)], figures=())
         for n, text in enumerate(_place_label(beside, edges)):
             labels[n].insert(0, text)
+        if not over:
+            continue
         covered = _group_by_names(len(over), named) or _share_with_years(_cover_columns(over, columns), named)
         for head, numbers in zip(over, covered, strict=True):
             for n in numbers:

@@ -25,7 +25,7 @@ MAX_TITLE_CHARS = 70
 # a later one is chosen only if it scores far better (PASSAGE_RANK_PENALTY)
 READ_SENTENCES = 8
 MAX_ANSWER_SENTENCES = 4  # the sentences that these depend on come besides
-MAX_LIST_ITEMS = 8  # of a list whose lead-in is chosen
+MAX_LIST_ITEMS = 40  # of a list whose lead-in is chosen: a list that is cut is a wrong answer
 # log odds that a sentence loses for each passage before its own: passages are given best first
 PASSAGE_RANK_PENALTY = 3.0
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out

@@ -5,12 +5,13 @@ There are totals, missing cells, words where a number should be, two currencies,
 
 from io import BytesIO
 from pathlib import Path
+from xml.sax.saxutils import escape
 
-from docx import Document
 from openpyxl import Workbook
 
 from evals.filing_pages import SPANNED, FilingTable, draw_filing
 from rag_core.ingestion.upload import Upload
+from tests.ingestion.documents import docx
 
 FOLDER = Path(__file__).parent / "data" / "table_questions"
 
@@ -81,16 +82,12 @@ def build_uploads() -> list[Upload]:
 
 
 def _make_docx() -> bytes:
-    document = Document()
-    document.add_heading("Price list of Corley Hardware", 1)
-    document.add_paragraph("Prices are for one piece, as agreed with each supplier.")
-    table = document.add_table(len(PRODUCTS), len(PRODUCTS[0]))
-    for row, cells in zip(table.rows, PRODUCTS, strict=True):
-        for cell, words in zip(row.cells, cells, strict=True):
-            cell.text = words
-    out = BytesIO()
-    document.save(out)
-    return out.getvalue()
+    paragraph = '<w:p><w:pPr><w:pStyle w:val="%s"/></w:pPr><w:r><w:t>%s</w:t></w:r></w:p>'
+    cells = [[f"<w:tc>{paragraph % ('Normal', escape(words))}</w:tc>" for words in row] for row in PRODUCTS]
+    table = "".join(f"<w:tr>{''.join(row)}</w:tr>" for row in cells)
+    heading = paragraph % ("Heading1", "Price list of Corley Hardware")
+    prose = paragraph % ("Normal", "Prices are for one piece, as agreed with each supplier.")
+    return docx(f"{heading}{prose}<w:tbl>{table}</w:tbl>")
 
 
 def _make_xlsx() -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer
 from rag_core.answering.conditions import find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
@@ -38,6 +39,7 @@ from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
 
 SCORING_TIMEOUT_S = 60.0
+COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 DEFAULT_GENERATION = GenerationOptions()
 
@@ -52,8 +54,37 @@ class CheckedDraft:
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
     """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can."""
+    computed = await run.attempt(
+        "compute",
+        compute_answer(query, hits, kit, run),
+        otherwise=None,
+        fallback="an answer in the words of the passages",
+        within_s=COMPUTING_TIMEOUT_S,
+    )
     evidence = await _collect_evidence(query, hits, kit, run)
+    if computed is not None:
+        return _build_computed_answer(query.text, computed, evidence, run)
     return await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
+
+
+def _build_computed_answer(
+    query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...], run: Run
+) -> Answer:
+    """Return the answer that was computed, or a refusal that says why none was."""
+    if computed.reason:
+        run.warn("not_computed", f"this was not computed: {computed.reason}")
+    claims = (computed.claim,) if computed.claim else ()
+    cited = select_cited_passages(claims, evidence)
+    confidence = compute_confidence(query_text, 1.0, claims, cited, quoted=False)
+    return Answer(
+        text=computed.claim.text if computed.claim else f"I don't know: {computed.reason}.",
+        status="answered" if claims else "unknown",
+        origin="extractive",
+        claims=claims,
+        confidence=confidence,
+        evidence=evidence,
+        missing_words=find_missing_words(query_text, cited or evidence[:1]),
+    )
 
 
 async def answer_from_evidence(

@@ -1,0 +1,157 @@
+"""Answers computed over the cells of a stored table: the operation is said, and each cell is cited."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from rag_core.answering.citations import ClaimPassage, build_citation
+from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
+from rag_core.answering.computing.questions import AskedOperation, parse_operation
+from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
+from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
+from rag_core.core.kit import Kit
+from rag_core.core.model import Citation, Claim, Judgement, Ranking
+from rag_core.core.presets import Query
+from rag_core.core.run import Run
+
+MAX_READ_DOCUMENTS = 6  # of those found, best first, whose tables are read
+MAX_READ_CHUNKS = 5_000  # of one document: a table of more rows is not known to be whole
+MAX_LISTED_CELLS = 40  # named in the answer; all that are counted are cited up to MAX_CITED_CELLS
+MAX_CITED_CELLS = 100
+COMPUTED = "computed from the cited cells"  # the judge of a claim whose operation was computed twice
+COMPUTED_SUPPORT = 0.98  # as of copied words: the cells are copied, and the rest is arithmetic
+_SCALE = re.compile(r"\(?\bin (thousands|millions|billions)\b[^()]{0,60}\)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedAnswer:
+    """A claim that states an operation and its result; without one, `reason` says why nothing was computed."""
+
+    claim: Claim | None = None
+    reason: str = ""
+
+
+async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+    """Compute what a question asks for from whole tables of the documents found; None where it does not ask."""
+    asked = parse_operation(query.text)
+    if asked is None or not hits:
+        return None
+    tables = await run.step("tables", _load_tables(query, hits, kit))
+    outcome = await asyncio.to_thread(resolve, asked, tables)
+    if outcome is None:
+        return None
+    if isinstance(outcome, Unresolved):
+        return ComputedAnswer(reason=outcome.reason)
+    if not is_recomputed(outcome.computation):
+        return ComputedAnswer(reason="the result does not follow from the cells as they are quoted")
+    run.techniques["operation"] = f"{outcome.computation.kind} over {len(outcome.computation.cells)} cells"
+    return ComputedAnswer(_make_claim(asked, outcome))
+
+
+async def _load_tables(query: Query, hits: Ranking, kit: Kit) -> list[StoredTable]:
+    tables: list[StoredTable] = []
+    for document_id in list(dict.fromkeys(hit.chunk.document_id for hit in hits))[:MAX_READ_DOCUMENTS]:
+        scope = replace(query.scope, document_ids=(document_id,))
+        chunks = await kit.index.store.select(scope, limit=MAX_READ_CHUNKS + 1)
+        found = await asyncio.to_thread(read_stored_tables, chunks[:MAX_READ_CHUNKS])
+        is_whole = len(chunks) <= MAX_READ_CHUNKS
+        tables += [replace(table, is_whole=table.is_whole and is_whole) for table in found]
+    return tables
+
+
+def _make_claim(asked: AskedOperation, resolved: Resolved) -> Claim:
+    text = _state_result(asked, resolved)
+    rows = {(cell.row.chunk.id, cell.row.start): cell for cell in resolved.computation.cells[:MAX_CITED_CELLS]}
+    cited = tuple(map(_cite_cell, rows.values()))
+    judgement = Judgement("supported", COMPUTED_SUPPORT, None, cited[0].quote, (), COMPUTED)
+    return Claim(text, 0, len(text), "verified", cited, judgement=judgement)
+
+
+def _cite_cell(cell: CitedCell) -> Citation:
+    row = cell.row
+    return build_citation(ClaimPassage(row.chunk, row.start, row.end, row.quote, 1.0), 1.0)
+
+
+def _state_result(asked: AskedOperation, resolved: Resolved) -> str:
+    """Return the result, the operation and its cells in words."""
+    computation, table = resolved.computation, resolved.table
+    cells = computation.cells
+    scale = _find_scale(table)
+    condition = f" with {resolved.condition}" if resolved.condition else ""
+    if computation.kind == "count":
+        what = "items of the list" if table.is_list else f"rows{condition}"
+        return f"{len(cells)}. Counted: {what}: {_list_labels(cells)}."
+    if computation.kind == "filter":
+        return f"{_list_labels(cells)}. Selected: rows{condition}."
+    if computation.kind == "sum":
+        total = _format_figure(computation.result, cells, scale)
+        return f"{total}. Sum of {cells[0].column}{condition}: {_list_cells(cells)}."
+    if computation.kind == "extreme":
+        return _state_extreme(computation, scale, condition, resolved.without_figure)
+    return _state_pair(asked, computation, scale)
+
+
+def _state_extreme(computation: Computation, scale: str, condition: str, missing: Sequence[str]) -> str:
+    best = [cell for cell in computation.cells if cell.value == computation.result]
+    names = " and ".join(cell.row.label for cell in best)
+    word = "Highest" if computation.is_highest else "Lowest"
+    note = f" Without a figure: {', '.join(missing[:5])}." if missing else ""
+    figure = f"{best[0].text}{scale}"
+    count = len(computation.cells)
+    return f"{names}: {figure}. {word} {best[0].column} of {count} rows{condition}.{note}"
+
+
+def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> str:
+    first, second = computation.cells
+    named = [_name_cell(cell, computation.cells) for cell in computation.cells]
+    both = f"{named[0]}: {first.text}; {named[1]}: {second.text}{scale}"
+    if computation.kind == "ratio":
+        change = "more" if computation.result >= 0 else "less"
+        return f"{abs(computation.result):.1f}% {change}. Change from {named[0]} to {named[1]} in percent: {both}."
+    if computation.kind == "difference":
+        amount = _format_figure(abs(computation.result), computation.cells, scale)
+        way = "no change" if not computation.result else "an increase" if computation.result > 0 else "a decrease"
+        if first.column == second.column:
+            return f"{amount}. Difference of {first.column}: {both}."
+        return f"{amount}, {way}. Difference of {first.row.label}: {both}."
+    larger = second if (computation.result > 0) == asked.is_highest else first
+    if not computation.result:
+        return f"They are equal. Compared: {both}."
+    if asked.text.lower().startswith("which"):
+        return f"{_name_cell(larger, computation.cells)}. Compared: {both}."
+    return f"{'Yes' if larger is first else 'No'}. Compared: {both}."
+
+
+def _name_cell(cell: CitedCell, cells: Sequence[CitedCell]) -> str:
+    """Return the part of a cell's name that tells it from the other: its row, or its column."""
+    return cell.row.label if len({other.row.label for other in cells}) > 1 else cell.column
+
+
+def _list_labels(cells: Sequence[CitedCell]) -> str:
+    labels = [cell.row.label if cell.row.label == cell.text else f"{cell.row.label} ({cell.text})" for cell in cells]
+    return _join_listed(labels)
+
+
+def _list_cells(cells: Sequence[CitedCell]) -> str:
+    return _join_listed([f"{cell.row.label} {cell.text}" for cell in cells])
+
+
+def _join_listed(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - MAX_LISTED_CELLS} more" if len(texts) > MAX_LISTED_CELLS else ""
+    return ", ".join(texts[:MAX_LISTED_CELLS]) + more
+
+
+def _format_figure(value: Decimal, cells: Sequence[CitedCell], scale: str) -> str:
+    unit = next((cell.figure.unit for cell in cells if cell.figure and cell.figure.unit), "")
+    number = f"{abs(value):,}"
+    sign = "-" if value < 0 else ""
+    placed = f"{number}{unit}" if unit == "%" else f"{number} {unit}" if unit.isalpha() else f"{unit}{number}"
+    return f"{sign}{placed}{scale}"
+
+
+def _find_scale(table: StoredTable) -> str:
+    """Return " (in thousands)" where the table says so."""
+    found = _SCALE.search(f"{table.about} {table.columns[0]}")
+    return f" (in {found[1].lower()})" if found else ""

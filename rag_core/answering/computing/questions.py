@@ -1,0 +1,131 @@
+"""What a question asks to be computed: the operation, its direction, and conditions such as "more than 20"."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from rag_core.answering.computing.operations import OperationKind
+from rag_core.text.figures import Figure, parse_figure
+from rag_core.text.terms import extract_terms
+
+MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
+_MORE = "more|higher|larger|bigger|greater|longer|heavier|above"
+_LESS = "fewer|less|lower|smaller|shorter|lighter|cheaper|below"
+_HIGHEST = "highest|largest|biggest|greatest|most|maximum|longest|heaviest"
+_LOWEST = "lowest|smallest|least|fewest|minimum|shortest|lightest|cheapest"
+_CHANGE = r"(?:grow|grew|growth|increas\w*|decreas\w*|rise|rose|fall|fell|chang\w*|drop\w*|declin\w*)"
+_COMPARISONS = {
+    ">=": "at least|no less than|no fewer than|since",
+    "<=": "at most|no more than|up to",
+    ">": "more than|over|above|greater than|higher than|larger than|exceeding|after|heavier than|longer than",
+    "<": "less than|fewer than|under|below|lower than|smaller than|before|lighter than|shorter than",
+}
+_COMPARISON = re.compile(
+    "|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in zip("abcd", _COMPARISONS.values(), strict=True)),
+    re.IGNORECASE,
+)
+_FIGURE_AFTER = re.compile(r"\s+((?:[$€£¥]\s?)?\d[\d,]*(?:\.\d+)?\s?%?)(?![\w])")
+_PAIR = (
+    rf"^which\b.*\b(?:{_MORE}|{_LESS})\b(?! than \d).* or "
+    rf"|^(?:is|are|was|were|do|does|did|has|have|had)\b.*\b(?:{_MORE}|{_LESS})\b.*\bthan\b(?!\s+[\d$€£])"
+)
+_PATTERNS: Mapping[OperationKind, str] = {  # the first that a question matches
+    "ratio": rf"\bwhat (?:percentage|percent)\b(?! of\b).*\b{_CHANGE}|\b{_CHANGE}\b.*\b(?:percent|percentage)\b",
+    "difference": rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b",
+    "compare": _PAIR,
+    "count": r"\bhow many\b",
+    "sum": r"^(?:what|how much)\b.*\b(?:total|sum|combined|altogether|in all)\b",
+    "extreme": rf"^(?:which|what|who)\b.*\b(?:{_HIGHEST}|{_LOWEST})\b",
+    "filter": rf"^(?:which|what|list|name|show)\b.*\b(?:{'|'.join(_COMPARISONS.values())})\s+[$€£]?\d",
+}
+_KINDS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
+_DOWN = re.compile(rf"\b(?:{_LESS}|{_LOWEST}|less expensive|least expensive)\b", re.IGNORECASE)
+_IMPLIED = {"expensiv": "price cost", "cheap": "price cost", "heav": "weight", "light": "weight", "long": "length"}
+_OPERATION_TERMS = extract_terms(
+    f"{_MORE} {_LESS} {_HIGHEST} {_LOWEST} {' '.join(_COMPARISONS.values())}".replace("|", " ")
+    + " how many much percent percentage difference between change changed changes grow grew growth increase decrease"
+    " increased decreased rise rose fall fell drop dropped decline declined total sum combined altogether all number"
+    " list name show there each or than from since during compared expensive cheap which what who one value amount"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A comparison with a figure: `words` are those before and after it, which may name the column."""
+
+    comparison: str
+    figure: Figure
+    text: str
+    words_before: str
+    words_after: str
+
+    def holds(self, value: Decimal) -> bool:
+        limit = self.figure.value
+        return {">": value > limit, "<": value < limit, ">=": value >= limit, "<=": value <= limit}[self.comparison]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOperation:
+    """The operation that a question asks for; `terms` are those of its subject, which a table has to have.
+
+    `counted` are the terms of what is counted.
+    """
+
+    kind: OperationKind
+    text: str
+    is_highest: bool
+    conditions: tuple[Condition, ...]
+    terms: frozenset[str]
+    implied: frozenset[str]
+    counted: frozenset[str]
+
+
+def parse_operation(question: str) -> AskedOperation | None:
+    """Return what a question asks to be computed; None for a question that asks for no such thing."""
+    text = " ".join(question.split()).rstrip("? ")
+    if len(text) > MAX_OPERATION_CHARS:
+        return None
+    kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(text)), None)
+    if kind is None:
+        return None
+    conditions = tuple(_find_conditions(text)) if kind in ("count", "filter", "sum", "extreme") else ()
+    implied = {
+        term for start, names in _IMPLIED.items() for term in names.split() if re.search(rf"\b{start}", text, re.I)
+    }
+    spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
+    left = re.sub("|".join(re.escape(c.text) for c in conditions) or r"(?!)", " ", text)
+    counted = re.search(
+        r"\bhow many (.+?)(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)", left, re.I
+    )
+    return AskedOperation(
+        kind,
+        text,
+        not _DOWN.search(text),
+        conditions,
+        extract_terms(left) - _OPERATION_TERMS - spoken,
+        frozenset(implied),
+        extract_terms(counted[1]) - _OPERATION_TERMS if counted else frozenset(),
+    )
+
+
+def _find_conditions(text: str) -> list[Condition]:
+    found = []
+    for match in _COMPARISON.finditer(text):
+        figure_match = _FIGURE_AFTER.match(text, match.end())
+        figure = parse_figure(figure_match[1]) if figure_match else None
+        if figure_match and figure:
+            comparison = dict(zip("abcd", _COMPARISONS, strict=True))[match.lastgroup or "c"]
+            after = text[figure_match.end() :].split()
+            unit = after[0] if after and len(after[0]) <= 3 and after[0].isalpha() else ""
+            end = figure_match.end() + (len(unit) + 1 if unit else 0)
+            found.append(
+                Condition(
+                    comparison,
+                    figure,
+                    text[match.start() : end],
+                    text[: match.start()],
+                    f"{unit} {' '.join(after[:4])}",
+                )
+            )
+    return found

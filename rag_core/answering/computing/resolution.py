@@ -1,0 +1,330 @@
+"""Which table, rows and columns a computation is about; a reason in words where the question does not settle that."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rag_core.answering.computing.operations import CitedCell, Computation, compute
+from rag_core.answering.computing.questions import AskedOperation, Condition
+from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
+from rag_core.text.figures import is_period, parse_figure
+from rag_core.text.terms import WORD_PATTERN, extract_terms
+
+MIN_SHARED_LETTERS = 4  # at the beginning of two terms that mean the same, as of "supply" and "supplier"
+MIN_SHARED_SHARE = 0.6  # of the longer one
+MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
+_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
+_LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
+_SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
+_WORDLESS = re.compile(r"\W*")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A computation over a table, with the condition in words and the rows that have no figure where one was needed."""
+
+    table: StoredTable
+    computation: Computation
+    condition: str = ""
+    without_figure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """The reason why something that was asked is not computed."""
+
+    reason: str
+
+
+def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | Unresolved | None:
+    """Return the computation that a question asks for; None where no table is about it.
+
+    Every term of the question has to be in the table: in its columns, its rows, or what is said above it.
+    """
+    views = [view for table in tables if (view := _TableView.from_table(asked, table)).covers_all]
+    if not views:
+        return None
+    best = max(view.own_count for view in views)
+    fitting = [view for view in views if view.own_count == best]
+    outcomes = [outcome for view in fitting if (outcome := view.resolve()) is not None]
+    if len(outcomes) > 1 and not _agree(outcomes):
+        names = " and ".join(f"“{_describe(view.table)}”" for view in fitting[:3])
+        return Unresolved(f"more than one table fits the question: {names}")
+    return outcomes[0] if outcomes else None
+
+
+def _agree(outcomes: Sequence[Resolved | Unresolved]) -> bool:
+    """Return whether tables that repeat the same figures give the same result."""
+    results = [
+        (outcome.computation.result, sorted(cell.text for cell in outcome.computation.cells))
+        for outcome in outcomes
+        if isinstance(outcome, Resolved)
+    ]
+    return len(results) == len(outcomes) and all(result == results[0] for result in results)
+
+
+def _describe(table: StoredTable) -> str:
+    return " ".join((table.about or table.title).split())[-80:]
+
+
+@dataclass(frozen=True, slots=True)
+class _TableView:
+    """A table as a question sees it: the rows and columns that it names, and whether all of its terms are found."""
+
+    asked: AskedOperation
+    table: StoredTable
+    named_rows: tuple[CitedRow, ...]
+    equal_cells: tuple[tuple[int, str], ...]  # column and cell, which the rows have to have
+    covers_all: bool
+    own_count: int
+
+    @classmethod
+    def from_table(cls, asked: AskedOperation, table: StoredTable) -> "_TableView":
+        named = _find_named_rows(asked, table)
+        equal = _find_equal_cells(asked, table)
+        groups = " ".join({row.group for row in named or table.rows})
+        words = [*table.columns, table.about, groups, *(row.label for row in named), *(cell for _, cell in equal)]
+        own = extract_terms(" ".join(words))
+        codes = {term for _, cell in equal for term in extract_terms(cell)}
+        known = own | extract_terms(table.title)
+        wanted = asked.terms - {term for term in asked.terms if _is_written_out(term, asked.text, codes)}
+        found = [term for term in wanted if _has_term(term, own)]
+        covers = bool(wanted) and all(_has_term(term, known) for term in wanted)
+        return cls(asked, table, named, equal, covers, len(found))
+
+    def resolve(self) -> Resolved | Unresolved | None:
+        kind = self.asked.kind
+        if not self.table.is_whole:
+            return Unresolved("a row of the table is stored in parts, so it may be incomplete")
+        if kind in ("compare", "difference", "ratio"):
+            return self._resolve_pair()
+        if self.table.is_list:
+            items = [CitedCell(row, self.table.columns[0], row.label) for row in self.table.rows]
+            return Resolved(self.table, compute("count", items)) if kind == "count" and not self.equal_cells else None
+        rows, condition, reason = self._select_rows()
+        if reason:
+            return Unresolved(reason)
+        if kind in ("count", "filter"):
+            return self._resolve_count(rows, condition)
+        column = self._choose_column()
+        if isinstance(column, Unresolved):
+            return column
+        return None if column is None else self._resolve_over(rows, column, condition)
+
+    def _resolve_pair(self) -> Resolved | Unresolved | None:
+        """Resolve an operation on two cells: of two rows in a column, or of a row in two columns, as they are named."""
+        columns = self._rank_columns()
+        if len(self.named_rows) == 2 and columns:
+            if len(columns) > 1:
+                return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
+            cells = [self._get_cell(row, columns[0]) for row in self.named_rows]
+        elif len(self.named_rows) == 1 and len(columns) == 2:
+            row = self.named_rows[0]
+            cells = [self._get_cell(row, column) for column in self._order_by_mention(columns)]
+        elif len(self.named_rows) == 1 and len(columns) > 2:
+            return Unresolved(f"it is not said which columns are meant: {self._list_columns(columns)}")
+        else:
+            same = [row for row in self.named_rows if row.label == self.named_rows[0].label]
+            return Unresolved(f"{len(same)} rows are named “{same[0].label}”") if len(same) > 1 else None
+        if reason := _find_obstacle(cells):
+            return Unresolved(reason)
+        if self.asked.kind == "ratio" and not cells[0].value:
+            return Unresolved(f"“{cells[0].row.label}” is 0 in {cells[0].column}, of which there is no percentage")
+        return Resolved(self.table, compute(self.asked.kind, cells))
+
+    def _resolve_count(self, rows: Sequence[CitedRow], condition: str) -> Resolved | None:
+        """Count the rows, if what is counted names them; a column of figures is summed and not counted."""
+        figures = [self.table.columns[column] for column in self._list_figure_columns()]
+        counted, subject = self.asked.counted, extract_terms(f"{self.table.columns[0]} {self.table.about}")
+        if self.asked.kind == "count" and (
+            self.named_rows
+            or _has_any(counted, extract_terms(" ".join(figures)))
+            or not (_has_any(counted, subject | extract_terms(self.table.title)))
+        ):
+            return None
+        shown = self._find_shown_columns()
+        cells = [CitedCell(row, self.table.columns[shown[0]], row.cells[shown[0]]) for row in rows]
+        return Resolved(self.table, compute(self.asked.kind, cells), condition) if rows else None
+
+    def _find_shown_columns(self) -> list[int]:
+        """Return the columns whose cells decide: those of the conditions, else the first."""
+        named = [column for column, _ in self.equal_cells]
+        named += [column for c in self.asked.conditions if (column := self._find_condition_column(c)) is not None]
+        return named or [0]
+
+    def _resolve_over(self, rows: Sequence[CitedRow], column: int, condition: str) -> Resolved | Unresolved | None:
+        kind = self.asked.kind
+        cells = [self._get_cell(row, column) for row in rows]
+        filled = [cell for cell in cells if cell.figure]
+        missing = tuple(cell.row.label for cell in cells if not cell.figure)
+        if not filled:
+            return None
+        if reason := _find_mixed_units(filled):
+            return Unresolved(reason)
+        if kind == "sum" and missing:
+            return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
+        if kind == "sum" and any(row.group for row in rows):
+            return Unresolved("the rows of the table stand below titles, and some may be totals of others")
+        return Resolved(self.table, compute(kind, filled, is_highest=self.asked.is_highest), condition, missing)
+
+    def _select_rows(self) -> tuple[list[CitedRow], str, str]:
+        """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
+        rows = [row for row in self.table.rows if not _is_total(row, self.table)]
+        said = []
+        by_column: dict[int, set[str]] = {}
+        for column, cell in self.equal_cells:
+            by_column.setdefault(column, set()).add(cell)
+        for column, wanted in by_column.items():
+            rows = [row for row in rows if row.cells[column] in wanted]
+            said.append(f"{self.table.columns[column] or 'the column'} {' or '.join(sorted(wanted))}")
+        for condition in self.asked.conditions:
+            column_of = self._find_condition_column(condition)
+            if column_of is None:
+                return [], "", f"no column of figures is named for “{condition.text}”"
+            cells = [self._get_cell(row, column_of) for row in rows]
+            filled = [cell for cell in cells if cell.figure]
+            if reason := _find_mixed_units(filled):
+                return [], "", reason
+            rows = [cell.row for cell in filled if condition.holds(cell.value)]
+            without = [cell.row.label for cell in cells if not cell.figure]
+            note = f" ({', '.join(without[:5])} has no figure)" if without else ""
+            said.append(f"{self.table.columns[column_of]} {condition.text}{note}")
+        return rows, " and ".join(said), ""
+
+    def _find_condition_column(self, condition: Condition) -> int | None:
+        """Return the column of figures that a condition names, by the words after it or else before it."""
+        columns = self._list_figure_columns()
+        for words in (condition.words_after, condition.words_before):
+            terms = extract_terms(words)
+            named = [n for n in columns if _has_any(extract_terms(self.table.columns[n]), terms)]
+            if len(named) == 1:
+                return named[0]
+        return None
+
+    def _choose_column(self) -> int | Unresolved | None:
+        columns = self._rank_columns()
+        if len(columns) > 1:
+            return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
+        return columns[0] if columns else None
+
+    def _rank_columns(self) -> list[int]:
+        """Return the columns of figures that the question names best; all of them where it names none that tell apart.
+
+        A column is known by the terms that tell it from the others.
+        """
+        columns = self._list_figure_columns()
+        terms = {n: extract_terms(self.table.columns[n]) for n in columns}
+        shared = frozenset.intersection(*terms.values()) if len(columns) > 1 else frozenset()
+        asked = self.asked.terms | self.asked.implied
+        shares = {
+            n: sum(_has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
+            for n in columns
+        }
+        best = max(shares.values(), default=0.0)
+        if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
+            return [] if columns and not _has_any(shared, asked) and len(columns) > 1 else columns
+        return [n for n in columns if shares[n] == best]
+
+    def _list_figure_columns(self) -> list[int]:
+        listed = []
+        for n, name in enumerate(self.table.columns):
+            filled = [row.cells[n] for row in self.table.rows if not _WORDLESS.fullmatch(row.cells[n])]
+            figures = [cell for cell in filled if parse_figure(cell)]
+            if n and name and filled and len(figures) >= MIN_FIGURE_SHARE * len(filled):
+                listed.append(n)
+        return listed
+
+    def _order_by_mention(self, columns: Sequence[int]) -> list[int]:
+        """Return columns in the order in which the question names them, the earlier period first for a change."""
+        telling = {n: extract_terms(self.table.columns[n]) for n in columns}
+        words = _fold_words(self.asked.text)
+        own = {n: telling[n] - frozenset().union(*(telling[m] for m in columns if m != n)) for n in columns}
+        return sorted(columns, key=lambda n: min((words.index(t) for t in own[n] if t in words), default=len(words)))
+
+    def _get_cell(self, row: CitedRow, column: int) -> CitedCell:
+        return CitedCell(row, self.table.columns[column], row.cells[column])
+
+    def _list_columns(self, columns: Sequence[int]) -> str:
+        return ", ".join(f"“{self.table.columns[n]}”" for n in columns[:4])
+
+
+def _find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRow, ...]:
+    """Return the rows whose label the question has in full, in the order of mention; of nested labels the longest."""
+    words, asked_terms = _fold_words(asked.text), extract_terms(asked.text)
+    found = []
+    for row in () if table.is_list else table.rows:
+        terms = extract_terms(row.label)
+        if _is_total(row, table) and row.label.casefold() not in asked.text.casefold():
+            continue
+        if terms and not is_period(row.label) and terms <= asked_terms:
+            first = min((words.index(w) for w in _fold_words(row.label) if w in words), default=len(words))
+            found.append((first, terms, row))
+    kept = [f for f in found if not any(f[1] < other[1] for other in found)]
+    return _choose_group([row for _, _, row in sorted(kept, key=lambda f: f[0])], asked.terms)
+
+
+def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[CitedRow, ...]:
+    """Return the rows below the title that the question names, where labels are repeated below others."""
+    labels = {row.label for row in rows}
+    below = [row for row in rows if row.group and extract_terms(row.group) <= terms]
+    is_chosen = len(labels) < len(rows) and {row.label for row in below} == labels
+    return tuple(below if is_chosen else rows)
+
+
+def _find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[int, str], ...]:
+    """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools"."""
+    if table.is_list or asked.kind in ("compare", "difference", "ratio"):
+        return ()
+    found: list[tuple[int, str]] = []
+    named = extract_terms(" ".join(table.columns))
+    for n in range(1, len(table.columns)):
+        for cell in dict.fromkeys(row.cells[n] for row in table.rows):
+            terms = extract_terms(cell)
+            if parse_figure(cell) or not terms or terms <= named or not terms <= asked.terms:
+                continue
+            if not _SHORT_CODE.fullmatch(cell) or re.search(rf"\b{cell}\b", asked.text):
+                found.append((n, cell))
+    return tuple(found)
+
+
+def _fold_words(text: str) -> list[str]:
+    return [word.casefold() for word in WORD_PATTERN.findall(text)]
+
+
+def _is_written_out(term: str, text: str, codes: Iterable[str]) -> bool:
+    """Return whether a word stands before a code in brackets that the table has, as in "Texas (TX)"."""
+    return any(re.search(rf"\b{term}\w*\s\({code}\)", text, re.IGNORECASE) for code in codes)
+
+
+def _is_total(row: CitedRow, table: StoredTable) -> bool:
+    """Return whether a row is a total of others; "All depots" only as the last row."""
+    is_last = row is table.rows[-1] and bool(_LAST_TOTAL.match(row.label))
+    return is_last or bool(_TOTAL.match(row.label))
+
+
+def _find_obstacle(cells: Sequence[CitedCell]) -> str:
+    missing = [cell for cell in cells if not cell.figure]
+    if missing:
+        return f"“{missing[0].row.label}” has no figure in {missing[0].column}"
+    return _find_mixed_units(cells)
+
+
+def _find_mixed_units(cells: Sequence[CitedCell]) -> str:
+    """Return why figures cannot be compared; a figure without a unit has that of the others."""
+    units = {cell.figure.unit for cell in cells if cell.figure and cell.figure.unit}
+    return f"the figures are in different units: {', '.join(sorted(units))}" if len(units) > 1 else ""
+
+
+def _has_any(terms: Iterable[str], others: frozenset[str]) -> bool:
+    return any(_has_term(term, others) for term in terms)
+
+
+def _has_term(term: str, terms: frozenset[str]) -> bool:
+    """Return whether terms have this one, or one that begins like it."""
+    return term in terms or any(_begins_alike(term, other) for other in terms)
+
+
+def _begins_alike(term: str, other: str) -> bool:
+    shared = next((n for n, (a, b) in enumerate(zip(term, other, strict=False)) if a != b), min(len(term), len(other)))
+    longest = max(len(term), len(other))
+    return shared >= MIN_SHARED_LETTERS and shared >= MIN_SHARED_SHARE * longest and not term.isdigit()

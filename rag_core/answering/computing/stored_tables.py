@@ -1,0 +1,195 @@
+"""Whole tables and lists of a stored document, put together again from its chunks, each cell with its place."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag_core.core.model import Chunk
+from rag_core.ingestion.tables import is_table_rule, read_row_cells
+from rag_core.text.figures import remove_dates
+from rag_core.text.layout import make_part, remove_marks, split_cells
+
+_ROW_OF_LOCATOR = re.compile(r",? ?row \d+$|!.*$")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedRow:
+    """A row or list item as it is cited: characters `start` to `end` of a chunk, and its cells, "" for an empty one.
+
+    `group` is the title of the rows below which it stands, "" for none.
+    """
+
+    chunk: Chunk
+    start: int
+    end: int
+    cells: tuple[str, ...]
+    group: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.cells[0]
+
+    @property
+    def quote(self) -> str:
+        return self.chunk.content[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table with the names of its columns, or a list, which has one column named by its lead-in.
+
+    `about` is what is said above it: its section. `is_whole` is False where a row lost a part.
+    """
+
+    title: str
+    about: str
+    columns: tuple[str, ...]
+    rows: tuple[CitedRow, ...]
+    is_list: bool = False
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedLine:
+    chunk: Chunk
+    start: int
+    end: int
+    key: tuple[object, ...]
+
+    @property
+    def text(self) -> str:
+        return self.chunk.content[self.start : self.end]
+
+
+def read_stored_tables(chunks: Sequence[Chunk]) -> list[StoredTable]:
+    """Return the tables and lists of a document; `chunks` are all that it has."""
+    ordered = sorted(chunks, key=lambda chunk: chunk.ordinal)
+    return [*_read_row_tables(ordered), *_read_line_tables(ordered)]
+
+
+def _read_row_tables(chunks: Sequence[Chunk]) -> Iterator[StoredTable]:
+    """Yield the tables whose rows are chunks of their own: those of sheets and of delimited text."""
+    groups: dict[tuple[object, ...], list[tuple[Chunk, dict[str, str]]]] = {}
+    for chunk in chunks:
+        cells = read_row_cells(chunk.content, chunk.metadata)
+        if cells:
+            groups.setdefault((chunk.page, chunk.heading_path), []).append((chunk, cells))
+    for rows in groups.values():
+        columns = tuple(dict.fromkeys(name for _, cells in rows for name in cells))
+        cited = tuple(
+            CitedRow(chunk, 0, len(chunk.content), tuple(cells.get(name, "") for name in columns))
+            for chunk, cells in rows
+        )
+        places = [(row.chunk.spans[0].line_start, row.chunk.spans[0].page) for row in cited if row.chunk.spans]
+        first = rows[0][0]
+        is_whole = len(set(places)) == len(places)  # else a row was cut into several chunks
+        yield StoredTable(
+            f"{first.title} {first.source}", " ".join(first.heading_path), columns, cited, False, is_whole
+        )
+
+
+def _read_line_tables(chunks: Sequence[Chunk]) -> Iterator[StoredTable]:
+    """Yield the tables and lists that are lines of a text, in order."""
+    lines = _place_lines(chunks)
+    run: list[_PlacedLine] = []
+    kind, before, last = "", "", 0
+    for number in sorted(lines):
+        line = lines[number]
+        found = _classify(line, kind, is_next=number == last + 1 and bool(run) and run[-1].key == line.key)
+        is_blank_list_gap = kind == "item" and found == "item" and run and run[-1].key == line.key
+        if run and (found != kind or not (is_blank_list_gap or (number == last + 1 and run[-1].key == line.key))):
+            yield from _build_tables(run, kind, before)
+            run = []
+        if found:
+            run.append(line)
+        else:
+            before = line.text
+        kind, last = found, number
+    if run:
+        yield from _build_tables(run, kind, before)
+
+
+def _place_lines(chunks: Sequence[Chunk]) -> dict[int, _PlacedLine]:
+    """Return the lines of a document by number; of a line in several chunks, which may overlap, the longest."""
+    lines: dict[int, _PlacedLine] = {}
+    for chunk in chunks:
+        if read_row_cells(chunk.content, chunk.metadata):
+            continue
+        for span in chunk.spans:
+            texts = chunk.content[span.start : span.end].split("\n")
+            if len(texts) != span.line_end - span.line_start + 1:
+                continue
+            start = span.start
+            for number, text in enumerate(texts, span.line_start):
+                key = (span.page, span.section or chunk.heading_path, _ROW_OF_LOCATOR.sub("", span.locator))
+                placed = _PlacedLine(chunk, start, start + len(text), key)
+                if text.strip() and (number not in lines or len(text) > len(lines[number].text)):
+                    lines[number] = placed
+                start += len(text) + 1
+    return lines
+
+
+def _classify(line: _PlacedLine, kind: str, *, is_next: bool) -> str:
+    """Return "row" or "item", "" for any other line; the label of a row further down may be long."""
+    found = make_part(line.text).kind
+    if found in ("row", "rule") and "|" in line.text:
+        return "row"
+    if found == "item":
+        return "item"
+    return "row" if is_next and kind == "row" and line.text.count(" | ") else ""
+
+
+def _build_tables(lines: Sequence[_PlacedLine], kind: str, before: str) -> Iterator[StoredTable]:
+    first = lines[0].chunk
+    title, section = f"{first.title} {first.source}", " ".join(map(str, _read_section(lines[0])))
+    if kind == "item":
+        items = tuple(CitedRow(ln.chunk, ln.start, ln.end, (remove_marks(ln.text),)) for ln in lines)
+        yield StoredTable(title, f"{section} {before}", (before,), items, is_list=True)
+        return
+    for part in _split_at_headers(lines):
+        table = _build_table(part, title, f"{section} {before}")
+        if table.rows:
+            yield table
+
+
+def _read_section(line: _PlacedLine) -> tuple[object, ...]:
+    section = line.key[1]
+    return section if isinstance(section, tuple) else ()
+
+
+def _split_at_headers(lines: Sequence[_PlacedLine]) -> Iterator[list[_PlacedLine]]:
+    """Split adjacent rows before the header of another table: above a rule, or without a label and without figures."""
+    part: list[_PlacedLine] = []
+    for n, line in enumerate(lines):
+        is_above_rule = n + 1 < len(lines) and is_table_rule(lines[n + 1].text)
+        if part and (is_above_rule or _names_columns(split_cells(line.text))):
+            yield part
+            part = []
+        part.append(line)
+    yield part
+
+
+def _names_columns(cells: Sequence[str]) -> bool:
+    is_labelled = bool(cells[0]) and not cells[0].startswith("(")
+    return len(cells) > 1 and not is_labelled and all(cells[1:]) and not _has_digit(remove_dates(cells))
+
+
+def _has_digit(cells: Sequence[str]) -> bool:
+    return any(sign.isdigit() for cell in cells for sign in cell)
+
+
+def _build_table(lines: Sequence[_PlacedLine], title: str, section: str) -> StoredTable:
+    cells = [(line, tuple(split_cells(line.text))) for line in lines if not is_table_rule(line.text)]
+    width = max(len(row) for _, row in cells)
+    has_rule = len(lines) > 1 and is_table_rule(lines[1].text)
+    has_header = has_rule or (len(cells) > 1 and not _has_digit(remove_dates(cells[0][1])))
+    columns = cells[0][1] if has_header else ("",) * width
+    rows, group = [], ""
+    for line, row in cells[1:] if has_header else cells:
+        if not any(row[1:]):
+            group = row[0]
+            continue
+        padded = (*row, *[""] * (width - len(row)))
+        rows.append(CitedRow(line.chunk, line.start, line.end, padded, group))
+    is_whole = all(len(row) == len(columns) for _, row in cells)
+    return StoredTable(title, section, (*columns, *[""] * (width - len(columns))), tuple(rows), False, is_whole)

@@ -1,0 +1,84 @@
+"""Questions over tables and lists are computed from cited cells, or it is said why not."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from evals.answers import SCOPE
+from evals.table_documents import build_uploads
+from evals.table_questions import REFUSED, format_report, load_questions, measure
+from rag_core.answering.computing.computed_answers import COMPUTED
+from rag_core.core.index import Index
+from rag_core.core.kit import Kit
+from rag_core.core.model import Answer
+from rag_core.core.presets import resolve_preset
+from rag_core.core.run import Run
+from rag_core.evaluation.bulk_indexing import index_uploads
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.ingestion.upload import Upload
+from rag_core.pipelines import answer_with_pipeline
+from rag_core.providers.local_techniques import LocalTechniques
+from rag_core.providers.null_models import NoEmbedder
+from rag_core.stores.embedded import EmbeddedStore
+from tests.fakes import OverlapReranker, kit
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[Kit]:
+    reranker = OverlapReranker()
+    index = Index(EmbeddedStore(None), NoEmbedder("none is needed for words"))
+    made = kit(index, llm=LocalTechniques(reranker, select_key_sentences), reranker=reranker)
+    yield made
+    await made.close()
+
+
+async def ask(text: str, kit: Kit) -> tuple[Answer, Run]:
+    run = Run(60)
+    return await answer_with_pipeline(resolve_preset("standard").build_query(text, SCOPE), kit, run), run
+
+
+async def test_at_least_18_of_20_questions_are_computed_right_with_their_cells_cited(made: Kit) -> None:
+    """Count, compare, extreme, filter, difference, sum and ratio over csv, xlsx, docx, pdf, md and html."""
+    outcomes = await measure(made)
+    report = format_report(outcomes)
+    assert len(load_questions()) == len(outcomes) == 26
+    assert sum(not o.flaw for o in outcomes if o.question["operation"] != REFUSED) >= 18, report
+    assert not [o for o in outcomes if o.question["operation"] == REFUSED and o.flaw], report
+    cited = [citation for o in outcomes for claim in o.answer.claims for citation in claim.citations]
+    assert {bool(citation.boxes) for citation in cited if citation.source == "annual_report.pdf"} == {True}
+
+
+async def test_a_table_that_the_search_cut_is_read_whole(made: Kit) -> None:
+    """Three hundred rows, of which the search returns ten."""
+    rows = "\n".join(f"W{n:03d},{'Graz' if n % 3 else 'Linz'},{n}" for n in range(1, 301))
+    await index_uploads([(SCOPE, Upload(data=f"Wagon,Depot,Load\n{rows}".encode(), filename="wagons.csv"))], made)
+    counted, run = await ask("How many wagons are in Linz?", made)
+    assert counted.text.startswith("100. Counted: rows with Depot Linz: W003 (Linz)")
+    assert run.techniques["operation"] == "count over 100 cells"
+    summed, _ = await ask("What is the total load of the wagons in Linz?", made)
+    assert summed.text.startswith("15,150. Sum of Load with Depot Linz")
+    assert [claim.judgement.judge for claim in summed.claims if claim.judgement] == [COMPUTED]
+
+
+async def test_a_sum_over_a_missing_cell_is_refused_with_the_reason(made: Kit) -> None:
+    await index_uploads([(SCOPE, upload) for upload in build_uploads()], made)
+    answer, run = await ask("What is the total revenue of the stores in OK?", made)
+    assert (answer.status, answer.claims) == ("unknown", ())
+    assert answer.text == "I don't know: Norman has no figure in Revenue (USD)."
+    assert [warning.code for warning in run.warnings if warning.code == "not_computed"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How many people live there?",
+        "Which is the best store?",
+        "What is the total?",
+        "How many miles is it to Austin?",
+    ],
+)
+async def test_what_no_table_is_about_is_not_computed(text: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, upload) for upload in build_uploads()], made)
+    answer, run = await ask(text, made)
+    assert "operation" not in run.techniques
+    assert not [claim for claim in answer.claims if claim.judgement and claim.judgement.judge == COMPUTED]

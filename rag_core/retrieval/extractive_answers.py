@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from rag_core.core.ports import Reranker
+from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
-from rag_core.text.layout import split_into_parts
+from rag_core.text.layout import split_cells, split_into_parts
 from rag_core.text.periods import FiscalCalendar, compute_period_share, read_fiscal_calendar, remove_periods
 from rag_core.text.terms import WORD_PATTERN, count_shared_terms, extract_terms
 
@@ -166,11 +167,11 @@ def _drop_redundant_sentences(ranked: Sequence[int], candidates: Sequence[Passag
 def _include_dependent_sentences(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
     """Return the index of a sentence with those it is read with.
 
-    An item is read with its lead-in, a lead-in with its items, a question with what follows, and a sentence such as
-    "It is …" with the one before it.
+    An item is read with its lead-in, a row with the names of its columns, a lead-in with its items, a question
+    with what follows, and a sentence such as "It is …" with the one before it.
     """
     if LIST_ITEM_OR_TABLE_ROW.match(candidates[n].text):
-        return [*_find_lead_in(n, candidates), n]
+        return [*_find_lead_in(n, candidates), *_find_table_header(n, candidates), n]
     if candidates[n].text.endswith(":"):
         return [n, *_find_list_items(n, candidates)]
     if candidates[n].text.endswith("?"):
@@ -190,6 +191,18 @@ def _find_lead_in(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
     words = candidates[n].text
     adds_something = " " in words or not is_framing(words)  # unlike "Tips:"
     return [n] if words.endswith(":") and adds_something else []
+
+
+def _find_table_header(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    """Return the first row of the table of a row, if it names columns: it has no figures but dates."""
+    first = n
+    while (
+        _continues_passage(first, candidates) and " |" in candidates[first - 1].text and " |" in candidates[first].text
+    ):
+        first -= 1
+    names = split_cells(candidates[first].text)
+    has_figure = any(sign.isdigit() for name in remove_dates(names) for sign in name)
+    return [] if first == n or has_figure or len(names) != len(split_cells(candidates[n].text)) else [first]
 
 
 def _find_list_items(n: int, candidates: Sequence[PassageSentence]) -> list[int]:

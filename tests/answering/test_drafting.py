@@ -159,7 +159,7 @@ async def test_an_extract_has_the_sentences_nearest_to_the_question_in_reading_o
         ),
         ("brakes, if you must.\n\nOne bleeds the brakes at last.", ["One bleeds the brakes at last."]),
         ("task: bleed the brakes\nhours: 2", ["task: bleed the brakes hours: 2"]),
-        ("Work | Hours\nBleed the brakes | 2\nPump | 1\n\nGo home.", ["Bleed the brakes | 2"]),
+        ("Work | Hours\nBleed the brakes | 2\nPump | 1\n\nGo home.", ["Work | Hours", "Bleed the brakes | 2"]),
         ("4.1 Brakes to bleed\n\nTime to bleed brakes, 2 to\n3 hours\n\nGo.", ["Time to bleed brakes, 2 to 3 hours"]),
         ("One bleeds brakes. Brakes one bleeds.", ["One bleeds brakes."]),
     ],

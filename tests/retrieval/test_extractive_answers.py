@@ -57,3 +57,19 @@ async def test_of_later_passages_fewer_sentences_are_read_those_that_share_most_
     [read] = ranker.calls
     assert len(read) == 22 + READ_SENTENCES + 4 + 2 + 1 + 1
     assert read.count("Manual: The gearbox overheats at 140 degrees.") == 6
+
+
+TABLE = "|  | 2024 | 2023 |\nGarden | 870 | 815\nToys | (173) | (90)\nMarine | 38 | 12"
+
+
+async def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
+    passages = [{"id": "e1", "title": "Report", "section": "Profit", "text": TABLE}]
+    chosen = await select_answer_sentences("What was the profit of Toys in the report?", passages, OverlapReranker())
+    assert [text for text, _ in chosen][:2] == ["| | 2024 | 2023 |", "Toys | (173) | (90)"]
+
+
+async def test_a_list_is_quoted_beyond_eight_items() -> None:
+    items = "\n".join(f"- Depot {n}" for n in range(1, 13))
+    passages = [{"id": "e1", "title": "Manual", "section": "", "text": f"The vans stand in these depots:\n{items}"}]
+    chosen = await select_answer_sentences("In which depots do the vans stand?", passages, OverlapReranker())
+    assert [text for text, _ in chosen][1:] == items.split("\n")

@@ -107,7 +107,7 @@ WARNING_CODES = {
     "language_unread": "The local models do not read the language of the question; its words are searched for.",
     "lines_cut": "The text has more lines than are shown.",
     "lines_unread": "Lines of the pasted model reply belong to no part.",
-    "not_computed": "A table answers the question, but a cell, a unit or a column does not allow it to be computed.",
+    "not_computed": "A table fits, but a cell, unit or column forbids computing.",
     "condition_not_found": "Passages on the subject lack a name or condition of the question.",
     "low_confidence": "An answer below its threshold: a model's is replaced by quotes, quotes by a refusal.",
     "no_effect": "An option of the request has no effect.",

@@ -10,7 +10,7 @@ from evals.table_questions import REFUSED, format_report, load_questions, measur
 from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
-from rag_core.core.model import Answer
+from rag_core.core.model import Answer, Filter
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.evaluation.bulk_indexing import index_uploads
@@ -82,3 +82,12 @@ async def test_what_no_table_is_about_is_not_computed(text: str, made: Kit) -> N
     answer, run = await ask(text, made)
     assert "operation" not in run.techniques
     assert not [claim for claim in answer.claims if claim.judgement and claim.judgement.judge == COMPUTED]
+
+
+async def test_rows_that_a_filter_leaves_out_are_not_counted(made: Kit) -> None:
+    table = b"Wagon,Depot,Load\nW1,Graz,5\nW2,Graz,7\nW3,Linz,9\n"
+    await index_uploads([(SCOPE, Upload(data=table, filename="wagons.csv"))], made)
+    conditions = (Filter("metadata.Load", "in", ("7", "9")),)
+    query = resolve_preset("standard").build_query("How many wagons are in Graz?", SCOPE, filters=conditions)
+    answer = await answer_with_pipeline(query, made, Run(60))
+    assert answer.text == "1. Counted: rows with Depot Graz: W2 (Graz)."

@@ -54,7 +54,7 @@ async def _load_tables(query: Query, hits: Ranking, kit: Kit) -> list[StoredTabl
     tables: list[StoredTable] = []
     for document_id in list(dict.fromkeys(hit.chunk.document_id for hit in hits))[:MAX_READ_DOCUMENTS]:
         scope = replace(query.scope, document_ids=(document_id,))
-        chunks = await kit.index.store.select(scope, limit=MAX_READ_CHUNKS + 1)
+        chunks = await kit.index.store.select(scope, filters=query.filters, limit=MAX_READ_CHUNKS + 1)
         found = await asyncio.to_thread(read_stored_tables, chunks[:MAX_READ_CHUNKS])
         is_whole = len(chunks) <= MAX_READ_CHUNKS
         tables += [replace(table, is_whole=table.is_whole and is_whole) for table in found]

@@ -1,13 +1,12 @@
 """What a question asks to be computed: the operation, its direction, and conditions such as "more than 20"."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from rag_core.answering.computing.operations import OperationKind
 from rag_core.text.figures import Figure, parse_figure
-from rag_core.text.terms import extract_terms
+from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
 _MORE = "more|higher|larger|bigger|greater|longer|heavier|above"
@@ -25,21 +24,24 @@ _COMPARISON = re.compile(
     "|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in zip("abcd", _COMPARISONS.values(), strict=True)),
     re.IGNORECASE,
 )
-_FIGURE_AFTER = re.compile(r"\s+((?:[$€£¥]\s?)?\d[\d,]*(?:\.\d+)?\s?%?)(?![\w])")
-_PAIR = (
-    rf"^which\b.*\b(?:{_MORE}|{_LESS})\b(?! than \d).* or "
-    rf"|^(?:is|are|was|were|do|does|did|has|have|had)\b.*\b(?:{_MORE}|{_LESS})\b.*\bthan\b(?!\s+[\d$€£])"
+_FIGURE_AFTER = re.compile(r" ((?:[$€£¥] ?)?\d[\d,]{0,20}(?:\.\d{1,9})? ?%?)(?!\w)")
+_CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
+_PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
+_DIFFERENCE = re.compile(
+    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b", re.IGNORECASE
 )
-_PATTERNS: Mapping[OperationKind, str] = {  # the first that a question matches
-    "ratio": rf"\bwhat (?:percentage|percent)\b(?! of\b).*\b{_CHANGE}|\b{_CHANGE}\b.*\b(?:percent|percentage)\b",
-    "difference": rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b",
-    "compare": _PAIR,
-    "count": r"\bhow many\b",
-    "sum": r"^(?:what|how much)\b.*\b(?:total|sum|combined|altogether|in all)\b",
-    "extreme": rf"^(?:which|what|who)\b.*\b(?:{_HIGHEST}|{_LOWEST})\b",
-    "filter": rf"^(?:which|what|list|name|show)\b.*\b(?:{'|'.join(_COMPARISONS.values())})\s+[$€£]?\d",
-}
-_KINDS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _PATTERNS.items()}
+_COMPARED = re.compile(rf"\b(?:{_MORE}|{_LESS})\b(?! than [\d$€£])", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:total|sum|combined|altogether|in all)\b", re.IGNORECASE)
+_BEST = re.compile(rf"\b(?:{_HIGHEST}|{_LOWEST})\b", re.IGNORECASE)
+_LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) [$€£]?\d", re.IGNORECASE)
+_CHOICE = re.compile(r"(?:which|what|who)\b", re.IGNORECASE)
+_LISTING = re.compile(r"(?:which|what|list|name|show)\b", re.IGNORECASE)
+_AMOUNT = re.compile(r"(?:what|how much)\b", re.IGNORECASE)
+_YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
+_WHAT_IS_COUNTED = re.compile(
+    r"\bhow many (.{1,80}?)(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)", re.IGNORECASE
+)
 _DOWN = re.compile(rf"\b(?:{_LESS}|{_LOWEST}|less expensive|least expensive)\b", re.IGNORECASE)
 _IMPLIED = {"expensiv": "price cost", "cheap": "price cost", "heav": "weight", "light": "weight", "long": "length"}
 _OPERATION_TERMS = extract_terms(
@@ -86,18 +88,19 @@ def parse_operation(question: str) -> AskedOperation | None:
     text = " ".join(question.split()).rstrip("? ")
     if len(text) > MAX_OPERATION_CHARS:
         return None
-    kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(text)), None)
+    kind = _find_kind(text)
     if kind is None:
         return None
     conditions = tuple(_find_conditions(text)) if kind in ("count", "filter", "sum", "extreme") else ()
+    words = [word.casefold() for word in WORD_PATTERN.findall(text)]
     implied = {
-        term for start, names in _IMPLIED.items() for term in names.split() if re.search(rf"\b{start}", text, re.I)
+        term for start, names in _IMPLIED.items() if any(w.startswith(start) for w in words) for term in names.split()
     }
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
-    left = re.sub("|".join(re.escape(c.text) for c in conditions) or r"(?!)", " ", text)
-    counted = re.search(
-        r"\bhow many (.+?)(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)", left, re.I
-    )
+    left = text
+    for condition in conditions:
+        left = left.replace(condition.text, " ")
+    counted = _WHAT_IS_COUNTED.search(left)
     return AskedOperation(
         kind,
         text,
@@ -107,6 +110,21 @@ def parse_operation(question: str) -> AskedOperation | None:
         frozenset(implied),
         extract_terms(counted[1]) - _OPERATION_TERMS if counted else frozenset(),
     )
+
+
+def _find_kind(text: str) -> OperationKind | None:
+    has_comparison = bool(_COMPARED.search(text))
+    kinds: tuple[tuple[OperationKind, bool], ...] = (
+        ("ratio", bool(_CHANGED.search(text) and _PERCENT.search(text))),
+        ("difference", bool(_DIFFERENCE.search(text))),
+        ("compare", has_comparison and bool(_CHOICE.match(text)) and " or " in text),
+        ("compare", has_comparison and bool(_YES_OR_NO.match(text)) and " than " in text),
+        ("count", bool(_COUNTED.search(text))),
+        ("sum", bool(_AMOUNT.match(text) and _ADDED.search(text))),
+        ("extreme", bool(_CHOICE.match(text) and _BEST.search(text))),
+        ("filter", bool(_LISTING.match(text) and _LIMITED.search(text))),
+    )
+    return next((kind for kind, is_asked in kinds if is_asked), None)
 
 
 def _find_conditions(text: str) -> list[Condition]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rag_core.answering.computing.operations import CitedCell, Computation, compute
 from rag_core.answering.computing.questions import AskedOperation, Condition
@@ -282,7 +283,7 @@ def _find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[
             terms = extract_terms(cell)
             if parse_figure(cell) or not terms or terms <= named or not terms <= asked.terms:
                 continue
-            if not _SHORT_CODE.fullmatch(cell) or re.search(rf"\b{cell}\b", asked.text):
+            if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
     return tuple(found)
 
@@ -293,7 +294,12 @@ def _fold_words(text: str) -> list[str]:
 
 def _is_written_out(term: str, text: str, codes: Iterable[str]) -> bool:
     """Return whether a word stands before a code in brackets that the table has, as in "Texas (TX)"."""
-    return any(re.search(rf"\b{term}\w*\s\({code}\)", text, re.IGNORECASE) for code in codes)
+    words = text.casefold().split()
+    return any(
+        before.startswith(term) and word.strip("?,.") == f"({code})"
+        for before, word in pairwise(words)
+        for code in codes
+    )
 
 
 def _is_total(row: CitedRow, table: StoredTable) -> bool:

@@ -1,6 +1,5 @@
 """Whole tables and lists of a stored document, put together again from its chunks, each cell with its place."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,8 +7,6 @@ from rag_core.core.model import Chunk
 from rag_core.ingestion.tables import is_table_rule, read_row_cells
 from rag_core.text.figures import remove_dates
 from rag_core.text.layout import make_part, remove_marks, split_cells
-
-_ROW_OF_LOCATOR = re.compile(r",? ?row \d+$|!.*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,11 @@ def _place_lines(chunks: Sequence[Chunk]) -> dict[int, _PlacedLine]:
                 continue
             start = span.start
             for number, text in enumerate(texts, span.line_start):
-                key = (span.page, span.section or chunk.heading_path, _ROW_OF_LOCATOR.sub("", span.locator))
+                key = (
+                    span.page,
+                    span.section or chunk.heading_path,
+                    span.locator.partition("!")[0].rpartition("row ")[0],
+                )
                 placed = _PlacedLine(chunk, start, start + len(text), key)
                 if text.strip() and (number not in lines or len(text) > len(lines[number].text)):
                     lines[number] = placed

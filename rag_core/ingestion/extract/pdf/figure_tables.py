@@ -30,7 +30,7 @@ MAX_HEAD_OVERHANG = 7.0  # of the type size: how far left of its figures a head 
 MAX_TITLE_OVERHANG = 2.0  # where it stands alone over several columns: further left begins the title of the page
 _CURRENCY = re.compile(r"(?:US|C|A|HK)?[$€£¥]")
 _LEADING_SIGN = re.compile(r"(?:US|C|A|HK)?[$£¥(]")  # unlike "€", never behind its figure
-_AMOUNT_START = re.compile(r"[$€£¥]|\d{1,3}(?:[.,]|\s|$)(?!.*(?:19|20)\d\d)")  # unlike a date
+_AMOUNT_START = re.compile(r"[$€£¥]|\d{1,3}(?:[.,]|\s|$)(?!.{0,30}(?:19|20)\d\d)")  # unlike a date
 _CLOSING = re.compile(r"[)%]+|\(\w\)|\*+")  # what belongs to the figure before it
 _MAX_PITCH_ERROR = 0.3  # of the distance of two columns: between the middles of a head and its columns
 

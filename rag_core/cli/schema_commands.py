@@ -66,6 +66,10 @@ async def run_link_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
 def _print_links(reply: "SchemaReply") -> None:
     links = reply.links
+    if reply.is_elsewhere:
+        print(
+            f"This schema has nothing near to the question: the chance that it answers it is {links.answerable:.2f}.\n"
+        )
     for table in links.tables:
         print(f"{table.name}: {'; '.join(table.reasons)}")
     _print_group("joins", [f"{k.table}.{k.column} = {k.referenced_table}.{k.referenced_column}" for k in links.joins])

@@ -117,6 +117,7 @@ class LinkEvidence:
     similarities: Mapping[ColumnKey, ColumnSimilarity]
     matches: Sequence[ScoredMatch]
     near_columns: Mapping[str, Sequence[ColumnKey]] = field(default_factory=dict)  # by phrase of the question itself
+    answerable: float | None = None
 
     def find_unknown_words(self) -> list[str]:
         """Return the words of the question, as it spells them, that nothing accounts for.

@@ -9,6 +9,7 @@ from rag_core.core.model import Ranking, Scope, Vector
 from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.schema import stored_schema
+from rag_core.schema.answerable import Background
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.linking import LinkBudget, link_columns
@@ -72,9 +73,21 @@ class _Asked:
 async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> SchemaLinks:
     phrases = [] if asked.vector is None else await _embed(asked.reading.phrases, kit, run)
     vectors = [] if asked.vector is None else [asked.vector, *phrases]
-    gathering = stored_schema.gather_evidence(asked.reading, vectors, asked.schema, asked.scope, kit.index)
+    background = None if asked.vector is None else await _load_background(asked, kit, run)
+    gathering = stored_schema.gather_evidence(
+        asked.reading, vectors, asked.schema, asked.scope, kit.index, background=background
+    )
     evidence = await run.step("columns", gathering)
     return await run.step("link", asyncio.to_thread(link_columns, evidence, budget, chosen=asked.tables))
+
+
+async def _load_background(asked: _Asked, kit: Kit, run: Run) -> Background | None:
+    return await run.attempt(
+        "background",
+        stored_schema.load_background(asked.schema, asked.scope, kit.index),
+        otherwise=None,
+        fallback="it was not estimated whether the schema answers the question",
+    )
 
 
 async def _read_by_model(text: str, links: SchemaLinks, schema: StoredSchema, kit: Kit, run: Run) -> ModelReading:

@@ -129,6 +129,7 @@ def _select(
         joins=tuple(joins),
         values=tuple(one.match for one in evidence.matches),
         unknown_words=tuple(evidence.find_unknown_words()),
+        answerable=evidence.answerable,
         choices=tuple(find_choices(evidence, {column: scores[column] for column in best})),
         parts=evidence.question.parts,
     )

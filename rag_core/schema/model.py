@@ -136,7 +136,8 @@ class SchemaLinks:
     """What of a database a question was linked to, best first; joins connect the tables where keys do.
 
     `ddl` shows it as CREATE TABLE statements of at most the asked tokens; `dropped` names the columns, of those that
-    were linked, for which there was no room, `unknown_words` those of the question that nothing accounts for, and
+    were linked, for which there was no room, `answerable` the chance, 0..1, that the schema answers the question, None
+    without an embedder, `unknown_words` those of the question that nothing accounts for, and
     `parts` the questions into which a chat model split it.
     """
 
@@ -149,6 +150,7 @@ class SchemaLinks:
     ddl_tokens: int = 0
     dropped: tuple[str, ...] = field(default=())
     unknown_words: tuple[str, ...] = ()
+    answerable: float | None = None
     choices: tuple[Choice, ...] = ()
     parts: tuple[str, ...] = ()
 

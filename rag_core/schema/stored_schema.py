@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from rag_core.core.errors import InvalidRequest, NotFound
@@ -10,6 +10,7 @@ from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Filter, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Probe
 from rag_core.schema import documents
+from rag_core.schema.answerable import EVERYDAY_QUESTIONS, Background
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import LinkEvidence, SchemaWords
 from rag_core.schema.model import ColumnKey, Database
@@ -32,11 +33,15 @@ SOURCE_PREFIX = documents.build_source("")
 
 @dataclass(frozen=True, slots=True)
 class StoredSchema:
-    """A database read from the index, with its words, and the columns by the chunks in which they stand."""
+    """A database read from the index, with its words, and the columns by the chunks in which they stand.
+
+    `backgrounds`, by embedding space, are filled when first needed.
+    """
 
     database: Database
     words: SchemaWords
     columns_by_chunk: Mapping[str, ColumnKey]
+    backgrounds: dict[str, Background] = field(default_factory=dict)
 
 
 _kept_schemas: WeakKeyDictionary[ChunkStore, OrderedDict[tuple[str, Scope], tuple[str, StoredSchema]]]
@@ -92,19 +97,46 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     return StoredSchema(database, SchemaWords(database), keys)
 
 
+async def load_background(schema: StoredSchema, scope: Scope, index: Index) -> Background | None:
+    """Return how near everyday questions are to a schema; None where no column of it has a vector.
+
+    Raises:
+        Unavailable: the embedder failed.
+    """
+    space = index.embedder.space
+    if space not in schema.backgrounds:
+        vectors = await index.embed_queries(EVERYDAY_QUESTIONS)
+        rankings = await _search_columns(vectors, schema, scope, index, limit=1)
+        if not all(rankings):
+            return None
+        nearest = [ranking[0].signals.get("meaning", ranking[0].score) for ranking in rankings]
+        schema.backgrounds[space] = Background.from_cosines(nearest)
+    return schema.backgrounds[space]
+
+
 async def gather_evidence(
-    question: QuestionReading, vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index
+    question: QuestionReading,
+    vectors: Sequence[Vector],
+    schema: StoredSchema,
+    scope: Scope,
+    index: Index,
+    *,
+    background: Background | None = None,
 ) -> LinkEvidence:
     """Return what the index says of a question: the columns near to it in meaning, and its words that are values.
 
-    `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone.
+    `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone. With a
+    `background` it is estimated whether the schema answers the question.
     """
     matches = await _find_values(question, schema, scope, index)
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
     cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
     near = zip(question.own_phrases, map(find_near_columns, cosines[1:]), strict=False)
-    return LinkEvidence(question, schema.words, similarities, matches, dict(near))
+    evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near))
+    if background is None or not rankings or not rankings[0]:
+        return evidence
+    return replace(evidence, answerable=background.estimate_answerable(max(cosines[0].values())))
 
 
 def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]) -> list[str]:
@@ -137,11 +169,11 @@ async def find_rules(text: str, vector: Vector | None, scope: Scope, index: Inde
 
 
 async def _search_columns(
-    vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index
+    vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index, *, limit: int = MAX_RANKED_COLUMNS
 ) -> Sequence[Ranking]:
     probes = [Probe(f"phrase {n}", vector=vector) for n, vector in enumerate(vectors)]
     filters = documents.filter_part(schema.database.name, documents.COLUMN_PART)
-    return await index.search(probes, scope, limit=MAX_RANKED_COLUMNS, filters=filters)
+    return await index.search(probes, scope, limit=limit, filters=filters)
 
 
 def _compare_words(question: QuestionReading, words: SchemaWords) -> list[dict[ColumnKey, float]]:

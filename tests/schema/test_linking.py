@@ -8,6 +8,7 @@ from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
+from rag_core.schema.answerable import Background
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.ingest import DatabaseSource, index_database
 from rag_core.schema.joins import JoinGraph, propose_keys
@@ -16,6 +17,7 @@ from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, Database, ForeignKey, LinkedColumn, SchemaLinks, Table, ValueMatch
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.value_matching import match_values
+from rag_core.schema_reply import SchemaReply
 from rag_core.text.tokens import count_tokens
 from tests.schema.heroes import build_schema_kit, write_heroes
 
@@ -100,6 +102,23 @@ async def test_without_an_embedder_columns_are_told_by_words_and_the_run_says_so
 async def test_words_that_nothing_accounts_for_are_named(heroes: Kit, text: str, unknown: list[str]) -> None:
     """Not those of values, or that ask for a computation, or for a column by another word."""
     assert list((await link(text, heroes)).unknown_words) == unknown
+
+
+async def test_a_question_about_something_else_is_said_not_to_be_in_the_schema(heroes: Kit) -> None:
+    async def ask(text: str) -> SchemaReply:
+        run = Run()
+        return SchemaReply(await link_question(text, None, SCOPE, heroes, run, budget=LinkBudget()), run, "heroes")
+
+    elsewhere, here = await ask("Who painted the ceiling?"), await ask("Which eye colour has each superhero?")
+    assert (elsewhere.is_elsewhere, here.is_elsewhere) == (True, False)
+    assert (elsewhere.links.answerable or 0) < 0.07 < (here.links.answerable or 0)
+
+
+def test_the_chance_is_counted_from_everyday_questions() -> None:
+    background = Background.from_cosines([0.4, 0.6])
+    assert (background.mean, background.spread) == pytest.approx((0.5, 0.1))
+    assert background.estimate_answerable(0.5) == pytest.approx(0.0911, abs=1e-3)
+    assert background.estimate_answerable(0.5 + 0.1 * 2.3 / 1.08) == pytest.approx(0.5)
 
 
 async def test_another_workflow_or_user_sees_no_schema(heroes: Kit) -> None:

@@ -51,6 +51,7 @@ function LinkedQuestion({ asked }) {
 function OpenPoints({ links }) {
   return html`
     ${links.degraded.length > 0 && html`<ul class="note plain">${links.degraded.map(({ step, fallback }) => html`<li>The step ${step} failed: ${fallback}.</li>`)}</ul>`}
+    ${links.not_in_schema && html`<p class="note" role="status">This schema has nothing near to the question: the chance that it answers it is ${links.answerable.toFixed(2)}.</p>`}
     ${links.unknown_words.length > 0 && html`<p class="note" role="status">Nothing in this database, its values or the rules accounts for ${links.unknown_words.map((word, index) => html`${index > 0 && ", "}<b>${word}</b>`)}.
       The SQL may answer another question.</p>`}
     ${links.choices.length > 0 && html`<section class="card stack tight" aria-labelledby="choices">

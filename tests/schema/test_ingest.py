@@ -146,6 +146,11 @@ async def test_past_questions_come_back_the_most_alike_first(file: Path, tmp_pat
     found = await find_past_questions("How many heroes have blue eyes?", None, "heroes", SCOPE, kit.index)
     assert found[0].question == "How many heroes have green eyes?"
     assert found[0].sql.startswith("SELECT COUNT(*)")
+    questions.write_text(PAST_QUESTIONS + '{"question": "Who is tallest?", "sql": "SELECT 1"}\n')
+    assert (await index_database(source, SCOPE, kit, Run())).embedded == 1  # the new one
+    without = await index_database(DatabaseSource(f"sqlite:///{file}"), SCOPE, kit, Run())
+    assert (without.embedded, without.removed) == (0, 1)  # what is indexed is what was given last
+    assert not await find_past_questions("Who is tallest?", None, "heroes", SCOPE, kit.index)
 
 
 def test_a_line_without_a_question_is_named(tmp_path: Path) -> None:

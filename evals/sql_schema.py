@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from evals import restricted_databases, schema_links, schema_weights
+from evals import restricted_databases, schema_budgets, schema_links, schema_weights
 from rag_core.client import consult_rag, enrich_schema
 from rag_core.composition import assembly
 from rag_core.core import settings
@@ -35,6 +35,7 @@ from rag_core.evaluation import beir, metrics
 from rag_core.evaluation.bulk_indexing import index_uploads
 from rag_core.evaluation.labelled_collection import HALVES
 from rag_core.ingestion.upload import Upload
+from rag_core.rag import RAG
 
 TOP = 10
 HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
@@ -98,6 +99,7 @@ async def report_links(folder: Path, *, queries: int | None, fit: bool) -> str:
             }
             title = f"{half} half, {len(asked[:queries])} questions"
             tables.append(schema_links.format_link_table(scores, title))
+            tables.append(await schema_budgets.report_budgets(asked[:queries], RAG(kit)))
         return "\n\n".join(tables)
     finally:
         await kit.close()

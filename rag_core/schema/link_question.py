@@ -19,6 +19,7 @@ from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.stored_schema import StoredSchema
 
 MODEL_STEP = "link_schema"
+WITHOUT_MODEL = "the tables were chosen without a chat model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,9 @@ async def link_question(
     past = await run.step("past_questions", stored_schema.find_past_questions(text, vector, name, scope, index))
     hints = stored_schema.select_hints(text, [hit.chunk.content for hit in rules], schema.words.known_roots)
     asked = _Asked(QuestionReading(text, tuple(hints)), vector, schema, scope)
-    if by_model:
+    if by_model and not kit.has_chat_model:
+        run.techniques[MODEL_STEP] = WITHOUT_MODEL
+    elif by_model:
         wide = await _link(asked, kit, run, budget.widen(CANDIDATES))
         reading = await _read_by_model(text, wide, schema, kit, run)
         asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), tables=reading.tables)
@@ -91,13 +94,9 @@ async def _load_background(asked: _Asked, kit: Kit, run: Run) -> Background | No
 
 
 async def _read_by_model(text: str, links: SchemaLinks, schema: StoredSchema, kit: Kit, run: Run) -> ModelReading:
-    fallback = "the tables were chosen without a chat model"
-    if not kit.has_chat_model:
-        run.techniques[MODEL_STEP] = fallback
-        return ModelReading()
     asking = read_question_by_model(text, links, schema.database, note_techniques(kit, run).llm)
     return await run.attempt(
-        MODEL_STEP, asking, otherwise=ModelReading(), fallback=fallback, within_s=READING_TIMEOUT_S
+        MODEL_STEP, asking, otherwise=ModelReading(), fallback=WITHOUT_MODEL, within_s=READING_TIMEOUT_S
     )
 
 

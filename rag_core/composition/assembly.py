@@ -33,6 +33,7 @@ def build_kit(settings: Settings) -> Kit:
         reranker=reranker,
         full_llm_or_none=model_assembly.build_full_llm(settings),
         judge=model_assembly.build_judge(settings, llm),
+        word_comparer=model_assembly.build_word_comparer(settings, embedder),
         layout_reader=_build_layout_reader(settings),
         redactor=_build_redactor(settings),
         cache=_build_cache(settings),

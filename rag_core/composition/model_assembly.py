@@ -5,7 +5,7 @@ from dataclasses import replace
 from rag_core.composition.choices import choose_chat_provider, choose_judge
 from rag_core.core.errors import Misconfigured
 from rag_core.core.hosted_models import find_hosted_model
-from rag_core.core.ports import LLM, Embedder, Judge, Reranker
+from rag_core.core.ports import LLM, Embedder, Judge, Reranker, WordComparer
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
 
@@ -100,6 +100,18 @@ def build_judge(settings: Settings, llm: LLM) -> Judge | None:
 
         return ChatJudge(llm)
     return _build_entailment_model(settings) if judge == "entailment" else None
+
+
+def build_word_comparer(settings: Settings, embedder: Embedder) -> WordComparer | None:
+    """Return the local embedder, which may be the index's own, as what compares words; None without its model."""
+    from rag_core.providers import local_models
+
+    folder = local_models.find_model_folder("embedder", settings.models_dir)
+    if folder is None:
+        return None
+    from rag_core.providers.local_embedder import LocalEmbedder
+
+    return embedder if isinstance(embedder, LocalEmbedder) else LocalEmbedder(folder, threads=settings.model_threads)
 
 
 def _build_entailment_model(settings: Settings) -> Judge | None:

@@ -22,6 +22,7 @@ from rag_core.core.ports import (
     Reranker,
     WebResult,
     WebSearch,
+    WordComparer,
 )
 
 
@@ -214,7 +215,8 @@ class Kit:
     """The configured parts of the service, shared by all requests.
 
     `llm` may be a local technique, which its completions say. `full_llm_or_none` is the full chat model where it is
-    another one than `llm` (S0-70). Without a `judge`, claims are judged by the local technique alone.
+    another one than `llm` (S0-70). Without a `judge`, claims are judged by the local technique alone,
+    which compares words by `word_comparer`, or by their forms where there is none.
     """
 
     index: Index
@@ -222,6 +224,7 @@ class Kit:
     reranker: Reranker
     full_llm_or_none: LLM | None = None
     judge: Judge | None = None
+    word_comparer: WordComparer | None = None
     layout_reader: LayoutReader = NoLayoutReader()
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()

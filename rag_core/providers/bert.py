@@ -52,8 +52,16 @@ class BertModel:
 
     def tokenize(self, text: str) -> list[int]:
         """Return the token ids of a text without special tokens; a lone surrogate becomes "?"."""
+        return list(self._encode(text).ids)
+
+    def locate_tokens(self, text: str) -> list[tuple[int, tuple[int, int]]]:
+        """Return the token ids of a text, each with the range of its characters, without special tokens."""
+        encoding = self._encode(text)
+        return list(zip(encoding.ids, encoding.offsets, strict=True))
+
+    def _encode(self, text: str) -> Any:
         encodable = text.encode("utf-8", "replace").decode()
-        return list(self._load_once().tokenizer.encode(encodable, add_special_tokens=False).ids)
+        return self._load_once().tokenizer.encode(encodable, add_special_tokens=False)
 
     def run(self, first_ids: Sequence[int], second_ids: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
         """Return the model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Vector
+from rag_core.core.ports import LocatedWords
 from rag_core.providers import local_models
 from rag_core.providers.bert import MAX_SEQUENCE_TOKENS, BertModel
 from rag_core.text.windows import split_windows
@@ -70,6 +71,23 @@ class LocalEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         return await self._model.map(self._embed_text, texts)
+
+    async def compare_words(self, first: LocatedWords, others: Sequence[LocatedWords]) -> Sequence[list[list[float]]]:
+        """Return the cosines of the words' vectors where they stand, each the mean of its tokens' vectors."""
+        vectors = await self._model.map(self._embed_words, [first, *others])
+        return [(vectors[0] @ other.T).tolist() for other in vectors[1:]]
+
+    def _embed_words(self, words: LocatedWords) -> FloatArray:
+        """Return a unit vector for each word, of zeros for one that has no token among those that the model reads."""
+        tokens = self._model.locate_tokens(words.text)[: MAX_SEQUENCE_TOKENS - 2]
+        token_vectors = self._model.run([id for id, _ in tokens])[1:-1]
+        starts, ends = (np.array([place[side] for _, place in tokens], dtype=int) for side in (0, 1))
+        vectors = np.zeros((len(words.ranges), token_vectors.shape[1]), dtype=np.float32)
+        for n, (start, end) in enumerate(words.ranges):
+            inside = (starts < end) & (ends > start)
+            if inside.any():
+                vectors[n] = _normalize_array(token_vectors[inside].mean(axis=0))
+        return vectors
 
     def _embed_text(self, text: str) -> list[float]:
         tokens = self._model.tokenize(text)

@@ -72,6 +72,7 @@ _PHRASE_REPLACEMENTS = [
     (re.compile(r"(?<=[^\W\d_])-\s{0,9}(?=[a-z])"), ""),  # also joins a word hyphenated at a line end
     (re.compile(r"\bcannot\b|\bcan't\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"\bunable to\b", re.IGNORECASE), "not able to"),
     (re.compile(r"n't\b", re.IGNORECASE), " not"),
     (re.compile(r"'s\b|(?<=s)'(?=\s)"), ""),
     (re.compile(r"\bU\.\s?S\.(?:\s?A\.)?|\bUSA?\b|\bUnited States(?: of America)?\b"), "UnitedStates"),

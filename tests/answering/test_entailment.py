@@ -71,7 +71,7 @@ def test_the_same_said_again_agrees(claim: str, passage: str) -> None:
         ("It must run dry.", "It must not run dry.", "negation"),
         ("It runs without oil.", "It runs with oil.", "negation"),
         ("Employees are covered.", "No employees are covered.", "negation"),
-        ("It is unable to run.", "It is able to run.", "word"),
+        ("It is unable to run.", "It is able to run.", "negation"),
         ("Fees increase in May.", "Fees decrease in May.", "word"),
         ("All members are covered.", "Some members are covered.", "quantity"),
         ("Members are covered.", "Some members are covered.", "quantity"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import Misconfigured
+from rag_core.core.ports import LocatedWords
 from rag_core.providers import local_models
 from rag_core.providers.local_embedder import LocalEmbedder
 from tests import local
@@ -63,3 +64,21 @@ def test_a_folder_that_does_not_say_how_wide_its_vectors_are_is_for_the_operator
     monkeypatch.setattr(local_models, "BGE_SMALL_SHA256", "another digest")
     with pytest.raises(Misconfigured, match="hidden_size"):
         _ = LocalEmbedder(_linked(tmp_path), threads=1).dimensions
+
+
+async def test_words_are_compared_by_what_they_mean_where_they_stand() -> None:
+    first = LocatedWords("The doctor starts at noon.", ((4, 10), (0, 0)))
+    (near,) = await local.embedder().compare_words(
+        first, [LocatedWords("A physician and a bicycle.", ((2, 11), (18, 25)))]
+    )
+    assert near[0][0] > 0.7 > near[0][1] > 0
+    assert near[1] == [0.0, 0.0]  # a word that is nowhere in its text
+
+
+async def test_words_beyond_what_the_model_reads_are_near_to_none() -> None:
+    text = "pump " * 600
+    (near,) = await local.embedder().compare_words(
+        LocatedWords("pump", ((0, 4),)), [LocatedWords(text, ((0, 4), (2995, 2999)))]
+    )
+    assert near[0][0] > 0.5
+    assert near[0][1] == 0.0

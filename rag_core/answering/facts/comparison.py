@@ -10,7 +10,7 @@ import re
 from rag_core.answering.facts.amounts import compare_amounts, compare_months, compare_ranges, compare_units
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.names import compare_names
-from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity
+from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity, compare_ways
 from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
@@ -28,15 +28,16 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
     `context` is what else the names of the claim may stand in, such as the question or the title of the document.
     """
-    claim_words = _read_words(claim)
-    passage_words = _read_words(passage)
-    context_forms = frozenset(word.form for word in _read_words(context))
+    claim_words = read_words(claim)
+    passage_words = read_words(passage)
+    context_forms = frozenset(word.form for word in read_words(context))
     found = [
         *compare_amounts(claim_words, passage_words),
         *compare_months(claim_words, passage_words),
         *compare_ranges(claim_words, passage_words),
         *compare_polarity(claim_words, passage_words),
         *compare_order(claim_words, passage_words),
+        *compare_ways(claim_words, passage_words),
         *compare_quantifiers(claim_words, passage_words),
         *compare_modals(claim_words, passage_words),
         *compare_units(claim_words, passage_words),
@@ -47,8 +48,8 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
 def compute_word_share(claim: str, passage: str) -> float:
     """Return the share of a claim's content words that a passage has in any form and order, 0..1."""
-    claim_words = [word for word in _read_words(claim) if is_content_word(word)]
-    passage_words = _read_words(passage)
+    claim_words = [word for word in read_words(claim) if is_content_word(word)]
+    passage_words = read_words(passage)
     found = sum(any(is_same_word(word.form, other.form) for other in passage_words) for word in claim_words)
     return found / max(1, len(claim_words))
 
@@ -70,10 +71,11 @@ def is_opposite_of_asked(question: str, statement: str) -> bool:
     """
     if YES_NO_QUESTION.match(question.lstrip()):
         return False
-    conflicts = [c for c in compare_polarity(_read_words(question), _read_words(statement)) if c.stated]
+    conflicts = [c for c in compare_polarity(read_words(question), read_words(statement)) if c.stated]
     negated = any(c.kind == "negation" and c.word != NO_NEGATION for c in conflicts)
     return negated or any(c.kind == "direction" and c.word.lower() not in FEEDBACK_STOP_WORDS for c in conflicts)
 
 
-def _read_words(text: str) -> Words:
+def read_words(text: str) -> Words:
+    """Return the normalized words of a text by which facts are compared, at most MAX_FACT_WORDS."""
     return normalize_words(text[:MAX_FACT_CHARS])[:MAX_FACT_WORDS]

@@ -1,6 +1,6 @@
 """Negations, opposites and the order of compared things in a claim, compared with those of a passage."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, begins_clause, find_common_span, is_content_word, is_same_word
@@ -8,7 +8,11 @@ from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
 
 NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
+NEGATED_WORDS = 2  # content words after a negation that it may concern: "not earning any yield"
+OBJECT_NEGATIONS = parse_word_forms("nothing nobody nowhere none")  # which negate the word before them, too
 NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
+OPPOSITE_WAYS = {"from": "to", "to": "from"}
+WAY_REACH = 2  # words after "from" or "to"
 MAX_SIDE_WORDS = 12  # of a comparison
 PIVOT_FORMS = parse_word_forms("than before after over under above below preceded followed morethan lessthan")
 
@@ -47,9 +51,11 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
     return FactConflict("negation", claim[claimed[0]].raw)
 
 
-def _find_negated(words: Words, n: int) -> list[str]:
-    """Return the first content word after the negation at `n`."""
-    return [word.form for word in words[n + 1 : n + 1 + NEGATION_REACH] if is_content_word(word)][:1]
+def _find_negated(words: Words, n: int, *, count: int = 1) -> list[str]:
+    """Return the first content words after the negation at `n`, and the one before a word such as "nothing"."""
+    before = [word.form for word in words[max(0, n - 1) : n] if is_content_word(word)]
+    after = [word.form for word in words[n + 1 : n + 1 + NEGATION_REACH] if is_content_word(word)]
+    return after[:count] + (before if words[n].form in OBJECT_NEGATIONS else [])
 
 
 def _find_opposite(word: NormalizedWord, claim: Words, passage: Words) -> NormalizedWord | None:
@@ -68,7 +74,7 @@ def _shares_side(form: str, other: str) -> bool:
 
 def _concerns(passage: Words, n: int, claim: Words) -> bool:
     """Return whether what the negation at `n` negates is in the claim, or the opposite of a word of it."""
-    negated = _find_negated(passage, n)
+    negated = _find_negated(passage, n, count=NEGATED_WORDS)
     return any(is_same_word(form, word.form) or are_opposites(form, word.form) for form in negated for word in claim)
 
 
@@ -85,6 +91,26 @@ def compare_order(claim: Words, passage: Words) -> Iterator[FactConflict]:
             if all(swapped) and sum(map(len, swapped)) >= len(kept):
                 yield FactConflict("order", word.raw, " ".join(sorted(swapped[0])[:3]))
                 return
+
+
+def compare_ways(claim: Words, passage: Words) -> Iterator[FactConflict]:
+    """Yield what the claim has as the start of a way and the passage as its end ("from the brain"), and the reverse."""
+    claimed, stated = _find_ways(claim), _find_ways(passage)
+    for (preposition, form), word in claimed.items():
+        if (OPPOSITE_WAYS[preposition], form) in stated and (preposition, form) not in stated:
+            yield FactConflict("direction", f"{preposition} {word}", f"{OPPOSITE_WAYS[preposition]} {word}")
+
+
+def _find_ways(words: Words) -> Mapping[tuple[str, str], str]:
+    """Return the first content word after each "from" and "to" with its form; numbers are compared as ranges."""
+    found = {}
+    for n, word in enumerate(words):
+        if word.form not in OPPOSITE_WAYS:
+            continue
+        after = next((other for other in words[n + 1 : n + 1 + WAY_REACH] if is_content_word(other)), None)
+        if after and not any(map(str.isdigit, after.form)):
+            found[word.form, after.form] = after.raw
+    return found
 
 
 def _collect_sides(words: Words, n: int) -> tuple[Set[str], Set[str]]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words
-from rag_core.text.normalization import NormalizedWord
+from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import MODAL_BY_FORM, QUANTIFIER_BY_FORM
 
+INCLUSIVE_FORMS = parse_word_forms("both all every each any")  # what "only" in a passage denies
 WEAKER_STRENGTHS = {"all": ("most", "some"), "most": ("some",)}
 
 
@@ -19,6 +20,10 @@ def compare_quantifiers(claim: Words, passage: Words) -> Iterator[FactConflict]:
             instead = next((stated[name] for name in WEAKER_STRENGTHS[strength] if name in stated), None)
             if instead:
                 yield FactConflict("quantity", word.raw, instead.raw)
+    if "only" in stated and not any(QUANTIFIER_BY_FORM.get(word.form) == "only" for word in claim):
+        every = next((word for word in claim if word.form in INCLUSIVE_FORMS), None)
+        if every:
+            yield FactConflict("quantity", every.raw, stated["only"].raw)
 
 
 def compare_modals(claim: Words, passage: Words) -> Iterator[FactConflict]:

@@ -25,6 +25,11 @@ def is_content_word(word: NormalizedWord) -> bool:
     return word.form not in QUESTION_STOP_WORDS and word.form not in NEGATION_FORMS
 
 
+def has_figure(word: NormalizedWord) -> bool:
+    """Return whether a word is a number or a code, for which no other word may stand."""
+    return any(map(str.isdigit, word.form))
+
+
 def begins_clause(word: NormalizedWord) -> bool:
     return any(sign in word.before for sign in ".!?;:")
 

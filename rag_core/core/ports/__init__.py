@@ -9,11 +9,13 @@ from rag_core.core.ports.models import (
     Embedder,
     Judge,
     LayoutReader,
+    LocatedWords,
     Prompt,
     Redactor,
     Reranker,
     WebResult,
     WebSearch,
+    WordComparer,
 )
 from rag_core.core.ports.stores import (
     Cache,
@@ -40,6 +42,7 @@ __all__ = [
     "KnowledgeBase",
     "LayoutReader",
     "Lease",
+    "LocatedWords",
     "Probe",
     "Prompt",
     "QueryLog",
@@ -49,4 +52,5 @@ __all__ = [
     "StoreDescription",
     "WebResult",
     "WebSearch",
+    "WordComparer",
 ]

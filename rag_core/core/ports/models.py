@@ -88,6 +88,27 @@ class Reranker(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class LocatedWords:
+    """A text and the character ranges of its words; an empty range is a word that the text does not have so."""
+
+    text: str
+    ranges: tuple[tuple[int, int], ...]
+
+
+class WordComparer(Protocol):
+    """A model that says how near words are in meaning where they stand."""
+
+    async def compare_words(
+        self, first: LocatedWords, others: Sequence[LocatedWords]
+    ) -> Sequence[Sequence[Sequence[float]]]:
+        """Return for each other text the similarity, -1..1, of each word of the first (rows) to each of its words.
+
+        A word that is not in its text, or beyond what the model reads, is similar to none (0). Raises Unavailable.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimToJudge:
     """A claim with the passages, best first, that it is judged by, and the question that it answers ("": none)."""
 

@@ -1,0 +1,105 @@
+"""The statement of the evidence that is nearest to a claim, word by word, and what follows from it without a judge.
+
+It is the sentence, or two, whose words stand for most of the claim's. A fact of the claim that differs there
+contradicts it; a claim that has nothing more, less or otherwise is a light paraphrase. The least means of strengths
+were chosen on claims written by language models (docs/decisions/0047-claims-aligned-word-by-word.md).
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rag_core.answering.alignment import Alignment, align_words, locate_words
+from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_terms
+from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
+from rag_core.answering.facts.conflicts import FactConflict, FactKind
+from rag_core.answering.paraphrases import find_differences, find_exchange
+from rag_core.core.model import Evidence
+from rag_core.core.ports import WordComparer
+
+WORD_PENALTY = 0.0015  # for each word of a passage: of two equally near ones the shorter
+PAIR_PENALTY = 0.06  # for two sentences: one of which both opposites are words is no contradiction of either
+MIN_PARAPHRASE_STRENGTH = 0.75  # of every content word
+# the mean strength of the other content words from which a fact of this kind that differs contradicts a claim
+MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
+    "number": 0.9,
+    "unit": 0.9,
+    "negation": 0.9,
+    "quantity": 0.85,
+    "direction": 0.8,
+    "date": 0.8,
+    "order": 0.8,
+}
+MIN_EXCHANGE_STRENGTH = 0.88  # the same where two parts of the claim have changed places
+
+
+@dataclass(frozen=True, slots=True)
+class NearestStatement:
+    """A passage of the evidence and its alignment with a claim."""
+
+    passage: ClaimPassage
+    alignment: Alignment
+
+    @property
+    def is_paraphrased(self) -> bool:
+        """Whether the claim says nothing but what the passage says, as far as words tell; facts are not compared."""
+        return self.alignment.weakest >= MIN_PARAPHRASE_STRENGTH and not any(find_differences(self.alignment))
+
+
+async def find_nearest_statement(
+    claim_text: str, evidence: Sequence[Evidence], comparer: WordComparer | None
+) -> NearestStatement | None:
+    """Return the passage whose words stand for most of a claim's; None without passages.
+
+    Without a comparer only the same words stand for each other. Raises Unavailable: the comparer failed.
+    """
+    passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim_text, evidence)
+    claim_words, words = read_words(claim_text), [read_words(passage.text) for passage in passages]
+    if comparer and passages and claim_words:
+        located = [locate_words(passage.text, read) for passage, read in zip(passages, words, strict=True)]
+        similarities = await comparer.compare_words(locate_words(claim_text, claim_words), located)
+    else:
+        similarities = [()] * len(passages)
+    alignments = [
+        await asyncio.to_thread(align_words, claim_words, read, matrix)
+        for read, matrix in zip(words, similarities, strict=True)
+    ]
+    return max(
+        (NearestStatement(*pair) for pair in zip(passages, alignments, strict=True)),
+        key=lambda nearest: _rate(nearest, passages),
+        default=None,
+    )
+
+
+def find_aligned_conflicts(claim_text: str, nearest: NearestStatement, *, context: str) -> list[FactConflict]:
+    """Return the facts in which a claim certainly differs from the statement that is nearest to it."""
+    conflicts = [
+        conflict
+        for conflict in find_fact_conflicts(claim_text, nearest.passage.text, context=context)
+        if conflict.stated and _is_certain(conflict, nearest.alignment)
+    ]
+    exchange = find_exchange(nearest.alignment)
+    if exchange and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
+        conflicts.append(exchange)
+    return conflicts
+
+
+def is_light_paraphrase(claim_text: str, nearest: NearestStatement, *, context: str) -> bool:
+    """Return whether a claim says what its nearest statement says, with the same facts and in nearly the same words."""
+    if not nearest.is_paraphrased or find_exchange(nearest.alignment):
+        return False
+    return not find_fact_conflicts(claim_text, nearest.passage.text, context=context)
+
+
+def _rate(nearest: NearestStatement, passages: Sequence[ClaimPassage]) -> float:
+    text = nearest.passage.text
+    is_pair = any(other.text != text and other.text in text for other in passages)
+    return nearest.alignment.mean - WORD_PENALTY * len(nearest.alignment.passage) - PAIR_PENALTY * is_pair
+
+
+def _is_certain(conflict: FactConflict, alignment: Alignment) -> bool:
+    """Return whether the words beside the one that differs are near enough for it to be a contradiction."""
+    least = MIN_CONFLICT_STRENGTH.get(conflict.kind)
+    differing = conflict.word.lower().split()
+    others = [s for n, s in alignment.strengths.items() if alignment.claim[n].raw.lower() not in differing]
+    return least is not None and bool(others) and sum(others) / len(others) >= least

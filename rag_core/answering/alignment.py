@@ -21,6 +21,7 @@ _BREAK, _REPEATED_PLACE = 1.0, 0.5  # costs of a new block, and of a second word
 # words without a meaning of their own, besides those of FEEDBACK_STOP_WORDS
 _FUNCTION_WORDS = FEEDBACK_STOP_WORDS | parse_word_list(
     "although though because since while until whether however onto during within much many even well yet still among "
+    "around roughly approximately "
 )
 # words that say how two others are related: they hold their place in an alignment
 RELATION_WORDS = parse_word_list(

@@ -25,12 +25,18 @@ MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
     "number": 0.9,
     "unit": 0.9,
     "negation": 0.9,
+    "modality": 0.9,
     "quantity": 0.85,
-    "direction": 0.8,
+    "direction": 0.85,
     "date": 0.8,
     "order": 0.8,
 }
-MIN_EXCHANGE_STRENGTH = 0.88  # the same where two parts of the claim have changed places
+MIN_EXCHANGE_STRENGTH = 0.9  # the same where two parts of the claim have changed places
+
+
+# the mean strength from which a claim in other words may say what the passage says: 98 % of true claims of the tuning
+# half reach it, and 5 % of claims do so with a passage about something else
+MIN_RELATED_STRENGTH = 0.58
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,11 @@ class NearestStatement:
 
     passage: ClaimPassage
     alignment: Alignment
+
+    @property
+    def is_related(self) -> bool:
+        """Whether the passage may say what the claim says, in other words."""
+        return self.alignment.mean >= MIN_RELATED_STRENGTH
 
     @property
     def is_paraphrased(self) -> bool:

@@ -27,7 +27,6 @@ _BE_FORMS = parse_word_list("is are was were be been being")
 _COORDINATORS = parse_word_list("and but or while whereas")
 _PRONOUNS = parse_word_list("it they he she this these those")
 _CLAUSE_SIGNS = ".,;:!?()\n—–"
-_PARTICIPLE_ENDINGS = ("ed", "en", "wn", "ne")
 
 
 def find_differences(alignment: Alignment) -> Iterator[str]:
@@ -120,7 +119,5 @@ def _has_same_voice(alignment: Alignment, block: Block) -> bool:
 
 
 def _is_passive(words: Words, n: int) -> bool:
-    """Return whether a word is a participle after a form of "to be"."""
-    return words[n].raw.lower().endswith(_PARTICIPLE_ENDINGS) and bool(
-        _BE_FORMS & set(_lower(words[max(0, n - 3) : n]))
-    )
+    """Return whether a form of "to be" stands right before a word, as before a participle."""
+    return not _BE_FORMS.isdisjoint(_lower(words[max(0, n - 2) : n]))

@@ -238,6 +238,9 @@ def _judge_by_facts(
     if nearest and _is_sentence_alone(claim) and is_light_paraphrase(claim.statement, nearest, context=context):
         quote = nearest.passage.quote
         return Judgement("supported", PARAPHRASED_SUPPORT, None, quote, (), ALIGNED_WORDS), nearest.passage
+    if not claim.citations and nearest and nearest.is_related:
+        quote = nearest.passage.quote
+        return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, citations.OTHER_WORDS_REASONS, FACTS), nearest.passage
     if not claim.citations:
         words = _find_nearest_words(claim.statement, passage if passage and passage.term_share else None, evidence)
         return Judgement("not_stated", CONTRADICTED_SUPPORT, None, words, NO_PASSAGE_REASONS, FACTS), None

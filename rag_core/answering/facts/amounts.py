@@ -84,14 +84,14 @@ class _Amount:
 
 
 def compare_amounts(claim: Words, passage: Words) -> Iterator[FactConflict]:
-    stated = list(_find_amounts(passage))
-    for amount in _find_amounts(claim):
+    stated, claimed = list(_find_amounts(passage)), list(_find_amounts(claim))
+    for amount in claimed:
         same_value = [other for other in stated if other.value == amount.value]
         same_kind = [other for other in stated if other.kind == amount.kind]
         if (
             any(_is_equal(amount, other, claim) for other in same_kind)
             or (same_value and not (amount.unit and all(other.unit for other in same_value)))
-            or _is_computed(amount, same_kind)
+            or _is_computed(amount, same_kind, claimed)
         ):
             continue
         if same_value:
@@ -118,12 +118,19 @@ def _is_equal(amount: _Amount, other: _Amount, claim: Words) -> bool:
     return digits >= 3 and _round_to_digits(other.base, digits) == amount.base
 
 
-def _is_computed(amount: _Amount, stated: Sequence[_Amount]) -> bool:
-    """Return whether an amount is the sum or the difference of two stated ones; small ones are so by chance."""
+def _is_computed(amount: _Amount, stated: Sequence[_Amount], claimed: Sequence[_Amount]) -> bool:
+    """Return whether an amount is the sum or the difference of two stated ones; small ones are so by chance.
+
+    Of a sum the claim has both parts or neither: "250 for one and 750 for two" is not computed from 250 and 500.
+    """
     if abs(amount.base) < MIN_COMPUTED and amount.base == amount.base.to_integral_value():
         return False
     bases = [other.base for other in stated[:MAX_COMPUTED_AMOUNTS]]
-    return any(amount.base in (a + b, a - b) for a, b in permutations(bases, 2))
+    known = {other.base for other in claimed}
+    return any(
+        amount.base == a - b or (amount.base == a + b and (a in known) == (b in known))
+        for a, b in permutations(bases, 2)
+    )
 
 
 def _round_to_digits(value: Decimal, digits: int) -> Decimal:

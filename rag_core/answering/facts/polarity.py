@@ -10,6 +10,9 @@ from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposit
 NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
 NEGATED_WORDS = 2  # content words after a negation that it may concern: "not earning any yield"
 OBJECT_NEGATIONS = parse_word_forms("nothing nobody nowhere none")  # which negate the word before them, too
+DENYING_FORMS = parse_word_forms(  # which say themselves what another text says by a negation
+    "prohibit prohibited forbid forbidden ban banned avoid avoided refuse refused deny denied fail failed lack"
+)
 NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
 OPPOSITE_WAYS = {"from": "to", "to": "from"}
 WAY_REACH = 2  # words after "from" or "to"
@@ -46,6 +49,8 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
             is_same_word(form, other.form) for form in _find_negated(claim, claimed[0]) for other in passage
         )
         return FactConflict("negation", word.raw, "no negation" if is_certain else "")
+    if stated and not claimed and any(word.form in DENYING_FORMS for word in claim):
+        return None
     if stated and not claimed:
         return FactConflict("negation", NO_NEGATION, passage[stated[0]].raw)
     return FactConflict("negation", claim[claimed[0]].raw)

@@ -28,3 +28,19 @@ def test_half_a_year_is_not_three_months() -> None:
     claim = rewrite_fractions(stated("half a year"))
     assert find_fact_conflicts(claim, stated("6 months")) == ()
     assert [conflict.kind for conflict in find_fact_conflicts(claim, stated("3 months"))] == ["number"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "kinds"),
+    [
+        ("The fee is $750 in all.", []),
+        ("The fee is $250 and $500, so $750.", []),
+        ("The second fee is $250 more.", []),
+        ("The fee is $250 for one and $750 for two.", ["number"]),
+    ],
+)
+def test_a_sum_of_stated_amounts_is_computed_and_another_amount_beside_one_of_them_is_not(
+    claim: str, kinds: list[str]
+) -> None:
+    found = find_fact_conflicts(claim, "The fee is $250 for one and $500 for two.")
+    assert [conflict.kind for conflict in found if conflict.kind == "number"] == kinds

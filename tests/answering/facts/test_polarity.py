@@ -54,3 +54,27 @@ def test_the_opposite_of_what_was_asked_is_told(question: str, statement: str) -
 )
 def test_what_may_answer_a_question_is_not_its_opposite(question: str, statement: str) -> None:
     assert not is_opposite_of_asked(question, statement)
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "kinds"),
+    [
+        ("Oil flows from the pump to the valve.", "Oil flows from the valve to the pump.", ["direction", "direction"]),
+        ("Oil flows from the valve.", "Oil flows from the valve to the pump.", []),
+        ("Idle cash earns nothing.", "Cash that is idle is not earning any interest.", []),
+        ("Idle cash earns interest.", "Idle cash earns nothing.", ["negation"]),
+        ("The pump cannot start.", "The pump is unable to start.", []),
+        ("The pump can start.", "The pump is unable to start.", ["negation"]),
+        ("Driving is prohibited with the platform raised.", "Do not drive with the platform raised.", []),
+    ],
+)
+def test_ways_and_negations_are_compared_by_what_they_concern(claim: str, passage: str, kinds: list[str]) -> None:
+    assert [conflict.kind for conflict in find_fact_conflicts(claim, passage) if conflict.stated] == kinds
+
+
+def test_only_in_the_passage_denies_both_and_all() -> None:
+    stated = "The discount applies only to members."
+    assert [c.kind for c in find_fact_conflicts("The discount applies to all guests.", stated) if c.stated] == [
+        "quantity"
+    ]
+    assert [c for c in find_fact_conflicts("The discount applies to members only.", stated) if c.stated] == []

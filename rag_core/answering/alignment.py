@@ -1,7 +1,7 @@
 """Alignment of a claim with a passage: which word of the passage stands for each of the claim's, and what moved.
 
 Words are the same by their forms; other words stand for each other where a `WordComparer` finds them near in meaning.
-A number stands only for itself.
+A number stands only for itself, and so does a unit after it; models find "days" near "weeks".
 """
 
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,8 @@ def align_words(claim: Words, passage: Words, similarities: Similarities) -> Ali
     """Align a claim with a passage, by the forms of the words alone where `similarities` is empty."""
     strengths, places = {}, {}
     for n, word in enumerate(claim):
-        near = similarities[n] if similarities else [0.0] * len(passage)
+        is_unit = n > 0 and has_figure(claim[n - 1])
+        near = similarities[n] if similarities and not is_unit else [0.0] * len(passage)
         if is_content(word):
             strengths[n] = max((_compute_strength(word, other, near[m]) for m, other in enumerate(passage)), default=0)
         if _holds_place(word) and (found := _find_places(word, passage, near)):

@@ -16,6 +16,7 @@ from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.paraphrases import find_differences, find_exchange
 from rag_core.core.model import Evidence
 from rag_core.core.ports import WordComparer
+from rag_core.text.stop_words import parse_word_list
 
 WORD_PENALTY = 0.0015  # for each word of a passage: of two equally near ones the shorter
 PAIR_PENALTY = 0.06  # for two sentences: one of which both opposites are words is no contradiction of either
@@ -31,6 +32,7 @@ MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
     "date": 0.8,
     "order": 0.8,
 }
+CONTRASTS = parse_word_list("but whereas while although though only other")  # one of two parts is rightly negated
 MIN_EXCHANGE_STRENGTH = 0.9  # the same where two parts of the claim have changed places
 
 
@@ -110,6 +112,8 @@ def _rate(nearest: NearestStatement, passages: Sequence[ClaimPassage]) -> float:
 
 def _is_certain(conflict: FactConflict, alignment: Alignment) -> bool:
     """Return whether the words beside the one that differs are near enough for it to be a contradiction."""
+    if conflict.kind == "negation" and any(word.raw.lower() in CONTRASTS for word in alignment.claim):
+        return False
     least = MIN_CONFLICT_STRENGTH.get(conflict.kind)
     differing = conflict.word.lower().split()
     others = [s for n, s in alignment.strengths.items() if alignment.claim[n].raw.lower() not in differing]

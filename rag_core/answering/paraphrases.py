@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rag_core.answering.alignment import Alignment, Block, is_content
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, has_figure
-from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS
+from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS, are_opposites
 from rag_core.text.stop_words import parse_word_list
 
 REACH = 3  # words before and after the aligned part of a passage in which a condition is part of the statement
@@ -42,6 +42,7 @@ def find_differences(alignment: Alignment) -> Iterator[str]:
         yield "modality: other"
     if _count_negations(alignment.claim) % 2 != _count_negations(span) % 2:
         yield "negation: other"
+    yield from (f"direction: {word}" for word in _find_opposites(alignment))
     yield from (f"left out: {word}" for word in _find_omitted_subjects(alignment))
     if _count_moved_blocks(alignment) > MAX_MOVED_BLOCKS:
         yield "order: other"
@@ -89,6 +90,14 @@ def _find_omitted_subjects(alignment: Alignment) -> Iterator[str]:
         is_set_apart = any(sign in word.before for word in between for sign in _CLAUSE_SIGNS)
         if not is_set_apart and "to" not in _lower(between) and _PRONOUNS.isdisjoint(claimed):
             yield alignment.passage[before].raw
+
+
+def _find_opposites(alignment: Alignment) -> Iterator[str]:
+    """Yield each word of the claim that the passage does not have, but its opposite, which is near in meaning, too."""
+    for n, strength in alignment.strengths.items():
+        word = alignment.claim[n]
+        if strength < 1 and any(are_opposites(word.form, other.form) for other in alignment.passage):
+            yield word.raw
 
 
 def _lower(words: Words) -> list[str]:

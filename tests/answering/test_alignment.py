@@ -39,3 +39,8 @@ def test_words_are_located_as_they_are_written_and_made_ones_nowhere() -> None:
 
 def test_texts_without_words_are_aligned_with_nothing() -> None:
     assert (align("", "Pump.").weakest, align("Pump.", "").mean, align("Pump.", "").blocks) == (0.0, 0.0, ())
+
+
+def test_a_unit_is_not_stood_for_by_one_that_is_near() -> None:
+    assert align("It takes 7 days.", "It takes 7 weeks.", days="weeks").weakest == 0.0
+    assert align("It takes days.", "It takes weeks.", days="weeks").weakest == 0.9

@@ -1,8 +1,9 @@
 """The one way by which claims get their verdicts: citations first, then the judge, and facts over both.
 
 A claim whose words a passage has is supported by them. Any other claim is judged by the model in `Kit.judge`; without
-one, or where it fails, by its facts alone: one that differs contradicts the claim, and nothing else is decided. A fact
-overrules the judge, too: no model's "supported" stands on another number, date or unit.
+one, or where it fails, by its facts and words alone: a fact that differs contradicts the claim, and one aligned
+with its nearest statement is supported. A fact overrules the judge, too: no model's "supported" stands on another
+number, date or unit.
 
 The findings become the verdicts of the documents' wire format by VERDICT_BY_FINDING.
 """

@@ -17,6 +17,8 @@ PLACES = (
     "/{id}/results",
     "/{id}/results/{result}",
     "/admin",
+    "/admin/presets",
+    "/admin/usage",
     "/documents",
     "/documents/workshop-notes.txt?lines=3-4",
     "/graph",

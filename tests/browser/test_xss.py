@@ -21,7 +21,8 @@ from tests.proposal_records import AIP
 
 PAYLOADS = xss.payloads()
 TEXTS = [payload.text for payload in PAYLOADS]
-PAGES = ("queries", "new", "query", "inspect", "results", "result", "admin", "documents", "document", "graph", "api")
+ADMIN = ("admin", "admin/presets", "admin/prompts", "admin/usage", "admin/health")
+PAGES = ("queries", "new", "query", "inspect", "results", "result", *ADMIN, "documents", "document", "graph", "api")
 
 UNTOLD = ("new",)  # asks for nothing to begin with
 # What is filled in, sent or clicked on a page, and what is asked for by that
@@ -32,7 +33,8 @@ PRESSED = {
         [f"/rag/queries/1/{step}" for step in ("embed", "retrieve", "consolidate", "augment/run")],
     ),
     "inspect": ("main form", ["/rag/queries/1/replay"]),
-    "admin": ("main form", ["/api/rag/query", "/api/rag/ingest", "/api/index_document"]),
+    "admin": ("main form", ["/api/rag/query", "/api/rag/ingest"]),
+    "documents": ("main input[type=file]", ["/api/index_document"]),
     "graph": ("main .long button", ["/api/consult_rag"]),
 }
 
@@ -191,7 +193,8 @@ def replies(chromium: Browser, site: str) -> dict[str, Any]:
             seen[path] = response.json()
 
     page.on("response", note)
-    places = ("", "/1", "/1/inspect", "/1/results", "/1/results/1", "/admin", "/graph", "/api", "/documents")
+    admin = (f"/{place}" for place in ADMIN)
+    places = ("", "/1", "/1/inspect", "/1/results", "/1/results/1", *admin, "/graph", "/api", "/documents")
     for place in (*places, "/documents/workshop-notes.txt"):
         page.goto(f"{site}/rag{place}")
         page.locator("h1").wait_for()
@@ -222,8 +225,9 @@ def sweep(chromium: Browser, site: str, replies: dict[str, Any]) -> Iterator[Swe
         page.get_by_role("heading", name="HTTP API").wait_for()
 
         def swept(name: str, texts: list[str], told: dict[str, Any], pressed: str = "") -> dict[str, Any]:
-            params = {"id": "1", "resultId": "1"}
-            asked = {"page": name, "payloads": texts, "replies": json.dumps(told), "params": params, "pressed": pressed}
+            module, _, section = name.partition("/")
+            params = {"id": "1", "resultId": "1", "section": section}
+            asked = {"page": module, "payloads": texts, "replies": json.dumps(told), "params": params, "pressed": pressed}
             seen: dict[str, Any] = page.evaluate(xss.SWEEP, asked)
             return {**seen, "found": seen["found"] + watch.caught()}
 

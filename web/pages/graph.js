@@ -46,6 +46,7 @@ function GraphForm({ selection }) {
     <${Field} label="Document">${(attributes) => html`<select ...${attributes} name="document"><option value="">all documents</option>
       ${(documents.data?.documents ?? []).map(({ document_id, title }) => html`<option value=${document_id} selected=${document_id === selection.document}>${title || document_id}</option>`)}</select>`}<//>
     <button class="primary">Show</button>
+    ${(names.error ?? documents.error) && html`<p class="hint">Names cannot be suggested: ${(names.error ?? documents.error).message}</p>`}
     <datalist id="entity-names">${(names.data?.nodes ?? []).map(({ id, type }) => html`<option value=${id}>${type}</option>`)}</datalist>
   </form>`;
 }

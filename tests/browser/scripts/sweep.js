@@ -40,7 +40,7 @@ async (look, { page, payloads, replies, params, pressed }) => {
       files.items.add(new File([payload], payload));
       control.files = files.files;
     } else if (/^text/.test(control.type)) control.value = payload;
-    control.dispatchEvent(new Event("input", { bubbles: true }));
+    control.dispatchEvent(new Event(control.type === "file" ? "change" : "input", { bubbles: true }));
   };
   const press = (element, payload) => {
     for (const control of element.matches("form") ? element.elements : [element]) if (control.matches("input, textarea")) fill(control, payload);

@@ -133,10 +133,28 @@ def test_a_follow_up_sends_what_was_said_and_the_scope_stays(open_page: Open, ma
     assert (said["document_ids"], said["preset"], said["keep"]) == ([MANUAL], "standard", True)
     assert [turn["role"] for turn in said["history"]] == ["user", "assistant"]
     assert said["history"][0]["content"] == QUESTION
+    expect(page.get_by_text("Read together with the questions before it.")).to_have_count(1)
     assert said["follows"] > 0
     page.reload()
     expect(page.locator(".scope summary")).to_contain_text("Tcm diagnostic manual")
     expect(page.locator(".scope summary")).to_contain_text("standard")
+
+
+def test_a_value_of_the_metadata_narrows_what_is_asked_and_stays(open_page: Open, manual: str) -> None:
+    for year in (2021, 2024):
+        said = {"document_id": f"y{year}", "content": f"The valve of {year} opens at noon.", "metadata": {"year": year}}
+        call(manual, "POST", "api/index_document", workflow_id="years", **said)
+    page = open_page(manual)
+    page.goto("/rag/ask?workflow_id=years")
+    page.locator(".scope summary").click()
+    page.get_by_label("year").select_option("2024")
+    with page.expect_request("**/api/rag/ask") as sent:
+        turn = ask(page, "When does the valve open?")
+    assert sent.value.post_data_json["filters"] == {"metadata.year": 2024}
+    expect(turn).to_contain_text("2024")
+    expect(turn.locator(".answered")).not_to_contain_text("2021")
+    page.goto("/rag/ask?workflow_id=years")
+    expect(page.locator(".scope summary")).to_contain_text("year: 2024")
 
 
 def test_what_is_not_known_helps(open_page: Open, manual: str) -> None:

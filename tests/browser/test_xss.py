@@ -227,8 +227,8 @@ def sweep(chromium: Browser, site: str, replies: dict[str, Any]) -> Iterator[Swe
         def swept(name: str, texts: list[str], told: dict[str, Any], pressed: str = "") -> dict[str, Any]:
             module, _, section = name.partition("/")
             params = {"id": "1", "resultId": "1", "section": section}
-            asked = {"page": module, "payloads": texts, "replies": json.dumps(told), "params": params, "pressed": pressed}
-            seen: dict[str, Any] = page.evaluate(xss.SWEEP, asked)
+            asked = {"page": module, "payloads": texts, "replies": json.dumps(told), "params": params}
+            seen: dict[str, Any] = page.evaluate(xss.SWEEP, {**asked, "pressed": pressed})
             return {**seen, "found": seen["found"] + watch.caught()}
 
         yield swept

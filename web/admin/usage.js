@@ -11,7 +11,7 @@ export function UsageReport() {
   const [days, setDays] = useState(30);
   const { data, error, reload } = useLoad(() => getJson("rag/usage", { days }), [days]);
   return html`<div class="card stack">
-    <${Field} label="Period" hint="Counted are answers that the page Ask keeps, the workbench's steps, and, where RAG_KEEP_RUNS is set, all other calls. Indexing is not in it.">${(attributes) => html`
+    <${Field} label="Period" hint="Counted are answers that the page Ask keeps, the workbench's steps, and, where RAG_KEEP_RUNS is set, all other calls. Indexing, and answers that quoted a document that was purged, are not in it.">${(attributes) => html`
       <select ...${attributes} value=${days} onChange=${(event) => setDays(Number(event.target.value))}>${PERIODS.map(([value, name]) => html`<option value=${value}>${name}</option>`)}</select>`}<//>
     ${error && html`<${ErrorBox} error=${error} retry=${reload} />`}
     ${!data && !error && html`<${Loading} what="Summing up" />`}

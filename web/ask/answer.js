@@ -17,6 +17,7 @@ export function Turn({ turn, number, show, ask, edit, reconsider }) {
     <div class="asked"><h2 id="question-${turn.key}">${asked}</h2></div>
     ${reply && reply.question !== asked && html`<p class="hint understood">Understood as: “${reply.question}”
       <button type="button" class="quiet" onClick=${() => edit(reply.question)}>Edit</button></p>`}
+    ${reply?.techniques.conversation && html`<p class="hint understood" title=${reply.techniques.conversation}>Read together with the questions before it.</p>`}
     <div class="card stack tight answered" aria-busy=${!reply && !error}>
       ${!reply && !error && html`<${Waiting} steps=${turn.steps} hasSentences=${turn.claims.length > 0} />`}
       ${error && html`<${ErrorBox} error=${error} retry=${() => ask(asked, turn.key)} />`}
@@ -96,12 +97,14 @@ function Unknown({ turn, show, reconsider }) {
         <button type="button" class="quiet place" onClick=${(event) => show(context, event.currentTarget)}>${describePlace(context)}</button><${Excerpt} text=${context.content.replaceAll(/\s+/g, " ")} /></li>`)}</ol></section>`}
     <section class="stack tight" aria-label="What to try"><h3>What to try</h3><ul>
       ${isEmpty ? html`<li>Drop files anywhere on this page to add them.</li>` : html`<li>Ask with the words that the documents use, or for one thing at a time.</li>`}
-      ${turn.scope?.documents.length > 0 && html`<li>Only ${turn.scope.documents.length === 1 ? "one document was" : "some documents were"} asked.
+      ${isNarrow(turn.scope) && html`<li>Only ${turn.scope.documents.length === 1 ? "one document was" : "some documents were"} asked.
         <button type="button" class="quiet" onClick=${() => reconsider(turn)}>Ask all documents</button></li>`}
       ${!isEmpty && html`<li>Add the document that says it: drop it anywhere on this page.</li>`}
     </ul></section>
   </div>`;
 }
+
+const isNarrow = (scope) => scope && (scope.documents.length > 0 || Object.keys(scope.filters).length > 0);
 
 function Footer({ turn, number }) {
   const { reply, kept } = turn;

@@ -40,7 +40,9 @@ export function Original({ document, citation, page, setPage, activeChunk = null
     document.lines
       ? html`<${LineViewer} document=${document} citedLines=${citation.lines} found=${found} activeChunk=${activeChunk} />`
       : html`<${PassageTexts} document=${document} citedLines=${citation.lines} found=${found} />`;
+  const isCut = document.warnings.some(({ code }) => code === "chunks_cut");
   return html`<div class="original">
+    ${isCut && search.text && html`<p class="hint">Only the first ${document.chunks.length.toLocaleString()} passages of this document are searched.</p>`}
     <div class="document-tools"><${SearchBar} search=${search} change=${change} step=${step} />
       <div class="actions">${hasPageImages(document) && html`<button type="button" class="quiet" aria-label="Smaller" disabled=${zoom === 0} onClick=${() => setZoom(zoom - 1)}>−</button>
         <button type="button" class="quiet" aria-label="Larger" disabled=${zoom === ZOOMS.length - 1} onClick=${() => setZoom(zoom + 1)}>+</button>`}

@@ -93,8 +93,9 @@ function Conversation({ earlier, begun }) {
     box.current.focus();
   };
   const reconsider = (turn) => {
-    changeScope({ ...scope, documents: [] });
-    ask(turn.asked, null, { ...scope, documents: [] });
+    const wider = { ...EVERYTHING, preset: scope.preset };
+    changeScope(wider);
+    ask(turn.asked, null, wider);
   };
   const close = () => {
     place?.opener?.focus();
@@ -128,7 +129,8 @@ function buildRequest(query, before, scope) {
     { role: "assistant", content: reply.answer.slice(0, MAX_TURN_CHARS) },
   ]);
   const { documents: document_ids, preset } = scope;
-  return { query, history, keep: true, ...(before.at(-1)?.kept && { follows: before.at(-1).kept }), ...(document_ids.length && { document_ids }), ...(preset && { preset }) };
+  const filters = Object.fromEntries(Object.entries(scope.filters).map(([name, value]) => [`metadata.${name}`, value]));
+  return { query, history, keep: true, ...(before.at(-1)?.kept && { follows: before.at(-1).kept }), filters, ...(document_ids.length && { document_ids }), ...(preset && { preset }) };
 }
 
 /** Return what an event changes in a turn: the step that runs, or the sentences so far. */

@@ -23,6 +23,7 @@ from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.settings import Settings
 from tests import hosted, local
 from tests.browser.conftest import QUIET, WAIT_MS
+from tests.browser.test_ask import ask
 from tests.browser.walk_files import write_walk_files
 
 QUESTIONS = (
@@ -63,15 +64,6 @@ class Walk:
         ]
         self.faults += [f"{name}: is wider than the page, {html}" for html in self.page.evaluate(TOO_WIDE)]
 
-    def ask(self, question: str) -> None:
-        """Ask a question by keyboard, and wait for its answer."""
-        turns = self.page.get_by_role("article")
-        count = turns.count()
-        self.page.get_by_label("Question", exact=True).fill(question)
-        self.page.keyboard.press("Enter")
-        expect(turns).to_have_count(count + 1)
-        expect(turns.nth(count).get_by_role("button", name="Save as HTML")).to_be_visible(timeout=60_000)
-
 
 @contextmanager
 def serve_app(folder: Path, *, has_model: bool) -> Iterator[str]:
@@ -107,7 +99,7 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
     expect(added.get_by_text("not added")).to_have_count(0)
     page.get_by_role("button", name="Clear this list").click()
     for number, question in enumerate(QUESTIONS):
-        walk.ask(question)
+        ask(page, question)
         if number == 0:
             walk.shoot("answer")
             page.get_by_role("button", name=re.compile("^Source 1:")).first.click()
@@ -124,7 +116,7 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
             with page.expect_download() as answer:
                 page.get_by_role("button", name="Save as HTML").click()
             answer.value.save_as(saved / f"{walk.prefix}-answer.html")
-    walk.ask(FOLLOW_UP)
+    ask(page, FOLLOW_UP)
     walk.shoot("follow-up")
     sources = page.get_by_role("article").get_by_role("button", name=re.compile("^Source 1: (?!Deck)"))
     if sources.count():
@@ -135,7 +127,7 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
     page.goto(page.url)
     expect(page.get_by_role("article")).to_have_count(len(QUESTIONS) + 1)
     walk.shoot("shared-address")
-    walk.ask(UNKNOWN)
+    ask(page, UNKNOWN)
     walk.shoot("unknown")
     page.get_by_role("link", name="How was answer 1 found?").click()
     page.get_by_role("heading", level=1).wait_for()

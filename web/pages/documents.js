@@ -67,7 +67,7 @@ function DocumentTitle({ document }) {
 /** What a document is about, loaded when it is unfolded: its summary, its most frequent entities and its first page. */
 function Preview({ document }) {
   const [isOpen, setIsOpen] = useState(false);
-  return html`<details class="preview-fold" onToggle=${(event) => setIsOpen(event.target.open)}><summary class="hint" aria-label="Preview of ${getTitle(document)}">Preview</summary>
+  return html`<details onToggle=${(event) => setIsOpen(event.target.open)}><summary class="hint" aria-label="Preview of ${getTitle(document)}">Preview</summary>
     ${isOpen && html`<${PreviewContent} document_id=${document.document_id} />`}</details>`;
 }
 

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install demo demo-azure picture quick test lint check serve bench results pictures soak vendor screenshots requirements docs clean
+.PHONY: help install install-demo demo demo-azure picture quick test lint check serve bench results pictures soak vendor screenshots requirements docs clean
 
 # the first Python that will do; name another with make PYTHON=/path/to/python3 ...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -14,12 +14,14 @@ DOCS ?= examples
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
-install: .venv/installed ## Make .venv and put everything in it, pinned
+install: .venv/installed ## Make .venv and put everything in it, pinned: also what tests and figures need
 
-demo: install ## Index documents over HTTP and ask about them (DOCS=folder for your own)
+install-demo: .venv/demo ## Make .venv with the program and the local models alone, pinned
+
+demo: install-demo ## Index documents over HTTP and ask about them (DOCS=folder for your own)
 	@.venv/bin/python examples/demo.py --docs "$(DOCS)"
 
-demo-azure: install ## The same over emulated Azure AI Search, OpenAI and Document Intelligence, with the real clients
+demo-azure: install-demo ## The same over emulated Azure AI Search, OpenAI and Document Intelligence, with the real clients
 	@.venv/bin/python examples/demo.py --azure --docs "$(DOCS)"
 
 picture: install ## Ask about a real PDF and draw the cited lines on its page (docs/pictures/cited-page.png)
@@ -50,7 +52,7 @@ lint: install
 
 check: lint test ## Ruff, mypy --strict, the import table and the tests: what CI runs
 
-serve: install ## Run the local emulator until Ctrl-C (PORT=7071)
+serve: install-demo ## Run the local emulator until Ctrl-C (PORT=7071)
 	@.venv/bin/rag serve --port $(PORT)
 
 bench: install ## Measure cold start, requests and the store beside LanceDB, Chroma and Haystack (many minutes)
@@ -92,9 +94,13 @@ requirements: install ## Write docs/reference/requirements.md anew from the docs
 clean: ## Remove .venv, caches and the local data folder
 	rm -rf .venv .rag .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache *.egg-info build
 
-.venv/installed: pyproject.toml requirements.txt requirements-local.txt constraints.txt | .venv/bin/pip
-	$(PIP) install -q -c constraints.txt -e '.[local,eval,dev]'
+.venv/demo: pyproject.toml requirements-local.txt constraints.txt | .venv/bin/pip
+	$(PIP) install -q -c constraints.txt -e '.[embedded]'
 	$(PIP) install -q --no-deps --require-hashes -r requirements-local.txt
+	@touch $@
+
+.venv/installed: .venv/demo
+	$(PIP) install -q -c constraints.txt -e '.[embedded,eval,dev]'
 	@touch $@
 
 .venv/bin/pip:

@@ -32,7 +32,7 @@ from functions.http import PRINCIPAL_HEADER, is_loopback_address, is_sent_by_ano
 from functions.operations import load_operation
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
-from local_emulator.search_service.serving import serve_wsgi
+from local_emulator.search_service.serving import LOOPBACK, serve_wsgi
 from rag_core.composition import assembly
 from rag_core.core.kit import Kit
 from rag_core.core.settings import Settings
@@ -277,13 +277,17 @@ def _redirect_request(request: Request) -> Response | None:
 def run_host(
     app: func.FunctionApp,
     *,
+    interface: str = LOOPBACK,
     port: int = 0,
     key: str | None = None,
     administrator_functions: Collection[str] = (),
     background_work: Work = _do_nothing,
     on_close: Work = _do_nothing,
 ) -> Iterator[str]:
-    """Serve an app on the loopback interface while the block runs, and yield its address. Port 0 takes a free one."""
+    """Serve an app while the block runs, by default on the loopback interface, and yield its address there.
+
+    Port 0 takes a free one.
+    """
     host = Host(
         app,
         key=key,
@@ -291,12 +295,14 @@ def run_host(
         background_work=background_work,
         on_close=on_close,
     )
-    with closing(host), serve_wsgi(host, port=port) as url:
+    with closing(host), serve_wsgi(host, host=interface, port=port) as url:
         yield url
 
 
 @contextmanager
-def run_service(settings: Settings, *, port: int = 0, key: str | None = None, admin: bool = False) -> Iterator[str]:
+def run_service(
+    settings: Settings, *, interface: str = LOOPBACK, port: int = 0, key: str | None = None, admin: bool = False
+) -> Iterator[str]:
     """Serve our app with these settings while the block runs, and close its parts at the end.
 
     As an `admin` everybody may do what wants that role, and is nobody elsewhere: an administrator has a user's id, and
@@ -310,6 +316,7 @@ def run_service(settings: Settings, *, port: int = 0, key: str | None = None, ad
     doing = partial(work_on_jobs, settings, parts)
     with run_host(
         app,
+        interface=interface,
         port=port,
         key=key,
         administrator_functions=administrator_functions,
@@ -334,12 +341,13 @@ async def work_on_jobs(settings: Settings, get_kit: Callable[[], Kit]) -> None:
 
 
 def serve_until_interrupted(
-    settings: Settings, *, port: int = 7071, key: str | None = None, admin: bool = False
+    settings: Settings, *, interface: str = LOOPBACK, port: int = 7071, key: str | None = None, admin: bool = False
 ) -> None:
     """Serve our app with these settings until SIGINT or SIGTERM, and first print what there is to call."""
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), run_service(settings, port=port, key=key, admin=admin) as url:
+    running = run_service(settings, interface=interface, port=port, key=key, admin=admin)
+    with suppress(KeyboardInterrupt), running as url:
         print(_describe_server(url, settings, key), flush=True)
         threading.Event().wait()
     print("Stopped.")
@@ -347,7 +355,7 @@ def serve_until_interrupted(
 
 def _describe_server(url: str, settings: Settings, key: str | None) -> str:
     routes = [f"  {'|'.join(route.methods):8} {url}/{route.path}" for route in ROUTES]
-    header = f" -H 'x-functions-key: {key}'" if key else ""
+    header = " -H 'x-functions-key: KEY'" if key else ""
     question = """-H 'content-type: application/json' -d '{"query": "What does P0700 mean?", "top_k": 3}'"""
     where = settings.data_dir.resolve() if settings.data_dir else "in memory only, lost when the server stops"
     return "\n".join(

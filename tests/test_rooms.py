@@ -27,6 +27,7 @@ ROOMS = [
     "providers",
     "composition",
     "door",
+    "retrievers",
     "evaluation",
     "cli",
 ]

@@ -29,8 +29,8 @@ def generate(description: object, folder: Path) -> str:
     """Return the name of the generated package, which lies in the folder."""
     (folder / "openapi.json").write_text(json.dumps(description))
     output = folder / "rag_api"
-    command = ["openapi-python-client", "generate", "--path", str(folder / "openapi.json"), "--meta", "none"]
-    command = [str(Path(sys.executable).with_name(command[0])), *command[1:], "--output-path", str(output)]
+    options = ["--path", str(folder / "openapi.json"), "--meta", "none", "--output-path", str(output)]
+    command = [sys.executable, "-m", "openapi_python_client", "generate", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout.strip() or "no warnings")

@@ -40,9 +40,11 @@ def build_server(
 
 
 @contextmanager
-def serve_wsgi(app: Application, *, port: int = 0, certificate: CertificateFiles | None = None) -> Iterator[str]:
-    """Serve an application on the loopback interface while the block runs; yield its address."""
-    server = build_server(app, port=port, certificate=certificate)
+def serve_wsgi(
+    app: Application, *, host: str = LOOPBACK, port: int = 0, certificate: CertificateFiles | None = None
+) -> Iterator[str]:
+    """Serve an application while the block runs, by default on the loopback interface; yield its address there."""
+    server = build_server(app, host=host, port=port, certificate=certificate)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:

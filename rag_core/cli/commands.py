@@ -15,6 +15,7 @@ from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagErr
 from rag_core.core.kit import Kit
 from rag_core.core.model import Document, Scope, Turn
 from rag_core.core.run import Run
+from rag_core.core.settings import Settings
 
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import DryRun
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_LISTED_QUERIES = 50  # saved queries shown by `rag replay`
 EXIT_BUDGET_SPENT = 3  # exit code
+LOOPBACK = "127.0.0.1"  # where nobody but this machine is served
 
 
 def run_serve_command(arguments: Namespace) -> int:
@@ -32,14 +34,32 @@ def run_serve_command(arguments: Namespace) -> int:
     from local_emulator import host
 
     if not arguments.azure:
-        host.serve_until_interrupted(load_command_settings(arguments), port=arguments.port, admin=arguments.admin)
+        loaded = load_command_settings(arguments)
+        key = None if arguments.host == LOOPBACK else _require_key(loaded, arguments.admin)
+        host.serve_until_interrupted(
+            loaded, interface=arguments.host, port=arguments.port, key=key, admin=arguments.admin
+        )
         return 0
+    if arguments.host != LOOPBACK:
+        raise InvalidRequest("--host", "goes without --azure, whose services are for this machine alone")
     from local_emulator import azure
 
     with azure.serve_azure_services(load_command_settings(arguments)) as emulated:
         print(azure.describe_addresses(emulated), flush=True)
         host.serve_until_interrupted(emulated, port=arguments.port, admin=arguments.admin)
     return 0
+
+
+def _require_key(settings: Settings, admin: bool) -> str:
+    """Return the key that callers of other machines must send. Raises InvalidRequest where there is none."""
+    if admin:
+        raise InvalidRequest("--host", "goes without --admin: every caller would be an administrator")
+    if not settings.functions_key:
+        message = (
+            f"other than {LOOPBACK} lets other machines in: set RAG_FUNCTIONS_KEY, which callers then have to send"
+        )
+        raise InvalidRequest("--host", message)
+    return settings.functions_key
 
 
 def run_setup_command(arguments: Namespace) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from datetime import UTC, date, datetime
 
+from rag_core.cli.app_root import add_app_root_to_path
 from rag_core.cli.findings import STATE_MARKS, Finding
 from rag_core.cli.hosted_model_findings import (
     describe_hosted_model,
@@ -84,6 +85,7 @@ PROCESS_SETTINGS = (
 
 def run_doctor_command(arguments: Namespace) -> int:
     """Print every finding and return 1 when one is "broken". It runs even when other modules cannot be imported."""
+    add_app_root_to_path()
     findings = []
     for finding in examine_installation(arguments, datetime.now(UTC).date()):
         findings.append(finding)

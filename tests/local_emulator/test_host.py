@@ -275,7 +275,7 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     rest = child.communicate(timeout=30)[0]
     assert any("/api/consult_rag" in line and "POST" in line for line in said)
     assert f"Data: {tmp_path}\n" in said
-    assert any("curl" in line and "x-functions-key: k" in line for line in said)
+    assert any("curl" in line and "x-functions-key: KEY" in line for line in said)
     assert any(re.fullmatch(r"Pages: http://127\.0\.0\.1:\d+/rag\n", line) for line in said)
     assert (child.returncode, rest) == (0, "Stopped.\n")
 

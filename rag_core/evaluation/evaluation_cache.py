@@ -11,6 +11,7 @@ from rag_core.core.model import Vector
 from rag_core.core.ports import Embedder, Reranker
 
 DEFAULT_CACHE_FILE = Path(".cache/evals.sqlite3")
+SCORES_OF = "two windows"  # part of the key of a pair's score: it changes with how the local cross-encoder reads a pair
 
 
 class EvaluationCache:
@@ -77,11 +78,13 @@ class CachedReranker:
         score_by_passage: dict[str, float] = {}
         if not self.recompute:
             score_by_passage = {
-                passage: cached[0] for passage in passages if (cached := self.cache.get(self.name, text, passage))
+                passage: cached[0]
+                for passage in passages
+                if (cached := self.cache.get(self.name, SCORES_OF, text, passage))
             }
         missing = [passage for passage in dict.fromkeys(passages) if passage not in score_by_passage]
         for passage, score in zip(missing, await self.inner.score_passages(text, missing), strict=True):
-            self.cache.put([score], self.name, text, passage)
+            self.cache.put([score], self.name, SCORES_OF, text, passage)
             score_by_passage[passage] = score
         return [score_by_passage[passage] for passage in passages]
 

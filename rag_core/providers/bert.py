@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,14 @@ class _LoadedBert:
     sep_id: int
 
 
+class LocatedToken(NamedTuple):
+    """A token's id, and the characters of the text that it stands for, the end excluded."""
+
+    id: int
+    start: int
+    end: int
+
+
 class BertModel:
     """A model that runs one sequence per call, because outputs of a dynamically quantized model depend on the batch."""
 
@@ -54,14 +62,10 @@ class BertModel:
         """Return the token ids of a text without special tokens; a lone surrogate becomes "?"."""
         return list(self._encode(text).ids)
 
-    def locate_tokens(self, text: str) -> list[tuple[int, tuple[int, int]]]:
-        """Return the token ids of a text, each with the range of its characters, without special tokens."""
-        encoding = self._encode(text)
-        return list(zip(encoding.ids, encoding.offsets, strict=True))
-
-    def _encode(self, text: str) -> Any:
-        encodable = text.encode("utf-8", "replace").decode()
-        return self._load_once().tokenizer.encode(encodable, add_special_tokens=False)
+    def locate_tokens(self, text: str) -> list[LocatedToken]:
+        """Return the tokens of a text as `tokenize` does, each with its characters in the text."""
+        encoded = self._encode(text)
+        return [LocatedToken(id, *place) for id, place in zip(encoded.ids, encoded.offsets, strict=True)]
 
     def run(self, first_ids: Sequence[int], second_ids: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
         """Return the model's output for [CLS] first [SEP], or [CLS] first [SEP] second [SEP], without the batch axis.
@@ -80,6 +84,10 @@ class BertModel:
         except ONNX_RUNTIME_ERRORS as error:
             raise Unavailable(f"the model {self.folder.name} failed: {type(error).__name__}") from error
         return output
+
+    def _encode(self, text: str) -> Any:
+        encodable = text.encode("utf-8", "replace").decode()  # of as many characters
+        return self._load_once().tokenizer.encode(encodable, add_special_tokens=False)
 
     def _load_once(self) -> _LoadedBert:
         with self._lock:

@@ -8,10 +8,12 @@ from rag_core.providers import local_models
 from rag_core.providers.bert import BertModel
 from rag_core.text.codes import compute_code_share, find_codes
 from rag_core.text.periods import write_out_periods
-from rag_core.text.windows import split_windows
+from rag_core.text.terms import extract_terms
+from rag_core.text.windows import choose_windows, split_windows
 
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32
+READ_WINDOWS = 2  # of a passage: as good as all, in a third of the time (docs/decisions/0049-two-windows-a-passage.md)
 MAX_QUERY_TOKENS = (
     128  # some 500 characters; MS MARCO's queries have 6 words on average, and each token costs in each pair
 )
@@ -19,10 +21,11 @@ MISSING_CODES_FACTOR = 0.1  # share of the score left to a passage without the q
 
 
 class CrossEncoder:
-    """A local reranker."""
+    """A local reranker; of a long passage it reads the `read_windows` that say most in the query's terms."""
 
-    def __init__(self, folder: Path, *, threads: int) -> None:
+    def __init__(self, folder: Path, *, threads: int, read_windows: int = READ_WINDOWS) -> None:
         self._folder = folder
+        self._read_windows = read_windows
         self._model = BertModel(folder, threads=threads)
 
     @property
@@ -34,7 +37,10 @@ class CrossEncoder:
         local_models.check_query_language(text, self._folder)
         text, passages = write_out_periods(text), [write_out_periods(passage) for passage in passages]
         query_tokens = _shorten_query(self._model.tokenize(text))
-        pair_scores = await self._model.map(lambda passage: self._score_pair(query_tokens, passage), passages)
+        query_terms = extract_terms(text)
+        pair_scores = await self._model.map(
+            lambda passage: self._score_pair(query_tokens, query_terms, passage), passages
+        )
         query_codes = find_codes(text)
         factors = [
             MISSING_CODES_FACTOR + (1 - MISSING_CODES_FACTOR) * compute_code_share(query_codes, passage)
@@ -42,10 +48,18 @@ class CrossEncoder:
         ]
         return [score * factor for score, factor in zip(pair_scores, factors, strict=True)]
 
-    def _score_pair(self, query_tokens: Sequence[int], passage: str) -> float:
-        """Return the sigmoid of the highest logit over the passage's windows."""
-        passage_windows = split_windows(self._model.tokenize(passage), WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
-        return 1 / (1 + math.exp(-max(float(self._model.run(query_tokens, window)[0]) for window in passage_windows)))
+    def _score_pair(self, query_tokens: Sequence[int], query_terms: frozenset[str], passage: str) -> float:
+        """Return the sigmoid of the highest logit over the windows that are read."""
+        windows = self._select_windows(query_terms, passage)
+        return 1 / (1 + math.exp(-max(float(self._model.run(query_tokens, window)[0]) for window in windows)))
+
+    def _select_windows(self, query_terms: frozenset[str], passage: str) -> list[Sequence[int]]:
+        """Return the token ids of the windows of a passage that are to be scored."""
+        tokens = self._model.locate_tokens(passage)
+        windows = split_windows(tokens, WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
+        texts = [passage[window[0].start : window[-1].end] for window in windows if window]
+        chosen = choose_windows(query_terms, texts, self._read_windows)
+        return [[token.id for token in windows[n]] for n in chosen] or [[]]
 
 
 def _shorten_query(tokens: Sequence[int]) -> Sequence[int]:

@@ -80,8 +80,9 @@ class LocalEmbedder:
     def _embed_words(self, words: LocatedWords) -> FloatArray:
         """Return a unit vector for each word, of zeros for one that has no token among those that the model reads."""
         tokens = self._model.locate_tokens(words.text)[: MAX_SEQUENCE_TOKENS - 2]
-        token_vectors = self._model.run([id for id, _ in tokens])[1:-1]
-        starts, ends = (np.array([place[side] for _, place in tokens], dtype=int) for side in (0, 1))
+        token_vectors = self._model.run([token.id for token in tokens])[1:-1]
+        starts = np.array([token.start for token in tokens], dtype=int)
+        ends = np.array([token.end for token in tokens], dtype=int)
         vectors = np.zeros((len(words.ranges), token_vectors.shape[1]), dtype=np.float32)
         for n, (start, end) in enumerate(words.ranges):
             inside = (starts < end) & (ends > start)

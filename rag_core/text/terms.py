@@ -1,7 +1,8 @@
 """Terms of a text for comparing texts: case-folded and stemmed words without stop words."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from rag_core.text.periods import write_out_periods
 from rag_core.text.stop_words import QUESTION_STOP_WORDS
@@ -16,16 +17,21 @@ def normalize_query_text(text: str) -> str:
 
 def extract_terms(text: str) -> frozenset[str]:
     """Return the distinct terms of a text; empty for a text of stop words or signs only."""
-    return frozenset(map(stem_word, _split_words(text) - QUESTION_STOP_WORDS))
+    return frozenset(map(stem_word, set(_list_words(text)) - QUESTION_STOP_WORDS))
 
 
 def count_shared_terms(wanted: frozenset[str], texts: Sequence[str]) -> list[int]:
-    """Return for each text how many of the wanted terms it has; each distinct word is stemmed once."""
-    text_words = [_split_words(text) for text in texts]
+    """Return for each text how many of the wanted terms it has."""
+    return [len(counts) for counts in count_term_occurrences(wanted, texts)]
+
+
+def count_term_occurrences(wanted: frozenset[str], texts: Sequence[str]) -> list[Counter[str]]:
+    """Return for each text how often it has each of the wanted terms; each distinct word is stemmed once."""
+    text_words = [Counter(_list_words(text)) for text in texts]
     wanted_stems = {
         word: stem for word in set().union(*text_words) - QUESTION_STOP_WORDS if (stem := stem_word(word)) in wanted
     }
-    return [len({wanted_stems[word] for word in wanted_stems.keys() & words}) for words in text_words]
+    return [_count_stems(wanted_stems, words) for words in text_words]
 
 
 def stem_word(word: str) -> str:
@@ -41,6 +47,13 @@ def stem_word(word: str) -> str:
     return folded
 
 
-def _split_words(text: str) -> set[str]:
-    """Return the distinct case-folded words of a text, those of FY22 as of fiscal 2022."""
-    return set(map(str.casefold, WORD_PATTERN.findall(write_out_periods(text))))
+def _count_stems(stems: Mapping[str, str], word_counts: Counter[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for word in stems.keys() & word_counts.keys():
+        counts[stems[word]] += word_counts[word]
+    return counts
+
+
+def _list_words(text: str) -> list[str]:
+    """Return the case-folded words of a text, those of FY22 as of fiscal 2022."""
+    return [word.casefold() for word in WORD_PATTERN.findall(write_out_periods(text))]

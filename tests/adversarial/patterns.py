@@ -15,7 +15,7 @@ from rag_core.guard.pii.postal_addresses import ADDRESS_FORMS, compile_address_f
 
 PACKAGES = ("rag_core", "functions")
 NOT_IMPORTED = ("rag_core.stores.archive.migrations.env", "rag_core.cli.__main__")  # each runs when it is imported
-NOT_INSTALLED = ("tldextract", "presidio_analyzer", "spacy")  # of an extra
+NOT_INSTALLED = ("tldextract", "presidio_analyzer", "spacy", "haystack", "langchain_core", "llama_index")  # of an extra
 ROOT = Path(__file__).parents[2]
 
 

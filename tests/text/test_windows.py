@@ -3,7 +3,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_core.text.windows import split_windows
+from rag_core.text.terms import extract_terms
+from rag_core.text.windows import choose_windows, split_windows
 
 
 @given(length=st.integers(0, 3000), overlap=st.integers(0, 64), more=st.integers(1, 446))
@@ -17,3 +18,27 @@ def test_windows_are_equal_in_length_cover_everything_and_overlap(length: int, o
 
 def test_no_more_windows_are_made_than_needed() -> None:
     assert [len(split_windows(range(n), 510, overlap=64)) for n in (0, 510, 511, 956, 957)] == [1, 1, 2, 2, 3]
+
+
+def test_the_windows_with_the_rarest_terms_of_the_question_are_chosen() -> None:
+    """ "Plan" stands in every window and tells none from another; "hospice" in one."""
+    windows = ["The plan is for staff.", "The plan covers hospice care.", "The plan, the plan.", "A plan for teeth."]
+    assert choose_windows(extract_terms("Which plan covers hospices?"), windows, 1) == [1]
+    assert choose_windows(extract_terms("Which plan covers hospices?"), windows, 2) == [1, 2]
+
+
+def test_of_windows_with_the_same_terms_the_one_that_repeats_them_is_chosen() -> None:
+    windows = ["A transplant is named once.", "A transplant needs a transplant team.", "Nothing of it.", "Nor here."]
+    assert choose_windows(extract_terms("Are transplants covered?"), windows, 1) == [1]
+    assert choose_windows(extract_terms("Are transplants covered?"), windows[::-1], 1) == [2]
+
+
+def test_equal_windows_are_chosen_from_the_first() -> None:
+    assert choose_windows(
+        extract_terms("the rate"), ["The rate is 3.", "No.", "The rate is 4.", "The rate is 5."], 2
+    ) == [0, 2]
+
+
+def test_all_windows_are_read_where_none_has_a_term_of_the_question() -> None:
+    assert choose_windows(extract_terms("How is it paid?"), ["Wages", "fall due", "on Friday"], 2) == [0, 1, 2]
+    assert choose_windows(extract_terms("How is it paid?"), [], 2) == []

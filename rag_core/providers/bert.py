@@ -21,6 +21,7 @@ from rag_core.providers import local_models
 T = TypeVar("T")
 R = TypeVar("R")
 
+SLOW_FUSIONS = ("SkipLayerNormFusion",)  # ONNX Runtime's fused kernel takes ten times as long as its two parts
 MAX_SEQUENCE_TOKENS = 512  # the size of BERT's position table, special tokens included
 
 ONNX_RUNTIME_ERRORS: tuple[type[Exception], ...] = tuple(  # onnxruntime's errors have no common parent
@@ -108,7 +109,9 @@ def load_onnx_session(model_file: Path, model_name: str) -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
     try:
-        return onnxruntime.InferenceSession(str(model_file), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(model_file), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+        )
     except MODEL_LOAD_ERRORS as error:
         raise _make_load_error(model_name, error) from error
 

@@ -53,7 +53,11 @@ class CheckedDraft:
 
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
-    """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can."""
+    """Answer the query from these hits by chat model or, when that fails, by extraction; refuse when neither can.
+
+    A question for a count, sum or comparison is computed from the cells of tables. Where it cannot be, a chat model is
+    asked; without one the refusal says why.
+    """
     computed = await run.attempt(
         "compute",
         compute_answer(query, hits, kit, run),
@@ -62,17 +66,15 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         within_s=COMPUTING_TIMEOUT_S,
     )
     evidence = await _collect_evidence(query, hits, kit, run)
-    if computed is not None:
-        return _build_computed_answer(query.text, computed, evidence, run)
+    if computed and computed.reason:
+        run.warn("not_computed", f"this was not computed: {computed.reason}")
+    if computed and (computed.claim or not kit.has_chat_model):
+        return _build_computed_answer(query.text, computed, evidence)
     return await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
 
 
-def _build_computed_answer(
-    query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...], run: Run
-) -> Answer:
+def _build_computed_answer(query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...]) -> Answer:
     """Return the answer that was computed, or a refusal that says why none was."""
-    if computed.reason:
-        run.warn("not_computed", f"this was not computed: {computed.reason}")
     claims = (computed.claim,) if computed.claim else ()
     cited = select_cited_passages(claims, evidence)
     confidence = compute_confidence(query_text, 1.0, claims, cited, quoted=False)

@@ -21,8 +21,8 @@ class ForgivingParser(argparse.ArgumentParser):
 
     def _find_mistake(self, message: str) -> tuple[str, list[str]]:
         """Return what was not understood, and what would be; "" for an error of another kind."""
-        if choice := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            return choice[1], re.findall(r"[\w-]+", choice[2])
+        if choice := re.search(r"invalid choice: '([^']{1,100})' \(choose from ", message):
+            return choice[1], re.findall(r"[\w-]+", message[choice.end() :])
         if option := re.search(r"unrecognized arguments: (--[\w-]+)", message):
             return option[1], sorted(set(list_options(self)))
         return "", []

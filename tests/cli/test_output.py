@@ -149,6 +149,7 @@ def test_an_answer_that_became_another_is_printed_whole(capsys: pytest.CaptureFi
 
 INTERRUPTED = """\
 import asyncio, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background begins without
 from rag_core.rag import RAG
 index = RAG.index
 async def interrupted(rag, source, **options):

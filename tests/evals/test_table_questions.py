@@ -1,6 +1,7 @@
 """Questions over tables and lists are computed from cited cells, or it is said why not."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,7 @@ async def made() -> AsyncIterator[Kit]:
     reranker = OverlapReranker()
     index = Index(EmbeddedStore(None), NoEmbedder("none is needed for words"))
     made = kit(index, llm=LocalTechniques(reranker, select_key_sentences), reranker=reranker)
+    made = replace(made, has_chat_model=False)
     yield made
     await made.close()
 
@@ -66,6 +68,17 @@ async def test_a_sum_over_a_missing_cell_is_refused_with_the_reason(made: Kit) -
     assert (answer.status, answer.claims) == ("unknown", ())
     assert answer.text == "I don't know: Norman has no figure in Revenue (USD)."
     assert [warning.code for warning in run.warnings if warning.code == "not_computed"]
+
+
+async def test_an_extreme_of_a_column_half_of_words_is_refused_with_the_reason(made: Kit) -> None:
+    """A 3ª is a figure to a parser, and was the highest division of a club that was as often in another."""
+    seasons = (("2005/06", "1ª Aut."), ("2006/07", "3ª"), ("2007/08", "1ª Aut."), ("2008/09", "3ª"))
+    rows = "\n".join(f"| {season} | {division} |" for season, division in seasons)
+    table = f"# Seasons\n\n| Season | Division |\n| --- | --- |\n{rows}\n"
+    await index_uploads([(SCOPE, Upload(content=table, filename="seasons.md"))], made)
+    answer, _ = await ask("Which season has the highest division?", made)
+    assert answer.status == "unknown"
+    assert "2 of 4 rows have no figure in Division" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,8 @@ def drive(client: Client) -> Iterator[tuple[str, Any]]:
         yield "get_query", get(f"/rag/queries/{query['id']}")
     yield "replay_query", post(f"{saved}/replay", preset="standard")
     summarized = {"document_id": "manual", "workflow_id": SCOPE.workflow_id}
-    for tool, arguments in {"consult_rag": QUESTION, "get_document_summary": summarized}.items():
+    full = {**QUESTION, "format": "full"}
+    for tool, arguments in {"consult_rag": full, "get_document_summary": summarized}.items():
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         yield f"mcp {tool}", read(client.post("/api/mcp", json=message))
 

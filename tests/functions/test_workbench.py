@@ -399,6 +399,7 @@ def everything(address: str, result: int, workflow: str = "default") -> list[tup
         ("POST", f"{address}/replay", {"preset": "standard", **named}),
         ("PUT", f"{address}/feedback", {"rating": "up", **named}),
         ("GET", f"{address}/evidence{query}", None),
+        ("GET", f"{address}/prompt{query}", None),
         ("DELETE", f"{address}{query}", None),
     ]
 

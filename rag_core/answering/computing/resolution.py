@@ -14,6 +14,7 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 MIN_SHARED_LETTERS = 4  # at the beginning of two terms that mean the same, as of "supply" and "supplier"
 MIN_SHARED_SHARE = 0.6  # of the longer one
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
+MAX_EMPTY_SHARE = 0.25  # of the cells among which the highest is looked for: where more have no figure, it tells little
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
 _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
@@ -162,6 +163,8 @@ class _TableView:
             return None
         if reason := _find_mixed_units(filled):
             return Unresolved(reason)
+        if kind == "extreme" and len(missing) > MAX_EMPTY_SHARE * len(cells):
+            return Unresolved(f"{len(missing)} of {len(cells)} rows have no figure in {self.table.columns[column]}")
         if kind == "sum" and missing:
             return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
         if kind == "sum" and any(row.group for row in rows):

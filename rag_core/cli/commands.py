@@ -3,17 +3,17 @@
 import asyncio
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
+from rag_core.cli.named_documents import find_document_id
 from rag_core.cli.opened_service import load_command_settings, run_with_index, run_with_rag
-from rag_core.core.errors import InvalidRequest, Misconfigured, NotFound, RagError
+from rag_core.core.errors import InvalidRequest, Misconfigured, RagError
 from rag_core.core.kit import Kit
-from rag_core.core.model import Document, Scope, Turn
+from rag_core.core.model import Scope, Turn
 from rag_core.core.run import Run
 from rag_core.core.settings import Settings
 
@@ -77,13 +77,11 @@ def run_setup_command(arguments: Namespace) -> int:
     return 0
 
 
-def run_completion_command(arguments: Namespace) -> int:
-    """Print the script that completes the commands and options of `rag` in a shell."""
+def run_completion_command(arguments: Namespace, parser: ArgumentParser) -> int:
+    """Print the script that completes the commands and options of a parser in a shell."""
     from shtab import complete
 
-    from rag_core.cli.parser import build_parser
-
-    print(complete(build_parser(), shell=arguments.shell))
+    print(complete(parser, shell=arguments.shell))
     return 0
 
 
@@ -446,26 +444,3 @@ async def _limit_scope_to_documents(names: Sequence[str], scope: Scope, kit: Kit
         return scope
     documents = await kit.index.store.list_documents(scope)
     return replace(scope, document_ids=tuple(find_document_id(name, documents) for name in names))
-
-
-def find_document_id(name: str, documents: Sequence[Document]) -> str:
-    """Return the id of the single document with this id, source, path or title.
-
-    Raises:
-        NotFound: there is no such document.
-        InvalidRequest: several documents match.
-    """
-    path = str(Path(name).resolve())
-    ids = [
-        document.id
-        for document in documents
-        if name in (document.id, document.source, document.title, Path(document.source).name) or path == document.source
-    ]
-    if len(ids) == 1:
-        return ids[0]
-    if ids:
-        raise InvalidRequest("DOC", f"matches {len(ids)} documents: give one of the ids {', '.join(ids)}")
-    titles = ", ".join(document.title for document in documents[:10]) or "none: nothing is indexed here"
-    raise NotFound(
-        f"no document has this id, path or title; the documents are {titles}{' …' if documents[10:] else ''}"
-    )

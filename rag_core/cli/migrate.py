@@ -31,7 +31,7 @@ async def _migrate(settings: Settings, *, as_json: bool) -> int:
         with terminal_layout.create_progress_bar(sys.stderr if as_json else sys.stdout) as bar:
             progress = terminal_layout.create_progress_callback(bar)
             moved = await migration.copy_documents(plan.documents, plan.old, plan.new, progress)
-            differences = await migration.compare_indexes(plan.documents, plan.old, plan.new, progress)
+            differences = await migration.find_index_differences(plan.documents, plan.old, plan.new, progress)
     finally:
         await plan.old.store.close()
         await plan.new.store.close()

@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from rag_core.cli.json_output import print_json
+from rag_core.cli.named_documents import find_document_id
 from rag_core.cli.opened_service import run_with_index
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.model import Answer, Document, Scope
@@ -52,8 +53,6 @@ def save_last_citations(answer: Answer, data_dir: Path | None) -> None:
 @run_with_index
 async def run_open_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Open the page, and print which; with --print or --json only that."""
-    from rag_core.cli.commands import find_document_id
-
     scope = Scope(arguments.workflow)
     documents = (await rag.documents(scope=scope, run=run)).documents
     if re.fullmatch(r"[0-9]+", arguments.what):

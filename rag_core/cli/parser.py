@@ -393,7 +393,7 @@ def _add_completion_command(verbs: "_Commands") -> None:
     """Add `rag completion`."""
     completion = verbs.add_parser("completion", help="print the script that completes commands and options in a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
-    completion.set_defaults(command=commands.run_completion_command)
+    completion.set_defaults(command=lambda arguments: commands.run_completion_command(arguments, build_parser()))
 
 
 def _add_open_command(verbs: "_Commands") -> None:

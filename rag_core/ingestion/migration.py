@@ -69,7 +69,7 @@ async def copy_documents(
     return MovedContent(len(documents), chunk_count, vector_count, tuple(failed))
 
 
-async def compare_indexes(
+async def find_index_differences(
     documents: Sequence[Document], old: Index, new: Index, progress: MigrationProgress = lambda *_: None
 ) -> IndexDifferences:
     """Compare every document and passage of two indexes, and what up to 100 questions find in both.

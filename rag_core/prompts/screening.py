@@ -1,7 +1,7 @@
 """One policy for text that a model wrote: images never, links only to where its sources lead, HTML as text.
 
 It limits what displaying the text can do, in any viewer of Markdown or HTML; it does not filter the content: plain
-words stay. Why it parses *and* breaks up what only looks like a link: docs/decisions/0023-text-of-models.md.
+words stay. Why it parses *and* breaks up what only looks like a link: docs/decisions/0070-text-of-models.md.
 """
 
 import re

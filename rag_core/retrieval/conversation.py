@@ -21,6 +21,7 @@ from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.prompts.completions import complete_object, make_invalid_completion_error
 from rag_core.retrieval.search import RankingsByLabel, VectorsByLabel, embed_variants
+from rag_core.text.codes import find_codes
 
 REWRITING_TIMEOUT_S = 20.0
 MAX_STANDALONE_CHARS = 800  # twice what the prompt allows
@@ -79,7 +80,8 @@ async def write_standalone_question(text: str, history: Sequence[Turn], llm: LLM
     """Ask a chat model for the question as it would be asked without the conversation.
 
     Raises:
-        Unavailable: the model did not answer, or its reply has no usable question (llm_output_invalid).
+        Unavailable: the model did not answer, or its reply has no usable question: none at all, one without a code
+            of the last question, or one with a code that nobody said (llm_output_invalid).
     """
     turns = [replace(turn, content=turn.content[:MAX_TURN_CHARS]) for turn in history[-2 * MAX_USER_TURNS :]]
     prompt = prompts.build_standalone_question_prompt(text, turns)
@@ -87,6 +89,11 @@ async def write_standalone_question(text: str, history: Sequence[Turn], llm: LLM
     standalone = reply.fields.get("question")
     if not isinstance(standalone, str) or not 0 < len(standalone.strip()) <= MAX_STANDALONE_CHARS:
         raise make_invalid_completion_error("has no question")
+    asked, rewritten = find_codes(text), find_codes(standalone)
+    if lost := asked - rewritten:
+        raise make_invalid_completion_error(f"leaves out {_join(lost)} of the question")
+    if invented := rewritten.difference(asked, *(find_codes(turn.content) for turn in turns)):
+        raise make_invalid_completion_error(f"asks about {_join(invented)}, which nobody said")
     return " ".join(standalone.split())
 
 
@@ -145,6 +152,10 @@ def _add_lexical_scores(ranking: Ranking, turns: RankingsByLabel) -> list[Hit]:
         hits.setdefault(hit.chunk.id, replace(hit, score=0.0, signals={}))
         words[hit.chunk.id] = words.get(hit.chunk.id, 0.0) + LEXICAL_WEIGHTS[label] * hit.signals["words"]
     return [replace(h, signals={**h.signals, "words": words[id]}) if id in words else h for id, h in hits.items()]
+
+
+def _join(codes: frozenset[str]) -> str:
+    return ", ".join(sorted(code.upper() for code in codes))
 
 
 def _average_vectors(a: Vector, b: Vector) -> Vector:

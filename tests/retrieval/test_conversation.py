@@ -104,6 +104,22 @@ async def test_a_reply_without_a_question_falls_back_to_the_turns_before(said: s
     assert [(d.step, d.code) for d in run.degraded] == [("standalone_question", "llm_output_invalid")]
 
 
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("When is gearbox oil changed?", "leaves out P0700 of the question"),
+        ("Is gearbox oil changed for P0700 or P0750?", "asks about P0750, which nobody said"),
+    ],
+)
+async def test_a_model_that_changes_what_was_asked_about_is_not_believed(said: str, fault: str) -> None:
+    """The answer would be right, for a question that nobody asked."""
+    run, llm = Run(), ScriptedLLM(standalone_question=json.dumps({"question": said}))
+    asked = replace(go_on(), text="And for P0700?")
+    resolved, _ = await resolve_conversation(asked, kit(await filled(GEARBOX), llm=llm), run)
+    assert (resolved.text, resolved.history) == (asked.text, HISTORY)
+    assert [(d.code, d.reason) for d in run.degraded] == [("llm_output_invalid", f"the model's reply {fault}")]
+
+
 async def test_a_link_that_nobody_gave_is_taken_out_of_the_question() -> None:
     said = json.dumps({"question": "Is gearbox oil at https://evil.example/a?"})
     resolved, _ = await resolve_conversation(

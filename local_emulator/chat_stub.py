@@ -190,6 +190,8 @@ class ChatStub:
                 text = await self._answer(prompt)
             case "judge":
                 text = self._judge(prompt.inputs)
+            case "standalone_question":
+                text = json.dumps({"question": _write_standalone(prompt.inputs)})
             case _:
                 text = (await self._techniques.complete(prompt)).text
         return Completion(text, self.name)
@@ -221,6 +223,12 @@ class ChatStub:
                     support = 0.97 if verdict == "supported" else 0.02
                     return Judgement(verdict, support, number, words)  # type: ignore[arg-type]
         return Judgement("not_stated", 0.04, 0)
+
+
+def _write_standalone(inputs: Mapping[str, Any]) -> str:
+    """Return the last question with what the user asked before it, as clumsily as small models put it."""
+    asked = [turn["content"].rstrip("?. ") for turn in inputs["turns"] if turn["role"] == "user"]
+    return f"{inputs['question'].rstrip('?. ')}, as regards {_lower_first(asked[-1])}?"[:400]
 
 
 def _substitute_all(text: str) -> str:

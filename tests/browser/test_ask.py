@@ -364,6 +364,11 @@ def test_every_sentence_of_a_nasty_model_has_the_verdict_of_the_reply(
         assert classes == [f"sentence {claim['verdict']}" for claim in claims]
         doubted = [claim for claim in claims if claim["verdict"] != "verified"]
         expect(turn.locator(".doubts li")).to_have_count(len(doubted))
+        if style == "paraphrases":
+            follow_up = ask(page, "And what is stored?")
+            expect(follow_up).to_contain_text("Understood as: “And what is stored, as regards what does P0700 mean?”")
+            follow_up.get_by_role("button", name="Edit").click()
+            expect(page.get_by_label("Question", exact=True)).to_have_value(re.compile("^And what is stored, as"))
 
 
 RENDER = """async (texts) => {

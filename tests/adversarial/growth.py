@@ -51,12 +51,13 @@ def _suspect_growth(
     function: Callable[[str], object], shape: Shape, chars: int, floor_s: float, max_s: float
 ) -> Growth | None:
     """Return the growth unless one of three measurements is good enough."""
-    text, longer = shape(chars), shape(2 * chars)
+    longer, text = shape(2 * chars), ""
     once_s = twice_s = float("inf")
     for _ in range(3):
         twice_s = min(twice_s, _measure_cpu_s(function, longer, GIVE_UP * max_s))
         if twice_s < floor_s:
             return None
+        text = text or shape(chars)
         once_s = min(once_s, _measure_cpu_s(function, text, GIVE_UP * max_s))
         if twice_s <= max_s and twice_s / once_s < MAX_RATIO:
             return None

@@ -34,7 +34,8 @@ async def wrongs(cases: Iterator[Case], timeout_s: float = PATIENCE_S) -> list[m
 def around() -> set[Path]:
     """What stands in the folders into which a document might write, but for what tests beside this one write there."""
     places = (ROOT, ROOT / "tests" / "data" / "malformed", Path("/etc"))
-    return {path for place in places for path in place.iterdir()} - {ROOT / ".cache", ROOT / ".hypothesis"}
+    beside = (".cache", ".hypothesis", ".pytest_cache", "__pycache__")
+    return {path for place in places for path in place.iterdir()} - {ROOT / name for name in beside}
 
 
 async def test_every_broken_document_gives_its_text_or_a_typed_refusal() -> None:

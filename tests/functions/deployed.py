@@ -20,6 +20,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from fasteners import InterProcessLock
 from packaging.requirements import Requirement
 
 from local_emulator.azure import serve_azure_services
@@ -72,12 +73,18 @@ def prepare_worker_python() -> Path | None:
     found = find_python_313()
     if found is None:
         return None
+    with InterProcessLock(VENV.with_suffix(".lock")):  # two files of tests ask for it, and may run at once
+        return _make_environment(found)
+
+
+def _make_environment(base_python: str) -> Path:
     wanted = (ROOT / "requirements.txt").read_text("utf-8") + "".join(WORKER + STORE)
     stamp, mark = VENV / "made-for", hashlib.sha256(wanted.encode()).hexdigest()
     python = VENV / "bin" / "python"
     if not stamp.exists() or stamp.read_text("utf-8") != mark:
-        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([found, "-m", "venv", "--clear", str(VENV)], check=True)
+        # what is imported is compiled then, which is a small part of what is installed
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
+        subprocess.run([base_python, "-m", "venv", "--clear", str(VENV)], check=True)
         subprocess.run([*pip, *WORKER, *STORE, "-r", str(ROOT / "requirements.txt")], check=True)
         stamp.write_text(mark, "utf-8")
     return python

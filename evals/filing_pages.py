@@ -48,6 +48,32 @@ class FilingTable:
                     yield " ".join(row[0].split()), name, value
 
 
+@dataclass(frozen=True, slots=True)
+class TextLines:
+    """Texts below one another, each broken into lines of the page's width; with `heading` the first is in bold."""
+
+    texts: Sequence[str]
+    size: float = 9
+    bold: bool = False
+    heading: bool = False
+
+
+PageItem = FilingTable | TextLines
+
+
+def draw_pages(pages: Sequence[Sequence[PageItem]]) -> bytes:
+    """Return a PDF with these tables and texts one below the other on each page."""
+    contents = []
+    for items in pages:
+        y: float = _TOP
+        parts = []
+        for item in items:
+            drawn, y = _draw_texts(item, y - 8) if isinstance(item, TextLines) else _draw_table(item, y - 20)
+            parts.append(drawn)
+        contents.append("".join(parts).encode("cp1252"))
+    return _assemble_pdf(contents)
+
+
 def draw_filing(pages: Sequence[Sequence[FilingTable]], *, title: str = "", prose: str = "") -> bytes:
     """Return a PDF with these tables one below the other on each page, below the title and a sentence of prose."""
     contents = []
@@ -153,6 +179,29 @@ def _spread_heads(row: Row) -> list[str]:
     for head in row[1:]:
         spread.append(spread[-1] if head == SPANNED else head)
     return spread
+
+
+def _draw_texts(item: TextLines, y: float) -> tuple[str, float]:
+    """Return what draws texts, and the height below them."""
+    parts = []
+    for number, text in enumerate(item.texts):
+        font = "B" if item.bold or (item.heading and not number) else "R"
+        for line in _break_lines(text, item.size):
+            parts.append(_draw_text(line, _MARGIN, y, item.size, font))
+            y -= 1.25 * item.size
+        y -= 0.6 * item.size
+    return "".join(parts), y
+
+
+def _break_lines(text: str, size: float) -> list[str]:
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and _measure(longer, size) > _PAGE_WIDTH - 2 * _MARGIN:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _draw_table(table: FilingTable, y: float) -> tuple[str, float]:

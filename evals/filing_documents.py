@@ -1,4 +1,4 @@
-"""Thirteen made documents of three companies that differ in little but their names, years and figures.
+"""Twelve made documents of three companies that differ in little but their names, years and figures.
 
 Annual reports of two years each, a quarterly report, press releases and travel policies: the covers are the same
 boilerplate, the pages behind them seldom name the company, and the files have the names that people give them. Texts

@@ -22,14 +22,13 @@ from rag_core.ingestion.chunking import (
     build_cosine_similarity,
     collect_sentences,
     split_into_chunks,
-    strip_heading_marks,
 )
 from rag_core.ingestion.enrichment import extract_entities, select_key_sentences
 from rag_core.ingestion.extract.extraction import clean_text
+from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
     MAX_FILTERABLE_CHARS,
     MAX_METADATA_ENTRIES,
-    MAX_TITLE_OR_SOURCE_CHARS,
     Upload,
     UploadLimits,
     check_upload,
@@ -148,7 +147,7 @@ def _build_document_with_chunks(
     document = Document(
         id=document_id,
         workflow_id=scope.workflow_id,
-        title=_choose_title(upload, extraction, source),
+        title=choose_title(upload, extraction, source),
         source=source,
         content_hash=text_hash,
         extractor=extraction.extractor,
@@ -170,14 +169,6 @@ def derive_document_id(upload: Upload, scope: Scope) -> str | None:
 def _derive_source(upload: Upload) -> str:
     """Return the caller's name for the document's origin, else the file name; it is never used as a path."""
     return clean_text(upload.source or (upload.filename or "").replace("\\", "/").rpartition("/")[2]).strip()
-
-
-def _choose_title(upload: Upload, extraction: Extraction, source: str) -> str:
-    """Return the first that is not empty of: the given title, the document's own, its first heading, the file name."""
-    heading = next((strip_heading_marks(block) for block in extraction.blocks if block.kind == "heading"), "")
-    stem = source.rpartition("/")[2].rpartition(".")[0]
-    titles = (clean_text(title).strip() for title in (upload.title or "", extraction.title, heading, stem))
-    return next(filter(None, titles), source)[:MAX_TITLE_OR_SOURCE_CHARS].strip()
 
 
 def _summarize_blocks(blocks: Sequence[Block]) -> str:

@@ -21,7 +21,7 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _ENDED = re.compile(
-    r"(?:\b(?P<unit>years?|(?:twelve|12|three|3|six|6)\smonths|quarter|half(?:[\s-]year)?|(?:52|53|13|26)\sweeks)[\s-])?"
+    r"(?:\b(?P<unit>years?|(?:twelve|12|three|3|six|6)\smonths|quarter(?:ly\speriod)?|half(?:[\s-]year)?|(?:52|53|13|26)\sweeks)[\s-])?"
     rf"\b(?:ended|ending)\s(?:on\s)?(?:(?P<m>{MONTH_PATTERN})\b\.?\s(?P<d>\d{{1,2}})|(?P<d2>\d{{1,2}})\s"
     rf"(?P<m2>{MONTH_PATTERN})\b\.?),?\s(?P<y>(?:19|20)\d\d)\b",
     re.IGNORECASE,
@@ -120,6 +120,20 @@ def add_written_out_periods(text: str) -> str:
     """Return a text with its periods in words after it, where it has them as codes, for a search by either."""
     added = [_spell_period(placed.period) for placed in find_periods(text) if placed.is_token]
     return " ".join([text, *added])
+
+
+def find_named_period(text: str, calendar: FiscalCalendar | None) -> str:
+    """Return the first period that a text gives by its last day, with its name where the calendar has one; "" for none.
+
+    "the year ended January 28, 2023" is "fiscal 2022 (year ended January 28, 2023)" in a document that names it so.
+    """
+    for match in _ENDED.finditer(text):
+        if match["unit"] and _read_last_day(match):
+            is_fiscal = text[: match.start()].casefold().endswith("fiscal ")
+            words = " ".join(f"{'fiscal ' * is_fiscal}{match[0]}".split())
+            placed = _place_dated_period(match, calendar)
+            return f"{_spell_period(placed.period)} ({words})" if calendar and placed else words
+    return ""
 
 
 def remove_periods(text: str) -> str:

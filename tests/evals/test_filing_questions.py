@@ -11,7 +11,7 @@ def test_each_question_has_its_page_in_one_of_the_made_documents() -> None:
     files = {upload.filename: upload.data for upload in build_uploads()}
     questions = load_questions()
     assert len(questions) == 40
-    assert len(files) == 13
+    assert len(files) == 12
     for question in questions:
         data = files[question.source]
         assert data is not None

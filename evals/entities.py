@@ -30,6 +30,7 @@ TYPES = {"p": "person", "o": "organization", "l": "place", "d": "date", "m": "mo
 SUBTYPES = {"dtc": "code", "part": "code"}  # types that are counted as another
 MARK = re.compile(r"\{\{([?a-z]):([^{}]+)\}\}")
 PII_TYPES = {"PERSON": "person", "GPE": "place", "ORGANIZATION": "organization", "DATE_TIME": "date"}
+TITLE = re.compile(r"^(?:the|mr|mrs|ms|dr|prof|sir)\.? ")
 Labels = frozenset[tuple[str, str]]  # (type, text in lower case)
 
 
@@ -94,8 +95,8 @@ def _read_pii_texts(path: Path) -> Iterator[LabelledText]:
 
 
 def fold(text: str) -> str:
-    """Return a text as it is compared: in lower case, its spaces single, without an article before it."""
-    return " ".join(text.casefold().split()).removeprefix("the ")
+    """Return a text as it is compared: in lower case, its spaces single, without an article or a title before it."""
+    return TITLE.sub("", " ".join(text.casefold().split()))
 
 
 async def find_entities(texts: Sequence[LabelledText], types: frozenset[str]) -> list[EntityOutcome]:

@@ -11,11 +11,12 @@ from rag_core.answering import citation_styles
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import CitationReply, ClaimReply, LinesReply, format_claims
 from rag_core.core.json_codec import lines_to_json
-from rag_core.core.model import Answer, Entity, Evidence, Facet, Hit, Ranking, SearchResult
+from rag_core.core.model import Answer, Entity, Evidence, Facet, FacetBucket, Hit, Ranking, SearchResult
 from rag_core.core.presets import Preset, Query
 from rag_core.core.run import Run
 from rag_core.workbench.saved_runs import SavedRunFields
 
+MAX_CITED_CHARS = 300  # of a passage that has a counted value
 LEG_NAMES: dict[str, Literal["bm25", "vector"]] = {"words": "bm25", "meaning": "vector"}  # by signal; S4-51
 SavedQueryId = Annotated[int | None, "the id of the saved query, where calls are archived"]
 
@@ -112,11 +113,23 @@ class SemanticAnswerReply(TypedDict):
     chunk_id: str
 
 
+class CountedAtReply(TypedDict):
+    """A passage that has a counted value."""
+
+    document_id: str
+    chunk_id: str
+    title: str
+    source: str
+    page: int | None
+    text: str
+
+
 class BucketReply(TypedDict):
-    """One value of a facet, and in how many chunks it occurs."""
+    """One value of a facet, in how many chunks it occurs, and one of them, where the pipeline facets looked it up."""
 
     value: str | bool | int | float
     count: int
+    cited: NotRequired[CountedAtReply]
 
 
 class ConsultReply(Done):
@@ -322,7 +335,22 @@ def name_retrieval_leg(hit: Hit) -> Literal["bm25", "vector", "hybrid", "fallbac
 
 
 def _format_buckets(facet: Facet) -> list[BucketReply]:
-    return [{"value": bucket.value, "count": bucket.count} for bucket in facet.buckets]
+    return [_format_bucket(bucket) for bucket in facet.buckets]
+
+
+def _format_bucket(bucket: FacetBucket) -> BucketReply:
+    counted: BucketReply = {"value": bucket.value, "count": bucket.count}
+    if bucket.chunk:
+        chunk, place = bucket.chunk, bucket.chunk.place
+        counted["cited"] = {
+            "document_id": chunk.document_id,
+            "chunk_id": chunk.id,
+            "title": chunk.title,
+            "source": chunk.source,
+            "page": place.page if place else None,
+            "text": chunk.content[:MAX_CITED_CHARS],
+        }
+    return counted
 
 
 def _format_context(passage: Evidence) -> ContextReply:

@@ -12,11 +12,11 @@ from rag_core.guard.pii import (
     locale_hints,
     obfuscated_emails,
     patterns,
-    person_names,
     postal_addresses,
     tables,
     validators,
 )
+from rag_core.text import person_names
 
 OPT_IN_PII_TYPES = frozenset({"DATE", "URL"})  # alone they seldom identify a person, and answers need them
 PII_TYPES = frozenset(
@@ -69,7 +69,8 @@ class RuleBasedRedactor:
         if "ADDRESS" in self.types:
             yield from postal_addresses.find_postal_addresses(text)
         if "PERSON" in self.types:
-            yield from person_names.find_person_names(text)
+            names = person_names.find_person_names(text)
+            yield from (PiiSpan(start, end, "PERSON", score) for start, end, score in names)
 
     def _find_national_phones(self, text: str, spaced: str, found: Sequence[PiiSpan]) -> Iterator[PiiSpan]:
         """Yield the numbers that a country gives out; its tables are asked only about digits that are not found yet."""

@@ -1,4 +1,4 @@
-"""Enrichment of chunks without a model: typed entities and key sentences.
+"""Key sentences of a text and keywords of a question, without a model.
 
 Every regular expression here runs in time linear in the length of the text, whatever the text.
 """
@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rag_core.core.model import Entity
+from rag_core.ingestion.entities.acronyms import find_acronyms, find_defined_terms
+from rag_core.ingestion.entities.extraction import extract_entities
 from rag_core.text.sentences import find_sentences
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 
@@ -16,34 +17,14 @@ MAX_KEY_PHRASES = 4  # key phrases of a chunk
 _MAX_SUMMARY_SOURCE_CHARS = 200_000  # of a text
 _QUOTABLE_WORD_COUNTS = (4, 40)  # least and most content words of a sentence worth quoting
 
-# SAE J2012: system, 0 to 3, three hexadecimal digits; the failure type of UDS may follow
-_TROUBLE_CODE = re.compile(r"(?<![\w-])(?:[PBCU][0-3][0-9A-F]{3}|[pbcu][0-3][0-9]{3})(?:-[0-9A-F]{2})?(?![\w-])")
-_PART_NUMBER = re.compile(
-    r"(?<![\w-])(?:"
-    r"(?=[0-9]{0,2}[A-Z])[0-9A-Z]{3}\s[0-9]{3}\s[0-9]{3}(?:\s[A-Z]{1,2})?"  # 04E 906 016 AB
-    r"|(?!(?:ISO|IEC|EN|DIN|SAE|RFC|CVE|CWE|IEEE|ANSI|ASTM|NIST|COVID|FY)-)[A-Z]{2,4}-[0-9]{4,6}(?:-[A-Z0-9]{1,3})?"
-    r")(?![\w-])"  # BP-4471-A
-)
-_ACRONYM = re.compile(r"(?<![\w-])[A-Z](?=[A-Z0-9]{0,4}[A-Z])[A-Z0-9]{1,5}(?![\w-])")
-_CAPITALS_RUN = re.compile(r"\b[A-Z]+(?: [A-Z]+){2,}\b")  # A GREAT PLACE TO WORK
-_ACRONYM_IN_BRACKETS = re.compile(r"\(([A-Z]{2,6})s?\)")
 _PROSE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WORD_OR_MARK = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|\n\s*\n")
-_SHOUTED_WORDS = (
-    "ALL AN AND ARE BUT CAUTION DANGER FOR FROM IF II III IV IX IN IS IT NO NOT NOTE OF OFF OK ON ONE OR OUR OUT "
-    "STEP THE THIS TO TODO VI VII VIII WARNING WITH XI XII YES YOU"
-)
-_NOT_ACRONYMS = frozenset(_SHOUTED_WORDS.split())
 
 
-def extract_entities(text: str) -> tuple[Entity, ...]:
-    """Return the entities of a text, each once: trouble codes, part numbers, acronyms and a few key phrases."""
-    codes = [Entity("dtc", code.upper()) for code in _TROUBLE_CODE.findall(text)]
-    parts = [Entity("part", " ".join(number.split())) for number in _PART_NUMBER.findall(text)]
-    lines = _TROUBLE_CODE.sub("", _PART_NUMBER.sub("", text)).split("\n")
-    acronyms = [Entity("acronym", letters) for line in filter(None, lines) for letters in _find_acronyms(line)]
-    phrases = [Entity("phrase", phrase) for phrase in _select_key_phrases(text)]
-    return tuple(dict.fromkeys([*codes, *parts, *acronyms, *phrases]))
+def extract_keywords(question: str) -> tuple[str, ...]:
+    """Return what a question names, each once: its entities, its acronyms and a few key phrases (S0-71)."""
+    entities = [entity.value for entity in extract_entities(question)]
+    return tuple(dict.fromkeys([*entities, *find_acronyms(question), *_select_key_phrases(question)]))
 
 
 def select_key_sentences(text: str, count: int) -> list[str]:
@@ -67,32 +48,13 @@ def select_key_sentences(text: str, count: int) -> list[str]:
     return [texts[n] for n in sorted(chosen)]
 
 
-def _find_acronyms(line: str) -> Iterator[str]:
-    """Yield the acronyms of a line; none from a line mostly in capitals or from runs of capitals with stop words."""
-    words = line.split()
-    if sum(word.isupper() for word in words) * 2 < len(words):
-        line = _CAPITALS_RUN.sub(
-            lambda run: "" if KEY_PHRASE_STOP_WORDS & set(run[0].lower().split()) else run[0], line
-        )
-        yield from (acronym for acronym in _ACRONYM.findall(line) if acronym not in _NOT_ACRONYMS)
-
-
 def _select_key_phrases(text: str) -> list[str]:
     """Return the expansions of acronyms, then the best word runs; none contains another."""
     chosen: list[str] = []
-    for phrase in (*_find_defined_terms(text), *_rank_phrases_by_degree(text)):
+    for phrase in (*find_defined_terms(text), *_rank_phrases_by_degree(text)):
         if len(chosen) < MAX_KEY_PHRASES and not any(phrase in other or other in phrase for other in chosen):
             chosen.append(phrase)
     return chosen
-
-
-def _find_defined_terms(text: str) -> Iterator[str]:
-    """Yield the expansions of bracketed acronyms whose letters begin its words: transmission control module (TCM)."""
-    for match in _ACRONYM_IN_BRACKETS.finditer(text):
-        letters = match[1].lower()
-        words = text[max(0, match.start() - 80) : match.start()].lower().split()[-len(letters) :]
-        if [word[0] for word in words] == list(letters):
-            yield " ".join(words)
 
 
 def _rank_phrases_by_degree(text: str) -> list[str]:

@@ -23,7 +23,8 @@ from rag_core.ingestion.chunking import (
     collect_sentences,
     split_into_chunks,
 )
-from rag_core.ingestion.enrichment import extract_entities, select_key_sentences
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.ingestion.entities.extraction import CODE_TYPES, EntitySource, find_entities
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
@@ -36,6 +37,7 @@ from rag_core.ingestion.upload import (
 )
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
+MAX_KNOWN_CODES = 1000  # most frequent codes of the index that are compared with a document's
 _SUMMARY_SENTENCES = 3
 _MAX_ROW_SUMMARY_CHARS = 300
 
@@ -73,12 +75,19 @@ async def prepare_document(
     for note in extraction.notes:
         run.warn("extraction", note)
     drafts = await run.step("chunk", _split_upload_blocks(extraction.blocks, chunking, kit.index, run))
-    enriching = asyncio.to_thread(_build_document_with_chunks, upload, extraction, drafts, scope)
+    known_codes = await run.step("known_codes", _load_known_codes(kit.index, scope))
+    enriching = asyncio.to_thread(_build_document_with_chunks, upload, extraction, drafts, scope, known_codes)
     document, chunks = await run.step("enrich", enriching)
     if not kit.index.embedder.dimensions:
         reason = "there is no embedding model: rag doctor says what is missing"
         run.degrade("index", "embedding_unavailable", reason, "indexed for lexical search only")
     return document, chunks
+
+
+async def _load_known_codes(index: Index, scope: Scope) -> list[str]:
+    """Return codes of the documents that the scope sees, which show what codes look like there."""
+    counted = await index.store.count_facets(CODE_TYPES[:1], scope, limit=MAX_KNOWN_CODES)
+    return [str(bucket.value) for facet in counted for bucket in facet.buckets]
 
 
 def build_indexing_result(
@@ -139,7 +148,7 @@ async def _build_sentence_similarity(blocks: Sequence[Block], index: Index, run:
 
 
 def _build_document_with_chunks(
-    upload: Upload, extraction: Extraction, drafts: Sequence[ChunkDraft], scope: Scope
+    upload: Upload, extraction: Extraction, drafts: Sequence[ChunkDraft], scope: Scope, known_codes: Sequence[str]
 ) -> tuple[Document, list[Chunk]]:
     text_hash = _hash_text("\n\n".join(block.text for block in extraction.blocks))
     document_id = derive_document_id(upload, scope) or _derive_uuid(scope.workflow_id, scope.user_id, text_hash)
@@ -156,7 +165,7 @@ def _build_document_with_chunks(
         user_id=scope.user_id,
         metadata=upload.metadata,
     )
-    return document, list(_build_chunks(document, drafts))
+    return document, list(_build_chunks(document, drafts, known_codes))
 
 
 def derive_document_id(upload: Upload, scope: Scope) -> str | None:
@@ -180,11 +189,12 @@ def _summarize_blocks(blocks: Sequence[Block]) -> str:
     return " ".join(select_key_sentences(text, _SUMMARY_SENTENCES))
 
 
-def _build_chunks(document: Document, drafts: Sequence[ChunkDraft]) -> Iterator[Chunk]:
+def _build_chunks(document: Document, drafts: Sequence[ChunkDraft], known_codes: Sequence[str]) -> Iterator[Chunk]:
     pieces_by_row = Counter(id(draft.fields) for draft in drafts)
+    sources = [EntitySource(d.content, d.fields if pieces_by_row[id(d.fields)] == 1 else {}) for d in drafts]
+    entities = find_entities(sources, known_codes)
     for ordinal, draft in enumerate(drafts):
         cells = list(map(str, draft.fields.values()))
-        is_whole_row = bool(cells) and pieces_by_row[id(draft.fields)] == 1
         filterable = {name: value for name, value in draft.fields.items() if len(str(value)) <= MAX_FILTERABLE_CHARS}
         label = {"page_label": draft.page_label} if draft.page_label else {}
         yield Chunk(
@@ -201,7 +211,7 @@ def _build_chunks(document: Document, drafts: Sequence[ChunkDraft]) -> Iterator[
             else _derive_uuid(document.workflow_id, document.id, draft.parent_ordinal),
             heading_path=draft.heading_path,
             summary=_join_cells(cells) if cells else " ".join(select_key_sentences(draft.content, 1)),
-            entities=extract_entities("\n\n".join(cells) if is_whole_row else draft.content),
+            entities=entities[ordinal],
             metadata={**document.metadata, **label, **dict(islice(filterable.items(), MAX_METADATA_ENTRIES))},
         )
 

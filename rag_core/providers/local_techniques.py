@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Completion, Prompt, Reranker
-from rag_core.ingestion.enrichment import extract_entities
+from rag_core.ingestion.enrichment import extract_keywords
 from rag_core.retrieval.extractive_answers import PromptPassage, select_answer_sentences
 from rag_core.text.intent import classify_intent
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
@@ -54,7 +54,7 @@ class LocalTechniques:
             "queries": expand_by_feedback(query_text, passages, count=int(str(inputs["count"]))),
             "hyde": "",
             "intent": classify_intent(query_text),
-            "entities": [entity.value for entity in extract_entities(query_text)],
+            "entities": list(extract_keywords(query_text)),
         }
         return json.dumps(expansion)
 

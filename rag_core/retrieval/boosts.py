@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rag_core.core.model import Hit, Ranking
-from rag_core.ingestion.enrichment import extract_entities
+from rag_core.ingestion.enrichment import extract_keywords
 from rag_core.text.intent import matches_intent
 
 ENTITY_BOOST = 0.2  # share of its score that a passage with all of the question's entities gains: untuned
@@ -15,7 +15,7 @@ def boost_by_entities(query_text: str, ranking: Ranking) -> list[Hit]:
 
     The hits keep their search scores; equal ones are ordered by chunk id.
     """
-    names = {entity.value.casefold() for entity in extract_entities(query_text)}
+    names = {keyword.casefold() for keyword in extract_keywords(query_text)}
     return sorted(
         ranking, key=lambda hit: (-hit.score * (1 + ENTITY_BOOST * _compute_entity_share(names, hit)), hit.chunk.id)
     )

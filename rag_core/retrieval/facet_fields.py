@@ -13,7 +13,13 @@ FIELD_SYNONYMS = {  # terms that people use for a field whose name they do not k
     "source": "file path",
     "acronym": "abbreviation",
     "dtc": "trouble fault diagnostic",
-    "phrase": "topic keyword term",
+    "code": "part number article order",
+    "date": "day when",
+    "money": "amount price cost",
+    "organization": "organisation company firm agency supplier customer",
+    "person": "people name who",
+    "place": "city country location where",
+    "term": "topic keyword",
     ANY_ENTITY_FIELD: "entity identifier",
 }
 
@@ -38,15 +44,29 @@ def resolve_facet_fields(requested_fields: Sequence[str], available_fields: Sequ
 
 
 def infer_facet_field(query_text: str, available_fields: Sequence[str]) -> str | None:
-    """Return the field whose name shares most terms with the question, the shorter name among equals, or None."""
+    """Return the field whose name shares most terms with the question, or None.
+
+    Among equals it is the field with the shorter name, then the one that the question names first, then a column: the
+    value of a column is exact.
+    """
     query_terms = extract_terms(query_text)
-    scores = {field: _score_field_name(field, query_terms) for field in list_countable_fields(available_fields)}
-    best = max(scores, key=lambda field: scores[field])
-    return best if scores[best] > (0, 0.0) else None
+    order = [stem_word(word) for word in WORD_PATTERN.findall(query_text)]
+
+    def rank(field: str) -> tuple[tuple[int, float], int, bool]:
+        names = _list_name_terms(field) | extract_terms(FIELD_SYNONYMS.get(field, ""))
+        first = min((order.index(term) for term in names if term in order), default=len(order))
+        return _score_field_name(field, query_terms), -first, field.startswith("metadata.")
+
+    best = max(list_countable_fields(available_fields), key=rank)
+    return best if _score_field_name(best, query_terms) > (0, 0.0) else None
+
+
+def _list_name_terms(field: str) -> set[str]:
+    return {stem_word(word) for word in WORD_PATTERN.findall(field.removeprefix("metadata.").replace("_", " "))}
 
 
 def _score_field_name(field: str, query_terms: frozenset[str]) -> tuple[int, float]:
     """Count the terms of a field's name in the question, synonyms as one; return also their share of the name."""
-    name_terms = {stem_word(word) for word in WORD_PATTERN.findall(field.removeprefix("metadata.").replace("_", " "))}
+    name_terms = _list_name_terms(field)
     shared = len(name_terms & query_terms) or int(bool(query_terms & extract_terms(FIELD_SYNONYMS.get(field, ""))))
     return shared, shared / len(name_terms)

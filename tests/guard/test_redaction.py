@@ -22,7 +22,7 @@ from rag_core.core.kit import NoRedactor
 from rag_core.core.model import Answer, Claim, Confidence, PiiSpan
 from rag_core.core.run import Run
 from rag_core.guard.output_redaction import redact_answer
-from rag_core.guard.pii import announcements, obfuscated_emails, patterns, person_names, postal_addresses
+from rag_core.guard.pii import announcements, obfuscated_emails, patterns, postal_addresses
 from rag_core.guard.redaction import (
     OPT_IN_PII_TYPES,
     PII_TYPES,
@@ -31,6 +31,7 @@ from rag_core.guard.redaction import (
     redact_text,
     replace_spans,
 )
+from rag_core.text import person_names
 
 DTC = Path(__file__).parents[1] / "data" / "dtc" / "dtc_codes.csv.gz"
 EVERYTHING = RuleBasedRedactor(PII_TYPES)

@@ -3,7 +3,7 @@ import pytest
 from rag_core.core.errors import InvalidRequest
 from rag_core.retrieval.facet_fields import infer_facet_field, resolve_facet_fields
 
-FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_name", "part", "source", "title"]
+FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_name", "code", "source", "title"]
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ FIELDS = ["acronym", "dtc", "entity_codes", "metadata.make", "metadata.product_n
         ("List all product names", "metadata.product_name"),
         ("which makes are there", "metadata.make"),
         ("count the acronyms", "acronym"),
-        ("every part number, please", "part"),
+        ("every part number, please", "code"),
         ("List all documents", "title"),
         ("which files?", "source"),
         ("what trouble codes do you know?", "dtc"),

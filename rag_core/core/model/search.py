@@ -53,10 +53,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class FacetBucket:
-    """A value of a facet and the number of chunks that have it."""
+    """A value of a facet and the number of chunks that have it; `chunk` is one of them, where it was looked up."""
 
     value: Scalar
     count: int
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True, slots=True)

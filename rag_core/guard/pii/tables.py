@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag_core.core.model import PiiSpan
-from rag_core.guard.pii import announcements, person_names
+from rag_core.guard.pii import announcements
+from rag_core.text import person_names
 
 MAX_HEADER_CHARS = 40  # a longer cell is rather a sentence with commas
 RULE_LINE = re.compile(r"[ \t|:-]+")  # with a hyphen, the line under the header of a Markdown table

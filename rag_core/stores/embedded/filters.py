@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import apsw
 
+from rag_core.core.field_values import iter_field_values
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import list_scope_readers
-from rag_core.stores.field_values import iter_field_values
 
 StoredValue = str | int | float | bytes
 

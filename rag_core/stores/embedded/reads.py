@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
+from rag_core.core.field_values import compute_field_order
 from rag_core.core.model import Chunk, Document, Facet, FacetBucket, Filter, Scope, Vector
 from rag_core.stores.access import can_read_document
 from rag_core.stores.embedded import records
@@ -16,7 +17,6 @@ from rag_core.stores.embedded.filters import (
     decode_stored_value,
 )
 from rag_core.stores.embedded.records import WorkflowState
-from rag_core.stores.field_values import compute_field_order
 
 
 def select_sqlite_chunks(

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rag_core.core.field_values import iter_field_values
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.stores.access import list_scope_readers
-from rag_core.stores.field_values import iter_field_values
 
 # jsonb compares values of the same type only: 5.0 equals 5, but neither "5" nor true does
 JSONPATH_OPERATORS: Mapping[str, str] = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}

@@ -4,8 +4,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag_core.core.field_values import compute_field_order
 from rag_core.core.model import Chunk, Document, Facet, FacetBucket, Filter, Scalar, Scope, Vector
-from rag_core.stores.field_values import compute_field_order
 from rag_core.stores.postgres import records
 from rag_core.stores.postgres.conditions import (
     PostgresCondition,

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from rag_core.core.model import PiiSpan
-
 UPPERCASE = "A-ZÀ-ÖØ-ÞĀĆĈĊČĎĐĒĖĘĚĞĠĢĤĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŴŶŸŹŻŽȘȚ"
 LOWERCASE = rf"[^\W\d_{UPPERCASE}]"
 # as in Smith, O'Brien, McDonald, Anne-Marie
@@ -69,19 +67,17 @@ HINTED_NAMES = tuple(  # words after which capitalized words are a name if the l
 )
 
 
-def find_person_names(text: str) -> Iterator[PiiSpan]:
-    """Yield the names in a text, scored 0.85 after a word that announces a name, less by the lists alone."""
+def find_person_names(text: str) -> Iterator[tuple[int, int, float]]:
+    """Yield start, end and score of the names in a text: 0.85 after a word that announces a name, less by the lists."""
     for pattern in ANNOUNCED_NAMES:
-        yield from (PiiSpan(*match.span(1), "PERSON", 0.85) for match in pattern.finditer(text))
+        yield from ((*match.span(1), 0.85) for match in pattern.finditer(text))
     for pattern in HINTED_NAMES:
-        yield from (
-            PiiSpan(*match.span(1), "PERSON", 0.75) for match in pattern.finditer(text) if is_listed_name(match[1])
-        )
+        yield from ((*match.span(1), 0.75) for match in pattern.finditer(text) if is_listed_name(match[1]))
     for match in CAPITALIZED_RUN.finditer(text):
         yield from _find_name_in_run(match)
     for pattern, signs in ((JAPANESE_NAME, "様さ氏先殿くち"), (HINDI_NAME, "शडक")):
         if not set(signs).isdisjoint(text):
-            yield from (PiiSpan(*match.span(1), "PERSON", 0.8) for match in pattern.finditer(text))
+            yield from ((*match.span(1), 0.8) for match in pattern.finditer(text))
 
 
 def is_name(text: str) -> bool:
@@ -98,14 +94,14 @@ def is_listed_name(name: str) -> bool:
     return in_lists and _load_name_list("not_surnames").isdisjoint(words)
 
 
-def _find_name_in_run(run: re.Match[str]) -> Iterator[PiiSpan]:
+def _find_name_in_run(run: re.Match[str]) -> Iterator[tuple[int, int, float]]:
     """Yield the name in a run of capitalized words: from the first listed first name to the end of the name."""
     words = run[0].lower().split(" ")
     first = next((at for at, word in enumerate(words) if word in _load_name_list("first_names")), len(words))
     last = first + _find_name_end(words[first:])
     if last > first and _load_name_list("not_surnames").isdisjoint(words):
         start = run.start() + len(" ".join(["", *words[:first]]))
-        yield PiiSpan(start, start + len(" ".join(words[first : last + 1])), "PERSON", 0.7)
+        yield start, start + len(" ".join(words[first : last + 1])), 0.7
 
 
 def _find_name_end(words: Sequence[str]) -> int:

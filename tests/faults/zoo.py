@@ -12,6 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from zlib import compress
 
 from tests.faults.office_zoo import OFFICES
+from tests.faults.open_format_zoo import OPEN_FORMATS
 from tests.faults.traps import COMPLEX, DAMAGED, EMPTY, MB, TEXT, Trap, package, patched, trap
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -411,7 +412,7 @@ LIES = (
     trap("a\u202efdp.txt", b"words", TEXT),
 )
 
-ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES, *OFFICES)
+ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES, *OFFICES, *OPEN_FORMATS)
 
 
 def mutants(originals: Sequence[tuple[str, bytes]], count: int, seed: int) -> Iterator[Trap]:

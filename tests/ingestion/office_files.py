@@ -3,16 +3,20 @@
 import json
 import zipfile
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+from aspose.email_foss import msg
 from openpyxl import Workbook
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
+OPEN_FORMATS = Path(__file__).parents[1] / "data" / "open_formats"
 BUDGET = (
     ("Budget of the depot",),
     (),
@@ -90,6 +94,52 @@ def make_eml(attachments: Mapping[str, bytes] | None = None) -> bytes:
     for name, data in (attachments or {}).items():
         mail.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
     return mail.as_bytes()
+
+
+OPEN_NAMES = " ".join(
+    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+    for prefix, name in (
+        ("office", "office"), ("style", "style"), ("text", "text"), ("table", "table"), ("draw", "drawing"),
+        ("fo", "xsl-fo-compatible"), ("presentation", "presentation"),
+    )
+)  # fmt: skip
+OPEN_STYLES = (OPEN_FORMATS / "styles.xml").read_text("utf-8")
+HANDBOOK = (OPEN_FORMATS / "handbook.xml").read_text("utf-8")
+STAFF = (OPEN_FORMATS / "staff.xml").read_text("utf-8")
+REVIEW = (OPEN_FORMATS / "review.xml").read_text("utf-8")
+RICH_TEXT = (OPEN_FORMATS / "handbook.rtf").read_bytes()
+
+
+def make_open(content: str, kind: str, **parts: bytes) -> bytes:
+    """An OpenDocument file whose body is of this kind: "text", "spreadsheet" or "presentation"."""
+    body = f"<office:automatic-styles>{OPEN_STYLES}</office:automatic-styles><office:body><office:{kind}>{content}"
+    files = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}".encode(),
+        "content.xml": f"<office:content {OPEN_NAMES}>{body}</office:{kind}></office:body></office:content>".encode(),
+        "meta.xml": b'<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Depot handbook</dc:title></m>',
+        **parts,
+    }
+    held = BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data, zipfile.ZIP_STORED if name == "mimetype" else None)
+    return held.getvalue()
+
+
+def make_msg(text: str = "Dear Bob,\r\n\r\nthe depot key is in box 12.", **more: Any) -> bytes:
+    """A mail as Outlook saves it, written by a library that the reader does not use; `attachments` by their names."""
+    mail = msg.MapiMessage.create("Die Übergabe am Montag", text)
+    mail.set_property(msg.PropertyId.SENDER_NAME, "Ann")
+    mail.set_property(msg.PropertyId.SENDER_EMAIL_ADDRESS, "ann@example.org")
+    mail.set_property(msg.PropertyId.MESSAGE_DELIVERY_TIME, datetime(2024, 3, 4, 8, tzinfo=UTC))
+    mail.add_recipient("bob@example.org", display_name="Bob")
+    for name, data in more.get("attachments", {}).items():
+        mail.add_attachment(name, data)
+    for inner in more.get("mails", ()):
+        mail.add_embedded_message_attachment(inner)
+    for number, value in more.get("properties", {}).items():
+        mail.set_property(number, msg.PropertyTypeCode.PTYP_BINARY, value)
+    return bytes(mail.to_bytes())
 
 
 def make_json() -> bytes:

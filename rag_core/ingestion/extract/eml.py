@@ -34,13 +34,14 @@ def extract_eml(data: bytes, extract: Extract) -> Extraction:
         UnreadableDocument: it is no mail, or has more parts than can be read.
     """
     try:
-        return _extract_message(email.message_from_bytes(data, policy=email.policy.compat32), extract)
+        return extract_message(email.message_from_bytes(data, policy=email.policy.compat32), extract, "eml")
     except _DAMAGED_MAIL_ERRORS as error:
         reason = "the mail is damaged: open it in a mail program and save it again"
         raise UnreadableDocument(reason, code="document_damaged") from error
 
 
-def _extract_message(message: Message, extract: Extract) -> Extraction:
+def extract_message(message: Message, extract: Extract, extractor: str) -> Extraction:
+    """Extract a mail as `extract_eml` does its bytes; `extractor` names what has read it."""
     if not any(message.get(name) for name in (*_SHOWN_FIELDS, "Received", "Message-ID")):
         raise UnreadableDocument("the file is no mail: it has no From, To, Date or Subject", code="document_damaged")
     parts = list(_list_parts(message, _MAX_NESTED_PARTS))
@@ -50,7 +51,7 @@ def _extract_message(message: Message, extract: Extract) -> Extraction:
     reader = MemberReader(extract)
     blocks = collect_blocks(_read_mail(message, parts, reader))
     notes = (*reader.notes, *reader.describe_unread())
-    return Extraction(blocks, 1 + len(_select_attachments(parts)), "eml", notes, _read_field(message, "Subject"))
+    return Extraction(blocks, 1 + len(_select_attachments(parts)), extractor, notes, _read_field(message, "Subject"))
 
 
 def _list_parts(message: Message, depth: int) -> Iterator[Message]:

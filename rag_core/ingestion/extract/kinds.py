@@ -2,7 +2,9 @@
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 
-ACCEPTED_KINDS_TEXT = "pdf, docx, xlsx, pptx, html, eml, json, jsonl, txt, md, csv, or a zip of these"
+ACCEPTED_KINDS_TEXT = (
+    "pdf, docx, xlsx, pptx, odt, ods, odp, rtf, html, eml, msg, json, jsonl, txt, md, csv, or a zip of these"
+)
 _KIND_BY_EXTENSION = {
     "pdf": "pdf",
     "docx": "docx",
@@ -10,10 +12,18 @@ _KIND_BY_EXTENSION = {
     "xlsm": "xlsx",
     "pptx": "pptx",
     "pptm": "pptx",
+    "odt": "odt",
+    "ott": "odt",
+    "ods": "ods",
+    "ots": "ods",
+    "odp": "odp",
+    "otp": "odp",
+    "rtf": "rtf",
     "html": "html",
     "htm": "html",
     "xhtml": "html",
     "eml": "eml",
+    "msg": "msg",
     "json": "json",
     "jsonl": "jsonl",
     "ndjson": "jsonl",
@@ -25,13 +35,14 @@ _KIND_BY_EXTENSION = {
     "csv": "csv",
     "tsv": "csv",
 }
-CONTAINER_KINDS = ("zip", "eml")
+CONTAINER_KINDS = ("zip", "eml", "msg")
 EXTRACTED_KINDS = frozenset(_KIND_BY_EXTENSION.values())
+_COMPOUND_FILE_START = b"\xd0\xcf\x11\xe0"
 _KIND_BY_FIRST_BYTES = (
     (b"%PDF-", "pdf"),
     (b"PK\x05\x06", "zip"),  # an archive without files
-    (b"\xd0\xcf\x11\xe0", "an old or encrypted Office file"),
-    (b"{\\rtf", "rich text"),
+    (_COMPOUND_FILE_START, "an old or encrypted Office file"),
+    (b"{\\rtf", "rtf"),
     (b"MZ", "a program"),
     (b"\x7fELF", "a program"),
     (b"\x89PNG", "an image"),
@@ -47,8 +58,17 @@ _IMAGE_EXTENSIONS_BY_FIRST_BYTES = {
     b"BM": ("bmp",),
 }
 _OFFICE_KINDS = ("docx", "xlsx", "pptx")
+_PACKAGE_KINDS = (*_OFFICE_KINDS, "odt", "ods", "odp", "zip")
+_MAIL_PART = "__properties_version1.0".encode("utf-16-le")  # as the directory of a compound file names it
 _SNIFFED_BYTES = 4096
-_KIND_BY_PART = ((b"word/document.xml", "docx"), (b"xl/workbook.xml", "xlsx"), (b"ppt/presentation.xml", "pptx"))
+_KIND_BY_PART = (
+    (b"word/document.xml", "docx"),
+    (b"xl/workbook.xml", "xlsx"),
+    (b"ppt/presentation.xml", "pptx"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.text", "odt"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
+    (b"mimetypeapplication/vnd.oasis.opendocument.presentation", "odp"),
+)
 _HTML_FIRST_BYTES = (b"<!doctype html", b"<html", b"<head", b"<script")
 _TEXT_KINDS = ("text", "markdown", "csv", "html", "eml", "json", "jsonl")
 _NAME_BY_KIND = {"html": "a web page"}
@@ -105,11 +125,13 @@ def _sniff_content(data: bytes, extension: str) -> str:
         return "a drawing"
     if data.startswith(b"PK\x03\x04"):
         return _sniff_package(data, extension)
+    if data.startswith(_COMPOUND_FILE_START) and (extension == "msg" or _MAIL_PART in data):
+        return "msg"
     return next((kind for start, kind in _KIND_BY_FIRST_BYTES if data.startswith(start)), "text")
 
 
 def _sniff_package(data: bytes, extension: str) -> str:
     """Return the kind of a zip: of those that are zips, the one that it is named; else by the parts that it names."""
-    if _KIND_BY_EXTENSION.get(extension) in (*_OFFICE_KINDS, "zip"):
+    if _KIND_BY_EXTENSION.get(extension) in _PACKAGE_KINDS:
         return _KIND_BY_EXTENSION[extension]
     return next((kind for part, kind in _KIND_BY_PART if part in data), "zip")

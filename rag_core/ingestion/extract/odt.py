@@ -1,0 +1,110 @@
+"""OpenDocument text extraction: text in reading order with headings, lists, tables and notes.
+
+Headers, footers, comments and deleted text are left out; hidden text too, with a note. A document has no pages until
+it is laid out, so a paragraph or table is placed by its number.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rag_core.core.model import Block, Extraction
+from rag_core.ingestion.extract.extraction import collect_blocks
+from rag_core.ingestion.extract.opendocument import (
+    TABLE,
+    TEXT,
+    OpenDocument,
+    iterate_paragraphs,
+    open_document,
+    read_count,
+)
+from rag_core.ingestion.extract.placed_blocks import BlockMaker
+
+_UNREAD_TAGS = frozenset({f"{TEXT}tracked-changes", f"{TEXT}sequence-decls", f"{TEXT}variable-decls"})
+_MAX_DEPTH = 10  # of lists in one another; deeper items stand at the deepest
+
+
+def extract_odt(data: bytes) -> Extraction:
+    """Extract an OpenDocument text.
+
+    Raises:
+        UnreadableDocument: the file is damaged, unsafe, encrypted or too large.
+    """
+    with open_document(data, "text", "LibreOffice") as document:
+        blocks = collect_blocks(_TextReader(document).read(document.body))
+    notes = (f"{document.hidden_runs} runs of hidden text were left out",) if document.hidden_runs else ()
+    return Extraction(blocks, None, "odt (lxml)", notes, document.title)
+
+
+class _TextReader:
+    """Reads the body of a document into blocks, and counts what their places name."""
+
+    def __init__(self, document: OpenDocument) -> None:
+        self._document, self._maker = document, BlockMaker()
+        self._paragraphs = self._tables = self._given_notes = 0
+        self._items: Counter[tuple[str, int]] = Counter()
+
+    def read(self, parent: Any) -> Iterator[Block]:
+        for element in parent:
+            yield from self._read_element(element)
+            yield from self._read_pending_notes()
+
+    def _read_element(self, element: Any) -> Iterator[Block]:
+        if element.tag == f"{TEXT}h":
+            yield from self._read_heading(element)
+        elif element.tag == f"{TEXT}p":
+            yield from self._read_paragraph(element)
+        elif element.tag == f"{TEXT}list":
+            yield from self._read_list(element, "", 1)
+        elif element.tag == f"{TABLE}table":
+            self._tables += 1
+            if table := self._maker.make_table(self._document.read_table(element), f"table {self._tables}"):
+                yield table
+        elif isinstance(element.tag, str) and element.tag not in _UNREAD_TAGS:
+            yield from self.read(element)
+
+    def _read_heading(self, element: Any) -> Iterator[Block]:
+        text = self._document.read_text(element).replace("\n", " ")
+        if text:
+            yield self._maker.make_heading(text, self._count_paragraph(), read_count(element, f"{TEXT}outline-level"))
+
+    def _read_paragraph(self, element: Any, mark: str = "") -> Iterator[Block]:
+        for paragraph in (element, *iterate_paragraphs(element)):
+            if text := self._document.read_text(paragraph):
+                yield self._maker.make(f"{mark}{text}", self._count_paragraph())
+
+    def _count_paragraph(self) -> str:
+        self._paragraphs += 1
+        return f"paragraph {self._paragraphs}"
+
+    def _read_list(self, element: Any, style: str, level: int) -> Iterator[Block]:
+        """Yield the items of a list, each behind its number or a dash; a list without a style has that of its own."""
+        style = element.get(f"{TEXT}style-name") or style
+        if element.get(f"{TEXT}continue-numbering") != "true":
+            self._items[style, level] = 0
+        for item in element.iterchildren(f"{TEXT}list-item", f"{TEXT}list-header"):
+            mark = self._make_mark(style, level) if item.tag == f"{TEXT}list-item" else ""
+            for child in item:
+                if child.tag == f"{TEXT}list":
+                    yield from self._read_list(child, style, min(level + 1, _MAX_DEPTH))
+                elif child.tag == f"{TEXT}h":
+                    yield from self._read_heading(child)
+                elif child.tag == f"{TEXT}p":
+                    yield from self._read_paragraph(child, mark)
+                    mark = "  " * level
+
+    def _make_mark(self, style: str, level: int) -> str:
+        self._items[style, level] += 1
+        is_numbered = level in self._document.numbered_levels.get(style, ())
+        return f"{'  ' * (level - 1)}{f'{self._items[style, level]}.' if is_numbered else '-'} "
+
+    def _read_pending_notes(self) -> Iterator[Block]:
+        """Yield the notes referred to since the last call, each behind its number."""
+        while self._given_notes < len(self._document.notes):
+            note = self._document.notes[self._given_notes]
+            self._given_notes += 1
+            number = self._given_notes
+            texts = (self._document.read_text(p) for body in note for p in iterate_paragraphs(body))
+            text = " ".join(" ".join(texts).split())
+            if text:
+                yield self._maker.make(f"[{number}] {text}", f"note {number}")

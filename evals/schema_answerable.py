@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evals import schema_links
 from rag_core.composition import assembly
 from rag_core.core import settings
+from rag_core.evaluation import schema_collection
 from rag_core.rag import RAG
 from rag_core.schema.answerable import MIN_ANSWERABLE
 
@@ -36,13 +36,13 @@ def main() -> None:
 
 async def report_answerable(folder: Path) -> str:
     """Return how many questions of each kind are refused, the AUC of the chances, and how well they are calibrated."""
-    databases = schema_links.load_databases(folder)
-    names = list(databases)
-    unseen = schema_links.load_labelled_questions(folder, databases)[1::2]
+    collection = schema_collection.load_schema_collection(folder)
+    names = list(collection.databases)
+    unseen = collection.questions[1::2]
     written = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     kit = assembly.build_in_memory_kit(HERE)
     try:
-        await schema_links.index_databases(folder, databases, kit)
+        await schema_collection.index_databases(collection, kit)
         rag = RAG(kit)
         own = await _estimate(((one.text, one.database) for one in unseen), rag)
         elsewhere = ((one.text, names[(names.index(one.database) + 1) % len(names)]) for one in unseen)

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
+from rag_core.evaluation.schema_collection import SchemaQuestion
 from rag_core.schema.features import (
     Features,
     LinkEvidence,
@@ -15,6 +18,8 @@ from rag_core.schema.features import (
 )
 from rag_core.schema.linking import LinkWeights, find_joined_keys, score_columns, score_tables
 from rag_core.schema.model import ColumnKey
+from rag_core.schema.question_reading import QuestionReading
+from rag_core.schema.stored_schema import gather_evidence, load_schema
 
 COLUMN_RIDGE, TABLE_RIDGE, JOINED_RIDGE = 10.0, 1.0, 1.0  # chosen by five-fold cross-validation on the first half
 NEWTON_STEPS = 30
@@ -26,20 +31,29 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledQuestion:
-    """A question of a database with its SQL and the columns that this needs; `evidence` is for the fitting."""
+class GatheredQuestion:
+    """What the index says of a question, and the columns that its SQL needs."""
 
-    text: str
-    database: str
+    evidence: LinkEvidence
     needed: frozenset[ColumnKey]
-    sql: str = ""
-    evidence: LinkEvidence | None = None
+    database: str = ""
 
 
-def fit_weights(questions: Sequence[LabelledQuestion]) -> LinkWeights:
+async def gather_all_evidence(questions: Iterable[SchemaQuestion], kit: Kit) -> list[GatheredQuestion]:
+    """Return the questions with what the index says of each."""
+    gathered = []
+    for one in questions:
+        scope, reading = Scope(one.database), QuestionReading(one.text)
+        schema = await load_schema(one.database, scope, kit.index)
+        vectors = await kit.index.embed_queries([one.text, *reading.phrases])
+        evidence = await gather_evidence(reading, vectors, schema, scope, kit.index)
+        gathered.append(GatheredQuestion(evidence, one.needed, one.database))
+    return gathered
+
+
+def fit_weights(questions: Sequence[GatheredQuestion]) -> LinkWeights:
     """Return the weights of the three steps, each fitted with those before it."""
-    gathered = [(one.evidence, one.needed) for one in questions if one.evidence]
-    columns = [(evidence, needed, compute_column_features(evidence)) for evidence, needed in gathered]
+    columns = [(one.evidence, one.needed, compute_column_features(one.evidence)) for one in questions]
     examples: dict[bool, list[Example]] = {True: [], False: []}
     for evidence, needed, features in columns:
         for column, of_column in features.items():

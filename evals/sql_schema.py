@@ -1,4 +1,4 @@
-"""`python -m evals.sql_schema DIR`: how many of the columns a question needs an SQL agent is given (S1-53 to S1-55).
+"""`python -m evals.sql_schema DIR`: how many of the columns a question needs an SQL agent was given (S1-53 to S1-55).
 
 DIR is in BEIR's layout, a document a column, with the database of each column and question in `metadata.db` and the
 tables that the gold SQL of a question touches in `metadata.tables`. Each database is a workflow of its own. Columns
@@ -7,11 +7,7 @@ are found by the question itself, and by `enrich_schema`, which is told names of
 On 275 questions of BIRD mini-dev, 22 November 2026, ten passages hold 0.602 of the needed columns by `standard` and
 0.605 by `advanced`; `enrich_schema` finds 0.147 with all tables, 0.645 with the right ones.
 
-With `schemas.json` in DIR, schema linking is measured first, for each half of the questions: the weights were fitted
-on the first, by `--fit`. On the second (137 questions, 24 November 2026) `link_schema` finds 0.827 of the columns
-within 10 and 0.924 within 20, and 0.943 of the tables within 4, in 0.288 of the tokens of the whole schema and 31 ms;
-0.766 of the gold SQL runs where only those 20 columns are. The question by `standard`, on the same chunks: 0.623,
-0.780, 0.878 and 0.416.
+Schema linking itself is measured by `rag eval schema DIR`. `--fit` prints its weights.
 """
 
 import argparse
@@ -25,23 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from evals import restricted_databases, schema_budgets, schema_links, schema_weights
+from evals import schema_weights
 from rag_core.client import consult_rag, enrich_schema
 from rag_core.composition import assembly
 from rag_core.core import settings
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
-from rag_core.evaluation import beir, metrics
+from rag_core.evaluation import beir, metrics, schema_collection
 from rag_core.evaluation.bulk_indexing import index_uploads
 from rag_core.evaluation.labelled_collection import HALVES
 from rag_core.ingestion.upload import Upload
-from rag_core.rag import RAG
 
 TOP = 10
 HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 
 Recall = Mapping[str, float]  # by question
-Ask = Callable[["SchemaQuestion"], Awaitable[set[str]]]  # the ids of the columns it is given
+Ask = Callable[["ColumnQuestion"], Awaitable[set[str]]]  # the ids of the columns it is given
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaQuestion:
+class ColumnQuestion:
     id: str
     database: str
     text: str
@@ -68,44 +63,29 @@ def main() -> int:
     parser.add_argument("--fit", action="store_true", help="print weights of the linker, fitted on the first half")
     chosen = parser.parse_args()
     began = time.perf_counter()
-    if (chosen.folder / schema_links.SCHEMAS_FILE).is_file():
-        print(asyncio.run(report_links(chosen.folder, queries=chosen.queries, fit=chosen.fit)), end="\n\n")
-        if chosen.fit:
-            return 0
-    columns, questions = load_schema_questions(chosen.folder, queries=chosen.queries)
+    if chosen.fit:
+        print(asyncio.run(fit_on_first_half(chosen.folder)))
+        return 0
+    columns, questions = load_column_questions(chosen.folder, queries=chosen.queries)
     rows = asyncio.run(evaluate_column_recall(columns, questions))
     print(format_recall_table(rows, columns, questions))
     print(f"\n{time.perf_counter() - began:.0f} s", file=sys.stderr)
     return 0
 
 
-async def report_links(folder: Path, *, queries: int | None, fit: bool) -> str:
-    """Return a table of the linker and of its baselines for each half of the questions, or the weights fitted."""
-    databases = schema_links.load_databases(folder)
-    questions = schema_links.load_labelled_questions(folder, databases)
-    halves = {half: questions[place :: len(HALVES)] for place, half in enumerate(HALVES)}
+async def fit_on_first_half(folder: Path) -> str:
+    """Return the weights of the linker, fitted on every second question."""
+    collection = schema_collection.load_schema_collection(folder)
     kit = assembly.build_in_memory_kit(HERE)
     try:
-        await schema_links.index_databases(folder, databases, kit)
-        if fit:
-            gathered = await schema_links.gather_all_evidence(halves[HALVES[0]], kit)
-            return schema_weights.format_weights(schema_weights.fit_weights(gathered))
-        filled = {name: restricted_databases.fill_database(one, folder) for name, one in databases.items()}
-        tables = []
-        for half, asked in halves.items():
-            scores = {
-                name: await schema_links.score_links(find, asked[:queries], filled)
-                for name, find in schema_links.list_link_ways(databases, kit)
-            }
-            title = f"{half} half, {len(asked[:queries])} questions"
-            tables.append(schema_links.format_link_table(scores, title))
-            tables.append(await schema_budgets.report_budgets(asked[:queries], RAG(kit)))
-        return "\n\n".join(tables)
+        await schema_collection.index_databases(collection, kit)
+        gathered = await schema_weights.gather_all_evidence(collection.questions[:: len(HALVES)], kit)
     finally:
         await kit.close()
+    return schema_weights.format_weights(schema_weights.fit_weights(gathered))
 
 
-def load_schema_questions(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[SchemaQuestion]]:
+def load_column_questions(folder: Path, *, queries: int | None = None) -> tuple[list[Column], list[ColumnQuestion]]:
     """Return the columns and questions of a folder. Raises Misconfigured, naming the file at fault."""
     collection = beir.load_beir_collection(folder, workflow_field="db")
     columns = [Column(p.id, p.workflow_id, p.title, p.text) for p in collection.documents]
@@ -115,12 +95,12 @@ def load_schema_questions(folder: Path, *, queries: int | None = None) -> tuple[
     return columns, questions[::every][:queries]
 
 
-def _build_question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) -> SchemaQuestion:
+def _build_question(id: str, asked: beir.BeirCollection, tables: Sequence[str]) -> ColumnQuestion:
     needed = frozenset(column for column, grade in asked.judgements[id].items() if grade > 0)
-    return SchemaQuestion(id, asked.workflow_ids[id], asked.queries[id], tuple(tables), needed)
+    return ColumnQuestion(id, asked.workflow_ids[id], asked.queries[id], tuple(tables), needed)
 
 
-async def evaluate_column_recall(columns: Sequence[Column], questions: Sequence[SchemaQuestion]) -> dict[str, Recall]:
+async def evaluate_column_recall(columns: Sequence[Column], questions: Sequence[ColumnQuestion]) -> dict[str, Recall]:
     """Return the column recall by each way of asking."""
     kit = assembly.build_in_memory_kit(HERE)
     try:
@@ -141,7 +121,7 @@ def _list_ways(columns: Sequence[Column], kit: Kit) -> Iterator[tuple[str, Ask]]
         tables.setdefault(column.database, {})[column.name.partition(".")[0]] = None
 
     def build_question_search(pipeline: str) -> Ask:
-        async def find_columns(question: SchemaQuestion) -> set[str]:
+        async def find_columns(question: ColumnQuestion) -> set[str]:
             found = await consult_rag(
                 query=question.text, pipeline=pipeline, workflow_id=question.database, top_k=TOP, chosen=HERE, kit=kit
             )
@@ -149,10 +129,10 @@ def _list_ways(columns: Sequence[Column], kit: Kit) -> Iterator[tuple[str, Ask]]
 
         return find_columns
 
-    def build_table_search(names: Callable[[SchemaQuestion], Sequence[str]]) -> Ask:
+    def build_table_search(names: Callable[[ColumnQuestion], Sequence[str]]) -> Ask:
         known: dict[tuple[str, ...], set[str]] = {}
 
-        async def find_columns(question: SchemaQuestion) -> set[str]:
+        async def find_columns(question: ColumnQuestion) -> set[str]:
             about = (question.database, *names(question))
             if about not in known:
                 known[about] = await _enrich_tables(question.database, about[1:], columns, kit)
@@ -184,12 +164,12 @@ def _get_column_ids(found: Mapping[str, Any], columns: Sequence[Column]) -> set[
     return {columns[int(document["metadata"]["document_id"])].id for document in found["documents"]}
 
 
-async def _compute_recall(ask: Ask, questions: Sequence[SchemaQuestion]) -> Recall:
+async def _compute_recall(ask: Ask, questions: Sequence[ColumnQuestion]) -> Recall:
     return {q.id: len(q.needed & await ask(q)) / len(q.needed) for q in questions}
 
 
 def format_recall_table(
-    rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequence[SchemaQuestion]
+    rows: Mapping[str, Recall], columns: Sequence[Column], questions: Sequence[ColumnQuestion]
 ) -> str:
     """Format a Markdown table; `*` marks a difference from the first row whose 95 % interval leaves out 0."""
     first = next(iter(rows))

@@ -93,6 +93,19 @@ def run_eval_answers_command(arguments: Namespace) -> int:
     return 0
 
 
+def run_eval_schema_command(arguments: Namespace) -> int:
+    """Link labelled questions to the schemas of a folder and print what is found, beside baselines."""
+    from rag_core.evaluation import schema_collection, schema_linking
+
+    collection = schema_collection.load_schema_collection(arguments.folder)
+    evaluate = partial(
+        schema_linking.evaluate_schema_linking, collection, max_questions=arguments.queries, half=arguments.half
+    )
+    report = _run_with_kit(evaluate)
+    print(json.dumps(report.to_json(), indent=2) if arguments.json else report.format_tables())
+    return 0
+
+
 @run_with_rag
 async def run_eval_ratings_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the rated answers as JSON Lines, newest first, and on standard error how many there are."""

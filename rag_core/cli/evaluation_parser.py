@@ -61,6 +61,16 @@ def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
             "file", type=Path, metavar="FILE", help="JSON Lines, see docs/reference/evaluation-answers.md"
         )
 
+    schema = scores.add_parser("schema", help="measure how well questions are linked to the schemas of databases")
+    schema.add_argument(
+        "folder",
+        type=Path,
+        metavar="DIR",
+        help="folder with schemas.json and queries.jsonl, see docs/reference/evaluation-retrieval.md",
+    )
+    _add_question_options(schema)
+    schema.set_defaults(command=evaluation_commands.run_eval_schema_command)
+
     ratings = scores.add_parser(
         "ratings",
         parents=[build_data_option(), build_workflow_option()],
@@ -78,6 +88,14 @@ def _build_collection_options() -> argparse.ArgumentParser:
     parser.add_argument(
         "folder", type=Path, metavar="DIR", help="folder with labelled documents and questions, see below"
     )
+    parser.add_argument(
+        "--workflow-field", metavar="NAME", help="search each question only among records with the same metadata.NAME"
+    )
+    _add_question_options(parser)
+    return parser
+
+
+def _add_question_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queries", type=create_integer_parser(1), metavar="N", help="only the first N questions")
     parser.add_argument(
         "--half",
@@ -85,8 +103,4 @@ def _build_collection_options() -> argparse.ArgumentParser:
         default="",
         help="only every second question: tune on one half, report the other",
     )
-    parser.add_argument(
-        "--workflow-field", metavar="NAME", help="search each question only among records with the same metadata.NAME"
-    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser

@@ -31,14 +31,14 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_question_is_given_columns_of_its_own_database_only(folder: Path) -> None:
     """S1-53..55: both needed columns are in the corpus, one of them in another database, where nobody may look."""
-    columns, questions = sql_schema.load_schema_questions(folder)
+    columns, questions = sql_schema.load_column_questions(folder)
     rows = await sql_schema.evaluate_column_recall(columns, questions)
     assert rows == {name: {"q": 0.5} for name in rows}
     assert len(rows) == 4
 
 
 def test_the_table_has_a_row_a_way_and_the_difference_from_the_first(folder: Path) -> None:
-    columns, questions = sql_schema.load_schema_questions(folder)
+    columns, questions = sql_schema.load_column_questions(folder)
     shown = sql_schema.format_recall_table({"one": {"q": 0.5}, "other": {"q": 1.0}}, columns, questions)
     assert "1 questions, 2 needed columns of 3, top 10" in shown
     assert "| one | 0.500 |  |" in shown

@@ -1,7 +1,7 @@
 """Recall, precision and matched values of linked schemas, worked by hand."""
 
-from evals.schema_budgets import GivenParts, find_literals, judge_values, list_given
-from evals.schema_weights import LabelledQuestion
+from rag_core.evaluation.schema_budgets import GivenParts, find_literals, judge_values, list_given
+from rag_core.evaluation.schema_collection import SchemaQuestion
 from rag_core.schema.model import Column, LinkedColumn, SchemaLinks, ValueMatch
 
 LINKS = SchemaLinks(
@@ -12,7 +12,7 @@ LINKS = SchemaLinks(
     (ValueMatch("t", "a", "Lima", "lima"), ValueMatch("u", "c", "LIMA", "lima")),
     dropped=("t.b",),
 )
-QUESTION = LabelledQuestion(
+QUESTION = SchemaQuestion(
     "Who lives in Lima or Elm?",
     "d",
     frozenset({("t", "a"), ("t", "b")}),

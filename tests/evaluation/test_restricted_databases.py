@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.restricted_databases import FilledDatabase, fill_database
+from rag_core.evaluation.restricted_databases import FilledDatabase, fill_database
 from rag_core.schema.model import Column, Database, ForeignKey, Table
 
 ALL = {("hero", "name"), ("hero", "eye id"), ("colour", "id"), ("colour", "colour")}

@@ -1,10 +1,9 @@
 """The analyzers that are implemented split a text into the terms it is found by, each with its place."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -40,7 +39,7 @@ class Analyzer:
     lower: bool = True
     splits_ideographs: bool = True  # ideographs, one term a character, as Lucene's standard tokenizer
     stops: frozenset[str] = frozenset()
-    stemmer: Literal["", "english", "french", "german", "spanish"] = ""
+    stemmer: str = ""
 
     def analyze(self, text: str) -> Iterator[Token]:
         for position, (start, end) in enumerate(self._find_spans(text)):
@@ -66,6 +65,24 @@ class Analyzer:
         return _stem_word(self.stemmer, word) if self.stemmer else word
 
 
+STEMMERS: Mapping[str, str] = {
+    "ar": "arabic",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "es": "spanish",
+    "fi": "finnish",
+    "fr": "french",
+    "hu": "hungarian",
+    "it": "italian",
+    "nl": "dutch",
+    "pt-BR": "portuguese",
+    "pt-PT": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sv": "swedish",
+    "tr": "turkish",
+}
 STANDARD = Analyzer(_WORDS)
 ENGLISH = Analyzer(_WORDS, stops=ENGLISH_STOPS, stemmer="english")
 ANALYZERS = {
@@ -73,12 +90,11 @@ ANALYZERS = {
     "standard": STANDARD,
     "en.lucene": ENGLISH,
     "en.microsoft": ENGLISH,
-    "fr.lucene": Analyzer(_WORDS, stemmer="french"),
-    "fr.microsoft": Analyzer(_WORDS, stemmer="french"),
-    "de.lucene": Analyzer(_WORDS, stemmer="german"),
-    "de.microsoft": Analyzer(_WORDS, stemmer="german"),
-    "es.lucene": Analyzer(_WORDS, stemmer="spanish"),
-    "es.microsoft": Analyzer(_WORDS, stemmer="spanish"),
+    **{
+        f"{language}.{maker}": Analyzer(_WORDS, stemmer=stemmer)
+        for language, stemmer in STEMMERS.items()
+        for maker in ("lucene", "microsoft")
+    },
     "keyword": Analyzer(_WHOLE, lower=False, splits_ideographs=False),
     "simple": Analyzer(_LETTERS),
     "stop": Analyzer(_LETTERS, stops=ENGLISH_STOPS),

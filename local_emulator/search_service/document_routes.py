@@ -9,7 +9,7 @@ from .address_parameters import AUTOCOMPLETE, SEARCH, SUGGEST, read_parameters
 from .documents import read_actions
 from .permissions import make_reader
 from .request import parse_search_request
-from .responses import parse_body, respond_without_body, respond_without_metadata
+from .responses import parse_body, respond_about_documents, respond_with_count, respond_without_body
 from .selection import parse_selection
 from .state import Call, ServiceState
 
@@ -21,7 +21,8 @@ def change_documents(state: ServiceState, call: Call, name: str) -> Response:
     unsafe = call.request.args.get("allowUnsafeKeys", "").lower() == "true"
     actions = read_actions(parse_body(call.request))
     statuses = index.apply_actions(actions, unsafe_keys=unsafe, fails=state.faults.fails_action)
-    return respond_without_metadata({"value": statuses}, 200 if all(one["status"] for one in statuses) else 207)
+    status = 200 if all(one["status"] for one in statuses) else 207
+    return respond_about_documents(call.request, name, _name_models(call, "IndexResult"), {"value": statuses}, status)
 
 
 def get_document(state: ServiceState, call: Call, name: str, key: str) -> Response:
@@ -29,15 +30,17 @@ def get_document(state: ServiceState, call: Call, name: str, key: str) -> Respon
     shown = parse_selection(call.request.args.get("$select", ""), index.schema)
     document = index.latest.get(key)
     if document is None or not make_reader(call.request, index.schema).may_read(document):
-        return respond_without_body(404)
-    return respond_without_metadata(shown.select_fields(document))
+        missing = respond_without_body(404)
+        missing.headers["Content-Language"] = "en"
+        return missing
+    return respond_about_documents(call.request, name, "docs(*)/$entity", shown.select_fields(document))
 
 
 def count_documents(state: ServiceState, call: Call, name: str) -> Response:
     index = state.find_aliased_index(name)
     with index.lock:
         index.publish_due_changes()
-        return Response(str(len(index.documents)), content_type="text/plain; charset=utf-8")
+        return respond_with_count(len(index.documents))
 
 
 def search_documents(state: ServiceState, call: Call, name: str) -> Response:
@@ -55,24 +58,36 @@ def _search(state: ServiceState, call: Call, name: str, body: Any) -> Response:
     if asked.semantic:
         state.faults.strike("semantic")
     status, answer = query.run_search(index, asked, body, state.reranker, call.request.url, reader)
-    return respond_without_metadata(answer, status)
+    if call.request.method == "GET":
+        answer.pop("@search.nextPageParameters", None)  # its link says where the next page is
+    return respond_about_documents(call.request, name, "docs(*)", answer, status)
 
 
 def suggest_documents(state: ServiceState, call: Call, name: str) -> Response:
-    answer = suggestions.suggest_documents(state.find_aliased_index(name), parse_body(call.request))
-    return respond_without_metadata(answer)
+    return _suggest(state, call, name, parse_body(call.request))
 
 
 def suggest_by_address(state: ServiceState, call: Call, name: str) -> Response:
-    body = read_parameters(call.request, SUGGEST)
-    return respond_without_metadata(suggestions.suggest_documents(state.find_aliased_index(name), body))
+    return _suggest(state, call, name, read_parameters(call.request, SUGGEST))
+
+
+def _suggest(state: ServiceState, call: Call, name: str, body: Any) -> Response:
+    answer = suggestions.suggest_documents(state.find_aliased_index(name), body)
+    return respond_about_documents(call.request, name, "docs(*)", answer)
 
 
 def complete_word(state: ServiceState, call: Call, name: str) -> Response:
-    answer = suggestions.complete_word(state.find_aliased_index(name), parse_body(call.request))
-    return respond_without_metadata(answer)
+    return _complete(state, call, name, parse_body(call.request))
 
 
 def complete_by_address(state: ServiceState, call: Call, name: str) -> Response:
-    body = read_parameters(call.request, AUTOCOMPLETE)
-    return respond_without_metadata(suggestions.complete_word(state.find_aliased_index(name), body))
+    return _complete(state, call, name, read_parameters(call.request, AUTOCOMPLETE))
+
+
+def _complete(state: ServiceState, call: Call, name: str, body: Any) -> Response:
+    answer = suggestions.complete_word(state.find_aliased_index(name), body)
+    return respond_about_documents(call.request, name, _name_models(call, "AutocompleteItem"), answer)
+
+
+def _name_models(call: Call, model: str) -> str:
+    return f"Collection(Microsoft.Azure.Search.{call.model_version}.{model})"

@@ -32,6 +32,8 @@ LONG_TERM = (
 )
 MOST_BYTES = 16 * 1024 * 1024
 LONGEST_KEY = 1024
+# doubles that JSON has no numbers for, as OData writes them
+NOT_FINITE: Mapping[str, float] = {"NaN": math.nan, "INF": math.inf, "-INF": -math.inf}
 _SAFE_KEY = re.compile(r"[A-Za-z0-9_\-=]+")
 _CRS = {"type": "name", "properties": {"name": "EPSG:4326"}}
 
@@ -241,6 +243,8 @@ def _read_primitive(value: Any, kind: str, path: str) -> Any:
             return readers[kind](value)
     except (ValueError, TypeError, KeyError, AttributeError) as failure:
         raise _make_type_refusal(value, kind, path) from failure
+    if kind == "Edm.Double" and isinstance(value, str) and value in NOT_FINITE:
+        return NOT_FINITE[value]
     fits = {"Edm.String": isinstance(value, str), "Edm.Boolean": isinstance(value, bool)}
     if kind in _INTEGERS:
         fits[kind] = type(value) is int and -_INTEGERS[kind] <= value < _INTEGERS[kind]

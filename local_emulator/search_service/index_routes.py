@@ -12,15 +12,24 @@ from .preconditions import check_etag, make_etag
 from .refusals import ServiceRefusal, make_missing_index_refusal, make_refusal
 from .resources import KINDS
 from .responses import parse_body, respond_with_minimal_metadata, respond_without_body, select_members
-from .schema import Schema, parse_schema
+from .schema import ANALYSIS_PARTS, Schema, parse_schema
 from .state import Call, ServiceState
 from .versions import show_members
 
 Json = dict[str, Any]
 
+DOWNTIME = (
+    "Index update not allowed because it would cause downtime. In order to add new analyzers, tokenizers, token "
+    "filters, or character filters to an existing index, or modify its similarity settings, set the "
+    "'allowIndexDowntime' query parameter to 'true' in the index update request. Note that this operation will put "
+    "your index offline for at least a few seconds, causing your indexing and query requests to fail. Performance and "
+    "write availability of the index can be impaired for several minutes after the index is updated, or longer for "
+    "very large indexes."
+)
 MOST_INDEXES = 200
 DESCRIBED_SINCE = "2025-05-01-preview"  # the first version in which an index has a description
-MOST_STORED = 16_106_127_360  # bytes of an index in the basic tier
+# bytes of an index in the basic tier, and of its vectors
+MOST_STORED, MOST_VECTORS_STORED = 16_106_127_360, 5_368_709_120
 # of a field, once it is there
 FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions", "compression")
 
@@ -41,6 +50,7 @@ def put_index(state: ServiceState, call: Call, name: str) -> Response:
         if held is None:
             return _add_index(state, call, made)
         _check_change(held.schema, made)
+        _check_downtime(held.schema, made, call)
         _check_synonym_maps(state, made)
         held.change_definition(made, make_etag())
     if "return=minimal" in call.request.headers.get("Prefer", ""):
@@ -103,7 +113,8 @@ def list_indexes(state: ServiceState, call: Call) -> Response:
 def get_index_statistics(state: ServiceState, call: Call, name: str) -> Response:
     index = state.find_index(name)
     context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.{call.model_version}.IndexStatistics"
-    return respond_with_minimal_metadata({"@odata.context": context, **_count_index(state, index)})
+    counts = show_members(_count_index(state, index), call.version)
+    return respond_with_minimal_metadata({"@odata.context": context, **counts})
 
 
 def get_service_statistics(state: ServiceState, call: Call) -> Response:
@@ -118,11 +129,11 @@ def get_service_statistics(state: ServiceState, call: Call) -> Response:
         "indexesCount": (len(indexes), MOST_INDEXES),
         "indexersCount": (0, 0),
         "dataSourcesCount": count("datasources"),
-        "storageSize": (stored, None),
+        "storageSize": (stored, MOST_STORED),
         "synonymMaps": count("synonymmaps"),
         "skillsetCount": count("skillsets"),
         "aliasesCount": count("aliases"),
-        "vectorIndexSize": (sum(index.vectors.measure_vectors() for index in indexes), None),
+        "vectorIndexSize": (sum(index.vectors.measure_vectors() for index in indexes), MOST_VECTORS_STORED),
     }
     counters = {name: {"usage": usage, "quota": quota} for name, (usage, quota) in used.items()}
     limits: Json = {
@@ -189,6 +200,28 @@ def _check_change(held: Schema, made: Schema) -> None:
             raise _make_change_refusal(f"Existing field '{path}' cannot be changed.", "CannotChangeExistingField")
     if held.key != made.key:
         raise _make_change_refusal("The key field cannot be changed.", "CannotChangeExistingField")
+
+
+def _check_downtime(held: Schema, made: Schema, call: Call) -> None:
+    """Check that parts of the analysis are added with the caller's leave, and suggesters over new fields only."""
+
+    def list_names(schema: Schema, part: str) -> set[str]:
+        return {one["name"] for one in schema.definition[part]}
+
+    allowed = call.request.args.get("allowIndexDowntime", "").lower() == "true"
+    if not allowed and any(list_names(made, part) - list_names(held, part) for part in ANALYSIS_PARTS):
+        raise make_refusal(
+            f"An index with the name '{held.name}' in service 'localhost' could not be updated. {DOWNTIME}",
+            code="OperationNotAllowed",
+        )
+    for suggester in made.definition["suggesters"]:
+        old = [path for path in suggester["sourceFields"] if path in held.kinds]
+        if old and suggester["name"] not in list_names(held, "suggesters"):
+            raise make_refusal(
+                f"Fields that were already present in an index ({', '.join(old)}) cannot be referenced by a new "
+                "suggester. Only new fields added in the same index update operation are allowed.",
+                code="OperationNotAllowed",
+            )
 
 
 def _make_change_refusal(message: str, detail: str) -> ServiceRefusal:

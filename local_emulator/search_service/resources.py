@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .part_defaults import SHAPER, complete_skill, has_nested_inputs
 from .preconditions import make_etag
 from .refusals import make_missing_refusal, make_refusal, make_unimplemented_refusal
 from .storage import Storage
@@ -90,7 +91,7 @@ def _check_knowledge_base(given: Json) -> None:
 
 def _check_data_source(given: Json) -> None:
     if given["type"] not in DATA_SOURCE_TYPES:
-        raise make_refusal(f"The data source type '{given['type']}' is not known.", parameter="type")
+        raise make_refusal(f"Data source type '{given['type']}' is not supported")
     if not isinstance(given["container"], dict) or not given["container"].get("name"):
         raise make_refusal("A data source must have a container with a name.", parameter="container")
     given["container"] = {"name": None, "query": None} | given["container"]
@@ -100,6 +101,14 @@ def _check_data_source(given: Json) -> None:
 def _check_skillset(given: Json) -> None:
     if not isinstance(given["skills"], list):
         raise make_refusal("A skillset must have a list of skills.", parameter="skills")
+    for place, skill in enumerate(given["skills"], 1):
+        if skill.get("@odata.type") != SHAPER and has_nested_inputs(skill):
+            raise make_refusal(
+                f"One or more skills are invalid. Details: Skill '#{place}' is not allowed to have recursively defined "
+                "inputs"
+            )
+    given["skills"] = [complete_skill(one) for one in given["skills"]]
+    given["cognitiveServices"] = given["cognitiveServices"] and {"description": None} | given["cognitiveServices"]
 
 
 KINDS: Mapping[str, ResourceKind] = {

@@ -1,6 +1,7 @@
 """Build the service's answers, with the headers that it was recorded to send, and read the bodies sent to it."""
 
 import json
+import math
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
@@ -8,6 +9,8 @@ from werkzeug.wrappers import Request, Response
 from .refusals import ServiceRefusal, make_refusal
 
 Json = dict[str, Any]
+
+PREFERENCE = 'odata.include-annotations="*"'
 
 
 def parse_body(request: Request) -> Any:
@@ -29,6 +32,14 @@ def _refuse_constant(name: str) -> None:
 def respond_without_body(status: int) -> Response:
     response = Response(status=status)
     del response.headers["Content-Type"]
+    response.headers["Preference-Applied"] = PREFERENCE
+    return response
+
+
+def respond_with_count(count: int) -> Response:
+    response = Response(str(count), content_type="text/plain; charset=utf-8")
+    response.headers["OData-Version"] = "4.0"
+    response.headers["Preference-Applied"] = PREFERENCE
     return response
 
 
@@ -36,8 +47,12 @@ def respond_with_minimal_metadata(body: Json, status: int = 200) -> Response:
     return _build_odata_response(body, status, "minimal")
 
 
-def respond_without_metadata(body: Json, status: int = 200) -> Response:
-    return _build_odata_response(body, status, "none")
+def respond_about_documents(request: Request, name: str, model: str, body: Json, status: int = 200) -> Response:
+    """Answer with the context of documents, unless the caller wants no metadata, as the SDKs do."""
+    if "odata.metadata=none" in request.headers.get("Accept", "").replace(" ", ""):
+        return _build_odata_response(body, status, "none")
+    context = f"{request.host_url}indexes('{name}')/$metadata#{model}"
+    return _build_odata_response({"@odata.context": context, **body}, status, "minimal")
 
 
 def build_refusal_response(refusal: ServiceRefusal) -> Response:
@@ -64,10 +79,28 @@ def select_members(shown: list[Json], names: str | None) -> list[Json]:
 
 
 def _build_odata_response(body: Json, status: int, metadata: str) -> Response:
-    response = Response(json.dumps(body, ensure_ascii=False, allow_nan=False), status)
+    response = Response(_write_json(body), status)
     response.headers["Content-Type"] = (
         f"application/json; odata.metadata={metadata}; odata.streaming=true; charset=utf-8"
     )
     response.headers["OData-Version"] = "4.0"
-    response.headers["Preference-Applied"] = 'odata.include-annotations="*"'
+    response.headers["Preference-Applied"] = PREFERENCE
     return response
+
+
+def _write_json(body: Json) -> str:
+    """Write JSON; doubles that are not finite become texts, as OData writes them."""
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_name_infinities(body), ensure_ascii=False, allow_nan=False)
+
+
+def _name_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _name_infinities(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_name_infinities(item) for item in value]
+    if not isinstance(value, float) or math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"

@@ -7,8 +7,9 @@ from typing import Any
 
 from .analysis import ANALYZERS
 from .compressions import Compression, find_compression
+from .part_defaults import complete_part
 from .refusals import make_refusal, make_unimplemented_refusal
-from .scoring_schema import check_scoring_profiles
+from .scoring_schema import check_scoring_profiles, complete_function
 from .vector_schema import complete_vector_search, find_profile, make_definition_refusal, refuse_unknown_settings
 
 Json = dict[str, Any]
@@ -54,6 +55,7 @@ INDEX: Json = {
     "semantic": None,
     "vectorSearch": None,
 }
+ANALYSIS_PARTS = ("analyzers", "normalizers", "tokenizers", "tokenFilters", "charFilters")
 OURS = {"@odata.context", "@odata.etag", "name", "fields"}
 UNIMPLEMENTED = ("encryptionKey", "purviewEnabled")
 BM25 = "#Microsoft.Azure.Search.BM25Similarity"
@@ -165,6 +167,9 @@ def _complete_definition(definition: Json) -> Json:
     complete: Json = {"name": definition["name"], **INDEX, **given}
     complete["fields"] = [_complete_field(field) for field in _check_field_names(definition.get("fields") or [])]
     complete["scoringProfiles"] = [_complete_profile(profile) for profile in complete["scoringProfiles"]]
+    for part in ANALYSIS_PARTS:
+        complete[part] = [complete_part(one) for one in complete[part]]
+    complete["corsOptions"] = complete["corsOptions"] and {"maxAgeInSeconds": None} | complete["corsOptions"]
     complete["similarity"] = {"@odata.type": BM25, "k1": None, "b": None} | (complete["similarity"] or {})
     complete["semantic"] = complete["semantic"] and _complete_semantic(complete["semantic"])
     complete["vectorSearch"] = complete["vectorSearch"] and complete_vector_search(complete["vectorSearch"])
@@ -239,7 +244,10 @@ def _get_default_flag(flag: str, given: Json) -> bool:
 
 
 def _complete_profile(given: Json) -> Json:
-    return {"name": given["name"], "functionAggregation": None, "text": None, "functions": []} | given
+    profile: Json = {"name": given["name"], "functionAggregation": None, "text": None, "functions": []} | given
+    functions = [complete_function(one) for one in profile["functions"] or []]
+    aggregation = profile["functionAggregation"] or ("sum" if functions else None)
+    return profile | {"functions": functions, "functionAggregation": aggregation}
 
 
 def _complete_semantic(given: Json) -> Json:

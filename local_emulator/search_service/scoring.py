@@ -69,7 +69,7 @@ def _split_parameter(text: str) -> tuple[str, str]:
         raise make_refusal(
             f"The scoring parameter '{text}' must be written as name-values.", parameter="scoringParameters"
         )
-    return name, values
+    return name, values.replace("','", ",").strip("'")  # a value with a comma stands in quotes
 
 
 def _build_function(function: Json, given: Mapping[str, str]) -> Callable[[Json], float]:

@@ -55,6 +55,14 @@ def check_scoring_profiles(definition: Json, fields: Mapping[str, TypedField]) -
             _check_function(function, profile["name"], fields)
 
 
+def complete_function(given: Json) -> Json:
+    """Fill in what a function leaves out; parameters of the other kinds are there and null."""
+    complete: Json = {"interpolation": "linear", **dict.fromkeys(FIELD_TYPES)} | given
+    if isinstance(complete["magnitude"], dict):
+        complete["magnitude"] = {"constantBoostBeyondRange": False} | complete["magnitude"]
+    return complete
+
+
 def _check_function(function: Json, profile: str, fields: Mapping[str, TypedField]) -> None:
     kind, path = str(function.get("type")), str(function.get("fieldName"))
     if kind not in FIELD_TYPES:

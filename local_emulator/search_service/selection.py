@@ -39,7 +39,8 @@ class Selection:
         if kind == "Edm.ComplexType":
             return None if value is None else self._select_object(value, f"{path}/", chosen=chosen)
         if kind == "Collection(Edm.ComplexType)":
-            return [self._select_object(item, f"{path}/", chosen=chosen) for item in value or ()]
+            kept = [item for item in value or () if chosen or item]  # an empty object has none of the members asked for
+            return [self._select_object(item, f"{path}/", chosen=chosen) for item in kept]
         if kind == VECTOR:
             return [] if value is None else [float(str(x)) for x in value]
         return [] if value is None and kind.startswith("Collection(") else value

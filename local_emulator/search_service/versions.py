@@ -35,6 +35,12 @@ PREVIEW_MEMBERS: Mapping[str, str] = {
 # the first version, of either kind, that answers a member
 LATER_MEMBERS: Mapping[str, str] = {
     "maxStoragePerIndex": "2024-05-01-preview",
+    **dict.fromkeys(("encryptionKey", "knowledgeStore", "similarity"), "2019-05-06-preview"),
+    **dict.fromkeys(("normalizer", "normalizers"), "2020-06-30-preview"),
+    **dict.fromkeys(("identity", "skillsetCount", "aliasesCount", "semantic"), "2021-04-30-preview"),
+    **dict.fromkeys(("dimensions", "vectorSearch", "vectorSearchProfile", "vectorIndexSize"), "2023-07-01-preview"),
+    "indexProjections": "2023-10-01-preview",
+    **dict.fromkeys(("stored", "vectorEncoding"), "2024-03-01-preview"),
     "maxCumulativeIndexerRuntimeSeconds": "2025-11-01-preview",
     "rankingOrder": "2025-03-01-preview",
 }

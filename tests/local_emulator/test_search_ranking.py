@@ -388,7 +388,9 @@ def test_a_reader_finds_counts_and_fetches_only_what_they_may_read(headers: dict
 
 
 @pytest.mark.parametrize("value", ["nonsense", "e30.not-json.x", "e30.W10.x"])
-def test_a_token_that_cannot_be_read_is_401_and_never_an_open_answer(value: str) -> None:
+def test_a_token_that_cannot_be_read_is_refused_as_recorded_and_never_an_open_answer(value: str) -> None:
     headers = KEY | {"x-ms-query-source-authorization": value}
     path = f"/indexes/docs/docs/search?{VERSION}"
-    assert served(GUARDED, SECRETS).post(path, json={}, headers=headers).status_code == 401
+    refusal = served(GUARDED, SECRETS).post(path, json={}, headers=headers)
+    assert refusal.status_code == 400
+    assert refusal.json["error"] == {"code": "", "message": "Invalid header: 'x-ms-query-source-authorization'"}

@@ -211,3 +211,16 @@ def test_a_preview_shows_what_a_stable_version_does_not() -> None:
     preview = client.get(f"/knowledgebases/kb?{PREVIEW}", headers=KEY).json
     added = {"retrievalInstructions", "answerInstructions", "outputMode", "retrievalReasoningEffort"}
     assert preview.keys() - stable.keys() == added
+
+
+def test_a_skill_is_answered_with_what_it_left_out_and_only_a_shaper_nests_its_inputs() -> None:
+    client, one = filled(), {"name": "text", "source": "/document/content"}
+    skill = {"@odata.type": "#Microsoft.Skills.Text.SentimentSkill", "inputs": [one], "outputs": [{"name": "score"}]}
+    made = put(client, "/skillsets", {"name": "sk", "skills": [skill]})
+    inputs = [one | {"sourceContext": None, "inputs": []}]
+    whole = {"name": None, "description": None, "context": None, "defaultLanguageCode": None, "inputs": inputs}
+    assert made.json["skills"] == [skill | whole]
+    nested = skill | {"inputs": [one | {"inputs": [one]}]}
+    assert put(client, "/skillsets", {"name": "sk", "skills": [nested]}).status_code == 400
+    shaper = nested | {"@odata.type": "#Microsoft.Skills.Util.ShaperSkill"}
+    assert put(client, "/skillsets", {"name": "sk", "skills": [shaper]}).status_code == 200

@@ -257,7 +257,7 @@ def test_a_definition_is_checked_whole(change: dict[str, Any], status: int) -> N
     assert service().post(f"/indexes?{VERSION}", json=INDEX | change, headers=KEY).status_code == status
 
 
-def test_a_read_on_behalf_of_a_user_is_refused_where_the_index_has_no_permissions() -> None:
+def test_a_token_that_cannot_be_read_is_refused_also_where_the_index_has_no_permissions() -> None:
     headers = {**KEY, "x-ms-query-source-authorization": "token"}
     response = filled().post(f"{DOCS}search.post.search?{VERSION}", json={"search": "*"}, headers=headers)
     assert response.status_code == 400
@@ -462,3 +462,61 @@ def test_a_merge_loses_a_vector_that_is_not_stored_and_says_nothing() -> None:
     ]
     assert changed(client, merged)[0] == 200
     assert find() == {"b", "c"}
+
+
+def test_doubles_that_are_not_finite_are_kept_as_odata_writes_them() -> None:
+    client = service()
+    fields = [INDEX["fields"][0], {"name": "size", "type": "Edm.Double"}]
+    assert client.post(f"/indexes?{VERSION}", json={"name": "docs", "fields": fields}, headers=KEY).status_code == 201
+    sizes = ("NaN", "INF", "-INF", 1.5)
+    assert changed(client, [{"id": str(i), "size": size} for i, size in enumerate(sizes)])[0] == 200
+    hits = asked(client, orderby="id")[1]["value"]
+    assert [hit["size"] for hit in hits] == list(sizes)
+    assert ids(client, filter="size gt 2") == ["1"]
+    assert changed(client, [{"id": "x", "size": "many"}])[0] == 400
+
+
+def test_an_analyzer_is_added_to_an_index_only_with_leave_for_downtime() -> None:
+    client = filled()
+    analyzer = {"@odata.type": "#Microsoft.Azure.Search.StopAnalyzer", "name": "stops"}
+    path, body = f"/indexes('docs')?{VERSION}", INDEX | {"analyzers": [analyzer]}
+    refusal = client.put(path, json=body, headers=KEY)
+    assert (refusal.status_code, refusal.json["error"]["code"]) == (400, "OperationNotAllowed")
+    allowed = client.put(f"{path}&allowIndexDowntime=true", json=body, headers=KEY)
+    assert allowed.json["analyzers"] == [analyzer | {"stopwords": []}]
+
+
+def test_a_new_suggester_may_name_new_fields_only() -> None:
+    client, path = filled(), f"/indexes('docs')?{VERSION}"
+    suggester = {"name": "sg", "searchMode": "analyzingInfixMatching", "sourceFields": ["title"]}
+    refusal = client.put(path, json=INDEX | {"suggesters": [suggester]}, headers=KEY)
+    assert (refusal.status_code, "(title)" in refusal.json["error"]["message"]) == (400, True)
+    fields = [*INDEX["fields"], {"name": "maker", "type": "Edm.String"}]
+    body = INDEX | {"fields": fields, "suggesters": [suggester | {"sourceFields": ["maker"]}]}
+    assert client.put(path, json=body, headers=KEY).status_code == 200
+
+
+def test_an_older_version_is_answered_the_members_that_it_had() -> None:
+    client = filled()
+    old, new = (client.get(f"/indexes('docs')?api-version={v}", headers=KEY).json for v in ("2019-05-06", "2026-04-01"))
+    assert old.keys() < new.keys()
+    assert {"stored", "normalizer", "dimensions"} <= new["fields"][0].keys() - old["fields"][0].keys()
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json; odata.metadata=minimal"])
+def test_replies_about_documents_have_a_context_unless_the_caller_wants_none(accept: str) -> None:
+    client = filled()
+    told = client.get(f"/indexes/docs/docs/a?{VERSION}", headers=KEY | {"Accept": accept}).json
+    assert told["@odata.context"].endswith("/indexes('docs')/$metadata#docs(*)/$entity")
+    none = KEY | {"Accept": "application/json;odata.metadata=none"}
+    assert "@odata.context" not in client.get(f"/indexes/docs/docs/a?{VERSION}", headers=none).json
+
+
+def test_an_empty_object_is_left_out_where_members_of_it_are_selected() -> None:
+    client = service()
+    rooms = {"name": "rooms", "type": "Collection(Edm.ComplexType)", "fields": [{"name": "kind", "type": "Edm.String"}]}
+    body = {"name": "docs", "fields": [INDEX["fields"][0], rooms]}
+    assert client.post(f"/indexes?{VERSION}", json=body, headers=KEY).status_code == 201
+    assert changed(client, [{"id": "a", "rooms": [{}, {"kind": None}]}])[0] == 200
+    shown = [asked(client, select=select)[1]["value"][0]["rooms"] for select in ("rooms", "rooms/kind")]
+    assert list(map(len, shown)) == [2, 1]

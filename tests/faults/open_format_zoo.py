@@ -67,7 +67,7 @@ OPEN_DOCUMENTS = (
     trap("locked.odt", document(SEEN, **{"META-INF/manifest.xml": b"<m:encryption-data/>"}), ENCRYPTED),
     trap("cut.odt", document(SEEN)[:-60], DAMAGED),
     trap("noise.odt", lambda: document(SEEN, **{"content.xml": random.Random(11).randbytes(50_000)}), DAMAGED),
-    trap("slips.odt", document(SEEN, **{name: b"x" for name in SLIPS}), TEXT),
+    trap("slips.odt", document(SEEN, **dict.fromkeys(SLIPS, b"x")), TEXT),
     trap("word-inside.odt", xlsx("<sheetData/>"), DAMAGED),
     trap("open-then-pdf.odt", document(SEEN) + b"%PDF-1.4\n", TEXT, DAMAGED),
     trap("rows-10e8.ods", sheet(row(cells("seen"), 'table:number-rows-repeated="99999999"')), TEXT),

@@ -8,7 +8,7 @@ from typing import Literal, cast
 from rag_core.core.errors import InvalidRequest, RagError
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoArchive, NoLayoutReader
-from rag_core.core.model import Chunk, Document, Scope, Vector
+from rag_core.core.model import Chunk, Document, Facet, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.indexing import MAX_CHUNKS
 from rag_core.text.tokens import count_tokens
@@ -167,6 +167,9 @@ class _DryRunStore:
 
     async def load_embedding_space(self) -> str:
         return await self._store.load_embedding_space()
+
+    async def count_facets(self, fields: Sequence[str], scope: Scope, *, limit: int) -> Sequence[Facet]:
+        return await self._store.count_facets(fields, scope, limit=limit)
 
     async def list_documents(self, scope: Scope) -> Sequence[Document]:
         return await self._store.list_documents(scope)

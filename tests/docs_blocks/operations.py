@@ -97,6 +97,8 @@ WARNING_CODES = {
     "evidence_left_out": "A cited document has no stored PDF.",
     "expansion_incomplete": "The pasted model reply lacks a part.",
     "extraction": "What the extractor noted about the file.",
+    "facet_condition": "The facets are counted under a condition that the question names.",
+    "facet_condition_unknown": "Nothing was counted: the question has a condition that no field has.",
     "facet_field_chosen": "The facet field was taken from the question.",
     "facet_field_default": "The question names no field.",
     "index_earlier": "The index was put back to an earlier state.",

@@ -45,7 +45,7 @@ const EXPLANATIONS = new Map([
   ["search_type", "What is searched: words (keyword), meaning (vector), both (hybrid), or both and then read by the cross-encoder (semantic)."],
   ["top_k", "Passages in the reply. More show more of the ranking and cost no more models."],
   ["semantic", "Passages that the cross-encoder reads together with the question, the largest part of a question's time. 0 leaves it out."],
-  ["prior", "How far the first search can outweigh the cross-encoder, in log odds. 0 believes the cross-encoder alone."],
+  ["prior", "How far the first search can outweigh the cross-encoder, in standard deviations of its scores. 0 believes the cross-encoder alone."],
   ["captions", "Passages for which the sentence that fits best is chosen. 0 leaves captions out."],
   ["answers", "Sentences offered as short answers above the passages. 0 leaves them out."],
   ["candidates", "Passages that are searched for at least, however few are shown: what later stages can choose from."],

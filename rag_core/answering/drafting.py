@@ -12,6 +12,7 @@ from rag_core.core.ports import LLM, Reranker
 from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
 from rag_core.prompts.screening import repeats_instructions
 from rag_core.retrieval import extractive_answers
+from rag_core.retrieval.cross_encoding import format_passage
 from rag_core.retrieval.excerpts import fit_sentence_window
 from rag_core.text.layout import Part, make_part, split_into_parts
 from rag_core.text.sentences import find_sentences
@@ -22,6 +23,7 @@ MAX_DRAFT_SENTENCES = 20  # of a model's reply
 MAX_SENTENCE_CHARS = 2000
 # log odds that a cosine similarity of 1 adds; 5 to 20 do as well (docs/reference/citations-and-answers.md)
 COSINE_LOG_ODDS = 10.0
+RERANKED_SIGNALS = frozenset({"semantic", "grade"})  # a hit has one once a ranker or a chat model has read it
 HEDGE_PATTERN = re.compile(
     r"\b(?:might|perhaps|possibly|probably|presumably|seems?|appears? to|unclear|unsure|not (?:clear|sure|certain)|"
     r"I think)\b",
@@ -84,17 +86,19 @@ def drop_redundant_hits(hits: Ranking) -> list[Hit]:
 
 
 async def rank_hits_by_relevance(query_text: str, hits: Ranking, reranker: Reranker) -> list[Hit]:
-    """Sort hits by cross-encoder score and cosine similarity combined; keep the former as the signal "relevance".
+    """Score hits by cross-encoder, kept as the signal "relevance", and sort those that nothing has reranked yet.
 
-    The cross-encoder reads the document's title with the passage, since a question may name one of several similar
-    documents. It scores every passage on the subject high; the cosine then tells them apart
-    (docs/reference/citations-and-answers.md).
+    These are sorted by relevance and cosine similarity combined: the cross-encoder scores every passage on the subject
+    high, and the cosine tells them apart (docs/reference/citations-and-answers.md). What was reranked or graded
+    keeps its order, to which the search has contributed as well.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    scores = await reranker.score_passages(query_text, [f"{hit.chunk.title}: {hit.chunk.content}" for hit in hits])
+    scores = await reranker.score_passages(query_text, [format_passage(hit.chunk) for hit in hits])
     scored = [replace(h, signals={**h.signals, "relevance": s}) for h, s in zip(hits, scores, strict=True)]
+    if hits and not RERANKED_SIGNALS.isdisjoint(hits[0].signals):
+        return scored
     lowest_cosine = min((hit.signals["meaning"] for hit in hits if "meaning" in hit.signals), default=0.0)
     return sorted(scored, key=lambda hit: -_combine_relevance_and_cosine(hit, lowest_cosine))
 

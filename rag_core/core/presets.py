@@ -26,7 +26,7 @@ class SearchNumbers:
     """What is retrieved, reranked by the cross-encoder and returned; a count of 0 switches its stage off.
 
     A search asks for `top_k` hits and never for fewer than `candidates`; the cross-encoder reads the first
-    `reranked_hits`, and a hit's search score counts up to `search_prior` log odds beside what it says; the best
+    `reranked_hits`, and a hit's search score counts up to `search_prior` standard deviations of what it says; the best
     `captions` hits get captions, and up to `answers` semantic answers are given. `rrf_k` is the constant of reciprocal
     rank fusion, for several query variants and in stores that do not fuse the legs by score.
     """
@@ -34,7 +34,7 @@ class SearchNumbers:
     search_type: SearchType = _number("hybrid", None, "legs")  # noqa: RUF009 - it makes a field; S1-45
     top_k: int = _number(100, (1, 100), "hits returned")  # S1-44
     reranked_hits: int = _number(0, (0, 50), "hits for the cross-encoder", wire="semantic")
-    search_prior: int = _number(0, (0, 20), "search prior, in log odds", wire="prior")
+    search_prior: int = _number(0, (0, 20), "search prior, in standard deviations", wire="prior")
     captions: int = _number(3, (0, 100), "hits with captions")  # for each the cross-encoder scores three sentences
     answers: int = _number(3, (0, 10), "semantic answers")  # the default of Azure AI Search
     # the rerankers get 20 (S1-14), however few hits are returned
@@ -198,8 +198,11 @@ class Query:
 
 
 SEMANTIC_CANDIDATES = 20  # hits for the cross-encoder: Azure scores 50, the local one takes 40 ms of CPU for each
-FEW_SEMANTIC_CANDIDATES = 12  # as good as 20 for the local one combined with the search
-SEARCH_PRIOR_LOG_ODDS = 4  # log odds, from the same table; 2 to 6 are level
+# as good as 12 and 20, and no passage leaves the first ten of the search (docs/decisions/0055-what-a-judge-is-worth.md)
+FEW_SEMANTIC_CANDIDATES = 10
+# hits searched for where some are reranked: over so many their search scores are normalized, see `compute_standings`
+RANKED_CANDIDATES = 50
+SEARCH_PRIOR = 2  # standard deviations of the cross-encoder's log odds; 1 to 3 are level (docs/decisions/0055)
 
 PIPELINE_GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -221,16 +224,29 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
     {
         preset.name: preset
         for preset in (
-            _build_preset("standard", "standard", semantic=FEW_SEMANTIC_CANDIDATES, prior=SEARCH_PRIOR_LOG_ODDS),
+            _build_preset(
+                "standard",
+                "standard",
+                semantic=FEW_SEMANTIC_CANDIDATES,
+                prior=SEARCH_PRIOR,
+                candidates=RANKED_CANDIDATES,
+            ),
             _build_preset(  # S1-14, S1-08
-                "rerank", "rerank", semantic=SEMANTIC_CANDIDATES, prior=SEARCH_PRIOR_LOG_ODDS, rerank=20, overretrieve=3
+                "rerank",
+                "rerank",
+                semantic=FEW_SEMANTIC_CANDIDATES,
+                prior=SEARCH_PRIOR,
+                candidates=RANKED_CANDIDATES,
+                rerank=20,
+                overretrieve=3,
             ),
             _build_preset(
                 "advanced",
                 "advanced",
                 rewordings=2,  # S1-11
                 imaginings=1,  # S1-02
-                prior=SEARCH_PRIOR_LOG_ODDS,
+                prior=SEARCH_PRIOR,
+                candidates=RANKED_CANDIDATES,
                 rerank=20,
                 overretrieve=3,
             ),

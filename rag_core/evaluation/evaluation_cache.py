@@ -11,7 +11,8 @@ from rag_core.core.model import Vector
 from rag_core.core.ports import Embedder, Reranker
 
 DEFAULT_CACHE_FILE = Path(".cache/evals.sqlite3")
-SCORES_OF = "two windows"  # part of the key of a pair's score: it changes with how the local cross-encoder reads a pair
+# part of the key of a pair's score: it changes with how the local cross-encoder reads a pair
+SCORES_OF = "a second window where undecided"
 
 
 class EvaluationCache:

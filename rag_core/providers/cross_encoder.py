@@ -14,6 +14,7 @@ from rag_core.text.windows import choose_windows, split_windows
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32
 READ_WINDOWS = 2  # of a passage: as good as all, in a third of the time (docs/decisions/0049-two-windows-a-passage.md)
+UNDECIDED_LOGITS = (-2.0, 4.0)  # of the first window, at which the second is read: probabilities of 0.12 and 0.98
 MAX_QUERY_TOKENS = (
     128  # some 500 characters; MS MARCO's queries have 6 words on average, and each token costs in each pair
 )
@@ -21,11 +22,22 @@ MISSING_CODES_FACTOR = 0.1  # share of the score left to a passage without the q
 
 
 class CrossEncoder:
-    """A local reranker; of a long passage it reads the `read_windows` that say most in the query's terms."""
+    """A local reranker; of a long passage it reads the `read_windows` that say most in the query's terms.
 
-    def __init__(self, folder: Path, *, threads: int, read_windows: int = READ_WINDOWS) -> None:
+    After the first it stops where that decides: a second one hardly makes an answer of what is none, or more of one.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        threads: int,
+        read_windows: int = READ_WINDOWS,
+        undecided_logits: tuple[float, float] = UNDECIDED_LOGITS,
+    ) -> None:
         self._folder = folder
         self._read_windows = read_windows
+        self._undecided_logits = undecided_logits
         self._model = BertModel(folder, threads=threads)
 
     @property
@@ -51,10 +63,18 @@ class CrossEncoder:
     def _score_pair(self, query_tokens: Sequence[int], query_terms: frozenset[str], passage: str) -> float:
         """Return the sigmoid of the highest logit over the windows that are read."""
         windows = self._select_windows(query_terms, passage)
-        return 1 / (1 + math.exp(-max(float(self._model.run(query_tokens, window)[0]) for window in windows)))
+        logit = self._run(query_tokens, windows[0])
+        low, high = self._undecided_logits
+        is_unchosen = len(windows) > self._read_windows  # none has a term, so that the first is no better than others
+        if is_unchosen or low < logit < high:
+            logit = max([logit, *(self._run(query_tokens, window) for window in windows[1:])])
+        return 1 / (1 + math.exp(-logit))
+
+    def _run(self, query_tokens: Sequence[int], window: Sequence[int]) -> float:
+        return float(self._model.run(query_tokens, window)[0])
 
     def _select_windows(self, query_terms: frozenset[str], passage: str) -> list[Sequence[int]]:
-        """Return the token ids of the windows of a passage that are to be scored."""
+        """Return the token ids of the windows of a passage that are to be scored, the most promising first."""
         tokens = self._model.locate_tokens(passage)
         windows = split_windows(tokens, WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
         texts = [passage[window[0].start : window[-1].end] for window in windows if window]

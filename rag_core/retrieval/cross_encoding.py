@@ -1,13 +1,22 @@
 """Reranking by a cross-encoder, the model that reads the question and a passage together and scores the pair."""
 
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from rag_core.core.model import Hit, Ranking
+from rag_core.core.model import Chunk, Hit, Ranking
 from rag_core.core.ports import Reranker
+from rag_core.core.presets import RANKED_CANDIDATES
 from rag_core.core.rankings import normalize_search_scores, sort_by_code_matches
 from rag_core.retrieval.extractive_answers import to_log_odds
+
+# hits over which search scores are normalized; over those reranked alone, the two legs would be weighed anew
+STANDING_DEPTH = RANKED_CANDIDATES
+# log odds, see docs/decisions/0055-what-a-judge-is-worth.md
+MIN_SPREAD, MAX_SPREAD = 1.0, 4.0
+HALF_TRUSTED, TRUST_SLOPE = 2.0, 2.0  # those of the best passage at which the model's order counts half, and the width
 
 
 async def rerank_hits(
@@ -27,9 +36,19 @@ async def rerank_hits(
     if has_semantic_scores(head):
         scored = list(takewhile(lambda hit: "semantic" in hit.signals, hits))
         return [*sorted(scored, key=lambda hit: -hit.signals["semantic"]), *hits[len(scored) :]]
-    scores = await reranker.score_passages(query_text, [hit.chunk.content for hit in head])
+    scores = await reranker.score_passages(query_text, [format_passage(hit.chunk) for hit in head])
     rescored = [replace(h, signals={**h.signals, "semantic": s}) for h, s in zip(head, scores, strict=True)]
-    return [*blend_with_search_scores(query_text, rescored, scores, prior=prior), *tail]
+    return [*blend_with_search_scores(query_text, rescored, scores, compute_standings(hits), prior=prior), *tail]
+
+
+def format_passage(chunk: Chunk) -> str:
+    """Return a chunk as a cross-encoder reads it: its text, with the document's title unless it begins with that.
+
+    A question may name one of several similar documents. Ranking, grading and answering read the same, so that each
+    pair is scored once.
+    """
+    has_title = not chunk.title or chunk.content.startswith(chunk.title)
+    return chunk.content if has_title else f"{chunk.title}: {chunk.content}"
 
 
 def has_semantic_scores(hits: Ranking) -> bool:
@@ -37,14 +56,26 @@ def has_semantic_scores(hits: Ranking) -> bool:
     return bool(hits) and all("semantic" in hit.signals for hit in hits)
 
 
-def blend_with_search_scores(query_text: str, hits: Ranking, scores: Sequence[float], *, prior: float) -> list[Hit]:
-    """Sort hits by log odds of the cross-encoder's scores (0..1) plus `prior` times their normalized search scores.
+def compute_standings(ranking: Ranking) -> dict[str, float]:
+    """Return the normalized search scores of the best STANDING_DEPTH hits by chunk id."""
+    found = ranking[:STANDING_DEPTH]
+    return dict(zip((hit.chunk.id for hit in found), normalize_search_scores(found), strict=True))
 
-    Hits with the codes of the query text come first; equal ones keep their order. On a subject that the model does not
-    know, it scores all passages near 0, and the search scores decide. Added to the scores instead of their log odds,
-    the search scores overruled the model where it was sure (docs/reference/evaluation-retrieval.md).
+
+def blend_with_search_scores(
+    query_text: str, hits: Ranking, scores: Sequence[float], standings: Mapping[str, float], *, prior: float
+) -> list[Hit]:
+    """Sort hits by the cross-encoder's scores (0..1) and their standings in the search, by chunk id.
+
+    The sum is trust * log odds / spread + `prior` * standing. The spread is the standard deviation of these log odds:
+    what a difference means depends on the question. The trust, 0..1, follows the best score: on a subject that the
+    model does not know, it scores all passages low, and the search decides. Hits with the codes of the query text come
+    first; equal ones keep their order.
     """
-    odds = [
-        to_log_odds(score) + prior * share for score, share in zip(scores, normalize_search_scores(hits), strict=True)
+    odds = [to_log_odds(score) for score in scores]
+    spread = min(max(statistics.pstdev(odds or [0.0]), MIN_SPREAD), MAX_SPREAD)
+    trust = 1 / (1 + math.exp((HALF_TRUSTED - max(odds, default=0.0)) / TRUST_SLOPE))
+    sums = [
+        trust * odd / spread + prior * standings.get(hit.chunk.id, 0.0) for odd, hit in zip(odds, hits, strict=True)
     ]
-    return sort_by_code_matches([hits[n] for n in sorted(range(len(hits)), key=lambda n: -odds[n])], query_text)
+    return sort_by_code_matches([hits[n] for n in sorted(range(len(hits)), key=lambda n: -sums[n])], query_text)

@@ -12,7 +12,7 @@ from rag_core.prompts.completions import (
     make_invalid_completion_error,
     parse_number,
 )
-from rag_core.retrieval.cross_encoding import blend_with_search_scores
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, format_passage
 from rag_core.retrieval.excerpts import cut_passage
 
 MAX_GRADE = 10.0
@@ -34,8 +34,8 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     if not head:
         return list(hits)
     hit_by_id = {f"p{number}": hit for number, hit in enumerate(head, start=1)}
-    passages = {id: hit.chunk.content for id, hit in hit_by_id.items()}
-    excerpts = {id: cut_passage(query_text, text, max_chars=GRADED_CHARS) for id, text in passages.items()}
+    passages = {id: format_passage(hit.chunk) for id, hit in hit_by_id.items()}
+    excerpts = {id: cut_passage(query_text, hit.chunk.content, max_chars=GRADED_CHARS) for id, hit in hit_by_id.items()}
     prompt = prompts.build_grading_prompt(query_text, passages, excerpts)
     reply = await complete_object(prompt, llm, sources=(), max_chars=MAX_GRADE_CHARS)
     replied = index_by_id(get_completion_list(reply.fields, "grades"), "id", hit_by_id)
@@ -46,7 +46,7 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     graded_ids = {hit.chunk.id for hit in graded}
     ungraded = [hit for hit in head if hit.chunk.id not in graded_ids]
     return [
-        *(_blend_grades_with_search(query_text, graded, prior) if reply.local else _sort_by_grade(graded)),
+        *(_blend_grades_with_search(query_text, graded, hits, prior) if reply.local else _sort_by_grade(graded)),
         *ungraded,
         *tail,
     ]
@@ -56,10 +56,9 @@ def _sort_by_grade(graded: Ranking) -> list[Hit]:
     return sorted(graded, key=lambda hit: -hit.signals["grade"])
 
 
-def _blend_grades_with_search(query_text: str, graded: Ranking, prior: float) -> list[Hit]:
-    return blend_with_search_scores(
-        query_text, graded, [hit.signals["grade"] / MAX_GRADE for hit in graded], prior=prior
-    )
+def _blend_grades_with_search(query_text: str, graded: Ranking, found: Ranking, prior: float) -> list[Hit]:
+    scores = [hit.signals["grade"] / MAX_GRADE for hit in graded]
+    return blend_with_search_scores(query_text, graded, scores, compute_standings(found), prior=prior)
 
 
 def _attach_grade(hit: Hit, value: float) -> Hit:

@@ -13,7 +13,7 @@ from rag_core.core.errors import Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Hit, QueryVariant, Ranking, SearchResult, SearchType
 from rag_core.core.ports import LLM
-from rag_core.core.presets import Query
+from rag_core.core.presets import FEW_SEMANTIC_CANDIDATES, Query
 from rag_core.core.run import Run
 from rag_core.retrieval import conversation
 from rag_core.retrieval.captions import add_lexical_captions, extract_captions_and_answers
@@ -136,9 +136,12 @@ async def rerank_with_cross_encoder(ranking: Ranking, query: Query, kit: Kit, ru
 async def grade_passages(ranking: Ranking, query: Query, kit: Kit, run: Run) -> Ranking:
     """Reorder the head of a ranking by a chat model's grades; return it unchanged when that is off or fails.
 
-    Passages that the model left ungraded are noted in `run` as a degradation.
+    Where the cross-encoder stands in for a chat model, it reads no more than in ranking. Passages that the model left
+    ungraded are noted in `run` as a degradation.
     """
     count = query.preset.grading.graded_hits
+    if not kit.has_chat_model:
+        count = min(count, FEW_SEMANTIC_CANDIDATES)
     if not count:
         return ranking
     graded = await run.attempt(

@@ -30,7 +30,7 @@ def choose_windows(query_terms: frozenset[str], windows: Sequence[str], count: i
     windows the earlier is chosen. All are, where none has a term: there is nothing to choose by.
     """
     occurrences = count_term_occurrences(query_terms, windows)
-    if len(windows) <= count or not any(occurrences):
+    if not any(occurrences):
         return list(range(len(windows)))
     window_counts = Counter(term for of_window in occurrences for term in of_window)
     weights = {term: math.log(1 + len(windows) / (held + 0.5)) for term, held in window_counts.items()}

@@ -83,6 +83,14 @@ async def test_of_equally_relevant_hits_the_nearer_in_meaning_comes_first() -> N
     assert [h.chunk.id for h in await rank_hits_by_relevance("Who pays?", hits, OverlapReranker())] == ["b", "a", "c"]
 
 
+async def test_what_was_reranked_or_graded_keeps_its_order() -> None:
+    """Sorted by relevance alone, evidence lost what the search and a chat model's grades had said."""
+    for signal in ("semantic", "grade"):
+        hits = [hit("a", content="It is.", **{signal: 0.4}), hit("b", content="It pays.", **{signal: 0.3})]
+        found = await rank_hits_by_relevance("Who pays?", hits, OverlapReranker())
+        assert [(h.chunk.id, h.signals["relevance"]) for h in found] == [("a", 0.0), ("b", 1.0)]
+
+
 async def test_each_sentence_of_a_model_is_read_with_what_it_cites() -> None:
     llm = ScriptedLLM(answer=said(("Brakes wear. They\nrust.", ["e1", "e9", 3]), ("Done.", [])))
     made = await draft_answer("q", evidence(BRAKES), llm)

@@ -49,17 +49,21 @@ async def test_a_question_of_8000_characters_is_scored_by_its_beginning_and_end(
     assert set(read) == {MAX_QUERY_TOKENS}
 
 
-async def test_of_a_long_passage_the_two_windows_are_read_that_share_most_with_the_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """All five took three times as long and ranked no better."""
+async def test_a_second_window_is_read_only_where_the_first_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All five took three times as long and ranked no better, both always half as long again."""
     read: list[Any] = []
     run = BertModel.run
     monkeypatch.setattr(BertModel, "run", lambda model, *tokens: (read.append(tokens), run(model, *tokens))[1])
     filler = "The harvest of barley went well and the mill was closed for repairs. " * 20
-    passage = f"{filler}Signing keys are rotated every 90 days. {filler}"
-    [score] = await local.reranker().score_passages("how often are the signing keys rotated?", [passage])
-    assert score > 0.9
+    stated = "The signing keys are rotated every 90 days, and signing keys of the mill are rotated as often."
+    passage = filler + stated + filler
+    [sure] = await local.reranker().score_passages("how often are the signing keys rotated?", [passage])
+    assert sure > 0.98
+    assert len(read) == 1
+    read.clear()
+    asked = f"{filler}Ask the team how often signing keys are rotated. {filler}A key is new after 90 days. {filler}"
+    [unsure] = await local.reranker().score_passages("how often are the signing keys rotated?", [asked])
+    assert unsure > 0.9
     assert len(read) == 2
     [empty] = await local.reranker().score_passages("how often are the signing keys rotated?", [""])
     assert empty < 0.1

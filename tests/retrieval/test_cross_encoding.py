@@ -2,8 +2,8 @@ import pytest
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Hit
-from rag_core.retrieval.cross_encoding import blend_with_search_scores, rerank_hits
-from tests.fakes import Down, OverlapReranker, hit
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, format_passage, rerank_hits
+from tests.fakes import Down, OverlapReranker, chunk, hit
 
 FOUND = [hit("a", content="brakes"), hit("b", content="gearbox oil"), hit("c", content="oil"), hit("d", content="oil")]
 
@@ -35,27 +35,51 @@ async def test_what_a_stores_own_ranker_has_judged_is_not_asked_again() -> None:
 
 
 def order(text: str, scores: list[float], prior: float, *hits: Hit) -> str:
-    return "".join(h.chunk.id for h in blend_with_search_scores(text, hits, scores, prior=prior))
+    standings = compute_standings(hits)
+    return "".join(h.chunk.id for h in blend_with_search_scores(text, hits, scores, standings, prior=prior))
 
 
 LEGS = (hit("a", words=9, meaning=0.9), hit("b", words=3, meaning=0.5), hit("c", words=2, meaning=0.4))
 
 
 def test_where_the_ranker_knows_nothing_the_search_decides() -> None:
-    """Scores all near 0 differ by less log odds than standing first counts."""
-    assert order("oil", [0.001, 0.002, 0.003], 4, *LEGS) == "abc"
+    """Its best score is 0.003: that it is three times another says nothing."""
+    assert order("oil", [0.001, 0.002, 0.003], 2, *LEGS) == "abc"
     assert order("oil", [0.001, 0.002, 0.003], 0, *LEGS) == "cba"
 
 
 def test_where_the_ranker_is_sure_it_overrules_the_search() -> None:
-    """Log odds of 4.6 against -4.6: more than the 4 of standing first. Of the scores themselves, 4 would be more."""
-    assert order("oil", [0.01, 0.01, 0.99], 4, *LEGS) == "cab"
+    """Log odds of 6.9 against -4.6, and the search's first place is worth two standard deviations of 5.4, cut to 4."""
+    assert order("oil", [0.01, 0.01, 0.999], 2, *LEGS) == "cab"
+
+
+def test_what_a_difference_is_worth_depends_on_how_far_the_scores_lie_apart() -> None:
+    """All are on the subject: 0.999 beside 0.99 is much among such, and little where others are at 0.001."""
+    near = (hit("a", words=5, meaning=0.9), hit("b", words=4, meaning=0.8), hit("c", words=2, meaning=0.4))
+    assert order("oil", [0.99, 0.999, 0.99], 2, *near) == "bac"
+    assert order("oil", [0.99, 0.999, 0.0001], 2, *near) == "abc"
+
+
+def test_a_standing_is_that_among_all_that_was_found() -> None:
+    """Among a and b alone one would be at 0, whatever else the search found."""
+    standings = compute_standings(LEGS)
+    assert (standings["a"], standings["c"]) == (1.0, 0.0)
+    assert standings["b"] == pytest.approx((1 / 7 + 0.2) / 2)
+
+
+async def test_the_ranker_reads_the_title_of_a_passage_that_does_not_begin_with_it() -> None:
+    asked = OverlapReranker()
+    titled = chunk("a", "It pays half.", title="Standard plan")
+    begun = chunk("b", "Plus plan\n\nIt pays all.", title="Plus plan")
+    await rerank_hits("plan", [Hit(titled, 1.0), Hit(begun, 1.0)], asked, count=2)
+    assert asked.calls == [["Standard plan: It pays half.", "Plus plan\n\nIt pays all."]]
+    assert format_passage(chunk("c", "It pays.", title="")) == "It pays."
 
 
 def test_whatever_the_search_and_the_ranker_say_the_codes_of_the_question_come_first() -> None:
     """S1-13."""
     named = hit("z", content="P0700 is set", words=1, meaning=0.1)
-    assert order("What is P0700?", [0.99, 0.9, 0.9, 0.01], 4, *LEGS, named) == "zabc"
+    assert order("What is P0700?", [0.99, 0.9, 0.9, 0.01], 2, *LEGS, named) == "zabc"
 
 
 async def test_a_ranked_head_is_joined_with_its_search() -> None:
@@ -66,11 +90,11 @@ async def test_a_ranked_head_is_joined_with_its_search() -> None:
     ]
     asked = "gearbox oil filter"
     assert [h.chunk.id for h in await rerank_hits(asked, found, OverlapReranker(), count=2)] == ["b", "a"]
-    ranked = await rerank_hits(asked, found, OverlapReranker(), count=2, prior=4)
+    ranked = await rerank_hits(asked, found, OverlapReranker(), count=2, prior=2)
     assert [(h.chunk.id, round(h.signals["semantic"], 2)) for h in ranked] == [("a", 0.33), ("b", 0.67)]
 
 
 async def test_the_order_of_a_stores_own_ranker_is_left_alone() -> None:
     """What its scores are worth against the search is the service's to know."""
     judged = [hit("a", words=9, meaning=0.9, semantic=0.5), hit("b", words=1, meaning=0.1, semantic=0.51)]
-    assert [h.chunk.id for h in await rerank_hits("oil", judged, Down(), count=2, prior=4)] == ["b", "a"]
+    assert [h.chunk.id for h in await rerank_hits("oil", judged, Down(), count=2, prior=2)] == ["b", "a"]

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,15 @@ async def test_twenty_are_graded_and_the_tail_follows_in_the_order_it_was_found(
     assert [h.signals.get("grade") is None for h in result.hits] == [False] * 20 + [True] * 20
     assert result.reranked
     assert not plain.reranked
+
+
+async def test_a_stand_in_for_a_chat_model_grades_what_the_ranker_reads() -> None:
+    """The same model gains nothing by ten more (docs/decisions/0055-what-a-judge-is-worth.md)."""
+    llm = ScriptedLLM(rerank=backwards(10))
+    parts = replace(kit(await filled(*MANY), llm=llm), has_chat_model=False)
+    result = await rerank(query("gearbox", "rerank"), parts, Run())
+    assert len(llm.prompts[0].inputs["passages"]) == 10  # type: ignore[arg-type]
+    assert [h.signals.get("grade") is None for h in result.hits] == [False] * 10 + [True] * 30
 
 
 async def test_only_top_k_are_returned_after_grading() -> None:

@@ -86,8 +86,9 @@ async def test_a_store_that_is_down_is_unavailable() -> None:
     ("numbers", "limit"),
     [
         ({"top_k": 100}, 300),
-        ({"top_k": 10}, 30),
-        ({"top_k": 2}, 20),
+        ({"top_k": 10}, 50),
+        ({"top_k": 10, "candidates": 20}, 30),
+        ({"top_k": 2, "candidates": 20}, 20),
         ({"top_k": 100, "rerank": 0}, 100),
     ],
 )

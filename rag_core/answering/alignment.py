@@ -4,7 +4,7 @@ Words are the same by their forms; other words stand for each other where a `Wor
 A number stands only for itself, and so does a unit after it; models find "days" near "weeks".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from rag_core.answering.facts.words import Words, has_figure, is_same_word
@@ -12,7 +12,9 @@ from rag_core.core.ports import LocatedWords
 from rag_core.text.normalization import NormalizedWord
 from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS, parse_word_list
+from rag_core.text.word_relations import find_base_forms, find_synonyms
 
+SYNONYM = 0.9  # strength of another word that means the same by the table of word relations
 SIMILAR = 0.7  # similarity from which another word stands for one of the claim: below it, bge-small finds any two
 MAX_GAP = 2  # words from one aligned word to the next of its block
 MAX_PLACES = 8  # of a word in a passage: more are a list of the same word, and alignment takes their square
@@ -21,11 +23,14 @@ _BREAK, _REPEATED_PLACE = 1.0, 0.5  # costs of a new block, and of a second word
 # words without a meaning of their own, besides those of FEEDBACK_STOP_WORDS
 _FUNCTION_WORDS = FEEDBACK_STOP_WORDS | parse_word_list(
     "although though because since while until whether however onto during within much many even well yet still among "
-    "around roughly approximately "
+    "around roughly approximately basis "
 )
 # words that say how two others are related: they hold their place in an alignment
 RELATION_WORDS = parse_word_list(
     "than before after from to over under above below without except unless only into by nor not never no"
+)
+PARTICLES = parse_word_list(
+    "about across along apart away back by down for in into of off on out over through to up with"
 )
 Similarities = Sequence[Sequence[float]]  # of each word of one text to each of another
 Block = tuple[tuple[int, int], ...]
@@ -35,12 +40,14 @@ Block = tuple[tuple[int, int], ...]
 class Alignment:
     """A claim's words and the passage's, with the `strengths` of its content words: 1 is the same word, 0 none.
 
+    `matrix` has the strength of each word of the claim with each of the passage: none for a word without meaning.
     `blocks` are the parts of the claim that stand together in the passage, in the claim's order, as pairs of indices.
     """
 
     claim: Words
     passage: Words
     strengths: Mapping[int, float]
+    matrix: Sequence[Sequence[float]]
     blocks: tuple[Block, ...]
 
     @property
@@ -73,15 +80,37 @@ def locate_words(text: str, words: Words) -> LocatedWords:
 
 def align_words(claim: Words, passage: Words, similarities: Similarities) -> Alignment:
     """Align a claim with a passage, by the forms of the words alone where `similarities` is empty."""
-    strengths, places = {}, {}
+    strengths, places, matrix = {}, {}, []
+    readings = [_read_with_particle(passage, m) for m in range(len(passage))]
     for n, word in enumerate(claim):
         is_unit = n > 0 and has_figure(claim[n - 1])
         near = similarities[n] if similarities and not is_unit else [0.0] * len(passage)
+        if not is_unit and is_content(word) and not has_figure(word):
+            near = _raise_synonyms(claim, n, readings, near)
+        matrix.append(
+            [_compute_strength(word, other, near[m]) for m, other in enumerate(passage)] if is_content(word) else []
+        )
         if is_content(word):
-            strengths[n] = max((_compute_strength(word, other, near[m]) for m, other in enumerate(passage)), default=0)
+            strengths[n] = max(matrix[n], default=0.0)
         if _holds_place(word) and (found := _find_places(word, passage, near)):
             places[n] = found
-    return Alignment(claim, passage, strengths, _build_blocks(places, _number_places(passage)))
+    return Alignment(claim, passage, strengths, matrix, _build_blocks(places, _number_places(passage)))
+
+
+def _read_with_particle(words: Words, n: int) -> Set[str]:
+    """Return the base forms of a word, alone and with the word after it, which may be the particle of a verb."""
+    word = words[n].raw.lower()
+    after = words[n + 1].raw.lower() if n + 1 < len(words) else ""
+    return find_base_forms(word) | (find_base_forms(f"{word} {after}") if after in PARTICLES else frozenset())
+
+
+def _raise_synonyms(claim: Words, n: int, readings: Sequence[Set[str]], near: Sequence[float]) -> list[float]:
+    """Return the similarities of a claim's word to a passage's, at least SYNONYM for those that mean the same."""
+    synonyms = frozenset().union(*map(find_synonyms, _read_with_particle(claim, n)))
+    return [
+        value if synonyms.isdisjoint(reading) else max(SYNONYM, value)
+        for value, reading in zip(near, readings, strict=True)
+    ]
 
 
 def is_content(word: NormalizedWord) -> bool:

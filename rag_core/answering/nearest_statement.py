@@ -8,14 +8,18 @@ were chosen on claims written by language models (docs/decisions/0047-claims-ali
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rag_core.answering.alignment import Alignment, align_words, locate_words
 from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_terms
+from rag_core.answering.clauses import find_clause_conflicts, find_record_starts
 from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
+from rag_core.answering.facts.words import Words
 from rag_core.answering.paraphrases import find_differences, find_exchange
 from rag_core.core.model import Evidence
 from rag_core.core.ports import WordComparer
+from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.stop_words import parse_word_list
 
 WORD_PENALTY = 0.0015  # for each word of a passage: of two equally near ones the shorter
@@ -32,6 +36,9 @@ MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
     "date": 0.8,
     "order": 0.8,
 }
+# facts that a light paraphrase must share with the whole passage; others are compared clause by clause
+WHOLE_PASSAGE_KINDS: frozenset[FactKind] = frozenset(["number", "unit", "date", "name"])
+OPEN_PRONOUNS = parse_word_list("it they he she this these those its their his her")
 CONTRASTS = parse_word_list("but whereas while although though only other")  # one of two parts is rightly negated
 MIN_EXCHANGE_STRENGTH = 0.9  # the same where two parts of the claim have changed places
 
@@ -68,7 +75,8 @@ async def find_nearest_statement(
     Without a comparer only the same words stand for each other. Raises Unavailable: the comparer failed.
     """
     passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim_text, evidence)
-    claim_words, words = read_words(claim_text), [read_words(passage.text) for passage in passages]
+    claim_words = read_words(claim_text)
+    words = [_select_records(claim_words, read_words(passage.text)) for passage in passages]
     if comparer and passages and claim_words:
         located = [locate_words(passage.text, read) for passage, read in zip(passages, words, strict=True)]
         similarities = await comparer.compare_words(locate_words(claim_text, claim_words), located)
@@ -85,6 +93,15 @@ async def find_nearest_statement(
     )
 
 
+def _select_records(claim: Words, passage: Words) -> Words:
+    """Return of a list of codes the records of those that the claim names; all of any other passage."""
+    starts = find_record_starts(passage)
+    claimed = {word.form for word in claim}
+    ranges = pairwise([*starts, len(passage)])
+    named = [n for start, end in ranges if passage[start].form in claimed for n in range(start, end)]
+    return [passage[n] for n in named] or passage
+
+
 def find_aligned_conflicts(claim_text: str, nearest: NearestStatement, *, context: str) -> list[FactConflict]:
     """Return the facts in which a claim certainly differs from the statement that is nearest to it."""
     conflicts = [
@@ -93,16 +110,24 @@ def find_aligned_conflicts(claim_text: str, nearest: NearestStatement, *, contex
         if conflict.stated and _is_certain(conflict, nearest.alignment)
     ]
     exchange = find_exchange(nearest.alignment)
-    if exchange and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
+    is_negated = any(word.form in NEGATION_FORMS for word in nearest.alignment.claim)
+    if exchange and not is_negated and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
         conflicts.append(exchange)
-    return conflicts
+    return list(dict.fromkeys([*conflicts, *find_clause_conflicts(nearest.alignment)]))
 
 
 def is_light_paraphrase(claim_text: str, nearest: NearestStatement, *, context: str) -> bool:
     """Return whether a claim says what its nearest statement says, with the same facts and in nearly the same words."""
-    if not nearest.is_paraphrased or find_exchange(nearest.alignment):
+    if not nearest.is_paraphrased or find_exchange(nearest.alignment) or _has_open_pronoun(nearest.alignment):
         return False
-    return not find_fact_conflicts(claim_text, nearest.passage.text, context=context)
+    conflicts = find_fact_conflicts(claim_text, nearest.passage.text, context=context)
+    return not any(conflict.kind in WHOLE_PASSAGE_KINDS for conflict in conflicts)
+
+
+def _has_open_pronoun(alignment: Alignment) -> bool:
+    """Return whether a claim begins with a pronoun that the passage does not begin with: it may be anything."""
+    first = [words[0].raw.lower() if words else "" for words in (alignment.claim, alignment.passage)]
+    return first[0] in OPEN_PRONOUNS and first[0] != first[1]
 
 
 def _rate(nearest: NearestStatement, passages: Sequence[ClaimPassage]) -> float:

@@ -1,51 +1,163 @@
 """A check that an aligned claim is a light paraphrase of a passage: what it says more, less or otherwise, as reasons.
 
-A claim whose content words are all aligned says the same as the passage unless something of this differs. An exchange
-of two parts ("A rejects B" for "B rejects A") is a contradiction; every other difference may be harmless.
+A claim whose content words are all aligned says the same as the passage unless something of this differs in the
+clauses that say the same. An exchange of two parts ("A rejects B" for "B rejects A") is a contradiction; every other
+difference may be harmless.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 
 from rag_core.answering.alignment import Alignment, Block, is_content
+from rag_core.answering.clauses import MatchedClause, find_record_starts, match_clauses, split_clauses
+from rag_core.answering.facts.comparison import compare_facts
 from rag_core.answering.facts.conflicts import FactConflict
-from rag_core.answering.facts.words import Words, has_figure
-from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS, are_opposites
+from rag_core.answering.facts.words import Words, has_figure, is_opposite
+from rag_core.text.normalization import parse_word_forms
+from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS
 from rag_core.text.stop_words import parse_word_list
 
-REACH = 3  # words before and after the aligned part of a passage in which a condition is part of the statement
 MAX_MOVED_BLOCKS = 1  # "at night the pump runs" for "the pump runs at night" moves one
 MAX_EXCHANGED_WORDS = 4  # of a part that changed its place with another
+MIN_CLAUSE_STRENGTH = 0.75  # mean strength of the words of a clause, which the passage may have in another place
+REACH = 3  # words before a block in which a pronoun stands for its subject
 _CONDITIONS = parse_word_list(
-    "if unless except excepting only until provided providing assuming according allegedly supposedly reportedly "
-    "apparently possibly perhaps probably argue argues believe believes say says said deny denies think thought "
-    "suggest suggests otherwise default almost nearly subject before after than without instead"
+    "if unless except excepting only solely until provided providing assuming according allegedly supposedly "
+    "reportedly apparently possibly perhaps probably argue argues believe believes say says said deny denies think "
+    "thought suggest suggests almost nearly subject than without instead"
 )
+_CONDITIONAL_STARTS = parse_word_list("if unless except provided until but only")  # of a clause beside the same one
 _ABSOLUTES = parse_word_list(
     "all every each both always never only most mostly any entire whole everyone everybody solely exclusively alone"
 )
+_EVERY = parse_word_list("all every each")
+_TIME_UNIT_FORMS = parse_word_forms("second minute hour day week month quarter year decade")  # every year is yearly
+_LIMIT_FORMS = parse_word_forms("above over exceed exceeds exceeding morethan under below lessthan")  # higher than
 _BE_FORMS = parse_word_list("is are was were be been being")
 _COORDINATORS = parse_word_list("and but or while whereas")
 _PRONOUNS = parse_word_list("it they he she this these those")
+_PREPOSITIONS = parse_word_list(
+    "on in at during throughout from by for under before after within until since to of with as between per over "
+    "through because if when while although though"
+)
+_LIGHT_VERBS = parse_word_list(
+    "make makes made take takes took taken give gives gave given have has had place places placed put puts provide "
+    "provides provided conduct conducts conducted perform performs performed carry carries carried do does did"
+)
 _CLAUSE_SIGNS = ".,;:!?()\n—–"
 
 
 def find_differences(alignment: Alignment) -> Iterator[str]:
     """Yield, as "kind: word", what keeps an aligned claim from being a light paraphrase of its passage."""
-    span = _find_aligned_span(alignment)
-    claimed, stated = _lower(alignment.claim), _lower(span)
-    yield from (f"condition: {word}" for word in stated if word in _CONDITIONS and word not in claimed)
-    yield from (f"quantity: {word}" for word in claimed if word in _ABSOLUTES and word not in stated)
+    clauses = list(match_clauses(alignment))
+    places = sorted({n for clause in clauses for n in range(clause.start, clause.end)})
+    stated = [alignment.passage[n] for n in places]
+    yield from (f"clause: {clause.claim[0].raw}" for clause in clauses if _is_weak(clause))
+    yield from _find_conditions(alignment, places)
+    yield from _find_absolutes(alignment.claim, stated)
     forms = {word.form for word in alignment.claim}
-    inner = _find_aligned_span(alignment, reach=0)
-    yield from (f"number: {word.raw}" for word in inner if word.form not in forms and has_figure(word))
-    if _list_strengths(alignment.claim) != _list_strengths(span):
+    yield from (f"number: {word.raw}" for word in stated if word.form not in forms and has_figure(word))
+    if _list_strengths(alignment.claim) != _list_strengths(stated):
         yield "modality: other"
-    if _count_negations(alignment.claim) % 2 != _count_negations(span) % 2:
+    if _count_negations(alignment.claim) % 2 != _count_negations(stated) % 2:
         yield "negation: other"
     yield from (f"direction: {word}" for word in _find_opposites(alignment))
+    yield from (c.reason for clause in clauses for c in compare_facts(clause.claim, clause.passage) if _is_other(c))
+    yield from _find_ambiguities(alignment)
     yield from (f"left out: {word}" for word in _find_omitted_subjects(alignment))
-    if _count_moved_blocks(alignment) > MAX_MOVED_BLOCKS:
+    if not all(_keeps_order(alignment, clause) for clause in clauses):
         yield "order: other"
+
+
+def _find_ambiguities(alignment: Alignment) -> Iterator[str]:
+    """Yield what differs in the one clause with most of the same words, though another clause has it.
+
+    "Illness is covered from day one" has a clause on illness and one on what is covered from day one. Two records of a
+    list are two such clauses.
+    """
+    for clause in match_clauses(alignment, max_clauses=1, fact_bonus=0.01):
+        if clause.strength >= MIN_CLAUSE_STRENGTH and clause.count:
+            yield from (
+                f"elsewhere: {conflict.word}"
+                for conflict in compare_facts(clause.claim, clause.passage)
+                if conflict.stated and conflict.kind in ("direction", "number", "unit", "date")
+            )
+    records = find_record_starts(alignment.passage)
+    if len({bisect_right(records, clause.start) for clause in match_clauses(alignment)}) > 1 and records:
+        yield "record: other"
+
+
+def _is_weak(clause: MatchedClause) -> bool:
+    return clause.count > 0 and clause.strength < MIN_CLAUSE_STRENGTH
+
+
+def _is_other(conflict: FactConflict) -> bool:
+    """Return whether a fact certainly differs; the order of words is compared by blocks, and modal verbs as a whole."""
+    return bool(conflict.stated) and conflict.kind not in ("order", "modality")
+
+
+def _find_conditions(alignment: Alignment, places: Sequence[int]) -> Iterator[str]:
+    """Yield the conditions in the clauses that say the same, and those that begin the clause beside these."""
+    claimed = _lower(alignment.claim)
+    has_limit = any(word.form in _LIMIT_FORMS for word in alignment.claim)
+    for n in places:
+        word = alignment.passage[n].raw.lower()
+        if word in _CONDITIONS and word not in claimed and not (word == "than" and has_limit):
+            yield f"condition: {word}"
+    for start, end in split_clauses(alignment.passage):
+        word = alignment.passage[start].raw.lower()
+        follows = start - 1 in places and not any(sign in alignment.passage[start].before for sign in ".;")
+        precedes = end in places and "," in alignment.passage[end].before and word != "but"
+        if start not in places and word in _CONDITIONAL_STARTS and word not in claimed and (follows or precedes):
+            yield f"condition: {word}"
+
+
+def _find_absolutes(claim: Words, stated: Words) -> Iterator[str]:
+    """Yield the words of a claim for "all" and "only" that the passage has none of; "each year" is yearly."""
+    claimed, known = _lower(claim), _lower(stated)
+    for n, word in enumerate(claimed):
+        after = claim[n + 1] if n + 1 < len(claim) else None
+        is_harmless = (
+            (word == "any" and _count_negations(claim) > 0)
+            or (word == "both" and "and" in claimed[n:])
+            or (word == "each" and (after is None or any(sign in after.before for sign in _CLAUSE_SIGNS)))
+            or (word in _EVERY and after is not None and after.form in _TIME_UNIT_FORMS)
+            or (word in _EVERY and not _EVERY.isdisjoint(known))
+        )
+        if word in _ABSOLUTES and word not in known and not is_harmless:
+            yield f"quantity: {word}"
+
+
+def _keeps_order(alignment: Alignment, clause: MatchedClause) -> bool:
+    """Return whether the parts of a clause stand as in the passage, but for those that a preposition leads.
+
+    In the other voice they all change places.
+    """
+    blocks = [block for block in alignment.blocks if block[0][0] in clause.places]
+    order = [block[0][1] for block in blocks]
+    kept = _find_increasing(order)
+    if len(order) - len(kept) <= MAX_MOVED_BLOCKS:
+        return True
+    claimed = any(_is_passive(alignment.claim, n) for n in clause.places if n in alignment.strengths)
+    stated = any(_is_passive(alignment.passage, n) for n in range(clause.start, clause.end))
+    return claimed != stated or all(
+        _is_led_by_preposition(alignment, block) for n, block in enumerate(blocks) if n not in kept
+    )
+
+
+def _is_led_by_preposition(alignment: Alignment, block: Block) -> bool:
+    index, place = block[0]
+    claimed, stated = alignment.claim[max(0, index - 1) : index + 1], alignment.passage[max(0, place - 1) : place + 1]
+    return not _PREPOSITIONS.isdisjoint(_lower([*claimed, *stated]))
+
+
+def _find_increasing(order: Sequence[int]) -> Sequence[int]:
+    """Return the indices of a longest increasing part of some numbers."""
+    chains: list[tuple[int, ...]] = []
+    for n, number in enumerate(order):
+        before = max((chain for chain in chains if order[chain[-1]] < number), key=len, default=())
+        chains.append((*before, n))
+    return max(chains, key=len, default=())
 
 
 def find_exchange(alignment: Alignment) -> FactConflict | None:
@@ -60,14 +172,6 @@ def find_exchange(alignment: Alignment) -> FactConflict | None:
             words = [" ".join(alignment.claim[index].raw for index, _ in block) for block in (first, last)]
             return FactConflict("order", words[0], words[1])
     return None
-
-
-def _find_aligned_span(alignment: Alignment, *, reach: int = REACH) -> Words:
-    """Return the passage's words from the first aligned one to the last, and `reach` more on either side."""
-    places = [place for block in alignment.blocks for _, place in block]
-    if not places:
-        return ()
-    return alignment.passage[max(0, min(places) - reach) : max(places) + 1 + reach]
 
 
 def _find_omitted_subjects(alignment: Alignment) -> Iterator[str]:
@@ -88,7 +192,8 @@ def _find_omitted_subjects(alignment: Alignment) -> Iterator[str]:
         between = alignment.passage[before + 1 : start + 1]
         claimed = _lower(alignment.claim[max(0, index - REACH) : index])
         is_set_apart = any(sign in word.before for word in between for sign in _CLAUSE_SIGNS)
-        if not is_set_apart and "to" not in _lower(between) and _PRONOUNS.isdisjoint(claimed):
+        is_light = alignment.passage[before].raw.lower() in _LIGHT_VERBS | _EVERY
+        if not is_set_apart and not is_light and "to" not in _lower(between) and _PRONOUNS.isdisjoint(claimed):
             yield alignment.passage[before].raw
 
 
@@ -96,7 +201,7 @@ def _find_opposites(alignment: Alignment) -> Iterator[str]:
     """Yield each word of the claim that the passage does not have, but its opposite, which is near in meaning, too."""
     for n, strength in alignment.strengths.items():
         word = alignment.claim[n]
-        if strength < 1 and any(are_opposites(word.form, other.form) for other in alignment.passage):
+        if strength < 1 and any(is_opposite(word, other) for other in alignment.passage):
             yield word.raw
 
 
@@ -114,11 +219,7 @@ def _count_negations(words: Words) -> int:
 
 def _count_moved_blocks(alignment: Alignment) -> int:
     """Return how many blocks must be taken away for the others to stand in the passage's order."""
-    longest: list[int] = []
-    order = alignment.order
-    for n, rank in enumerate(order):
-        longest.append(1 + max((longest[m] for m in range(n) if order[m] < rank), default=0))
-    return len(order) - max(longest, default=0)
+    return len(alignment.order) - len(_find_increasing(alignment.order))
 
 
 def _has_same_voice(alignment: Alignment, block: Block) -> bool:

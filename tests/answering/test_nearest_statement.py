@@ -37,6 +37,31 @@ OTHERWISE = [
 ]
 
 
+HOUSE = (
+    "Illness in the first ten days of the policy is excluded; accidents are covered from day one. "
+    "The committee granted the appeal of the tenant after the hearing. The tram stops at the harbour every year. "
+    "The school was founded in 1920 and moved to the harbour in 1955. Tenants under 25 pay a deposit of 300 euros. "
+    "Until the roof is repaired, the attic stays closed. The widow rents the house to a captain."
+)
+SAME = [
+    "The committee allowed the tenant's appeal after the hearing.",
+    "On a yearly basis the tram stops at the harbour.",
+    "The attic stays closed until the roof is repaired.",
+]
+ANOTHER_FACT = [
+    ("The committee denied the appeal of the tenant after the hearing.", "direction"),
+    ("The school was founded in 1955.", "date"),
+    ("Tenants over 25 pay a deposit of 300 euros.", "direction"),
+    ("Accidents are excluded from day one.", "direction"),
+]
+ELSEWHERE = [
+    "Illness is covered from day one; accidents in the first ten days are excluded.",
+    "It was founded in 1920.",
+    "The attic stays closed.",
+]
+CODES = "P0562,GENERIC,System Voltage Low\nP0563,GENERIC,System Voltage High\nP0564,OPEL,Cruise Control Input"
+
+
 class Broken:
     """A comparer that is down."""
 
@@ -44,8 +69,8 @@ class Broken:
         raise Unavailable("the model is not there")
 
 
-async def judge(*sentences: str, comparer: object = None) -> list[Claim]:
-    parts = replace(kit(await filled(chunk("bakery", PASSAGE))), word_comparer=comparer)  # type: ignore[arg-type]
+async def judge(*sentences: str, comparer: object = None, passage: str = PASSAGE) -> list[Claim]:
+    parts = replace(kit(await filled(chunk("bakery", passage))), word_comparer=comparer)  # type: ignore[arg-type]
     return await RAG(parts).cite(" ".join(sentences), scope=SCOPE)
 
 
@@ -73,3 +98,31 @@ async def test_a_sentence_that_says_more_or_less_or_something_else_is_not_suppor
 async def test_without_the_model_that_failed_the_same_words_decide() -> None:
     claims = await judge(PARAPHRASES[0], CONTRADICTIONS[0][0], comparer=Broken())
     assert [claim.judgement.finding for claim in claims if claim.judgement] == ["supported", "contradicted"]
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+async def test_synonyms_and_moved_clauses_are_a_light_paraphrase(has_model: bool) -> None:
+    claims = await judge(*SAME, comparer=local.embedder() if has_model else None, passage=HOUSE)
+    assert [claim.verdict for claim in claims] == ["verified"] * len(SAME)
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+async def test_another_fact_in_the_clause_on_the_same_is_contradicted_though_others_have_it(has_model: bool) -> None:
+    claims = await judge(
+        *(text for text, _ in ANOTHER_FACT), comparer=local.embedder() if has_model else None, passage=HOUSE
+    )
+    found = [(c.judgement.finding, c.reasons[0].split(":")[0]) for c in claims if c.judgement]
+    assert found == [("contradicted", kind) for _, kind in ANOTHER_FACT]
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+async def test_words_of_two_clauses_an_open_pronoun_and_a_dropped_condition_are_not_supported(has_model: bool) -> None:
+    claims = await judge(*ELSEWHERE, comparer=local.embedder() if has_model else None, passage=HOUSE)
+    assert "supported" not in [claim.judgement.finding for claim in claims if claim.judgement]
+
+
+async def test_a_code_of_a_list_is_compared_with_its_own_record() -> None:
+    claims = await judge("P0563 is System Voltage Low.", "For Opel, P0562 is System Voltage Low.", passage=CODES)
+    first, second = (claim.judgement.finding for claim in claims if claim.judgement)
+    assert first == "contradicted"
+    assert second != "supported"

@@ -31,19 +31,23 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
     claim_words = read_words(claim)
     passage_words = read_words(passage)
     context_forms = frozenset(word.form for word in read_words(context))
-    found = [
-        *compare_amounts(claim_words, passage_words),
-        *compare_months(claim_words, passage_words),
-        *compare_ranges(claim_words, passage_words),
-        *compare_polarity(claim_words, passage_words),
-        *compare_order(claim_words, passage_words),
-        *compare_ways(claim_words, passage_words),
-        *compare_quantifiers(claim_words, passage_words),
-        *compare_modals(claim_words, passage_words),
-        *compare_units(claim_words, passage_words),
-        *compare_names(claim_words, passage_words, context_forms),
-    ]
+    found = [*compare_facts(claim_words, passage_words), *compare_names(claim_words, passage_words, context_forms)]
     return tuple(sorted(dict.fromkeys(found), key=lambda conflict: not conflict.stated))
+
+
+def compare_facts(claim: Words, passage: Words) -> list[FactConflict]:
+    """Return the facts of a claim's words that a passage's do not have or contradict; names are not compared."""
+    return [
+        *compare_amounts(claim, passage),
+        *compare_months(claim, passage),
+        *compare_ranges(claim, passage),
+        *compare_polarity(claim, passage),
+        *compare_order(claim, passage),
+        *compare_ways(claim, passage),
+        *compare_quantifiers(claim, passage),
+        *compare_modals(claim, passage),
+        *compare_units(claim, passage),
+    ]
 
 
 def compute_word_share(claim: str, passage: str) -> float:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator, Mapping, Set
 
 from rag_core.answering.facts.conflicts import FactConflict
-from rag_core.answering.facts.words import Words, begins_clause, find_common_span, is_content_word, is_same_word
+from rag_core.answering.facts.words import (
+    Words,
+    begins_clause,
+    find_common_span,
+    is_content_word,
+    is_opposite,
+    is_same_word,
+)
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
 
@@ -65,9 +72,9 @@ def _find_negated(words: Words, n: int, *, count: int = 1) -> list[str]:
 
 def _find_opposite(word: NormalizedWord, claim: Words, passage: Words) -> NormalizedWord | None:
     """Return the word of the passage that is the opposite of one of the claim; None if the passage has both or none."""
-    if word.form not in SIDES_BY_FORM or any(is_same_word(word.form, other.form) for other in passage):
+    if any(is_same_word(word.form, other.form) for other in passage):
         return None
-    opposites = [other for other in passage if are_opposites(word.form, other.form)]
+    opposites = [other for other in passage if is_opposite(word, other)]
     if not opposites or any(_shares_side(word.form, other.form) for other in passage):
         return None
     return None if any(opposites[0].form == other.form for other in claim) else opposites[0]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from rag_core.text.normalization import NormalizedWord
-from rag_core.text.oppositions import NEGATION_FORMS
-from rag_core.text.stop_words import QUESTION_STOP_WORDS
+from rag_core.text.oppositions import NEGATION_FORMS, are_opposites
+from rag_core.text.stop_words import FEEDBACK_STOP_WORDS, QUESTION_STOP_WORDS
+from rag_core.text.word_relations import are_antonyms
 
 Words = Sequence[NormalizedWord]
 
@@ -19,6 +20,14 @@ def is_same_word(form: str, other: str) -> bool:
         return False
     common = next((n for n, (a, b) in enumerate(zip(form, other, strict=False)) if a != b), min(len(form), len(other)))
     return max(len(form), len(other)) - common <= 4
+
+
+def is_opposite(word: NormalizedWord, other: NormalizedWord) -> bool:
+    """Return whether two words exclude each other in the same place of a sentence, by our own lists or by WordNet."""
+    words = {word.raw.lower(), other.raw.lower()}
+    return are_opposites(word.form, other.form) or (
+        words.isdisjoint(FEEDBACK_STOP_WORDS) and are_antonyms(word.raw.lower(), other.raw.lower())
+    )
 
 
 def is_content_word(word: NormalizedWord) -> bool:

@@ -5,7 +5,7 @@ illness is excluded", and no fact that the other text lacks. Each part of the cl
 passage that has most of its words.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,7 +23,17 @@ COORDINATORS = parse_word_list(
 MAX_WINDOW_CLAUSES = 4  # of a passage that one clause of a claim may need
 CLAUSE_COST = 0.35  # of each clause more, in aligned words
 FACT_BONUS = 0.3  # for a fact of the claim that a window has: of two equally near ones the one that agrees is meant
-MIN_CLAUSE_STRENGTH = 0.8  # mean strength of a clause's other words from which what differs there contradicts it
+# mean strength of a clause's other words from which a fact of this kind that differs there contradicts the claim
+MIN_CLAUSE_STRENGTH: Mapping[FactKind, float] = {
+    "number": 0.8,
+    "unit": 0.8,
+    "date": 0.7,
+    "negation": 0.7,
+    "direction": 0.7,
+    "quantity": 0.65,
+    "modality": 0.65,
+}
+MIN_CONFIRMING_STRENGTH = 0.5  # from which a clause confirms what differs between two whole texts
 MIN_CLAUSE_WORDS = 2
 AMOUNT_KINDS: frozenset[FactKind] = frozenset(["number", "unit", "date"])
 BOUNDS = parse_word_forms("than morethan lessthan over above under below exceed exceeds exceeding")
@@ -34,9 +44,8 @@ CONVERSES = parse_word_list(  # words for one event by its two sides
     "gave take takes taken took send sends sent receive receives received win won lose lost teach taught learn learned "
     "import imported export exported enter entered leave left come go"
 )
-CLAUSE_KINDS: frozenset[FactKind] = frozenset(
-    ["number", "unit", "date", "negation", "direction", "quantity", "modality"]
-)
+# what another clause of the passage may have of its own
+CLAUSE_BOUND_KINDS: frozenset[FactKind] = frozenset(["negation", "quantity", "modality"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +66,19 @@ class MatchedClause:
     end: int
     places: range
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether the passage speaks of the same, so that what differs contradicts the claim."""
-        return self.strength >= MIN_CLAUSE_STRENGTH and self.count >= MIN_CLAUSE_WORDS
+    def is_certain(self, kind: FactKind) -> bool:
+        """Return whether the passage speaks of the same, so that another fact of this kind contradicts the claim."""
+        return self.strength >= MIN_CLAUSE_STRENGTH.get(kind, 2.0) and self.count >= MIN_CLAUSE_WORDS
+
+
+def select_confirmed(conflicts: Sequence[FactConflict], alignment: Alignment) -> list[FactConflict]:
+    """Return what differs between two texts without what only another clause of the passage has.
+
+    "Each member has one vote, and no member may hold more than 10%" does not deny that each member has one vote.
+    """
+    near = [clause for clause in match_clauses(alignment) if clause.strength >= MIN_CONFIRMING_STRENGTH]
+    confirmed = {conflict.kind for clause in near for conflict in compare_facts(clause.claim, clause.passage)}
+    return [c for c in conflicts if c.kind not in CLAUSE_BOUND_KINDS or c.kind in confirmed]
 
 
 def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
@@ -73,10 +91,9 @@ def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
     return [
         conflict
         for clause in match_clauses(alignment)
-        if clause.is_certain
         for conflict in compare_facts(clause.claim, clause.passage)
         if conflict.stated
-        and conflict.kind in CLAUSE_KINDS
+        and clause.is_certain(conflict.kind)
         and (conflict.kind not in AMOUNT_KINDS or conflict.word in missing or _is_misplaced(conflict, alignment))
         and (conflict.kind not in AMOUNT_KINDS or not _is_bound(conflict, clause))
         and (conflict.kind != "direction" or _is_anchored(conflict, clause))

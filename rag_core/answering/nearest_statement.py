@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rag_core.answering.alignment import Alignment, align_words, locate_words
 from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_terms
-from rag_core.answering.clauses import find_clause_conflicts, find_record_starts
+from rag_core.answering.clauses import find_clause_conflicts, find_record_starts, select_confirmed
 from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.words import Words
@@ -110,6 +110,7 @@ def find_aligned_conflicts(claim_text: str, nearest: NearestStatement, *, contex
         if conflict.stated and _is_certain(conflict, nearest.alignment)
     ]
     exchange = find_exchange(nearest.alignment)
+    conflicts = select_confirmed(conflicts, nearest.alignment)
     is_negated = any(word.form in NEGATION_FORMS for word in nearest.alignment.claim)
     if exchange and not is_negated and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
         conflicts.append(exchange)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from rag_core.answering import citations
 from rag_core.answering.citations import ClaimPassage
+from rag_core.answering.clauses import select_confirmed
 from rag_core.answering.facts.amounts import rewrite_fractions
 from rag_core.answering.facts.comparison import compute_word_share, find_contradictions, find_fact_conflicts
 from rag_core.answering.facts.conflicts import FactConflict
@@ -232,13 +233,13 @@ def _judge_by_facts(
         windows = citations.rank_passages_for_judge(claim.statement, evidence)
         return Judgement("unclear", UNCLEAR_SUPPORT, None, "", LANGUAGE_REASONS, FACTS), next(iter(windows), None)
     context = f"{question} {claim.context}"
+    if nearest and _is_sentence_alone(claim) and is_light_paraphrase(claim.statement, nearest, context=context):
+        quote = nearest.passage.quote
+        return Judgement("supported", PARAPHRASED_SUPPORT, None, quote, (), ALIGNED_WORDS), nearest.passage
     passage, conflicts = _find_conflicts(claim.statement, evidence, nearest, context)
     if passage and conflicts:
         reasons = tuple(dict.fromkeys(conflict.reason for conflict in conflicts))
         return Judgement("contradicted", CONTRADICTED_SUPPORT, None, passage.quote, reasons, FACTS), passage
-    if nearest and _is_sentence_alone(claim) and is_light_paraphrase(claim.statement, nearest, context=context):
-        quote = nearest.passage.quote
-        return Judgement("supported", PARAPHRASED_SUPPORT, None, quote, (), ALIGNED_WORDS), nearest.passage
     if not claim.citations and nearest and nearest.is_related:
         quote = nearest.passage.quote
         return Judgement("unclear", UNCLEAR_SUPPORT, None, quote, citations.OTHER_WORDS_REASONS, FACTS), nearest.passage
@@ -261,6 +262,8 @@ def _find_conflicts(
     passages = citations.rank_passages_by_shared_terms(claim_text, evidence)
     passage = max(passages, key=lambda p: (compute_word_share(claim_text, p.text), -len(p.text)), default=None)
     conflicts = passage and find_contradictions(claim_text, passage.text, context=context)
+    if nearest and conflicts:
+        conflicts = select_confirmed(conflicts, nearest.alignment)
     if nearest and not conflicts and (aligned := find_aligned_conflicts(claim_text, nearest, context=context)):
         return nearest.passage, aligned
     return passage, conflicts or ()

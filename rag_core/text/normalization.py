@@ -101,6 +101,20 @@ meter metre meters metres m
 centimeter centimetre centimeters cm
 millimeter millimetre millimeters mm
 gram grams g
+milligram milligrams mg
+microgram micrograms mcg
+liter litre liters litres
+milliliter millilitre milliliters millilitres ml
+hectare hectares ha
+ton tonne tons tonnes
+millisecond milliseconds ms msec
+kilowatt kilowatts kw
+megawatt megawatts mw
+hertz hz
+kilohertz khz
+megahertz mhz
+gigahertz ghz
+terabyte terabytes tb
 hour hours hr hrs h
 minute minutes min mins
 second seconds sec secs

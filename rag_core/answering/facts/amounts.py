@@ -16,6 +16,7 @@ MAX_COMPUTED_AMOUNTS = 30
 APPROXIMATE_FORMS = parse_word_forms("about nearly almost some over approximate")
 # amounts of a unit in another one, so that two years are 24 months
 UNIT_FACTORS: Mapping[str, tuple[str, Decimal | int]] = {
+    "millisecond": ("second", Decimal("0.001")),
     "minut": ("second", 60),
     "hour": ("second", 3600),
     "day": ("second", 86_400),
@@ -26,21 +27,30 @@ UNIT_FACTORS: Mapping[str, tuple[str, Decimal | int]] = {
     "year": ("month", 12),
     "decad": ("month", 120),
     "century": ("month", 1200),
+    "microgram": ("gram", Decimal("0.000001")),
+    "milligram": ("gram", Decimal("0.001")),
     "kilogram": ("gram", 1000),
-    "kilomet": ("met", 1000),
-    "km": ("met", 1000),
-    "centimet": ("met", Decimal("0.01")),
-    "millimet": ("met", Decimal("0.001")),
+    "milliliter": ("liter", Decimal("0.001")),
+    "kilowatt": ("watt", 1000),
+    "megawatt": ("watt", 1_000_000),
+    "kilohertz": ("hertz", 1000),
+    "megahertz": ("hertz", 1_000_000),
+    "gigahertz": ("hertz", 1_000_000_000),
+    "kilometer": ("meter", 1000),
+    "centimeter": ("meter", Decimal("0.01")),
+    "millimeter": ("meter", Decimal("0.001")),
+    "terabyt": ("megabyt", 1_000_000),
     "gigabyt": ("megabyt", 1000),
     "kilobyt": ("megabyt", Decimal("0.001")),
 }
 UNIT_FORMS = parse_word_forms(
     "second minute hour day week month quarter year decade century percent mile kilometer meter foot inch yard gallon "
-    "liter pound kilogram gram ton atmosphere acre hectare degree volt amp watt ohm megabyte gigabyte kilobyte token"
+    "liter milliliter pound kilogram gram milligram microgram ton atmosphere acre hectare degree volt amp watt "
+    "kilowatt megawatt hertz kilohertz megahertz gigahertz ohm megabyte gigabyte kilobyte terabyte token millisecond"
 )
 AMOUNT_UNIT_FORMS = frozenset(UNIT_FACTORS) | parse_word_forms(
     "percent usd gbp eur jpy second meter gram mm cm km foot inch yard mile acre hectare pound ton megabyte volt amp "
-    "watt bar degree celsius fahrenheit word page point liter ohm token"
+    "watt hertz bar degree celsius fahrenheit word page point liter ohm token"
 )
 _COUNT = "(?:an?|one|two|three|four|five|six|seven|eight|nine|ten)"
 FRACTION = re.compile(

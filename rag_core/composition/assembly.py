@@ -42,6 +42,7 @@ def build_kit(settings: Settings) -> Kit:
         web=_build_web_search(settings),
         jobs=_build_jobs(settings),
         job_notifier=_build_job_notifier(settings),
+        enrichment=model_assembly.build_enrichment_model(settings),
         has_chat_model=choose_chat_provider(settings).name != "local",
         keep_originals=settings.keep_originals,
         keep_runs=settings.keep_runs,

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from rag_core.composition.choices import choose_chat_provider, choose_judge
 from rag_core.core.errors import Misconfigured
-from rag_core.core.hosted_models import find_hosted_model
+from rag_core.core.hosted_models import REASONING_TOKENS, find_hosted_model
+from rag_core.core.kit import EnrichmentModel
 from rag_core.core.ports import LLM, Embedder, Judge, Reranker, WordComparer
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
@@ -75,6 +76,24 @@ def build_llm(settings: Settings, reranker: Reranker) -> LLM:
 
     model_profile, key = build_provider_profile(settings, provider_name)
     return OpenAIChatModel(model_profile, key=key)
+
+
+def build_enrichment_model(settings: Settings) -> EnrichmentModel | None:
+    """Return the chat model with its price and ceiling; None where there is none, or its ceiling is 0."""
+    provider_name = choose_chat_provider(settings).name
+    if provider_name == "local" or not settings.enrichment_budget_usd:
+        return None
+    name = build_provider_profile(settings, provider_name)[0].chat_model
+    listed = find_hosted_model(name)
+    reasons = bool(listed and listed.chat and listed.chat.limit_parameter == "max_completion_tokens")
+    is_free = provider_name == "ollama"
+    return EnrichmentModel(
+        name,
+        input_usd=0.0 if is_free else listed and listed.input_usd,
+        output_usd=0.0 if is_free else listed and listed.output_usd,
+        spare_tokens=REASONING_TOKENS if reasons else 0,
+        budget_usd=settings.enrichment_budget_usd,
+    )
 
 
 def build_full_llm(settings: Settings) -> LLM | None:

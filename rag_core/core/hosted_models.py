@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 RETIREMENT_NOTICE = timedelta(days=90)  # from then on a default fails a test, and `rag doctor` warns
 AZURE_API_VERSION = "v1"  # dated versions before 2024-12-01 refuse models that reason
+REASONING_TOKENS = 2048  # hidden reasoning counts as output, up to so many tokens a call
 MODEL_VERSION_SUFFIX = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{3,4}|latest)$")
 LimitParameter = Literal["max_tokens", "max_completion_tokens"]
 

@@ -211,6 +211,21 @@ class NoJobNotifier:
 
 
 @dataclass(frozen=True, slots=True)
+class EnrichmentModel:
+    """The chat model that writes entities and summaries of passages at indexing, its price and its ceiling.
+
+    Prices are in USD per million tokens, None where they are not known: nothing is then asked, because no ceiling could
+    be kept. `spare_tokens` of output a call may be hidden reasoning. `budget_usd` is the ceiling for one document.
+    """
+
+    name: str
+    input_usd: float | None
+    output_usd: float | None
+    spare_tokens: int
+    budget_usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class Kit:
     """The configured parts of the service, shared by all requests.
 
@@ -234,6 +249,7 @@ class Kit:
     jobs: Jobs = NoJobs()
     job_notifier: JobNotifier = NoJobNotifier()
     has_chat_model: bool = True  # False where `llm` is a local technique
+    enrichment: EnrichmentModel | None = None  # None: entities and summaries are found without a model
     keep_originals: bool = True  # save uploaded documents in the archive
     keep_runs: bool = False  # save queries with their hits in the archive
     glossary: Mapping[str, str] = field(default_factory=dict)  # meanings by the case-folded abbreviation

@@ -112,6 +112,8 @@ class Settings:
     chat_model: str | None = _declare_text("OPENAI_CHAT_MODEL")
     full_model: str | None = _declare_text("RAG_FULL_MODEL")  # a model of the same provider
     embedding_model: str | None = _declare_text("OPENAI_EMBEDDING_MODEL")
+    # of a document's entities and summaries by the chat model; 0: none are asked for
+    enrichment_budget_usd: float = _declare(0.0, "RAG_ENRICHMENT_BUDGET_USD", make_number_reader(0, 1000))
     judge: str = _declare("auto", "RAG_JUDGE", make_choice_reader(*JUDGES))
     embedding_dimensions: int | None = _declare(None, "RAG_EMBEDDING_DIMENSIONS", make_integer_reader(1, 4096))
     gemini_api_key: str | None = _declare_secret("GEMINI_API_KEY")

@@ -5,6 +5,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 
@@ -26,6 +27,7 @@ from rag_core.ingestion.chunking import (
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.ingestion.entities.extraction import CODE_TYPES, EntitySource, find_entities
 from rag_core.ingestion.extract.extraction import clean_text
+from rag_core.ingestion.model_enrichment import RememberingLog, enrich_chunks
 from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
     MAX_FILTERABLE_CHARS,
@@ -60,6 +62,8 @@ async def index_document(
         Conflict, NotFound, StorageFull, Unavailable: the index did not accept it; the earlier version stays.
     """
     document, chunks = await prepare_document(upload, scope, kit, run, chunking=chunking, limits=limits)
+    kit = limit_enrichment(kit, upload)
+    chunks = await enrich_chunks(document, chunks, scope, kit, run, RememberingLog())
     async with kit.jobs.supersede_document(document.id, scope):
         replaced, embedded = await run.step("index", kit.index.add_document(document, chunks, scope))
         await originals.store_original(document, upload, kit, run)
@@ -82,6 +86,14 @@ async def prepare_document(
         reason = "there is no embedding model: rag doctor says what is missing"
         run.degrade("index", "embedding_unavailable", reason, "indexed for lexical search only")
     return document, chunks
+
+
+def limit_enrichment(kit: Kit, upload: Upload) -> Kit:
+    """Return the kit with the ceiling that the upload asks for, where it is below the operator's; 0 asks no model."""
+    wanted = upload.enrichment_budget_usd
+    if kit.enrichment is None or wanted is None or wanted >= kit.enrichment.budget_usd:
+        return kit
+    return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted) if wanted else None)
 
 
 async def _load_known_codes(index: Index, scope: Scope) -> list[str]:

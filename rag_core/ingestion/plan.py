@@ -1,5 +1,6 @@
 """Dry runs: what indexing would do and cost, computed by the same code that then does it."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +9,10 @@ from typing import Literal, cast
 from rag_core.core.errors import InvalidRequest, RagError
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoArchive, NoLayoutReader
-from rag_core.core.model import Chunk, Document, Facet, Scope, Vector
+from rag_core.core.model import Chunk, Document, Facet, Filter, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.indexing import MAX_CHUNKS
+from rag_core.ingestion.model_enrichment import EnrichmentEstimate, estimate_enrichment, load_descriptions
 from rag_core.text.tokens import count_tokens
 
 IndexingAction = Literal["add", "update", "skip"]
@@ -83,12 +85,16 @@ class EmbeddingMeter:
 
 @dataclass(frozen=True, slots=True)
 class PlannedDocument:
-    """The planned action for one document; `token_count` counts the tokens of its texts that are not embedded yet."""
+    """The planned action for one document; `token_count` counts the tokens of its texts that are not embedded yet.
+
+    `enrichment` is what its entities and summaries by a chat model cost at most; None where none is asked for them.
+    """
 
     action: IndexingAction
     document: Document
     chunk_count: int
     token_count: int
+    enrichment: EnrichmentEstimate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,19 @@ class IndexingPlan:
     def token_count(self) -> int:
         return sum(step.token_count for step in self.documents)
 
+    @property
+    def enrichment(self) -> EnrichmentEstimate | None:
+        """What entities and summaries of all documents cost at most, without the ceiling of each."""
+        estimates = [step.enrichment for step in self.documents if step.enrichment]
+        return sum(estimates[1:], estimates[0]) if estimates else None
+
+    @property
+    def usd(self) -> float | None:
+        """What embedding and describing cost at most; None where a price is not known."""
+        embedding = self.tariff.price_usd(self.token_count)
+        described = self.enrichment.usd if self.enrichment else 0.0
+        return None if embedding is None or described is None else embedding + described
+
 
 class DryRun:
     """A dry run of indexing: index with its `kit` and nothing is written, embedded or billed; then call `build_plan`.
@@ -125,9 +144,9 @@ class DryRun:
 
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
-        self._tariff, self._store = tariff, _DryRunStore(kit.index.store, meter)
+        self._tariff, self._store = tariff, _DryRunStore(kit, meter)
         index = Index(cast(ChunkStore, self._store), meter)
-        self.kit = replace(kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive())
+        self.kit = replace(kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive(), enrichment=None)
 
     def build_plan(self) -> IndexingPlan:
         """Return what indexing with `kit` so far would have done."""
@@ -155,9 +174,9 @@ class _EmptyVectorEmbedder:
 class _DryRunStore:
     """The part of a chunk store that indexing uses; writes are only recorded as a plan."""
 
-    def __init__(self, store: ChunkStore, meter: EmbeddingMeter) -> None:
+    def __init__(self, kit: Kit, meter: EmbeddingMeter) -> None:
         self.planned_documents: list[PlannedDocument] = []
-        self._store, self._meter = store, meter
+        self._kit, self._store, self._meter = kit, kit.index.store, meter
         self._attributed_tokens = 0
         self._planned_vectors: dict[str, Mapping[str, Vector]] = {}  # of changed documents
 
@@ -168,8 +187,10 @@ class _DryRunStore:
     async def load_embedding_space(self) -> str:
         return await self._store.load_embedding_space()
 
-    async def count_facets(self, fields: Sequence[str], scope: Scope, *, limit: int) -> Sequence[Facet]:
-        return await self._store.count_facets(fields, scope, limit=limit)
+    async def count_facets(
+        self, fields: Sequence[str], scope: Scope, *, filters: Sequence[Filter] = (), limit: int
+    ) -> Sequence[Facet]:
+        return await self._store.count_facets(fields, scope, filters=filters, limit=limit)
 
     async def list_documents(self, scope: Scope) -> Sequence[Document]:
         return await self._store.list_documents(scope)
@@ -196,13 +217,23 @@ class _DryRunStore:
         same_chunks = document.id not in self._planned_vectors and not tokens and hashes == stored_hashes
         if stored is not None and same_chunks and _select_compared_fields(stored) == _select_compared_fields(document):
             action = "skip"
-        self.planned_documents.append(PlannedDocument(action, document, len(chunks), tokens))
+        estimate = await self._estimate_enrichment(document, chunks, scope)
+        self.planned_documents.append(PlannedDocument(action, document, len(chunks), tokens, estimate))
         pairs = zip(hashes, vectors, strict=True)
         self._planned_vectors[document.id] = {
             content_hash: vector for content_hash, vector in pairs if vector is not None
         }
         unchanged = (Counter(hashes) & Counter(stored_hashes)).total()
         return ReplacementResult(len(hashes) - unchanged, unchanged, len(stored_hashes) - unchanged)
+
+    async def _estimate_enrichment(
+        self, document: Document, chunks: Sequence[Chunk], scope: Scope
+    ) -> EnrichmentEstimate | None:
+        model = self._kit.enrichment
+        if model is None:
+            return None
+        known = await load_descriptions(document, scope, self._kit, model)
+        return await asyncio.to_thread(estimate_enrichment, document, chunks, model, known)
 
     async def _load_chunk_hashes(self, document_id: str, scope: Scope) -> list[str]:
         chunks = await self._store.select(replace(scope, document_ids=(document_id,)), limit=MAX_CHUNKS)

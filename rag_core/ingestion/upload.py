@@ -18,7 +18,11 @@ _TEXT_KIND_BY_ENDING = {"md": "markdown", "markdown": "markdown", "csv": "csv", 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded document: text, a file's bytes with its name, or blocks whose place in the document is known."""
+    """An uploaded document: text, a file's bytes with its name, or blocks whose place in the document is known.
+
+    `enrichment_budget_usd` is what the chat model may cost for its entities and summaries, where that is less than the
+    operator allows; 0 asks no model.
+    """
 
     content: str | None = None
     data: bytes | None = None
@@ -28,6 +32,7 @@ class Upload:
     title: str | None = None
     source: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    enrichment_budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,22 @@ async def load_job_vectors(id: str, space: str, storage: AzureJobStorage) -> dic
     return vectors
 
 
+async def save_job_enrichments(id: str, model: str, enrichments: Mapping[str, str], storage: AzureJobStorage) -> None:
+    """Store what a chat model wrote of a job's chunks, given by content hash, beside the earlier batches."""
+    name = f"{_build_enrichments_blob_prefix(id, model)}{uuid4().hex}"
+    await storage.upload_blob(name, json.dumps(dict(enrichments)).encode())
+
+
+async def load_job_enrichments(id: str, model: str, storage: AzureJobStorage) -> dict[str, str]:
+    """Return what a chat model wrote of a job's chunks, of all batches, by content hash."""
+    enrichments: dict[str, str] = {}
+    for name, _ in await storage.list_blobs(_build_enrichments_blob_prefix(id, model)):
+        enrichments |= json.loads(await storage.download_blob(name) or b"{}")
+    return enrichments
+
+
 async def delete_job_blobs(id: str, storage: AzureJobStorage) -> None:
-    """Delete the upload and the vectors of a job."""
+    """Delete the upload of a job, its vectors and what a chat model wrote for it."""
     for name, _ in await storage.list_blobs(f"{id}/"):
         await storage.delete_blob(name)
 
@@ -52,6 +66,10 @@ def _build_payload_blob_name(id: str) -> str:
 
 def _build_vectors_blob_prefix(id: str, space: str) -> str:
     return f"{id}/{hashlib.sha256(space.encode()).hexdigest()}/"
+
+
+def _build_enrichments_blob_prefix(id: str, model: str) -> str:
+    return f"{id}/written-{hashlib.sha256(model.encode()).hexdigest()}/"
 
 
 def _decode_vector_batch(data: bytes) -> dict[str, Vector]:

@@ -22,9 +22,11 @@ from rag_core.core.model import IndexingResult, Job, Scope, Vector
 from rag_core.jobs import job_rows
 from rag_core.jobs.azure_job_blobs import (
     delete_job_blobs,
+    load_job_enrichments,
     load_job_payload,
     load_job_vectors,
     parse_job_id,
+    save_job_enrichments,
     save_job_payload,
     save_job_vectors,
 )
@@ -167,6 +169,12 @@ class AzureJobs:
 
     async def load_vectors(self, id: str, space: str) -> dict[str, Vector]:
         return await load_job_vectors(id, space, self._tables)
+
+    async def save_enrichments(self, id: str, model: str, enrichments: Mapping[str, str]) -> None:
+        await save_job_enrichments(id, model, enrichments, self._tables)
+
+    async def load_enrichments(self, id: str, model: str) -> dict[str, str]:
+        return await load_job_enrichments(id, model, self._tables)
 
     @property
     def now(self) -> float:
@@ -327,6 +335,14 @@ class AzureLease:
         await self._update_row(
             partial(job_rows.mark_progress, has_new_vectors=bool(vectors), embedded=done, chunks=chunks)
         )
+
+    async def load_enrichments(self, model: str) -> Mapping[str, str]:
+        await self.renew()
+        return await self.jobs.load_enrichments(self.row["id"], model)
+
+    async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None:
+        await self.renew()
+        await self.jobs.save_enrichments(self.row["id"], model, enrichments)
 
     async def claim_document(self, document_id: str) -> None:
         row = await self._update_row(lambda row: {"document": document_id, "state": "writing"})

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,13 @@ from rag_core.core.run import Run
 from rag_core.core.telemetry import trace_span
 from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import build_indexing_result, derive_document_id, prepare_document
+from rag_core.ingestion.indexing import (
+    build_indexing_result,
+    derive_document_id,
+    limit_enrichment,
+    prepare_document,
+)
+from rag_core.ingestion.model_enrichment import CALLS_AT_ONCE, EnrichmentLog, RememberingLog, count_calls, enrich_chunks
 from rag_core.ingestion.upload import Upload, UploadLimits, check_upload, count_upload_bytes
 from rag_core.jobs.job_rows import SUPERSEDED_ERROR, compute_retry_delay_s
 from rag_core.jobs.upload_codec import decode_upload, encode_upload
@@ -45,13 +51,14 @@ class IndexingPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PreparedUpload:
-    """An upload with its document, its chunks, and the vectors so far available, by content hash."""
+    """An upload with its document and chunks, the vectors so far available, by content hash, and what a model wrote."""
 
     upload: Upload
     document: Document
     chunks: list[Chunk]
     scope: Scope
     vectors: dict[str, Vector]
+    enrichments: RememberingLog = field(default_factory=RememberingLog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,9 @@ class Indexer:
         if key is not None:
             return await self._index_with_key(add_job)
         prepared = await self._prepare_upload(upload, scope, chunking)
+        if self._needs_many_calls(prepared):
+            return await self._enqueue_job(add_job)
+        prepared = await self._enrich(prepared, prepared.enrichments)
         try:
             return await self._index_inline(prepared, add_job) or await self._enqueue_job(add_job)
         except Unavailable as error:
@@ -161,7 +171,10 @@ class Indexer:
             if self.policy.require_vectors:
                 raise
             _, lease = await add_job(hold=True)
-            return await self._index_lexically_or_retry_later(prepared, error, lease) if lease else None
+            if lease is None:
+                return None
+            await prepared.enrichments.copy_to(lease)
+            return await self._index_lexically_or_retry_later(prepared, error, lease)
         return await self._write_or_retry_later(prepared, new_texts, add_job)
 
     async def _index_lexically_or_retry_later(self, prepared: PreparedUpload, error: Unavailable, lease: Lease) -> Job:
@@ -186,6 +199,7 @@ class Indexer:
             with suppress(Unavailable):
                 if not self.policy.require_vectors and (lease := (await add_job(hold=True))[1]):
                     await self._save_vectors(prepared, new_texts, lease)
+                    await prepared.enrichments.copy_to(lease)
                     return await self._degrade_and_schedule_retry(lease, error)
             raise
 
@@ -201,8 +215,10 @@ class Indexer:
         indexed_vectors = await self._load_indexed_vectors(prepared)
         prepared.vectors.update({**indexed_vectors, **await lease.load_vectors(index.embedder.space)})
         new_texts = index.select_texts_to_embed(prepared.vectors, prepared.chunks)
-        if in_request and len(new_texts) > self.policy.max_inline_chunks:
+        is_long = len(new_texts) > self.policy.max_inline_chunks or self._needs_many_calls(prepared)
+        if in_request and is_long:
             return await self._notify_worker(await lease.release())
+        prepared = await self._enrich(prepared, lease)
         try:
             await self._embed_in_batches(prepared, new_texts, lease)
         except Unavailable as error:
@@ -268,6 +284,16 @@ class Indexer:
         limits = self.policy.upload_limits
         document, chunks = await prepare_document(upload, scope, self.kit, self.run, chunking=chunking, limits=limits)
         return PreparedUpload(upload, document, chunks, scope, {})
+
+    def _needs_many_calls(self, prepared: PreparedUpload) -> bool:
+        """Return whether a chat model would be asked more often than a request should wait for."""
+        enrichment = limit_enrichment(self.kit, prepared.upload).enrichment
+        return enrichment is not None and count_calls(prepared.chunks) > CALLS_AT_ONCE
+
+    async def _enrich(self, prepared: PreparedUpload, log: EnrichmentLog) -> PreparedUpload:
+        kit = limit_enrichment(self.kit, prepared.upload)
+        chunks = await enrich_chunks(prepared.document, prepared.chunks, prepared.scope, kit, self.run, log)
+        return replace(prepared, chunks=chunks)
 
     async def _load_indexed_vectors(self, prepared: PreparedUpload) -> Mapping[str, Vector]:
         """Return the vectors that the index has of the document, by content hash."""

@@ -42,6 +42,9 @@ JOBS_SCHEMA = """
     create table if not exists job_vectors(
         job text not null, space text not null, hash text not null, vector blob not null,
         primary key (job, space, hash)) without rowid;
+    create table if not exists job_enrichments(
+        job text not null, model text not null, hash text not null, enrichment text not null,
+        primary key (job, model, hash)) without rowid;
 """
 
 # The first job that is due or whose lease has expired, except while a worker is indexing the same document.
@@ -163,6 +166,12 @@ class SqliteLease:
 
     async def save_vectors(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
         await self._run_with_lease(_insert_job_vectors, vectors, space, done, chunks)
+
+    async def load_enrichments(self, model: str) -> Mapping[str, str]:
+        return await self._run_with_lease(_select_job_enrichments, model)
+
+    async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None:
+        await self._run_with_lease(_insert_job_enrichments, enrichments, model)
 
     async def claim_document(self, document_id: str) -> None:
         await self._run_with_lease(_claim_document_for_job, document_id, self.jobs.workers, self.jobs.now)
@@ -303,6 +312,17 @@ def _insert_job_vectors(
     )
 
 
+def _select_job_enrichments(db: sqlite3.Connection, row: JobRow, model: str) -> dict[str, str]:
+    return dict(
+        db.execute("select hash, enrichment from job_enrichments where job = ? and model = ?", (row["id"], model))
+    )
+
+
+def _insert_job_enrichments(db: sqlite3.Connection, row: JobRow, enrichments: Mapping[str, str], model: str) -> None:
+    rows = [(row["id"], model, content_hash, text) for content_hash, text in enrichments.items()]
+    db.executemany("insert or replace into job_enrichments values (?, ?, ?, ?)", rows)
+
+
 def _claim_document_for_job(
     db: sqlite3.Connection, row: JobRow, document_id: str, workers: WorkerLocks, now: float
 ) -> None:
@@ -348,6 +368,7 @@ def _update_job_row(db: sqlite3.Connection, row: JobRow, /, **values: Any) -> Jo
     if values.get("state", "queued") not in OPEN_STATES:
         values["work"] = None
         db.execute("delete from job_vectors where job = ?", (row["id"],))
+        db.execute("delete from job_enrichments where job = ?", (row["id"],))
     assignments = ", ".join(f"{name} = ?" for name in values)
     sql = f"update index_jobs set {assignments} where place = ? returning *"  # noqa: S608 - our columns
     return dict(db.execute(sql, (*values.values(), row["place"])).fetchone())

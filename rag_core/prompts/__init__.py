@@ -21,6 +21,8 @@ AVAILABILITY_PROMPT = Prompt("doctor", "Answer with one word.", "Are you there?"
 NO_PASSAGE = "none"  # in place of the id of the passage that decides
 # of a whole reply in JSON: a grade is 15 tokens, with 17 digits 25; a judgement 35, and 40 words in any language 200
 SPARE_TOKENS, TOKENS_PER_GRADE, TOKENS_PER_JUDGEMENT = 64, 40, 240
+TOKENS_PER_ENRICHED_PASSAGE = 400  # a summary of 60 words and 20 entities
+ENTITY_TYPES = ("person", "organization", "place", "product", "date", "money", "code", "term")
 FENCE_PATTERN = re.compile(
     r"<data ([0-9a-f]{16})>\n(.*)\n</data \1>"
 )  # "." stops at a line end, which the data does not have
@@ -111,6 +113,18 @@ def build_schema_prompt(question: str, tables: Sequence[Mapping[str, object]]) -
     schema = _build_object_schema(tables=ids, parts=_build_text_list_schema(4))
     inputs = {"question": question, "tables": [dict(table) for table in tables]}
     return replace(_build_prompt("link_schema", inputs, schema=schema), max_tokens=512)
+
+
+def build_enrichment_prompt(title: str, passages: Mapping[str, str]) -> Prompt:
+    """Build the prompt that asks for a summary of each passage of a document and its entities, by the passage's id."""
+    entity = _build_object_schema(type=_build_choice_schema(ENTITY_TYPES), value={"type": "string"})
+    passage = _build_object_schema(
+        id=_build_choice_schema(passages), summary={"type": "string"}, entities={"type": "array", "items": entity}
+    )
+    schema = _build_object_schema(passages=_build_full_list_schema(passage, passages))
+    prompt = _build_prompt("enrichment", {"title": title, "passages": _list_by_id(passages)}, schema=schema)
+    max_tokens = SPARE_TOKENS + TOKENS_PER_ENRICHED_PASSAGE * len(passages)
+    return replace(prompt, max_tokens=max_tokens, needs_whole_reply=True)
 
 
 def build_summary_prompt(title: str, passages: Sequence[str]) -> Prompt:

@@ -17,7 +17,7 @@ from rag_core.core.ports import LLM, Prompt
 from rag_core.prompts.screening import screen_text
 
 MAX_COMPLETION_CHARS = 100_000  # 20 grades need 200 characters; a completion of this length is none
-MAX_SCREENED_DEPTH = 4  # of the values in a completion; no schema of ours is deeper
+MAX_SCREENED_DEPTH = 5  # of the values in a completion; no schema of ours is deeper
 TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rag_core.core.hosted_models import ChatParameters, find_hosted_model
+from rag_core.core.hosted_models import REASONING_TOKENS, ChatParameters, find_hosted_model
 from rag_core.core.ports import Prompt
 from rag_core.providers.provider_profiles import ProviderProfile
 
-REASONING_TOKENS = 2048  # hidden reasoning counts as output
 REFUSABLE_PARAMETERS = (
     "max_tokens",
     "max_completion_tokens",

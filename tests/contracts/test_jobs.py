@@ -161,6 +161,20 @@ async def test_what_was_embedded_is_kept_by_space_and_gone_when_the_job_is_done(
     assert await table.claim() is None
 
 
+async def test_what_a_model_wrote_is_kept_by_model_for_the_next_attempt(table: Jobs, clock: Clock) -> None:
+    """S1-31: a killed worker does not make anybody pay twice."""
+    job = await put(table)
+    lease = await claimed(table)
+    await lease.save_enrichments({"a": "{}"}, "mini")
+    await lease.save_enrichments({"b": '{"é": 1}'}, "mini")
+    clock.seconds += LEASE_DURATION_S + 1
+    lease = await claimed(table)
+    assert await lease.load_enrichments("mini") == {"a": "{}", "b": '{"é": 1}'}
+    assert await lease.load_enrichments("maxi") == {}
+    await lease.finish(DONE, {})
+    assert (await state(table, job)).state == "done"
+
+
 async def test_what_is_told_of_a_job_may_be_long(table: Jobs) -> None:
     """S1-57: ten thousand chunks that failed are named each."""
     job = await put(table)

@@ -102,7 +102,7 @@ async def test_a_vector_is_stored_beside_every_chunk(kit: Kit) -> None:
 
 async def test_entity_codes_are_facets(kit: Kit) -> None:
     """S1-33: a facetable list of all entities."""
-    await put(kit, Upload(content="P0700 is set by the TCM."))
+    await put(kit, Upload(content="P0700 is set by the transmission control module (TCM)."))
     (codes,) = await kit.index.store.count_facets(["entity_codes"], HERE, limit=10)
     assert {bucket.value for bucket in codes.buckets} >= {"P0700", "TCM"}
 

@@ -37,6 +37,14 @@ class Lease(Protocol):
         """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs."""
         ...
 
+    async def load_enrichments(self, model: str) -> Mapping[str, str]:
+        """Return what a chat model wrote of chunks in earlier attempts, as JSON by content hash."""
+        ...
+
+    async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None:
+        """Save what a chat model wrote of chunks, as JSON by content hash, so that it is not paid for twice."""
+        ...
+
     async def claim_document(self, document_id: str) -> None:
         """Take over the document right before it is written: earlier jobs for it lose their leases.
 

@@ -55,6 +55,11 @@ def find_codes(text: str, shapes: frozenset[str]) -> Iterator[EntitySpan]:
             yield place_match(match, "code", 2, 1)
 
 
+def name_code(value: str) -> tuple[str, str]:
+    """Return the type and the usual spelling of what is known to be a code."""
+    return ("dtc", value.upper()) if _TROUBLE_CODE.fullmatch(value) else ("code", value)
+
+
 def discover_shapes(texts: Iterable[str], known_codes: Iterable[str] = ()) -> frozenset[str]:
     """Return the shapes of which the texts have several values; a code that is known from other texts counts too."""
     values: defaultdict[str, set[str]] = defaultdict(set)

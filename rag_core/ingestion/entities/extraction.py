@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rag_core.core.model import Entity, Scalar
 from rag_core.ingestion.entities.acronyms import collect_acronyms, find_acronyms, find_defined_terms
 from rag_core.ingestion.entities.amounts import find_amounts_of_money, find_dates
-from rag_core.ingestion.entities.codes import discover_shapes, find_codes
+from rag_core.ingestion.entities.codes import discover_shapes, find_codes, name_code
 from rag_core.ingestion.entities.columns import name_type_of_cell
 from rag_core.ingestion.entities.names import NameBook, collect_names, find_names, keep_confirmed
 from rag_core.ingestion.entities.spans import EntitySpan, drop_overlaps
@@ -56,7 +56,8 @@ def _find_in_passage(source: EntitySource, known: _DocumentKnowledge) -> tuple[E
     for head, cell in (source.cells or {"": source.text}).items():
         text = str(cell)
         if type := name_type_of_cell(head, text):
-            found.append(Entity(type, " ".join(text.split())))
+            value = " ".join(text.split())
+            found.append(Entity(*name_code(value)) if type == "code" else Entity(type, value))
         else:
             found += _find_in_text(text, known)
     short = (entity for entity in found if len(entity.value) <= MAX_ENTITY_CHARS)

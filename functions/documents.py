@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 from pydantic import ConfigDict, Field, StrictFloat, StringConstraints
 
@@ -11,8 +11,9 @@ from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, CountFromOne, ExactInt, FieldName, Identifier, LineText, Request
 from rag_core.answering.summaries import SummaryOrigin
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Block, Job
+from rag_core.core.model import Block, IndexingResult, Job
 from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.plan import IndexingPlan
 from rag_core.ingestion.upload import Upload
 from rag_core.replies import Done, EntityReply, format_entity, format_run
 
@@ -66,16 +67,48 @@ class IndexRequest(Request):
     workflow_id: Identifier = "default"
     metadata: Annotated[dict[FieldName, MetadataValue], Field(max_length=64, **NO_OTHER_KEYS)] = Field(default={})
     chunking: ChunkingOptions = ChunkingOptions()
+    enrichment_budget_usd: Annotated[float, Field(ge=0, le=1000)] | None = Field(
+        default=None,
+        description="most that a chat model may cost for entities and summaries, below the operator's; 0 asks none",
+    )
+    estimate: bool = Field(default=False, description="say what indexing would cost, and index nothing")
     later: bool = Field(default=False, alias="async", description="answer 202 at once, also for a short document")
     idempotency_key: Identifier | None = Field(
         default=None, description="a repeated key returns the result of its first call"
     )
 
 
+class EstimateReply(TypedDict):
+    """What indexing would cost at most: `usd` is null where a price is not known.
+
+    `enrichment` is the part of entities and summaries by a chat model, null where none is asked for them;
+    `budget_usd` is where it would stop.
+    """
+
+    action: Literal["add", "update", "skip"]
+    embedding_tokens: int
+    embedding_usd: float | None
+    enrichment: "EnrichmentReply | None"
+    usd: float | None
+
+
+class EnrichmentReply(TypedDict):
+    """What entities and summaries by a chat model cost at most, in calls, tokens and USD."""
+
+    model: str
+    passages: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    budget_usd: float
+
+
 class IndexReply(IndexedReply, Done):
-    """The result of indexing a document at once."""
+    """The result of indexing a document at once; with `estimate`, what it would be and cost."""
 
     workflow_id: str
+    estimate: NotRequired[EstimateReply]
 
 
 @operation(
@@ -93,17 +126,56 @@ class IndexReply(IndexedReply, Done):
 )
 async def handle_index_document(request: IndexRequest, call: Call) -> IndexReply | AcceptedReply:
     """Index a document, or accept it as a job when it is long or the caller prefers an asynchronous reply."""
+    upload, scope = _upload_from_request(request), call.resolve_scope(request.workflow_id)
+    chunking = _chunking_from_options(request.chunking)
+    if request.estimate:
+        plan = await call.rag.estimate(upload, scope=scope, chunking=chunking, run=call.run)
+        return _format_estimate(plan, request, call)
     outcome = await call.rag.submit(
-        _upload_from_request(request),
-        scope=call.resolve_scope(request.workflow_id),
-        chunking=_chunking_from_options(request.chunking),
+        upload,
+        scope=scope,
+        chunking=chunking,
         key=request.idempotency_key or _read_idempotency_key(call),
         as_job=request.later or _has_respond_async_preference(call),
         run=call.run,
     )
     if isinstance(outcome, Job):
         return format_accepted_job(outcome, call)
-    return {**format_run(call.run), **format_indexing_result(outcome), "workflow_id": request.workflow_id}
+    return _format_indexed(outcome, request, call)
+
+
+def _format_indexed(result: IndexingResult, request: IndexRequest, call: Call) -> IndexReply:
+    indexed = {**format_run(call.run), **format_indexing_result(result), "workflow_id": request.workflow_id}
+    return cast(IndexReply, indexed)
+
+
+def _format_estimate(plan: IndexingPlan, request: IndexRequest, call: Call) -> IndexReply:
+    (step,) = plan.documents
+    would_be = IndexingResult(step.document.id, step.chunk_count, 0, 0, 0, step.document.pages, step.document.extractor)
+    described, operator = plan.enrichment, call.rag.kit.enrichment
+    wanted = request.enrichment_budget_usd
+    enrichment: EnrichmentReply | None = None
+    if described and operator and wanted != 0:
+        budget_usd = operator.budget_usd if wanted is None else min(wanted, operator.budget_usd)
+        enrichment = {
+            "model": described.model,
+            "passages": described.passages,
+            "calls": described.calls,
+            "input_tokens": described.input_tokens,
+            "output_tokens": described.output_tokens,
+            "usd": described.usd,
+            "budget_usd": budget_usd,
+        }
+    embedding_usd = plan.tariff.price_usd(plan.token_count)
+    parts = [embedding_usd, enrichment["usd"] if enrichment else 0.0]
+    estimate: EstimateReply = {
+        "action": step.action,
+        "embedding_tokens": plan.token_count,
+        "embedding_usd": embedding_usd,
+        "enrichment": enrichment,
+        "usd": None if None in parts else sum(part for part in parts if part is not None),
+    }
+    return {**_format_indexed(would_be, request, call), "estimate": estimate}
 
 
 class SummaryRequest(Request):
@@ -255,6 +327,7 @@ def _upload_from_request(request: IndexRequest) -> Upload:
         title=request.title,
         source=request.source,
         metadata=request.metadata,
+        enrichment_budget_usd=request.enrichment_budget_usd,
     )
 
 

@@ -27,6 +27,7 @@ async def handle_health(request: None, call: Call) -> HealthReply:
         "embedder": call.kit.index.embedder.space or "none",
         "reranker": call.kit.reranker.name,
         "llm": call.kit.llm.name,
+        "enrichment": call.kit.enrichment.name if call.kit.enrichment else "none",
         "documents": call.kit.layout_reader.name,
         "archive": call.kit.archive.name,
     }

@@ -16,6 +16,7 @@ from rag_core.answering import summaries
 from rag_core.answering.summaries import Summary
 from rag_core.answering.text_citation import cite_text
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
+from rag_core.composition.index_assembly import build_embedding_tariff
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_answer
 from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
@@ -25,6 +26,7 @@ from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
 from rag_core.ingestion import lifecycle, source_view
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import index_document
+from rag_core.ingestion.plan import DryRun, IndexingPlan
 from rag_core.ingestion.source_view import DocumentList
 from rag_core.ingestion.upload import Upload, UploadLimits, upload_from_file
 from rag_core.jobs.indexer import Indexer, IndexingPolicy
@@ -190,6 +192,23 @@ class RAG:
         return await index_document(
             upload, as_scope(scope), self.kit, run, chunking=chunking, limits=self.upload_limits
         )
+
+    async def estimate(
+        self,
+        source: Upload | Path | str,
+        *,
+        scope: Scope | str = "default",
+        chunking: Chunking | None = None,
+        run: Run | None = None,
+    ) -> IndexingPlan:
+        """Return what indexing a document would do and cost; nothing is written, embedded, described or billed.
+
+        Files are read by the local parsers, because the layout service bills by the page.
+        """
+        rehearsal = DryRun(self.kit, build_embedding_tariff(self.settings))
+        rehearsed = RAG(rehearsal.kit, self.settings)
+        await rehearsed.index(source, scope=scope, chunking=chunking, run=run or self.start_run())
+        return rehearsal.build_plan()
 
     async def submit(
         self,

@@ -7,20 +7,25 @@ import { html, useEffect, useRef, useState } from "./html.js";
 
 const POLL_INTERVAL_MS = 700;
 const isUnfinished = ({ state }) => ["waiting", "working"].includes(state);
+const MAX_USD_DECIMALS = 4;
 
 /** Take files on the whole page: {uploads, add, cancel, clear, isOver}. `done` is called when a document was added. */
 export function useUploads(done) {
   const [uploads, setUploads] = useState([]);
   const [isOver, setIsOver] = useState(false);
+  const [consent, setConsent] = useState(null); // {estimate, answer} while a price waits for a yes or no
   const queue = useRef(Promise.resolve());
   const latest = useRef(done);
   latest.current = done;
   const update = (key, changes) => setUploads((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)));
-  const add = (files) => {
+  const askForConsent = (estimate) => new Promise((resolve) => setConsent({ estimate, answer: (isYes) => (setConsent(null), resolve(isYes)) }));
+  const add = async (chosen) => {
+    const files = [...chosen];
+    const enrichment_budget_usd = await choosePrice(files, askForConsent);
     for (const file of files) {
-      const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: file.path ?? (file.webkitRelativePath || file.name), state: "waiting", abort: new AbortController() };
+      const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: nameFile(file), state: "waiting", abort: new AbortController() };
       setUploads((all) => [...all, upload]);
-      queue.current = queue.current.then(() => indexFile(file, upload, (changes) => update(upload.key, changes))).then(() => latest.current());
+      queue.current = queue.current.then(() => indexFile(file, upload, enrichment_budget_usd, (changes) => update(upload.key, changes))).then(() => latest.current());
     }
   };
   useEffect(() => {
@@ -40,7 +45,7 @@ export function useUploads(done) {
     abort.abort();
     if (state === "waiting") update(key, { state: "cancelled", message: "" });
   };
-  return { uploads, add, cancel, isOver, clear: () => setUploads((all) => all.filter(isUnfinished)) };
+  return { uploads, add, cancel, consent, isOver, clear: () => setUploads((all) => all.filter(isUnfinished)) };
 }
 
 /** Return the files of a drop, those in folders too. */
@@ -61,13 +66,31 @@ async function listFiles(entry) {
   }
 }
 
+/** Return what the chat model may cost for the entities and summaries of each file, after its price was shown: null for no choice, 0 for none. */
+async function choosePrice(files, ask) {
+  const health = await getJson("api/health").catch(() => null);
+  const model = health?.parts.enrichment ?? "none";
+  if (model === "none") return null;
+  const estimates = [];
+  for (const file of files) estimates.push(await estimateFile(file).catch(() => null)); // one that cannot be read says so when it is added
+  const priced = estimates.map((reply) => reply?.estimate.enrichment).filter(Boolean);
+  const calls = priced.reduce((sum, { calls }) => sum + calls, 0);
+  if (!calls || priced.some(({ usd }) => usd === null)) return 0;
+  const usd = priced.reduce((sum, one) => sum + Math.min(one.usd, one.budget_usd), 0);
+  const passages = priced.reduce((sum, one) => sum + one.passages, 0);
+  return (await ask({ model, usd, passages, files: priced.length })) ? null : 0;
+}
+
+const estimateFile = async (file) => sendJson("POST", "api/index_document", { content_base64: await encodeBase64(file), filename: file.name, source: nameFile(file), estimate: true });
+const nameFile = (file) => file.path ?? (file.webkitRelativePath || file.name);
+
 /** Index a file under its path in the folder that was given, so that files of one name stay apart and a newer one replaces the earlier. */
-async function indexFile(file, { name, abort }, tell) {
+async function indexFile(file, { name, abort }, enrichment_budget_usd, tell) {
   if (abort.signal.aborted) return;
   tell({ state: "working", message: "reading" });
   try {
     const content_base64 = await encodeBase64(file);
-    const reply = await sendJson("POST", "api/index_document", { content_base64, filename: file.name, source: name }, abort.signal);
+    const reply = await sendJson("POST", "api/index_document", { content_base64, filename: file.name, source: name, ...(enrichment_budget_usd === null ? {} : { enrichment_budget_usd }) }, abort.signal);
     tell(describeResult(reply.status_url ? await waitForJob(reply, tell) : reply));
   } catch (error) {
     if (abort.signal.aborted) tell({ state: "cancelled", message: "It was on its way already: the list of documents shows whether it was added." });
@@ -75,11 +98,11 @@ async function indexFile(file, { name, abort }, tell) {
   }
 }
 
-/** Index a document anew from its original, which is read and embedded as a new file would be. */
+/** Index a document anew from its original, which is read and embedded as a new file would be; no chat model is asked, what one wrote of unchanged passages stays. */
 export async function reindexDocument({ document_id, title, source, metadata }) {
   const { content_base64, filename } = await getJson("api/document_original", { document_id });
   const content = filename ? { content_base64, filename } : { content: decodeText(content_base64) };
-  const reply = await sendJson("POST", "api/index_document", { ...content, document_id, title, source, metadata });
+  const reply = await sendJson("POST", "api/index_document", { ...content, document_id, title, source, metadata, enrichment_budget_usd: 0 });
   return describeResult(reply.status_url ? await waitForJob(reply, () => {}) : reply);
 }
 
@@ -109,7 +132,8 @@ const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", wor
 const LABELS = { added: "added", failed: "not added", partly: "added in part", cancelled: "cancelled", working: "adding", waiting: "waiting" };
 
 /** The files that were dropped, each with where it is. */
-export function UploadList({ uploads, cancel, clear }) {
+export function UploadList({ uploads, cancel, clear, consent }) {
+  if (consent) return html`<${PriceQuestion} ...${consent} />`;
   if (!uploads.length) return null;
   const isDone = !uploads.some(isUnfinished);
   const done = uploads.filter((upload) => !isUnfinished(upload)).length;
@@ -120,6 +144,15 @@ export function UploadList({ uploads, cancel, clear }) {
         ${isUnfinished(upload) && html`<button type="button" class="quiet" aria-label="Cancel ${upload.name}" onClick=${() => cancel(upload)}>Cancel</button>`}</span>
       ${upload.state === "working" && html`<progress value=${upload.total ? upload.done : null} max=${upload.total || 1} aria-label="Progress of ${upload.name}"></progress>`}</li>`)}</ul>
     ${isDone && html`<div><button type="button" class="quiet" onClick=${clear}>Clear this list</button></div>`}
+  </section>`;
+}
+
+/** What entities and summaries by the chat model cost at most, before a file is added. */
+function PriceQuestion({ estimate: { model, usd, passages, files }, answer }) {
+  return html`<section class="card stack tight" aria-label="Price of adding" role="alertdialog">
+    <p>Entities and summaries by <b>${model}</b> of ${formatCount(passages, "passage")} in ${formatCount(files, "file")} cost at most <b>${usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>
+    <div class="actions"><button type="button" class="primary" autofocus onClick=${() => answer(true)}>Add and pay</button>
+      <button type="button" onClick=${() => answer(false)}>Add without the model</button></div>
   </section>`;
 }
 

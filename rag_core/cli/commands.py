@@ -97,7 +97,7 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         return await schema_commands.index_database(arguments, rag)
     if not arguments.paths:
         raise InvalidRequest("PATH", "must be given, or --database")
-    from rag_core.cli import indexing_output, input_files, terminal_layout, terminal_output
+    from rag_core.cli import enrichment_consent, indexing_output, input_files, terminal_layout, terminal_output
     from rag_core.cli.indexing_progress import IndexingProgress
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S
@@ -108,11 +108,16 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     files_by_path, scope = input_files.find_input_files(arguments.paths), Scope(arguments.workflow)
     progress = IndexingProgress(list(files_by_path), sys.stderr if arguments.json else sys.stdout)
     budgeted = progress.watch_embedding(budgeted)
+    enrichment_usd = 0.0 if rehearsal else await enrichment_consent.ask_for_enrichment(arguments, rag, files_by_path)
     is_quiet = arguments.json or (not progress.bar.disable and rehearsal is None)
     try:
         with progress.bar:
             for path, is_named in files_by_path.items():
-                outcome = await input_files.index_file(path, is_named, budgeted, scope, indexing_run)
+                spent_usd = indexing_run.cost_usd  # None: a price is not known, so no ceiling could be kept
+                left_usd = 0.0 if spent_usd is None else enrichment_usd - spent_usd
+                outcome = await input_files.index_file(
+                    path, is_named, budgeted, scope, indexing_run, enrichment_usd=max(0.0, left_usd)
+                )
                 progress.finish_file(outcome)
                 if not arguments.json:
                     indexing_output.print_file_outcome(outcome, progress.bar, is_quiet=is_quiet)

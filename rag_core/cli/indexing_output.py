@@ -9,6 +9,7 @@ from rag_core.cli.indexing_progress import IndexingProgress
 from rag_core.cli.input_files import FileOutcome
 from rag_core.cli.terminal_layout import format_count, join_source_parts
 from rag_core.core.run import Run
+from rag_core.ingestion.model_enrichment import EnrichmentEstimate
 from rag_core.ingestion.plan import IndexingPlan, Tariff, format_usd
 from rag_core.proposals.ingest import IngestionReport
 
@@ -50,6 +51,8 @@ def print_indexing_plan(plan: IndexingPlan) -> None:
     print(", ".join(f"{count} to {action}" for action, count in plan.action_counts.items()))
     print(f"{format_count(plan.page_count, 'page')}, {format_count(plan.chunk_count, 'passage')}")
     print(f"To embed: {format_token_price(plan.token_count, plan.tariff)}")
+    if plan.enrichment:
+        print(format_enrichment_price(plan.enrichment))
 
 
 def format_token_price(tokens: int, tariff: Tariff) -> str:
@@ -57,6 +60,15 @@ def format_token_price(tokens: int, tariff: Tariff) -> str:
     usd = tariff.price_usd(tokens)
     cost = "at an unknown price" if usd is None else f"for {format_usd(usd)} USD"
     return f"{tokens:,} tokens by {tariff.model}, {cost}"
+
+
+def format_enrichment_price(estimate: EnrichmentEstimate) -> str:
+    """Format what entities and summaries by a chat model cost at most."""
+    cost = (
+        "at an unknown price, so they are not asked for" if estimate.usd is None else f"{format_usd(estimate.usd)} USD"
+    )
+    size = f"{format_count(estimate.passages, 'passage')} in {format_count(estimate.calls, 'call')}"
+    return f"Entities and summaries by {estimate.model}: {size}, at most {cost}"
 
 
 def print_embedding_price(tokens: int, tariff: Tariff) -> None:

@@ -1,14 +1,16 @@
 """Lookup of the files named on the command line, and the outcome of indexing each."""
 
+import asyncio
 import glob
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import IndexingResult, Scope
 from rag_core.core.run import Run
+from rag_core.ingestion.upload import upload_from_file
 from rag_core.rag import RAG
 
 FileStatus = Literal["indexed", "unchanged", "skipped", "refused"]
@@ -40,10 +42,16 @@ def find_input_files(patterns: Sequence[str]) -> Mapping[Path, bool]:
     return files
 
 
-async def index_file(path: Path, is_named: bool, rag: RAG, scope: Scope, run: Run) -> FileOutcome:
-    """Index one file. A file of an unsupported format is refused when it was named itself, else skipped."""
+async def index_file(
+    path: Path, is_named: bool, rag: RAG, scope: Scope, run: Run, *, enrichment_usd: float = 0.0
+) -> FileOutcome:
+    """Index one file. A file of an unsupported format is refused when it was named itself, else skipped.
+
+    A chat model may cost `enrichment_usd` for its entities and summaries, and no more than the operator allows.
+    """
     try:
-        return _outcome_from_indexing(path, await rag.index(path, scope=scope, run=run))
+        upload = replace(await asyncio.to_thread(upload_from_file, path), enrichment_budget_usd=enrichment_usd)
+        return _outcome_from_indexing(path, await rag.index(upload, scope=scope, run=run))
     except UnsupportedDocument as error:
         return FileOutcome(path, "refused" if is_named else "skipped", error.message)
     except (InvalidRequest, TooLarge, UnreadableDocument) as error:

@@ -56,6 +56,17 @@ def build_budget_options() -> argparse.ArgumentParser:
     return options
 
 
+def build_enrichment_option() -> argparse.ArgumentParser:
+    option = argparse.ArgumentParser(add_help=False)
+    option.add_argument(
+        "--enrichment-usd",
+        type=_parse_usd_option,
+        metavar="N",
+        help="most that the chat model may cost for entities and summaries, 0 for none (default: ask on a terminal)",
+    )
+    return option
+
+
 def _parse_usd_option(text: str) -> float:
     try:
         amount = Decimal(text)

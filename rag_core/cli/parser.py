@@ -23,6 +23,7 @@ from rag_core.cli.options import (
     build_answering_preset_option,
     build_budget_options,
     build_data_option,
+    build_enrichment_option,
     build_json_option,
     build_workflow_option,
     create_integer_parser,
@@ -101,7 +102,13 @@ def _add_index_command(verbs: "_Commands") -> None:
     """Add `rag index`."""
     index = verbs.add_parser(
         "index",
-        parents=[build_data_option(), build_workflow_option(), build_budget_options(), build_json_option()],
+        parents=[
+            build_data_option(),
+            build_workflow_option(),
+            build_budget_options(),
+            build_enrichment_option(),
+            build_json_option(),
+        ],
         help="index files, folders and globs, or the schema of a database",
     )
     index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")

@@ -86,14 +86,11 @@ def build_enrichment_model(settings: Settings) -> EnrichmentModel | None:
     name = build_provider_profile(settings, provider_name)[0].chat_model
     listed = find_hosted_model(name)
     reasons = bool(listed and listed.chat and listed.chat.limit_parameter == "max_completion_tokens")
-    is_free = provider_name == "ollama"
-    return EnrichmentModel(
-        name,
-        input_usd=0.0 if is_free else listed and listed.input_usd,
-        output_usd=0.0 if is_free else listed and listed.output_usd,
-        spare_tokens=REASONING_TOKENS if reasons else 0,
-        budget_usd=settings.enrichment_budget_usd,
-    )
+    input_usd, output_usd = (listed.input_usd, listed.output_usd) if listed else (None, None)
+    if provider_name == "ollama":
+        input_usd = output_usd = 0.0
+    spare_tokens = REASONING_TOKENS if reasons else 0
+    return EnrichmentModel(name, input_usd, output_usd, spare_tokens, settings.enrichment_budget_usd)
 
 
 def build_full_llm(settings: Settings) -> LLM | None:

@@ -89,11 +89,11 @@ async def prepare_document(
 
 
 def limit_enrichment(kit: Kit, upload: Upload) -> Kit:
-    """Return the kit with the ceiling that the upload asks for, where it is below the operator's; 0 asks no model."""
+    """Return the kit with the ceiling that the upload asks for, where it is below the operator's."""
     wanted = upload.enrichment_budget_usd
     if kit.enrichment is None or wanted is None or wanted >= kit.enrichment.budget_usd:
         return kit
-    return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted) if wanted else None)
+    return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted))
 
 
 async def _load_known_codes(index: Index, scope: Scope) -> list[str]:

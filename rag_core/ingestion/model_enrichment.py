@@ -130,7 +130,8 @@ async def enrich_chunks(
         return list(chunks)
     saved = _parse_saved(await log.load_enrichments(model.name))
     known = {**await load_descriptions(document, scope, kit, model), **saved}
-    await _describe_new_chunks(document, _list_new(chunks, known), known, kit, run, log)
+    if model.budget_usd:  # without it what was written before is kept, and nothing is asked
+        await _describe_new_chunks(document, _list_new(chunks, known), known, kit, run, log)
     return [_apply(chunk, known.get(chunk.content_hash), model) for chunk in chunks]
 
 

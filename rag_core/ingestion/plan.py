@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from rag_core.core.errors import InvalidRequest, RagError
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit, NoArchive, NoLayoutReader
+from rag_core.core.kit import Kit, NoArchive, NoJobs, NoLayoutReader
 from rag_core.core.model import Chunk, Document, Facet, Filter, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.indexing import MAX_CHUNKS
@@ -146,7 +146,9 @@ class DryRun:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._store = tariff, _DryRunStore(kit, meter)
         index = Index(cast(ChunkStore, self._store), meter)
-        self.kit = replace(kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive(), enrichment=None)
+        self.kit = replace(
+            kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None
+        )
 
     def build_plan(self) -> IndexingPlan:
         """Return what indexing with `kit` so far would have done."""

@@ -288,7 +288,7 @@ class Indexer:
     def _needs_many_calls(self, prepared: PreparedUpload) -> bool:
         """Return whether a chat model would be asked more often than a request should wait for."""
         enrichment = limit_enrichment(self.kit, prepared.upload).enrichment
-        return enrichment is not None and count_calls(prepared.chunks) > CALLS_AT_ONCE
+        return bool(enrichment and enrichment.budget_usd) and count_calls(prepared.chunks) > CALLS_AT_ONCE
 
     async def _enrich(self, prepared: PreparedUpload, log: EnrichmentLog) -> PreparedUpload:
         kit = limit_enrichment(self.kit, prepared.upload)

@@ -11,7 +11,7 @@ import pytest
 
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound, RagError, TooLarge, Unavailable, UnreadableDocument
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit
+from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Block, IndexingResult, Job, Vector
 from rag_core.core.ports import Probe, ReplacementResult
 from rag_core.core.run import Run
@@ -26,7 +26,8 @@ from rag_core.jobs.sqlite_jobs import SqliteJobs
 from rag_core.jobs.upload_codec import decode_upload, encode_upload
 from rag_core.stores.embedded import EmbeddedStore
 from tests.contracts.test_jobs import Clock
-from tests.fakes import SCOPE, ConceptEmbedder, kit
+from tests.fakes import SCOPE, ConceptEmbedder, ScriptedLLM, kit
+from tests.ingestion.test_model_enrichment import describe
 
 TERMS = IndexingPolicy(UploadLimits(10_000, 10.0), max_inline_bytes=500, max_inline_chunks=5)
 NOTES = Upload(content="P0700 is stored by the TCM.", document_id="notes")
@@ -276,6 +277,24 @@ async def test_finished_batches_are_not_paid_again(shop: Shop, words: bool, monk
     assert (await shop.job(job)).state == "done"
     assert sorted(shop.embedder.asked) == sorted(set(shop.embedder.asked))
     assert len(shop.embedder.asked) == 10
+
+
+async def test_what_a_chat_model_wrote_is_not_paid_again_by_the_next_attempt(shop: Shop) -> None:
+    """S1-31: a worker that is killed before the document is in the index has saved the descriptions."""
+    llm = ScriptedLLM(enrichment=describe)
+    model = EnrichmentModel("mini", 1.0, 1.0, 0, budget_usd=1.0)
+    shop.kit = replace(shop.kit, llm=llm, enrichment=model)
+    await shop.index(rows(60))
+    shop.store.down = True
+    await shop.drain()
+    asked = len(llm.prompts)
+    assert asked == 6
+    shop.store.down = False
+    shop.clock.seconds += RETRY_DELAYS_S[0]
+    assert await shop.drain() == 1
+    assert len(llm.prompts) == asked
+    chunks = await shop.store.select(SCOPE, limit=100)
+    assert {chunk.metadata.get("enriched_by") for chunk in chunks} == {"mini"}
 
 
 async def test_the_same_key_gives_the_first_result_also_eight_at_once(shop: Shop) -> None:

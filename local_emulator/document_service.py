@@ -11,8 +11,10 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
+from pypdf import PdfReader
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
@@ -37,13 +39,15 @@ Json = dict[str, Any]
 class DocumentService:
     """The WSGI application says `polls` times that an analysis is running before it gives the result.
 
-    `picture_lines` has the lines of pictures by the SHA-256 of their bytes, a list of them a page.
+    `picture_lines` has the lines of pictures by the SHA-256 of their bytes, a list of them a page; a PDF whose
+    pages are such pictures has theirs. `analysed_pages` counts the pages that the service would charge for.
     """
 
     def __init__(
         self, *, keys: set[str], picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None, polls: int = 1
     ) -> None:
         self._keys, self._picture_lines, self._polls = keys, picture_lines or {}, polls
+        self.analysed_pages = 0
         self._results: dict[str, tuple[Json, int]] = {}
         base = "/documentintelligence/documentModels/<model>"
         self._routes = Map(
@@ -103,10 +107,11 @@ class DocumentService:
             inner = {"code": "InvalidContent", "message": failure.message}
             error = {"code": "InvalidRequest", "message": "Invalid request.", "innererror": inner}
             return {"status": "failed", "error": error}
+        self.analysed_pages += extraction.pages or 1
         return {"status": "succeeded", "analyzeResult": build_analyze_result(extraction)}
 
     def _extract_blocks(self, data: bytes) -> Extraction:
-        given = self._picture_lines.get(sha256(data).hexdigest())
+        given = self._picture_lines.get(sha256(data).hexdigest()) or self._find_lines_of_pages(data)
         if given is None:
             kind = detect_file_kind(data, "")
             if kind not in ("pdf", "docx"):
@@ -114,6 +119,15 @@ class DocumentService:
             return asyncio.run(extract_in_sandbox(data, f"file.{kind}", timeout_s=PARSE_S))
         blocks = [Block(text, "paragraph", 0, 0, page) for page, lines in enumerate(given, 1) for text in lines]
         return Extraction(tuple(blocks), len(given), "given")
+
+    def _find_lines_of_pages(self, data: bytes) -> Sequence[Sequence[str]] | None:
+        """Return the lines of a PDF whose pages are all pictures with given lines; None for any other file."""
+        if not data.startswith(b"%PDF-"):
+            return None
+        pictures = ([image.data for image in page.images] for page in PdfReader(BytesIO(data)).pages)
+        largest = (max(of, key=len, default=b"") for of in pictures)
+        found = [self._picture_lines.get(sha256(picture).hexdigest()) for picture in largest]
+        return [lines[0] for lines in found if lines] if all(found) else None
 
 
 def build_analyze_result(extraction: Extraction) -> Json:

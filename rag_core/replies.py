@@ -38,10 +38,14 @@ class Advice(TypedDict):
 
 
 class Usage(TypedDict):
-    """Tokens used by hosted models, embeddings included; `cost_usd` is null when the price of a model is unknown."""
+    """Tokens used by hosted models, embeddings included; `cost_usd` is null when the price of a model is unknown.
+
+    `layout_pages` were sent to Document Intelligence, and are in the cost.
+    """
 
     input_tokens: int
     output_tokens: int
+    layout_pages: int
     cost_usd: float | None
 
 
@@ -318,6 +322,7 @@ def format_run(run: Run) -> Done:
         "usage": {
             "input_tokens": run.input_tokens,
             "output_tokens": run.output_tokens,
+            "layout_pages": run.layout_pages,
             "cost_usd": None if run.cost_usd is None else round(run.cost_usd, 9),
         },
     }

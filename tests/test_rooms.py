@@ -59,6 +59,7 @@ VENDORS: dict[str, tuple[str, ...]] = {  # outside the adapters, who may know wh
     **dict.fromkeys(("mcp", "mcp_types"), ("local_emulator/mcp_stdio.py",)),
     "phonenumbers": ("rag_core/guard/pii/validators.py", "rag_core/composition/assembly.py"),
     **dict.fromkeys(("pytrec_eval", "pypdfium2"), ("rag_core/evaluation/",)),
+    "pypdf": ("local_emulator/document_service.py",),
 }
 PASSING_ON = ("rag_core/core/techniques.py", "rag_core/evaluation/model_usage.py")  # ports around a chat model's port
 OURS = {"rag_core", "functions", "local_emulator", "evals", "function_app", "examples"}

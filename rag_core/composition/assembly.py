@@ -167,10 +167,18 @@ def _build_job_notifier(settings: Settings) -> JobNotifier:
 
 def _build_layout_reader(settings: Settings) -> LayoutReader:
     if settings.doc_intelligence_endpoint is None:
-        return NoLayoutReader()
+        return _build_text_recogniser(settings)
     from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 
     return DocumentIntelligence(settings.doc_intelligence_endpoint, settings.doc_intelligence_key)
+
+
+def _build_text_recogniser(settings: Settings) -> LayoutReader:
+    """Build the reader of scans and pictures on this machine, where tesseract is installed and not switched off."""
+    from rag_core.ingestion.extract.tesseract import Tesseract, find_tesseract
+
+    program = find_tesseract() if settings.ocr_languages else None
+    return Tesseract(program, settings.ocr_languages, settings.parse_timeout_s) if program else NoLayoutReader()
 
 
 def _build_redactor(settings: Settings) -> Redactor:

@@ -200,11 +200,25 @@ def _choose_judge_adapter(settings: Settings) -> AdapterChoice:
 def _choose_document_reader(settings: Settings) -> AdapterChoice:
     """Return the choice of the reader of documents."""
     if settings.doc_intelligence_endpoint is None:
-        why = "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set, so scans and images are refused"
-        return AdapterChoice("documents", "local parsers", "this machine", why)
-    where = f"{settings.doc_intelligence_endpoint}, for Word files, scans and images"
+        return _choose_text_recogniser(settings)
+    where = f"{settings.doc_intelligence_endpoint}, for Word files, scans and images, by the page"
     credential = _describe_credential("AZURE_DOCUMENT_INTELLIGENCE_KEY", settings.doc_intelligence_key)
     return AdapterChoice("documents", "Document Intelligence", where, credential)
+
+
+def _choose_text_recogniser(settings: Settings) -> AdapterChoice:
+    """Return the choice of what reads scans and images where no service does."""
+    from rag_core.ingestion.extract.tesseract import find_tesseract
+
+    unset = "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT is not set"
+    if not settings.ocr_languages:
+        why = f"{unset}, and RAG_OCR_LANGUAGES is off, so scans and images are refused"
+        return AdapterChoice("documents", "local parsers", "this machine", why)
+    if program := find_tesseract():
+        where = f"{program} ({settings.ocr_languages}), for scans and images"
+        return AdapterChoice("documents", "tesseract", where, f"{unset}, and tesseract is installed")
+    why = f"{unset}, and tesseract is not installed, so scans and images are refused"
+    return AdapterChoice("documents", "local parsers", "this machine", why)
 
 
 def _choose_client(settings: Settings) -> AdapterChoice:

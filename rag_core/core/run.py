@@ -38,6 +38,13 @@ def book_model_usage(*, input_tokens: int, output_tokens: int, cost_usd: float |
         run.cost_usd = None if run.cost_usd is None or cost_usd is None else run.cost_usd + cost_usd
 
 
+def book_layout_pages(pages: int, cost_usd: float) -> None:
+    """Add pages that a layout service was paid for to the current run, and their cost."""
+    if run := _current_run.get():
+        run.layout_pages += pages
+    book_model_usage(input_tokens=0, output_tokens=0, cost_usd=cost_usd)
+
+
 def warn_current_run(code: str, message: str) -> None:
     """Add a warning to the current run, once; outside of a request there is nobody to be warned."""
     if (run := _current_run.get()) and RunWarning(code, message) not in run.warnings:
@@ -81,6 +88,7 @@ class Run:
     input_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # None once a model's price is unknown
+    layout_pages: int = 0  # sent to a layout service, which is paid by the page
     failure_code: str | None = None  # of what ended the reply after its first event, when the status had been sent
     pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
     listener: Callable[[str, Any], None] | None = None  # told what happens while somebody waits for it, see `tell`

@@ -72,6 +72,13 @@ def read_upper_case_words(name: str, text: str) -> tuple[str, ...]:
     return tuple(text.upper().replace(",", " ").split())
 
 
+def read_ocr_languages(name: str, text: str) -> str:
+    """Return languages of tesseract joined by "+", such as "eng+deu"; "" for "off"."""
+    if not re.fullmatch(r"\w{2,32}(?:\+\w{2,32})*", text, re.ASCII):
+        raise Misconfigured(f"{name} must be off, or languages of tesseract such as eng+deu", field=name)
+    return "" if text.lower() == "off" else text
+
+
 def read_index_name(name: str, text: str) -> str:
     """Return the name of an Azure AI Search index."""
     if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", text):  # the rule of Azure AI Search

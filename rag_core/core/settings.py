@@ -17,6 +17,7 @@ from rag_core.core.setting_readers import (
     read_data_dir,
     read_database_url,
     read_index_name,
+    read_ocr_languages,
     read_ollama_url,
     read_path,
     read_redis_url,
@@ -126,6 +127,8 @@ class Settings:
 
     doc_intelligence_endpoint: str | None = _declare_url("AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT")
     doc_intelligence_key: str | None = _declare_secret("AZURE_DOCUMENT_INTELLIGENCE_KEY")
+
+    ocr_languages: str = _declare("eng", "RAG_OCR_LANGUAGES", read_ocr_languages)  # "" for no recognition
 
     inline_max_bytes: int = _declare(1024**2, "RAG_INLINE_MAX_BYTES", make_integer_reader(0, 1e9))
     # about 30 s of the local embedder on two cores

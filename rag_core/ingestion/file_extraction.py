@@ -1,52 +1,90 @@
-"""Extraction of a file by the layout service, where one is configured, or by the local parsers in the sandbox."""
+"""Extraction of a file by the local parsers in the sandbox, and by the layout reader where text is in pictures.
+
+The layout reader is the layout service where one is configured, which is paid by the page; else text recognition on
+this machine. The service reads Word files as well, and the office files that the local parsers fail on.
+"""
+
+from dataclasses import replace
 
 from rag_core.core.errors import Unavailable, UnreadableDocument
 from rag_core.core.model import Extraction
 from rag_core.core.ports import LayoutReader
 from rag_core.core.run import Run
-from rag_core.ingestion.extract.kinds import detect_file_kind, is_image
-from rag_core.ingestion.sandbox import extract_in_sandbox
+from rag_core.ingestion.extract.extraction import describe_picture_pages, list_pages
+from rag_core.ingestion.extract.kinds import detect_file_kind
+from rag_core.ingestion.recognised_pages import cut_picture_pages, insert_recognised_pages
+from rag_core.ingestion.sandbox import extract_as_kind_in_sandbox
 
 LAYOUT_TIME_SHARE = 0.6  # of the time left: the local parsers need the rest when the service does not answer
+RESCUED_KINDS = frozenset({"xlsx", "pptx", "html"})  # read by the service where the local parser finds them damaged
 
 
 async def extract_file(
     data: bytes, filename: str, layout_reader: LayoutReader, run: Run, *, timeout_s: float
 ) -> Extraction:
-    """Extract a file: images by the layout service, Word files by it first, PDFs by it when they hold no text.
+    """Extract a file: Word files by the layout service first, of PDFs and pictures what holds no text.
 
     The extraction's `extractor` names what read the file; a fallback to the local parser is noted in the run.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
-        UnreadableDocument: the file cannot be read; `layout_unavailable` when only the service could, and it failed.
+        UnreadableDocument: the file cannot be read; `layout_unavailable` when only the layout reader could, and it
+            failed, `no_text_layer` when there is none.
     """
-    if is_image(data, filename) and "image" in layout_reader.kinds:
-        return await _extract_by_layout_only(data, "image", layout_reader, run)
-    if "docx" in layout_reader.kinds and detect_file_kind(data, filename) == "docx":
+    kind = detect_file_kind(data, filename)
+    if kind == "docx" and "docx" in layout_reader.kinds:
         try:
             return await _extract_by_layout(data, "docx", layout_reader, run)
         except Unavailable as error:
             run.degrade("extract", "layout_fallback", error.message, "read by the local parser")
     try:
-        return await extract_in_sandbox(data, filename, timeout_s=timeout_s)
+        extraction = await extract_as_kind_in_sandbox(kind, data, timeout_s=timeout_s)
     except UnreadableDocument as error:
-        if error.code != "no_text_layer" or "scan" not in layout_reader.kinds:
-            raise
-    return await _extract_by_layout_only(data, "scan", layout_reader, run)
+        return await _extract_refused(data, kind, error, layout_reader, run)
+    if not extraction.picture_pages:
+        return extraction
+    if "scan" in layout_reader.kinds:
+        return await _recognise_picture_pages(data, extraction, layout_reader, run, timeout_s=timeout_s)
+    return replace(extraction, notes=(*extraction.notes, *describe_picture_pages(extraction)))
 
 
-async def _extract_by_layout_only(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
-    """Extract by the layout service; raise UnreadableDocument when it fails, because nothing else reads pictures."""
+async def _extract_refused(
+    data: bytes, kind: str, refusal: UnreadableDocument, layout_reader: LayoutReader, run: Run
+) -> Extraction:
+    """Extract what the local parser has refused by the layout reader, where that may do better."""
+    picture_kind = "image" if kind == "image" else "scan"
+    if refusal.code == "no_text_layer" and picture_kind in layout_reader.kinds:
+        try:
+            return await _extract_by_layout(data, picture_kind, layout_reader, run)
+        except Unavailable as error:
+            message = f"the file holds a picture and no text, and its text was not recognised: {error.message}"
+            raise UnreadableDocument(message, code="layout_unavailable", details={"reason": error.code}) from error
+    if refusal.code == "document_damaged" and kind in RESCUED_KINDS & layout_reader.kinds:
+        try:
+            extraction = await _extract_by_layout(data, kind, layout_reader, run)
+        except Unavailable:
+            raise refusal from None  # it says what the sender can do
+        run.degrade("extract", refusal.code or "", refusal.message, f"read by {layout_reader.name}")
+        return extraction
+    raise refusal
+
+
+async def _recognise_picture_pages(
+    data: bytes, extraction: Extraction, layout_reader: LayoutReader, run: Run, *, timeout_s: float
+) -> Extraction:
+    """Add the text of the pages that are pictures; where that fails, they are left out and the run says so."""
     try:
-        return await _extract_by_layout(data, kind, layout_reader, run)
-    except Unavailable as error:
-        message = f"the file holds a picture and no text, and its text was not recognised: {error.message}"
-        raise UnreadableDocument(message, code="layout_unavailable", details={"reason": error.code}) from error
+        cut = await cut_picture_pages(data, extraction, timeout_s=timeout_s)
+        recognised = await _extract_by_layout(cut, "scan", layout_reader, run)
+    except (Unavailable, UnreadableDocument) as error:
+        left_out = f"{list_pages(extraction.picture_pages)} of {extraction.pages} left out: they hold pictures only"
+        run.degrade("layout", error.code or "", error.message, left_out)
+        return extraction
+    return insert_recognised_pages(extraction, recognised, layout_reader.name)
 
 
 async def _extract_by_layout(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
     extraction = await run.step("layout", layout_reader.read(data, kind), within_s=LAYOUT_TIME_SHARE * run.remaining_s)
     if not extraction.blocks:
-        raise Unavailable("the layout service found no text in the file", code="layout_empty")
+        raise Unavailable("the layout reader found no text in the file", code="layout_empty")
     return extraction

@@ -8,7 +8,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Block, Document, Original
 from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import clean_text
-from rag_core.ingestion.extract.kinds import detect_file_kind, is_image
+from rag_core.ingestion.extract.kinds import detect_file_kind
 from rag_core.ingestion.upload import Upload, detect_text_kind
 
 STORE_ORIGINAL_TIMEOUT_S = 15.0  # enough for 25 MiB; the document is searchable already
@@ -60,8 +60,7 @@ def _original_from_upload(document: Document, upload: Upload) -> Original | None
 def _detect_original_kind(upload: Upload) -> str:
     if upload.data is None:
         return "text" if upload.blocks is not None else detect_text_kind(upload)
-    name = upload.filename or ""
-    return "image" if is_image(upload.data, name) else detect_file_kind(upload.data, name)
+    return detect_file_kind(upload.data, upload.filename or "")
 
 
 def _encode_original(upload: Upload) -> bytes | None:

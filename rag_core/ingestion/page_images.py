@@ -1,4 +1,4 @@
-"""Rendering of PDF pages with the cited boxes marked. PDFs are untrusted: run this in the sandbox."""
+"""Rendering of pages of PDFs and pictures with the cited boxes marked. They are untrusted: run this in the sandbox."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -8,6 +8,7 @@ from pypdfium2 import PdfiumError
 
 from rag_core.core.errors import NotFound, UnreadableDocument
 from rag_core.core.model import Box, PageImage
+from rag_core.ingestion.extract.image import load_frame
 from rag_core.ingestion.extract.pdf.opening import open_pdf
 
 _MAX_PICTURE_PIXELS = 16_000_000  # whatever the page's size
@@ -38,8 +39,28 @@ def render_page(data: bytes, page: int, *, boxes: Sequence[Box] = (), scale: flo
         image = sheet.render(scale=scale, rev_byteorder=True).to_pil().convert("RGB")
     except PdfiumError as error:
         raise UnreadableDocument("the page cannot be drawn", code="document_damaged") from error
-    picture = ImageChops.multiply(image, _draw_markers(image.size, boxes, scale)) if boxes else image
-    return PageImage(page, pages, width, height, _encode_png(picture))
+    return PageImage(page, pages, width, height, _encode_png(_mark(image, boxes, scale)))
+
+
+def render_frame(data: bytes, page: int, *, boxes: Sequence[Box] = ()) -> PageImage:
+    """Render a page of a picture, counted from 1, with boxes marked on it; a pixel of the picture is a point.
+
+    Raises:
+        NotFound: the picture has no such page (page_not_found).
+        UnreadableDocument: the picture cannot be drawn.
+    """
+    image, pages = load_frame(data, page)
+    width, height = image.size
+    scale = min(1.0, (_MAX_PICTURE_PIXELS / (width * height)) ** 0.5)
+    if scale < 1:
+        image = image.resize((max(1, round(scale * width)), max(1, round(scale * height))))
+    return PageImage(page, pages, width, height, _encode_png(_mark(image, boxes, scale)))
+
+
+def _mark(image: Image.Image, boxes: Sequence[Box], scale: float) -> Image.Image:
+    if not boxes:
+        return image
+    return ImageChops.multiply(image.convert("RGB"), _draw_markers(image.size, boxes, scale))
 
 
 def _draw_markers(size: tuple[int, int], boxes: Sequence[Box], scale: float) -> Image.Image:

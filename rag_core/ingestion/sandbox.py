@@ -168,7 +168,8 @@ def _parse_extraction_reply(reply: IO[bytes]) -> Extraction:
     blocks = tuple(block_from_json(json.loads(line)) for line in reply)
     if len(blocks) != head["blocks"]:
         raise ValueError("cut off")
-    return Extraction(**{**head, "blocks": blocks, "notes": tuple(head["notes"])})
+    lists = {"blocks": blocks, "notes": tuple(head["notes"]), "picture_pages": tuple(head["picture_pages"])}
+    return Extraction(**{**head, **lists})
 
 
 def parse_reply_head(reply: IO[bytes]) -> dict[str, Any]:

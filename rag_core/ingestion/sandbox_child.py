@@ -57,7 +57,7 @@ def write_reply(
 
     `preload` runs before files are locked and imports every module that `encode_reply` needs.
     """
-    _limit_resources(cpu_limit_s)
+    limit_resources(cpu_limit_s)
     listen_to_pages(_PageClock(cpu_limit_s).add_pages)
     data = sys.stdin.buffer.read()
     preload()
@@ -74,7 +74,8 @@ def write_reply(
         os._exit(EXIT_REPLY_TOO_LARGE)
 
 
-def _limit_resources(cpu_limit_s: int) -> None:
+def limit_resources(cpu_limit_s: int, open_files: int | None = None) -> None:
+    """Limit memory, processor time, the size of the reply and, where a count is given, open files of this process."""
     with suppress(ImportError):  # Windows
         import resource
 
@@ -83,6 +84,7 @@ def _limit_resources(cpu_limit_s: int) -> None:
             "FSIZE": MAX_CHILD_REPLY_BYTES,
             "CORE": 0,
             "NPROC": 0,
+            **({} if open_files is None else {"NOFILE": open_files}),
         }
         for name, limit in limits.items():
             with suppress(ValueError, OSError, AttributeError):

@@ -14,14 +14,21 @@ VIEW_CHILD_MODULE = "rag_core.ingestion.sandbox_view_child"
 LineWindow = tuple[list[str], int]  # some of the lines, and how many there are in all
 
 
-async def render_page_in_sandbox(data: bytes, page_number: int, *, timeout_s: float) -> PageImage:
-    """Render a page of a PDF, counted from 1, in a child process.
+async def render_page_in_sandbox(data: bytes, page_number: int, *, timeout_s: float, kind: str = "pdf") -> PageImage:
+    """Render a page of a PDF or, where `kind` is "image", of a picture, counted from 1, in a child process.
 
     Raises:
-        NotFound: the PDF has no such page (page_not_found).
+        NotFound: the file has no such page (page_not_found).
         UnreadableDocument: the page cannot be rendered; `document_too_complex` when a limit ended the child.
     """
-    return await call_child(VIEW_CHILD_MODULE, f"page:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
+    view = "frame" if kind == "image" else "page"
+    return await call_child(VIEW_CHILD_MODULE, f"{view}:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
+
+
+async def render_for_recognition(data: bytes, kind: str, page_number: int, *, timeout_s: float) -> PageImage:
+    """Render a page of a "scan" (a PDF) or an "image" as `render_page_in_sandbox` does, as sharp as is needed."""
+    view = "frame" if kind == "image" else "scan"
+    return await call_child(VIEW_CHILD_MODULE, f"{view}:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
 
 
 async def read_lines_in_sandbox(data: bytes, first_line: int, *, timeout_s: float) -> LineWindow:

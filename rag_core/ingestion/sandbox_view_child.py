@@ -10,15 +10,18 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 
+from rag_core.core.model import PageImage
 from rag_core.ingestion.sandbox_child import preload_extractor, write_reply
 
 PIXELS_PER_POINT = 2.0  # letters are sharp at the width of a screen
+RECOGNITION_PIXELS_PER_POINT = 300 / 72  # the resolution that text recognition is made for
 
 
 def serve_view(request: str, cpu_limit_s: int) -> None:
     """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1.
 
-    "highlight:0" is for the cited pages of the PDFs that come as JSON.
+    "frame:N" is for page N of a picture, "scan:N" for page N of a PDF as text recognition wants it, "highlight:0" for
+    the cited pages of the PDFs that come as JSON.
     """
     view, _, number = request.partition(":")
     preload, encode_reply = VIEWS[view]
@@ -29,9 +32,26 @@ def encode_page_picture(page_number: int, data: bytes) -> Iterator[object]:
     """Yield one record: the fields of `model.PageImage` with the PNG in base64."""
     from rag_core.ingestion.page_images import render_page
 
-    picture = render_page(data, page_number, scale=PIXELS_PER_POINT)
+    yield _encode_page_image(render_page(data, page_number, scale=PIXELS_PER_POINT))
+
+
+def encode_scan_picture(page_number: int, data: bytes) -> Iterator[object]:
+    """Yield one record as `encode_page_picture` does, at the resolution of text recognition."""
+    from rag_core.ingestion.page_images import render_page
+
+    yield _encode_page_image(render_page(data, page_number, scale=RECOGNITION_PIXELS_PER_POINT))
+
+
+def encode_frame_picture(page_number: int, data: bytes) -> Iterator[object]:
+    """Yield one record as `encode_page_picture` does, of a page of a picture."""
+    from rag_core.ingestion.page_images import render_frame
+
+    yield _encode_page_image(render_frame(data, page_number))
+
+
+def _encode_page_image(picture: PageImage) -> dict[str, object]:
     size = {"page": picture.page, "pages": picture.pages, "width": picture.width, "height": picture.height}
-    yield {**size, "png": b64encode(picture.png).decode()}
+    return {**size, "png": b64encode(picture.png).decode()}
 
 
 def encode_text_lines(first_line: int, data: bytes) -> Iterator[object]:
@@ -78,6 +98,8 @@ def _preload_renderer() -> None:
 
 VIEWS: Mapping[str, tuple[Callable[[], None], Callable[[int, bytes], Iterator[object]]]] = {
     "page": (_preload_renderer, encode_page_picture),
+    "scan": (_preload_renderer, encode_scan_picture),
+    "frame": (_preload_renderer, encode_frame_picture),
     "lines": (partial(preload_extractor, "text"), encode_text_lines),
     "highlight": (_preload_highlighter, encode_cited_pages),
 }

@@ -13,6 +13,7 @@ from rag_core.ingestion.upload import UploadLimits
 LOAD_ORIGINAL_TIMEOUT_S = 15.0  # as long as storing one may take
 MAX_VIEW_CHUNKS = 1_000  # in one view
 EXTRACTED_TEXT_FALLBACK = "the extracted text of the document is shown"
+DRAWN_KINDS = ("pdf", "image")
 VIEWABLE_TEXT_KINDS = ("markdown", "text", "csv", "jsonl")
 
 
@@ -87,16 +88,18 @@ async def view_page(
     """Render a page of the document's original, counted from 1.
 
     Raises:
-        NotFound: the document is not in the scope, its original is not stored or no PDF, or has no such page.
+        NotFound: the document is not in the scope, its original is not stored or neither PDF nor picture, or has no
+            such page.
         UnreadableDocument: the page cannot be rendered within the limits of the sandbox.
         Unavailable: the archive did not answer.
     """
     original = await load_original(document_id, scope, kit, run)
-    if original.kind != "pdf":
-        raise NotFound("only a PDF has pages that can be drawn", code="page_not_found", field="page")
-    return await run.step(
-        "draw", sandbox_view.render_page_in_sandbox(original.data, page_number, timeout_s=limits.parse_timeout_s)
+    if original.kind not in DRAWN_KINDS:
+        raise NotFound("only a PDF or a picture has pages that can be drawn", code="page_not_found", field="page")
+    drawing = sandbox_view.render_page_in_sandbox(
+        original.data, page_number, timeout_s=limits.parse_timeout_s, kind=original.kind
     )
+    return await run.step("draw", drawing)
 
 
 async def list_page_lines(document_id: str, page_number: int, scope: Scope, kit: Kit, run: Run) -> tuple[PageLine, ...]:

@@ -18,6 +18,7 @@ from rag_core.ingestion import sandbox
 from tests.faults import planted, zoo
 from tests.faults.office_zoo import OFFICE_ENDINGS
 from tests.faults.open_format_zoo import OPEN_FORMAT_ENDINGS
+from tests.faults.picture_zoo import PICTURE_ENDINGS
 from tests.faults.traps import MB
 from tests.functions.contract import check_reply
 
@@ -25,7 +26,7 @@ PATIENCE_S = 20.0  # of a busy machine; what hangs in the zoo is in the soak
 SEED = 20261122
 LIGHT = [trap for trap in zoo.ZOO if not trap.heavy]
 LARGE_ZOO_KINDS = ("pdf", *OFFICE_ENDINGS, *OPEN_FORMAT_ENDINGS)
-ZOO_KINDS = (*LARGE_ZOO_KINDS, "docx", "csv", "md", "txt")
+ZOO_KINDS = (*LARGE_ZOO_KINDS, *PICTURE_ENDINGS, "docx", "csv", "md", "txt")
 ROOT = Path(__file__).parents[2]
 
 

@@ -13,6 +13,7 @@ from zlib import compress
 
 from tests.faults.office_zoo import OFFICES
 from tests.faults.open_format_zoo import OPEN_FORMATS
+from tests.faults.picture_zoo import PICTURES
 from tests.faults.traps import COMPLEX, DAMAGED, EMPTY, MB, TEXT, Trap, package, patched, trap
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -402,7 +403,7 @@ LIES = (
     trap("zip-then-pdf.docx", _DOCX + _PDF, TEXT, DAMAGED),
     trap("zip-then-pdf.pdf", _DOCX[:200] + _PDF, TEXT, DAMAGED),
     trap("gif-then-pdf.pdf", b"GIF89a" + bytes(20) + _PDF, TEXT, DAMAGED),
-    trap("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(99), "unsupported_document"),
+    trap("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(99), DAMAGED),
     trap("program.exe", b"MZ\x90\x00", "unsupported_document"),
     trap("nothing.pdf", b"", EMPTY),
     trap("nothing.csv", b"", EMPTY),
@@ -412,7 +413,7 @@ LIES = (
     trap("a\u202efdp.txt", b"words", TEXT),
 )
 
-ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES, *OFFICES, *OPEN_FORMATS)
+ZOO = (*PDFS, *WORDS, *TABLES, *TEXTS, *LIES, *OFFICES, *OPEN_FORMATS, *PICTURES)
 
 
 def mutants(originals: Sequence[tuple[str, bytes]], count: int, seed: int) -> Iterator[Trap]:

@@ -15,6 +15,7 @@ from functions.operations import load_operation
 from functions.routes import ROUTES
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
+from rag_core.ingestion.extract.tesseract import find_tesseract
 from tests.functions.contract import check_reply
 
 ROOT = Path(__file__).parents[2]
@@ -315,7 +316,7 @@ def test_health_says_what_is_in_use_and_counts_nothing(plain: Caller) -> None:
         "embedder": "none",
         "reranker": "none",
         "llm": "local techniques",
-        "documents": "local parsers",
+        "documents": "tesseract" if find_tesseract() else "local parsers",
         "archive": "SQLite",
     }
 

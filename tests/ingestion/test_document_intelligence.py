@@ -2,6 +2,7 @@
 
 import threading
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from rag_core.core.run import Run
 from rag_core.ingestion.extract import document_intelligence, extract_in_process
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, extraction_from_layout
 from rag_core.ingestion.file_extraction import extract_file
+from rag_core.replies import format_run
+from tests.ingestion.office_files import make_zip
+from tests.ingestion.pictures import make_mixed_pdf, make_picture
 
 ROOT = Path(__file__).parents[2]
 WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()
 SCAN = (ROOT / "tests" / "data" / "malformed" / "image_only.pdf").read_bytes()
-PICTURE = b"\x89PNG\r\n\x1a\n the pixels"
+PICTURE = make_picture("Torque of the drain plug")
 SEEN = {
     sha256(PICTURE).hexdigest(): [["Torque of the drain plug", "30 Nm"]],
     sha256(SCAN).hexdigest(): [["First page"], ["Second page", "of the scan"]],
@@ -183,12 +187,72 @@ async def test_a_picture_has_to_be_one_by_its_bytes_and_by_its_name(data: bytes,
 
 
 async def test_without_the_service_scans_and_pictures_are_refused_as_before() -> None:
-    """C39."""
-    with pytest.raises(UnsupportedDocument):
-        await extract_file(PICTURE, "plate.png", NoLayoutReader(), Run(), timeout_s=30)
-    with pytest.raises(UnreadableDocument) as refused:
-        await extract_file(SCAN, "scan.pdf", NoLayoutReader(), Run(), timeout_s=30)
-    assert refused.value.code == "no_text_layer"
+    """C39: with both ways to have them read, and never as an empty document."""
+    for data, name in ((PICTURE, "plate.png"), (SCAN, "scan.pdf")):
+        with pytest.raises(UnreadableDocument) as refused:
+            await extract_file(data, name, NoLayoutReader(), Run(), timeout_s=30)
+        assert refused.value.code == "no_text_layer"
+        assert "AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT" in refused.value.message
+        assert "apt install tesseract-ocr" in refused.value.message
+
+
+async def test_of_a_mixed_pdf_only_the_scanned_pages_are_sent_and_paid_for() -> None:
+    """Ten pages, of which the third and the seventh are pictures, the seventh with a stamp: two are sent."""
+    data, images = make_mixed_pdf(10, {3: "Torque of the drain plug", 7: "Torque of the filter cap"})
+    lines = {sha256(image).hexdigest(): [[text, "in Nm"]] for image, text in images.items()}
+    service, run = DocumentService(keys={"key"}, picture_lines=lines), Run()
+    with serve_wsgi(service) as url:
+        layout = DocumentIntelligence(url, "key")
+        seen = await extract_file(data, "mixed.pdf", layout, run, timeout_s=30)
+        await layout.close()
+    assert service.analysed_pages == run.layout_pages == 2
+    assert run.cost_usd == pytest.approx(0.02)
+    assert [warning.message for warning in run.warnings] == [
+        "2 pages were sent to Document Intelligence, which costs about 0.02 USD"
+    ]
+    texts = [(block.page, block.text) for block in seen.blocks]
+    assert [page for page, _ in texts] == sorted(page for page, _ in texts)
+    assert {page for page, _ in texts} == set(range(1, 11))
+    assert (3, "Torque of the drain plug") in texts
+    assert [text for page, text in texts if page == 7] == ["Torque of the filter cap", "in Nm"]
+    assert (4, "The words of page 4 are letters.") in texts
+    assert all(before.line_end + 1 == after.line_start for before, after in pairwise(seen.blocks))
+    assert seen.extractor == "pdf (pdfium), pages 3, 7 by Document Intelligence prebuilt-layout"
+    assert format_run(run)["usage"]["layout_pages"] == 2
+
+
+async def test_of_a_mixed_pdf_the_pages_that_cannot_be_recognised_are_named() -> None:
+    """The other pages are read, and the run or a note says which are not."""
+    data, _ = make_mixed_pdf(3, {2: "Torque of the drain plug"})
+    seen, run = await asked(data, "mixed.pdf", keys=frozenset())
+    assert {block.page for block in seen.blocks} == {1, 3}
+    assert [(d.code, d.fallback) for d in run.degraded] == [
+        ("layout_unavailable", "page 2 of 3 left out: they hold pictures only")
+    ]
+    alone = await extract_file(data, "mixed.pdf", NoLayoutReader(), Run(), timeout_s=30)
+    assert alone.notes[-1].startswith("page 2 of 3 hold pictures whose text was not read: to have it recognised, set")
+
+
+async def test_an_office_file_that_our_reader_finds_damaged_is_sent() -> None:
+    """And the place is the slide that the service counts; without the service the refusal stands."""
+    damaged = make_zip({"ppt/presentation.xml": b"<damaged"})
+    given = {sha256(damaged).hexdigest(): [["The depot grew."], ["It opens at six."]]}
+    run = Run()
+    with serve_wsgi(DocumentService(keys={"key"}, picture_lines=given)) as url:
+        layout = DocumentIntelligence(url, "key")
+        seen = await extract_file(damaged, "a.pptx", layout, run, timeout_s=30)
+        await layout.close()
+    assert [block.text for block in seen.blocks] == ["The depot grew.", "It opens at six."]
+    assert [d.code for d in run.degraded] == ["document_damaged"]
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        await extract_file(damaged, "a.pptx", NoLayoutReader(), Run(), timeout_s=30)
+
+
+def test_a_part_of_a_presentation_is_placed_by_the_offsets_of_its_slides() -> None:
+    pages = [{"pageNumber": n + 1, "spans": span(at, 40)} for n, at in enumerate((0, 40))]
+    plain = [{k: v for k, v in p.items() if k != "boundingRegions"} for p in RESULT["paragraphs"][2:]]
+    seen = extraction_from_layout({"pages": pages, "paragraphs": plain}, "pptx")
+    assert [(block.page, block.locator) for block in seen.blocks] == [(1, "slide 1"), (1, "slide 1"), (2, "slide 2")]
 
 
 async def test_a_pdf_with_text_is_not_sent() -> None:

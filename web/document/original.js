@@ -9,7 +9,7 @@ import { isWithin, loadDocument } from "./loading.js";
 import { PageViewer } from "./page_images.js";
 import { buildSearchPattern, findMatches, markMatches, SearchBar } from "./search.js";
 
-export const hasPageImages = (document) => document.kind === "pdf";
+export const hasPageImages = (document) => document.kind === "pdf" || document.kind === "image";
 export const describePassage = (chunk) => [`Passage ${chunk.ordinal + 1}`, formatPlace(chunk)].filter(Boolean).join(" · ");
 
 const ZOOMS = [1, 1.5, 2, 2.5, 3];

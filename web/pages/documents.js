@@ -5,6 +5,7 @@ import { Button, Chip, Empty, ErrorBox, Field, Loading, Page, Time, formatCount,
 import { ConfirmButton } from "../confirm.js";
 import { EntityChips, listEntities } from "../document/entities.js";
 import { loadDocument } from "../document/loading.js";
+import { hasPageImages } from "../document/original.js";
 import { html, useState } from "../html.js";
 import { AddButtons, DropCover, reindexDocument, UploadList, useUploads } from "../uploads.js";
 
@@ -80,7 +81,7 @@ function PreviewContent({ document_id }) {
       <p>${data.summary || data.chunks[0]?.content.slice(0, MAX_PREVIEW_CHARS) || "This document has no text."}</p>
       <p class="hint">${formatCount(data.chunks.length, "passage")}${data.warnings.some(({ code }) => code === "chunks_cut") && " or more"}</p>
       ${entities.length > 0 && html`<${EntityChips} entities=${entities} />`}</div>
-    ${data.kind === "pdf" && html`<${FirstPage} document=${data} />`}</div>`;
+    ${hasPageImages(data) && html`<${FirstPage} document=${data} />`}</div>`;
 }
 
 const MAX_PREVIEW_CHARS = 400;

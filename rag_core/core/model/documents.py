@@ -81,7 +81,8 @@ class Extraction:
     """The text that an extractor has read from a document.
 
     `pages` is None for formats without pages; `notes` are warnings to the reader, in words. `title` is the one in
-    the document's own metadata, "" when it has none.
+    the document's own metadata, "" when it has none. `picture_pages` are those whose text is in a picture and was not
+    read.
     """
 
     blocks: tuple[Block, ...]
@@ -89,6 +90,7 @@ class Extraction:
     extractor: str
     notes: tuple[str, ...] = ()
     title: str = ""
+    picture_pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

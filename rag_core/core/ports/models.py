@@ -138,7 +138,7 @@ class Judge(Protocol):
 class LayoutReader(Protocol):
     """A service that extracts text from the layout of pages.
 
-    `kinds` are the kinds of document that it is used for: "docx", "scan" (a PDF without text), "image".
+    `kinds` are the kinds of document that it is used for: "scan" (a PDF without text), "image", and kinds of files.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Extraction of Word files, scans and images by Azure Document Intelligence (prebuilt-layout).
+"""Extraction of office files, scans and images by Document Intelligence (prebuilt-layout), which is paid by the page.
 
 The analysis is submitted, then polled as often as the service says. Page headers, footers and numbers are left out.
 """
@@ -7,8 +7,9 @@ import asyncio
 import json
 import math
 from base64 import b64encode
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ from azure.core.rest import AsyncHttpResponse, HttpRequest
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Block, Box, Extraction
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
-from rag_core.core.run import get_remaining_s
+from rag_core.core.run import book_layout_pages, get_remaining_s, warn_current_run
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
 
 LAYOUT_MODEL = "prebuilt-layout"
@@ -28,9 +29,11 @@ LAYOUT_CONNECT_TIMEOUT_S = 5.0
 LAYOUT_REQUEST_TIMEOUT_S = 30.0  # of one request: a large file has to be sent
 LAYOUT_POLL_INTERVAL_S = 1.0  # where the service does not say
 LAYOUT_TIMEOUT_S = 120.0  # of the whole analysis: "prebuilt-layout" takes seconds a page
+LAYOUT_USD_PER_PAGE = 0.01  # of S0: 10 USD for 1,000 pages, as litellm 1.109.1 (PyPI) lists it, 23 November 2026
 LAYOUT_UNAVAILABLE = "layout_unavailable"
 LAYOUT_INVALID = "layout_invalid"
 POINTS_PER_UNIT = {"inch": 72.0, "pixel": 1.0}  # an image has no size of its own: 72 pixels an inch are assumed
+PAGE_NAMES = {"xlsx": "sheet", "pptx": "slide"}  # whose pages have no size: a part is placed by its offset
 MAX_LAYOUT_COLUMNS = 1000
 HEADING_LEVEL_BY_ROLE = {"title": 1, "sectionHeading": 2}
 PAGE_FURNITURE_ROLES = frozenset({"pageHeader", "pageFooter", "pageNumber"})
@@ -47,7 +50,7 @@ class DocumentIntelligence:
     """A layout reader that calls the service at `endpoint` with its key or, without one, this machine's identity."""
 
     name = f"Document Intelligence {LAYOUT_MODEL}"
-    kinds = frozenset({"docx", "scan", "image"})
+    kinds = frozenset({"docx", "xlsx", "pptx", "html", "scan", "image"})
 
     def __init__(self, endpoint: str, key: str | None) -> None:
         self._endpoint, self._key = endpoint, key
@@ -68,6 +71,7 @@ class DocumentIntelligence:
         except TimeoutError as error:
             raise Unavailable("Document Intelligence had no result in time", code=LAYOUT_UNAVAILABLE) from error
         try:
+            _book_pages(len(result["pages"]))
             return await asyncio.to_thread(extraction_from_layout, result, kind)
         except INVALID_RESULT_ERRORS as error:
             raise Unavailable("Document Intelligence gave a result of another shape", code=LAYOUT_INVALID) from error
@@ -142,6 +146,14 @@ class DocumentIntelligence:
         return self._identity
 
 
+def _book_pages(count: int) -> None:
+    """Book what an analysis is paid for, and tell the caller: a page of a result is one of the bill."""
+    cost_usd = count * LAYOUT_USD_PER_PAGE
+    book_layout_pages(count, cost_usd)
+    sent = f"{count} page{'s were' if count != 1 else ' was'} sent to Document Intelligence"
+    warn_current_run("layout_pages", f"{sent}, which costs about {cost_usd:.2f} USD")
+
+
 def _parse_analysis_status(response: AsyncHttpResponse) -> tuple[str, Any]:
     try:
         body = json.loads(response.text())
@@ -169,11 +181,26 @@ def extraction_from_layout(result: LayoutJson, kind: str) -> Extraction:
         [*_parse_layout_tables(result), *_parse_layout_paragraphs(result, _collect_layout_lines(pages))],
         key=lambda part: part[0],
     )
-    if kind == "docx":
-        return Extraction(collect_blocks(_build_layout_blocks(parts, {})), None, f"docx ({DocumentIntelligence.name})")
+    if kind in ("docx", "html"):
+        return Extraction(
+            collect_blocks(_build_layout_blocks(parts, {})), None, f"{kind} ({DocumentIntelligence.name})"
+        )
+    if kind in PAGE_NAMES:
+        blocks = _place_on_pages(_build_layout_blocks(parts, {}), parts, pages, PAGE_NAMES[kind])
+        return Extraction(collect_blocks(blocks), len(pages), f"{kind} ({DocumentIntelligence.name})")
     return Extraction(
         collect_blocks(_build_layout_blocks(parts, scales)), len(pages), f"{kind} ({DocumentIntelligence.name})"
     )
+
+
+def _place_on_pages(
+    blocks: Iterator[Block], parts: Sequence[LayoutPart], pages: Sequence[LayoutJson], name: str
+) -> Iterator[Block]:
+    """Yield the blocks with the page on which each begins, by the offsets at which the pages begin."""
+    starts = [min((span["offset"] for span in page.get("spans") or ()), default=0) for page in pages]
+    for block, part in zip(blocks, parts, strict=True):
+        page = max(1, bisect_right(starts, part[0]))
+        yield replace(block, page=page, locator=f"{name} {page}")
 
 
 def _build_layout_blocks(parts: Sequence[LayoutPart], scales: Mapping[int, float]) -> Iterator[Block]:

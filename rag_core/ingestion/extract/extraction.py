@@ -4,11 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rag_core.core.errors import UnreadableDocument
-from rag_core.core.model import Block
+from rag_core.core.model import Block, Extraction
 
 MAX_BLOCKS = 100_000
 MAX_TEXT_CHARS = 100_000_000  # characters: a table repeats its header in every row
 
+TEXT_RECOGNITION_ADVICE = (
+    "to have it recognised, set AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT, or install tesseract (apt install tesseract-ocr)"
+)
+_MAX_LISTED_PAGES = 10  # in a note
 _LINE_END = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE_CHARACTERS = re.compile(
     r"\x1b\[[0-9;]{0,20}[A-Za-z]"  # terminal colours
@@ -46,6 +50,26 @@ def make_document_too_long_error() -> UnreadableDocument:
         code="document_too_complex",
         details={"blocks": MAX_BLOCKS, "characters": MAX_TEXT_CHARS},
     )
+
+
+def make_no_text_layer_error(pages: int) -> UnreadableDocument:
+    """Return the refusal of a file whose text stands in pictures alone."""
+    message = f"the file holds pictures and no text: {TEXT_RECOGNITION_ADVICE}"
+    return UnreadableDocument(message, code="no_text_layer", details={"pages": pages})
+
+
+def list_pages(numbers: Sequence[int]) -> str:
+    """Return "page 3", or "pages 3, 7 and more" for more pages than a reader wants to see."""
+    listed = ", ".join(map(str, numbers[:_MAX_LISTED_PAGES]))
+    more = " and more" if len(numbers) > _MAX_LISTED_PAGES else ""
+    return f"pages {listed}{more}" if len(numbers) > 1 else f"page {listed}"
+
+
+def describe_picture_pages(extraction: Extraction) -> Iterator[str]:
+    """Yield a note on the pages whose text is in pictures and was not read."""
+    if extraction.picture_pages:
+        held = f"{list_pages(extraction.picture_pages)} of {extraction.pages}"
+        yield f"{held} hold pictures whose text was not read: {TEXT_RECOGNITION_ADVICE}"
 
 
 def clean_text(text: str) -> str:

@@ -3,7 +3,8 @@
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 
 ACCEPTED_KINDS_TEXT = (
-    "pdf, docx, xlsx, pptx, odt, ods, odp, rtf, html, eml, msg, json, jsonl, txt, md, csv, or a zip of these"
+    "pdf, docx, xlsx, pptx, odt, ods, odp, rtf, html, eml, msg, json, jsonl, txt, md, csv, a picture"
+    " (png, jpg, tif, bmp), or a zip of these"
 )
 _KIND_BY_EXTENSION = {
     "pdf": "pdf",
@@ -27,6 +28,12 @@ _KIND_BY_EXTENSION = {
     "json": "json",
     "jsonl": "jsonl",
     "ndjson": "jsonl",
+    "png": "image",
+    "jpg": "image",
+    "jpeg": "image",
+    "tif": "image",
+    "tiff": "image",
+    "bmp": "image",
     "zip": "zip",
     "txt": "text",
     "text": "text",
@@ -45,18 +52,13 @@ _KIND_BY_FIRST_BYTES = (
     (b"{\\rtf", "rtf"),
     (b"MZ", "a program"),
     (b"\x7fELF", "a program"),
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-    (b"GIF8", "an image"),
+    (b"\x89PNG", "image"),
+    (b"\xff\xd8\xff", "image"),
+    (b"II*\x00", "image"),
+    (b"MM\x00*", "image"),
+    (b"GIF8", "a GIF, whose text is not read"),
     (b"\x1f\x8b", "a compressed file"),
 )
-_IMAGE_EXTENSIONS_BY_FIRST_BYTES = {
-    b"\x89PNG": ("png",),
-    b"\xff\xd8\xff": ("jpg", "jpeg"),
-    b"II*\x00": ("tif", "tiff"),
-    b"MM\x00*": ("tif", "tiff"),
-    b"BM": ("bmp",),
-}
 _OFFICE_KINDS = ("docx", "xlsx", "pptx")
 _PACKAGE_KINDS = (*_OFFICE_KINDS, "odt", "ods", "odp", "zip")
 _MAIL_PART = "__properties_version1.0".encode("utf-16-le")  # as the directory of a compound file names it
@@ -71,7 +73,7 @@ _KIND_BY_PART = (
 )
 _HTML_FIRST_BYTES = (b"<!doctype html", b"<html", b"<head", b"<script")
 _TEXT_KINDS = ("text", "markdown", "csv", "html", "eml", "json", "jsonl")
-_NAME_BY_KIND = {"html": "a web page"}
+_NAME_BY_KIND = {"html": "a web page", "image": "a picture"}
 
 
 def detect_file_kind(data: bytes, filename: str) -> str:
@@ -105,19 +107,12 @@ def detect_file_kind(data: bytes, filename: str) -> str:
     )
 
 
-def is_image(data: bytes, filename: str) -> bool:
-    """Return True for an image of a format that a layout service accepts, by its bytes and its name."""
-    extension = filename.rpartition(".")[2].lower()
-    return any(
-        data.startswith(start) and extension in extensions
-        for start, extensions in _IMAGE_EXTENSIONS_BY_FIRST_BYTES.items()
-    )
-
-
 def _sniff_content(data: bytes, extension: str) -> str:
     """Return what the bytes are: a kind, or the description of an unsupported format; "text" where none matches."""
     if extension == "pdf" and b"%PDF-" in data[:1024]:  # PDF readers accept junk before the header
         return "pdf"
+    if extension == "bmp" and data.startswith(b"BM"):  # two letters, with which a text may begin as well
+        return "image"
     first_bytes = data[:_SNIFFED_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()[:20].lower()
     if first_bytes.startswith(_HTML_FIRST_BYTES):
         return "html"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.extract.extraction import clean_text
+from rag_core.ingestion.extract.extraction import clean_text, describe_picture_pages
 from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, detect_file_kind
 
 MAX_MEMBERS = 1_000
@@ -20,8 +20,8 @@ Extract = Callable[[str, bytes], Extraction]
 class MemberReader:
     """Reads members with the extractor of their kind, and keeps what the notes report.
 
-    Members of `unread_kinds` are left out. A member's blocks have its name before their locator and headings, and its
-    number as their page.
+    Members of `unread_kinds`, and pictures, are left out. A member's blocks have its name before their locator and
+    headings, and its number as their page.
     """
 
     extract: Extract
@@ -35,13 +35,14 @@ class MemberReader:
         label = clean_member_name(name)
         try:
             kind = detect_file_kind(data, name.replace("\\", "/").rpartition("/")[2])
-            if kind in self.unread_kinds:
+            if kind in self.unread_kinds or kind == "image":
                 raise UnsupportedDocument("send it by itself")
             extraction = self.extract(kind, data)
         except (UnreadableDocument, UnsupportedDocument) as error:
             self.unread[label] = error.message
             return
-        self.notes += [f"{label}: {note}" for note in extraction.notes]
+        notes = (*extraction.notes, *describe_picture_pages(extraction))
+        self.notes += [f"{label}: {note}" for note in notes]
         first = self.line
         for block in extraction.blocks:
             yield _place_in_member(block, label, page, first - 1)

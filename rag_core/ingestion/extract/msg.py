@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from email.message import Message
 from email.utils import format_datetime
 
-from compressed_rtf import decompress
 from olefile import OleFileIO
 
 from rag_core.core.errors import UnreadableDocument
@@ -17,6 +16,7 @@ from rag_core.core.model import Extraction
 from rag_core.ingestion.extract.eml import extract_message
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.members import MAX_MEMBERS, Extract
+from rag_core.ingestion.extract.packed_rtf import unpack_rtf
 from rag_core.ingestion.extract.rtf import RtfReader
 
 _SUBJECT, _HEADERS, _BODY, _HTML, _RTF = 0x0037, 0x007D, 0x1000, 0x1013, 0x1009
@@ -160,8 +160,4 @@ def _make_part(kind: str, data: bytes) -> Message:
 
 
 def _read_rtf(packed: bytes) -> str:
-    try:
-        data = decompress(packed)
-    except Exception as error:  # its own errors are of no other type
-        raise ValueError("no compressed RTF") from error
-    return "\n\n".join(block.text for block in RtfReader().read(data))
+    return "\n\n".join(block.text for block in RtfReader().read(unpack_rtf(packed)))

@@ -3,7 +3,7 @@
 Run it in the sandbox: no PDF parser is safe with untrusted files, and PDFium aborts its process when memory runs out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +12,16 @@ from pypdfium2.raw import FPDF_PAGEOBJ_IMAGE
 
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
+from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, list_pages, make_no_text_layer_error
 from rag_core.ingestion.extract.pdf import hidden_text, structure
 from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
 from rag_core.ingestion.extract.pdf.lines import build_strips
 from rag_core.ingestion.extract.pdf.opening import make_damaged_pdf_error, open_pdf
+from rag_core.ingestion.extract.pdf.picture_pages import is_picture_page
 from rag_core.ingestion.extract.pdf.structure import Outline, PdfPage
 from rag_core.ingestion.extract.reading_time import report_pages
 
-_MAX_LISTED_PAGES = 10  # named in a note
-_NO_TEXT_MESSAGE = "the pages hold pictures and no text: run text recognition (OCR) over the file first"
+_MAX_LISTED_PAGES = 10  # of which each has a note of its own
 _CUT_OFF_NOTE = "the end of the file is missing: its pages were read as far as they are there"
 _BLANK_PAGES_MESSAGE = "the PDF's pages are blank or damaged: open it in a viewer and print it again"
 
@@ -33,6 +33,7 @@ class _PageFindings:
     is_cut_off: bool
     damaged_pages: list[int] = field(default_factory=list)
     empty_pages: list[int] = field(default_factory=list)
+    picture_pages: list[int] = field(default_factory=list)
     scanned_pages: list[int] = field(default_factory=list)
     undrawn_pages: list[int] = field(default_factory=list)
     hidden_chars_by_page: dict[int, int] = field(default_factory=dict)
@@ -53,12 +54,17 @@ def extract_pdf(data: bytes) -> Extraction:
     repeated = structure.find_page_furniture(pages)
     outline = _read_outline(document)
     parts = [part for page in pages for part in structure.split_page_parts(page, repeated, outline)]
-    if not parts:
+    if not parts or len(findings.picture_pages) == len(document):
         raise _make_no_text_error(findings, len(document))
     title = structure.choose_pdf_title(clean_text(document.get_metadata_value("Title")).strip(), parts)
     notes = _describe_findings(findings, len(document), bool(repeated))
     return Extraction(
-        collect_blocks(structure.build_pdf_blocks(parts)), len(document), "pdf (pdfium)", tuple(notes), title
+        collect_blocks(structure.build_pdf_blocks(parts)),
+        len(document),
+        "pdf (pdfium)",
+        tuple(notes),
+        title,
+        tuple(findings.picture_pages),
     )
 
 
@@ -66,7 +72,7 @@ def _make_no_text_error(findings: _PageFindings, page_count: int) -> UnreadableD
     if findings.damaged_pages:
         return make_damaged_pdf_error()
     if findings.has_pictures:
-        return UnreadableDocument(_NO_TEXT_MESSAGE, code="no_text_layer", details={"pages": page_count})
+        return make_no_text_layer_error(page_count)
     return UnreadableDocument(_BLANK_PAGES_MESSAGE, code="document_empty", details={"pages": page_count})
 
 
@@ -88,7 +94,10 @@ def _read_pdf_page(document: Any, number: int, findings: _PageFindings) -> PdfPa
         findings.undrawn_pages.append(number)
     if is_scan:
         findings.scanned_pages.append(number)
-    if not visible:
+    if is_picture_page(page, visible, is_recognised=is_scan):
+        findings.picture_pages.append(number)
+        findings.has_pictures = True
+    elif not visible:
         findings.empty_pages.append(number)
         findings.has_pictures |= any(True for _ in page.get_objects(filter=(FPDF_PAGEOBJ_IMAGE,)))
     label = clean_text(document.get_page_label(number - 1))
@@ -115,13 +124,13 @@ def _describe_findings(findings: _PageFindings, page_count: int, has_furniture: 
     if findings.is_cut_off:
         yield _CUT_OFF_NOTE
     if findings.damaged_pages:
-        yield f"{_format_page_list(findings.damaged_pages)} of {page_count} damaged and left out"
+        yield f"{list_pages(findings.damaged_pages)} of {page_count} damaged and left out"
     if findings.empty_pages:
-        yield f"{_format_page_list(findings.empty_pages)} of {page_count} without text"
+        yield f"{list_pages(findings.empty_pages)} of {page_count} without text"
     if findings.scanned_pages:
-        yield f"{_format_page_list(findings.scanned_pages)} of {page_count} with text recognised under a picture"
+        yield f"{list_pages(findings.scanned_pages)} of {page_count} with text recognised under a picture"
     if findings.undrawn_pages:
-        pages = _format_page_list(findings.undrawn_pages)
+        pages = list_pages(findings.undrawn_pages)
         yield f"{pages} of {page_count} in a font that the file does not hold: covered text cannot be told there"
     for number, chars in list(findings.hidden_chars_by_page.items())[:_MAX_LISTED_PAGES]:
         yield f"page {number}: {chars} characters of hidden text were left out"
@@ -129,12 +138,3 @@ def _describe_findings(findings: _PageFindings, page_count: int, has_furniture: 
         yield f"{len(further)} more pages: {sum(further)} characters of hidden text were left out"
     if has_furniture:
         yield "headers, footers and page numbers that stand on most pages were left out"
-
-
-def _format_page_list(numbers: Sequence[int]) -> str:
-    listed = ", ".join(map(str, numbers[:_MAX_LISTED_PAGES]))
-    return (
-        f"pages {listed}{' and more' if len(numbers) > _MAX_LISTED_PAGES else ''}"
-        if len(numbers) > 1
-        else f"page {listed}"
-    )

@@ -34,7 +34,7 @@ def separate_hidden_text(page: Any, text: Any, glyphs: Sequence[Glyph]) -> tuple
     visible: list[Glyph] = []
     for word in _split_glyph_words(glyphs):
         (visible if rendered.is_visible(text, word) else hidden).extend(word)
-    if hidden and len(hidden) >= MIN_SCAN_SHARE * len(glyphs) and _measure_picture_share(page) >= MIN_SCAN_SHARE:
+    if hidden and len(hidden) >= MIN_SCAN_SHARE * len(glyphs) and measure_picture_share(page) >= MIN_SCAN_SHARE:
         return list(glyphs), 0, True
     return visible, len(hidden), False
 
@@ -113,7 +113,7 @@ def _read_fill_colour(text: Any, number: int) -> list[int]:
     return [shade.value for shade in shades[:3]]
 
 
-def _measure_picture_share(page: Any) -> float:
+def measure_picture_share(page: Any) -> float:
     """Return the share of the page that pictures cover."""
     width, height = page.get_size()
     covered = 0.0

@@ -35,7 +35,8 @@ class LinkedColumnReply(TypedDict):
 class JoinReply(TypedDict):
     """Two columns that join two tables.
 
-    `match_share` is null for a declared key; of an inferred one it is the share of values that match, 0..1.
+    `match_share` is null for a declared key; of an inferred one it is the share of values that match, 0..1, or 0 where
+    only names were compared.
     """
 
     table: str

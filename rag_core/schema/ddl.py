@@ -98,7 +98,8 @@ class _Draft:
         return f"  {quote_name(name)} {_fold(column.type)}".rstrip() + primary, note
 
     def _write_key(self, key: ForeignKey) -> Clause:
-        note = "" if key.match_share is None else f"inferred: {key.match_share:.0%} of the values match"
+        matching = f": {key.match_share:.0%} of the values match" if key.match_share else " from names"
+        note = "" if key.match_share is None else f"inferred{matching}"
         target = f"{quote_name(key.referenced_table)} ({quote_name(key.referenced_column)})"
         return f"  FOREIGN KEY ({quote_name(key.column)}) REFERENCES {target}", note
 

@@ -1,8 +1,8 @@
 """Joins: the graph of the foreign keys, paths through it, and keys inferred where a database declares none."""
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 
 from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
@@ -12,6 +12,9 @@ STEP_COST = 1.3  # of a join; less by up to 0.9 for a table and a key that the q
 TABLE_DISCOUNT, KEY_DISCOUNT = 0.6, 0.3
 MIN_MATCH_SHARE = 0.8  # of the known values, for two columns to be joined without a declared key
 ID_WORDS = frozenset(("id", "key", "code", "no", "number", "uid"))
+GENERIC_KEYS = ID_WORDS - {"uid"}  # of which a column alone says nothing of a table
+POINTING_WORDS = frozenset(("link", "ref", "reference", "fk"))  # in the name of a column that points to a table
+REFERENCE_ROOTS = frozenset(list_roots("references referenced foreign"))  # in the description of one
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,35 +87,82 @@ def list_key_ends(key: ForeignKey) -> tuple[ColumnKey, ColumnKey]:
 
 
 def propose_keys(database: Database) -> Iterator[ForeignKey]:
-    """Yield the foreign keys that names and types suggest for columns that declare none, with a share of 0.
+    """Yield the foreign keys that names, types and descriptions suggest where none is declared, with a share of 0.
 
-    A column may refer to the single primary key of another table when their names say so (`publisher_id` and
-    `publisher.id`, or two equal names that end like a key) and their types are alike. Whether the values match is for
-    the caller to find out: below `MIN_MATCH_SHARE` it is no key.
+    A column may refer to the key of another table when their names say so (`publisher_id` and `publisher.id`,
+    `link_to_event` and `event.event_id`, or two equal names that are not just "id"), or when its description does
+    ("references the table users"), and their types are alike. A column refers to one table, the one that it is named
+    for before others. Whether the values match is for the caller to find out.
     """
     declared = {(key.table, key.column) for key in database.foreign_keys}
+    keys = {table.name: key for table in database.tables if (key := find_key_column(table))}
+    joined: set[frozenset[ColumnKey]] = set()
     for table, column in database.iterate_columns():
-        if (table.name, column.name) not in declared:
-            yield from _propose_keys_of(table, column, database.tables)
-
-
-def _propose_keys_of(table: Table, column: Column, others: Iterable[Table]) -> Iterator[ForeignKey]:
-    for other in others:
-        if other.name == table.name or len(other.primary_key) != 1:
+        if (table.name, column.name) in declared:
             continue
-        key = next((one for one in other.columns if one.name == other.primary_key[0]), None)
-        if key and _names_a_key(table, column, other, key) and _are_types_alike(column.type, key.type):
-            yield ForeignKey(table.name, column.name, other.name, key.name, 0.0)
+        proposed = [
+            (strength, other.name, key.name)
+            for other in database.tables
+            if other.name != table.name and (key := keys.get(other.name)) and _are_types_alike(column.type, key.type)
+            if (strength := _rate_key(column, other, key))
+        ]
+        _, other_name, key_name = max(proposed, key=lambda one: one[0], default=(0, "", ""))
+        ends = frozenset(((table.name, column.name), (other_name, key_name)))
+        if other_name and ends not in joined:
+            joined.add(ends)
+            yield ForeignKey(table.name, column.name, other_name, key_name, 0.0)
 
 
-def _names_a_key(table: Table, column: Column, other: Table, key: Column) -> bool:
-    name, key_name = split_identifier(column.name).split(), split_identifier(key.name).split()
-    ends_like_key = bool(name) and name[-1] in ID_WORDS
-    if name == key_name:
-        # two tables may both have a primary key `id`, which refers to nothing
-        return ends_like_key and len(name) > 1 and table.primary_key != (column.name,)
-    other_roots = list_roots(split_identifier(other.name))
-    return ends_like_key and list_roots(" ".join(name[:-1]))[-len(other_roots) :] == other_roots != []
+def infer_keys(database: Database) -> Database:
+    """Return a database without any foreign key with those that are proposed; another as it is.
+
+    Their share of matching values is 0: where the values were compared, the keys that match are there already.
+    """
+    return database if database.foreign_keys else replace(database, foreign_keys=tuple(propose_keys(database)))
+
+
+def find_key_column(table: Table) -> Column | None:
+    """Return the column that tells the rows of a table apart: declared, else named for it, else the first of all."""
+    if table.primary_key:
+        name = table.primary_key[0] if len(table.primary_key) == 1 else ""
+        return next((one for one in table.columns if one.name == name), None)
+    roots = _list_roots(table.name)
+    named = (one for one in table.columns if _is_named_as_key(one) and _drop_key_words(one.name) in ([], roots))
+    return next(named, next((one for one in table.columns[:1] if _is_named_as_key(one)), None))
+
+
+def _is_named_as_key(column: Column) -> bool:
+    words = split_identifier(column.name).split()
+    return bool(words) and words[-1] in ID_WORDS
+
+
+def _rate_key(column: Column, other: Table, key: Column) -> int:
+    """Return 0 where nothing says that a column refers to the key of another table, more the more plainly it does."""
+    named_for, roots = _list_roots(other.name), _drop_key_words(column.name)
+    words, said = split_identifier(column.name).split(), list_roots(column.description)
+    if not words or not named_for:
+        return 0
+    if not REFERENCE_ROOTS.isdisjoint(said) and _has_run(said, named_for):
+        return 4
+    is_pointing = _is_named_as_key(column) or not POINTING_WORDS.isdisjoint(words)
+    if is_pointing and roots[-len(named_for) :] == named_for:
+        return 3
+    if _list_roots(column.name) == _list_roots(key.name):
+        return 2 * (roots != [] or words[0] not in GENERIC_KEYS)
+    is_same_thing = roots == _drop_key_words(key.name) != []
+    return int(is_same_thing and roots != named_for and _is_named_as_key(key))
+
+
+def _list_roots(name: str) -> list[str]:
+    return list_roots(split_identifier(name))
+
+
+def _drop_key_words(name: str) -> list[str]:
+    return list_roots(" ".join(word for word in split_identifier(name).split() if word not in ID_WORDS))
+
+
+def _has_run(roots: Sequence[str], run: Sequence[str]) -> bool:
+    return bool(run) and any(list(roots[at : at + len(run)]) == list(run) for at in range(len(roots)))
 
 
 def _are_types_alike(one: str, other: str) -> bool:

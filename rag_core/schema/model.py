@@ -34,7 +34,7 @@ class ForeignKey:
     """A column whose values are those of a column of another table.
 
     `match_share` is None for a key that the database declares; for one that was inferred it is the share, 0..1, of the
-    known values that the other column has as well.
+    known values that the other column has as well, 0 where only names were compared.
     """
 
     table: str
@@ -76,7 +76,10 @@ class Database:
     def key_columns(self) -> frozenset["ColumnKey"]:
         """The columns of primary and foreign keys, whose values are seldom asked for themselves."""
         primary = {(table.name, name) for table in self.tables for name in table.primary_key}
-        return frozenset(primary | {(key.table, key.column) for key in self.foreign_keys})
+        referring = {(key.table, key.column) for key in self.foreign_keys}
+        return frozenset(
+            primary | referring | {(key.referenced_table, key.referenced_column) for key in self.foreign_keys}
+        )
 
     def iterate_columns(self) -> Iterator[tuple[Table, Column]]:
         """Yield every column with its table, in the order of `columns`."""

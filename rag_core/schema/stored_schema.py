@@ -13,6 +13,7 @@ from rag_core.schema import documents
 from rag_core.schema.answerable import EVERYDAY_QUESTIONS, Background
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import LinkEvidence, SchemaWords
+from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
@@ -91,7 +92,7 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     chunks: list[Chunk] = []
     for part in (documents.TABLE_PART, documents.COLUMN_PART):
         chunks += await index.store.select(scope, filters=documents.filter_part(name, part), limit=MAX_SCHEMA_CHUNKS)
-    database = documents.parse_database(name, chunks)
+    database = infer_keys(documents.parse_database(name, chunks))
     known = set(database.columns)
     keys = {chunk.id: key for chunk in chunks if (key := documents.parse_column_key(chunk)) in known}
     return StoredSchema(database, SchemaWords(database), keys)

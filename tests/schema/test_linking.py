@@ -11,7 +11,7 @@ from rag_core.core.run import Run
 from rag_core.schema.answerable import Background
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.joins import JoinGraph, propose_keys
+from rag_core.schema.joins import JoinGraph, infer_keys, propose_keys
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, Database, ForeignKey, LinkedColumn, SchemaLinks, Table, ValueMatch
@@ -177,3 +177,34 @@ def test_a_key_is_proposed_by_names_and_types_that_agree() -> None:
     assert list(propose_keys(Database("h", (publisher, hero)))) == [
         ForeignKey("hero", "publisher_id", "publisher", "id", 0.0)
     ]
+
+
+@pytest.mark.parametrize(
+    ("column", "description", "key", "refers"),
+    [
+        ("evt_ref", "", "event_id", False),
+        ("link_to_event", "", "event_id", True),
+        ("eventId", "", "event_id", True),
+        ("ev", "foreign key to the events table", "event_id", True),
+        ("ev", "number of the events", "event_id", False),
+        ("uid", "", "uid", True),
+        ("no", "", "no", False),
+        ("event", "", "event_id", False),
+    ],
+)
+def test_a_key_is_proposed_by_what_its_column_is_called_or_said_to_be_without_any_declared_key(
+    column: str, description: str, key: str, refers: bool
+) -> None:
+    events = Table("events", (Column(key, "int"), Column("title", "text")))
+    visit = Table("visit", (Column("visit_id", "int"), Column(column, "int", description)))
+    inferred = infer_keys(Database("d", (events, visit)))
+    assert inferred.foreign_keys == ((ForeignKey("visit", column, "events", key, 0.0),) if refers else ())
+    assert infer_keys(inferred) is inferred or not refers
+
+
+def test_a_column_refers_to_the_table_that_it_is_named_for_rather_than_to_another_with_its_name() -> None:
+    laps = Table("laps", (Column("driver_id", "int"), Column("lap", "int")))
+    drivers = Table("drivers", (Column("driver_id", "int"), Column("name", "text")))
+    results = Table("results", (Column("result_id", "int"), Column("driver_id", "int")))
+    keys = infer_keys(Database("d", (laps, results, drivers))).foreign_keys
+    assert {(key.table, key.referenced_table) for key in keys} == {("laps", "drivers"), ("results", "drivers")}

@@ -63,7 +63,8 @@ function OpenPoints({ links }) {
 
 // The drawing
 
-const describeJoin = ({ match_share }) => (match_share === null ? "declared" : `inferred: ${Math.round(100 * match_share)} % of the values match`);
+const describeInferred = (share) => (share ? `inferred: ${Math.round(100 * share)} % of the values match` : "inferred from names");
+const describeJoin = ({ match_share }) => (match_share === null ? "declared" : describeInferred(match_share));
 
 function TableDrawing({ links }) {
   const frame = useRef();

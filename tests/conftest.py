@@ -1,15 +1,18 @@
-"""What every test has: the local models, loaded once a process."""
+"""What every test has: the local models loaded, and the tables of the archive made, once a process."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from rag_core.providers import bert
+from rag_core.stores.archive import database
+from tests.remembered_archive import remember_tables
 from tests.remembered_models import remember_models
 
 
 @pytest.fixture(scope="session", autouse=True)
-def models_are_remembered() -> Iterator[None]:
+def what_is_made_alike_is_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bert, "_load_bert", remember_models(bert._load_bert))
+        patch.setattr(database, "_upgrade_archive_schema", remember_tables(database._upgrade_archive_schema))
         yield

@@ -1,8 +1,6 @@
 """The codec between Azure Functions and the domain: mounts the routes, parses requests, maps errors to statuses."""
 
 import asyncio
-import base64
-import binascii
 import json
 import logging
 import time
@@ -11,13 +9,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 import azure.functions as func
 
 from functions.admission import Admission
 from functions.operations import Call, Operation, Principal, load_operation
+from functions.principal import principal_from_headers
 from functions.routes import Route
 from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from rag_core.core.kit import Kit
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 STATUS_BY_ERROR: Mapping[type[RagError], int] = {
     errors.InvalidRequest: 400,
@@ -57,14 +58,6 @@ JSON_REPLY_HEADERS: Mapping[str, str] = {"Cache-Control": "no-store", "X-Content
 EVENT_STREAM = "text/event-stream"
 READ_METHODS = ("GET", "HEAD", "OPTIONS")  # they change nothing, whoever has them sent
 FOREIGN_SITES = ("cross-site", "same-site")
-
-PRINCIPAL_HEADER = "x-ms-client-principal"
-ROLE_CLAIM_TYPES = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
-USER_ID_CLAIM_TYPES = (  # in order of preference; the object id is the same in every application of a tenant
-    "http://schemas.microsoft.com/identity/claims/objectidentifier",
-    "oid",
-    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier",
-)
 
 
 class ErrorDetail(TypedDict):
@@ -140,8 +133,10 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
         return response
 
     async def answer_request(req: func.HttpRequest, run_id: str) -> tuple[func.HttpResponse, Run | None]:
-        run = None
-        try:
+        run: Run | None = None
+
+        async def answer() -> func.HttpResponse:
+            nonlocal run
             settings = service.get_settings()
             run = Run(settings.request_timeout_s, id=run_id)
             trusted_headers = req.headers if settings.trust_principal else {}
@@ -150,14 +145,14 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             is_read = req.method in READ_METHODS
             call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe, req.url)
             if operation.tells and accepts_events(req.headers):
-                return await _respond_with_events(operation, request, call, service), run
+                return await _respond_with_events(operation, request, call, service)
             reply = await _answer_request(operation, request, call, service)
-            return make_json_response(_reply_status(reply, operation), reply), run
+            return make_json_response(_reply_status(reply, operation), reply)
+
+        try:
+            return await hide_faults(answer(), f"{route.name} failed in run {run_id}"), run
         except RagError as error:
             return make_error_response(_add_warnings(error, run), run_id), run
-        except Exception:
-            logger.exception("%s failed in run %s", route.name, run_id)
-            return make_error_response(make_internal_error(), run_id), run
 
     return handle
 
@@ -210,7 +205,7 @@ async def _end_with_error(first: bytes, later: AsyncIterator[bytes], run: Run) -
     try:
         async with aclosing(later):  # type: ignore[type-var]
             yield first
-            async for event in later:
+            while event := await hide_faults(anext(later, None), f"run {run.id} failed after its first event"):
                 yield event
         return
     except GeneratorExit:
@@ -220,9 +215,6 @@ async def _end_with_error(first: bytes, later: AsyncIterator[bytes], run: Run) -
         failure = error
     except asyncio.CancelledError:
         failure = Unavailable("the server is stopping: ask again")
-    except Exception:
-        logger.exception("run %s failed after its first event", run.id)
-        failure = make_internal_error()
     run.failure_code = failure.code
     yield encode_event("error", format_refusal(_add_warnings(failure, run), run.id))
 
@@ -239,9 +231,19 @@ async def _end_request_after(
         end_request()
 
 
-def make_internal_error() -> RagError:
-    """Return what is said of a fault of our own."""
-    return RagError("the server failed; its log has this run_id", code="internal")
+async def hide_faults(work: Awaitable[T], failed: str) -> T:
+    """Return what `work` gives; a fault of our own is logged in full, and the caller is told only that there was one.
+
+    Raises:
+        RagError: the work raised it, or had a fault (code "internal").
+    """
+    try:
+        return await work
+    except RagError:
+        raise
+    except Exception as fault:
+        logger.exception("%s", failed)
+        raise RagError("the server failed; its log has this run_id", code="internal") from fault
 
 
 class StreamedResponse(func.HttpResponse):
@@ -343,38 +345,6 @@ def is_loopback_address(address: str) -> bool:
         return urlsplit(address).hostname in LOOPBACK_HOSTS
     except ValueError:
         return False
-
-
-def principal_from_headers(headers: Mapping[str, str], workflow_claim: str | None = None) -> Principal:
-    """Return the caller named by the platform's authentication, an anonymous one when the header is missing.
-
-    With a `workflow_claim`, the values of that claim are the only workflows the caller may name; without such a claim
-    in the credential, there are none. Raises InvalidRequest for a header that names no user.
-    """
-    header = headers.get(PRINCIPAL_HEADER)
-    claims = _parse_claims(header) if header else []
-    users = [value for kind in USER_ID_CLAIM_TYPES for value in _select_claim_values(kind, claims)]
-    if header and not users:
-        raise _make_principal_error()
-    workflows = _select_claim_values(workflow_claim, claims) if workflow_claim else None
-    roles = tuple(role for kind in ROLE_CLAIM_TYPES for role in _select_claim_values(kind, claims))
-    return Principal(users[0] if users else None, _select_claim_values("groups", claims), workflows, roles)
-
-
-def _parse_claims(header: str) -> list[tuple[str, str]]:
-    """Return the claims of the header as pairs of type and value. Raises InvalidRequest when it cannot be decoded."""
-    try:
-        return [(claim["typ"], claim["val"]) for claim in json.loads(base64.b64decode(header))["claims"]]
-    except (binascii.Error, ValueError, KeyError, TypeError):
-        raise _make_principal_error() from None
-
-
-def _select_claim_values(claim_type: str, claims: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(value for typ, value in claims if typ == claim_type)
-
-
-def _make_principal_error() -> InvalidRequest:
-    return InvalidRequest(PRINCIPAL_HEADER, "must be a client principal with an object id", code="invalid_principal")
 
 
 def make_json_response(

@@ -28,8 +28,9 @@ from werkzeug.routing import BaseConverter, Map, Rule
 from werkzeug.wrappers import Request, Response
 
 import function_app
-from functions.http import PRINCIPAL_HEADER, is_loopback_address, is_sent_by_another_site
+from functions.http import is_loopback_address, is_sent_by_another_site
 from functions.operations import load_operation
+from functions.principal import PRINCIPAL_HEADER
 from functions.routes import ROUTES
 from functions.triggers import DRAIN_WITHIN_S
 from local_emulator.search_service.serving import LOOPBACK, serve_wsgi

@@ -16,6 +16,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 from tokenizers import Tokenizer
 
 from rag_core.core.errors import Misconfigured, Unavailable
+from rag_core.core.foreign_failures import ForeignFailures
 from rag_core.providers import local_models
 
 T = TypeVar("T")
@@ -118,10 +119,13 @@ def load_onnx_session(model_file: Path, model_name: str) -> Any:
 
 def parse_tokenizer(data: bytes, model_name: str) -> Any:
     """Return the tokenizer of a tokenizer.json, which neither truncates nor pads. Raises Misconfigured."""
-    try:
+
+    def translate(failure: BaseException) -> Misconfigured | None:
+        is_damage = type(failure) is Exception or isinstance(failure, ValueError)  # tokenizers raises no other class
+        return _make_load_error(model_name, failure) if is_damage else None
+
+    with ForeignFailures(translate):
         tokenizer = Tokenizer.from_str(json.dumps(json.loads(data)))
-    except Exception as error:  # tokenizers raises no other class
-        raise _make_load_error(model_name, error) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -137,5 +141,5 @@ def _load_bert(folder: Path) -> _LoadedBert:
     return _LoadedBert(tokenizer, session, cls_id, sep_id)
 
 
-def _make_load_error(model_name: str, error: Exception) -> Misconfigured:
+def _make_load_error(model_name: str, error: BaseException) -> Misconfigured:
     return Misconfigured(f"the model {model_name} cannot be loaded: {type(error).__name__}")

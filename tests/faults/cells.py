@@ -10,7 +10,8 @@ from typing import Any
 
 import azure.functions as func
 
-from functions.http import PRINCIPAL_HEADER, Service, make_handler
+from functions.http import Service, make_handler
+from functions.principal import PRINCIPAL_HEADER
 from functions.routes import ROUTES, Route
 from local_emulator.search_service import SearchService
 from rag_core.core.settings import Settings

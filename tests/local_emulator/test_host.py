@@ -20,8 +20,8 @@ import azure.functions as func
 import pytest
 from werkzeug.test import Client
 
-from functions.http import PRINCIPAL_HEADER, principal_from_headers
 from functions.operations import Principal
+from functions.principal import PRINCIPAL_HEADER, principal_from_headers
 from local_emulator import host as host_module
 from local_emulator.host import Host, run_host, run_service
 from local_emulator.search_service import serving

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rag_core.core.batching import batch_items
-from rag_core.stores.azure_search.index_client import AzureIndexClient, BatchRefused, DocumentOutcome
+from rag_core.stores.azure_search.index_client import AzureIndexClient, DocumentOutcome
+from rag_core.stores.azure_search.service_errors import BatchRefused
 
 MAX_BATCH_ACTIONS = 1000  # the service takes 1,000 actions and about 16 MB per batch (REST API, Index Documents)
 MAX_BATCH_BYTES = 15 * 1000 * 1000

@@ -12,7 +12,7 @@ from rag_core.stores.azure_search.action_batches import (
     build_index_action,
     send_actions,
 )
-from rag_core.stores.azure_search.index_client import AzureIndexClient, parse_records
+from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.outbox import ITEM_REFUSED, ITEM_SENT, ITEM_WAITING, Outbox, OutboxJob
 from rag_core.stores.azure_search.records import (
     build_state_record,
@@ -20,6 +20,7 @@ from rag_core.stores.azure_search.records import (
     make_document_record_key,
     make_state_record_key,
 )
+from rag_core.stores.azure_search.service_errors import parse_records
 
 MAX_SEARCH_RESULTS = 100_000  # the service returns no more results of a search
 

@@ -1,19 +1,22 @@
 """The queries of the store other than its search: chunks, documents and hashes by a filter, and the filter itself."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rag_core.core.model import Chunk, Document, Filter, Scope, Vector
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.delivery import MAX_SEARCH_RESULTS
 from rag_core.stores.azure_search.facet_counts import facet_from_azure_counts
-from rag_core.stores.azure_search.index_client import AzureIndexClient, parse_records
+from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.records import (
     SELECTED_CHUNK_FIELDS,
     chunk_from_azure_record,
     document_from_azure_record,
+    make_state_record_key,
 )
 from rag_core.stores.azure_search.schema import VECTOR_FIELD
+from rag_core.stores.azure_search.service_errors import parse_records
 
 ORDER_BY_ORDINAL = ["document_id asc", "ordinal asc", "id asc"]
 
@@ -78,3 +81,14 @@ async def build_visible_filter(scope: Scope, filters: Sequence[Filter], client: 
         odata.build_odata_filter(chunk_filter, values.get(chunk_filter.field, ())) for chunk_filter in filters
     ]
     return odata.join_odata_with_and(odata.build_visible_chunks_filter(scope), *expressions)
+
+
+async def load_settled_state(workflow_id: str, settled_s: float, client: AzureIndexClient) -> str:
+    """Load the name of a workflow's state; "" without one, and for `settled_s` after a change."""
+    record = await client.get_record(make_state_record_key(workflow_id))
+    if record is None:
+        return ""
+    ((state, changed_at),) = parse_records(
+        lambda record: (str(record["version"]), datetime.fromisoformat(record["record"])), [record]
+    )
+    return state if datetime.now(UTC) - changed_at >= timedelta(seconds=settled_s) else ""

@@ -12,9 +12,9 @@ from rag_core.core.metrics import record_cost
 from rag_core.core.model import Chunk, Hit
 from rag_core.core.run import book_model_usage, degrade_current_run
 from rag_core.core.telemetry import describe_current_span
-from rag_core.stores.azure_search.index_client import MALFORMED_REPLY_ERRORS, make_malformed_reply_error
 from rag_core.stores.azure_search.schema import SEMANTIC_CONFIGURATION
 from rag_core.stores.azure_search.search import MAX_RERANKER_SCORE, parse_finite_score
+from rag_core.stores.azure_search.service_errors import MALFORMED_REPLY_ERRORS, make_malformed_reply_error
 
 RETRIEVED_FIELD = "id"  # of a chunk, by which the chunk is then loaded
 TOKENS_PER_PASSAGE = 500  # a chunk has at most about so many

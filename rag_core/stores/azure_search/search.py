@@ -10,10 +10,11 @@ from azure.search.documents.models import VectorizedQuery
 from rag_core.core.model import Caption, Hit, Ranking
 from rag_core.core.ports import Probe
 from rag_core.core.rankings import sort_by_score
-from rag_core.stores.azure_search.index_client import AzureIndexClient, SearchRecord, parse_records
+from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.records import SELECTED_CHUNK_FIELDS, chunk_from_azure_record, extract_search_codes
 from rag_core.stores.azure_search.schema import SEMANTIC_CONFIGURATION, VECTOR_FIELD
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
+from rag_core.stores.azure_search.service_errors import SearchRecord, parse_records
 from rag_core.text.index_terms import normalize_characters
 
 LEXICAL_FIELDS = ("title", "content", "codes")

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from rag_core.core.run import degrade_current_run
-from rag_core.stores.azure_search.index_client import FeatureNotOffered, SearchRecord, SemanticRankerRefused
+from rag_core.stores.azure_search.service_errors import FeatureNotOffered, SearchRecord, SemanticRankerRefused
 
 PAUSE_S = 300.0  # after a refusal; a plan that is used up stays so until the next month
 PAUSE_AFTER_THROTTLING_S = 10.0

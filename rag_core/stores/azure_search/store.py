@@ -4,7 +4,6 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -26,24 +25,19 @@ from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.action_batches import ActionResults, build_index_action, send_actions
 from rag_core.stores.azure_search.delivery import OutboxDelivery
 from rag_core.stores.azure_search.facet_counts import (
-    buckets_from_azure_counts,
     facet_from_azure_counts,
+    list_fields_with_values,
     parse_azure_space,
     parse_facet_counts,
 )
 from rag_core.stores.azure_search.field_value_codec import INDEX_FIELDS
-from rag_core.stores.azure_search.index_client import (
-    AZURE_SEARCH_API_VERSION,
-    AzureIndexClient,
-    KnowledgeBaseRefused,
-    SearchRecord,
-    parse_records,
-)
+from rag_core.stores.azure_search.index_client import AZURE_SEARCH_API_VERSION, AzureIndexClient
 from rag_core.stores.azure_search.index_queries import (
     build_visible_filter,
     count_field_values,
     list_live_content_hashes,
     load_chunk_vectors,
+    load_settled_state,
     search_chunks,
     search_documents,
 )
@@ -62,10 +56,10 @@ from rag_core.stores.azure_search.records import (
     document_from_azure_record,
     encode_document_json,
     make_document_record_key,
-    make_state_record_key,
 )
 from rag_core.stores.azure_search.search import search_azure_probe
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
+from rag_core.stores.azure_search.service_errors import KnowledgeBaseRefused, SearchRecord, parse_records
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
     count_replaced_chunks,
@@ -220,16 +214,7 @@ class AzureSearchStore:
         counts = await self._client.count_facets(
             [*INDEX_FIELDS.values(), "fact_names"], filter=odata.build_visible_chunks_filter(scope)
         )
-        common_fields = [
-            field
-            for field, index_field in INDEX_FIELDS.items()
-            if buckets_from_azure_counts(field, parse_facet_counts(counts, index_field))
-        ]
-        encoded_fields = sorted(str(field) for field, _ in parse_facet_counts(counts, "fact_names"))
-        if "entity_codes" not in common_fields:
-            return [*common_fields, *encoded_fields]
-        entity_types = [field for field in encoded_fields if not field.startswith("metadata.")]
-        return [*common_fields[:1], *entity_types, *common_fields[1:], *encoded_fields[len(entity_types) :]]
+        return list_fields_with_values(counts)
 
     async def load_document(self, document_id: str, scope: Scope) -> Document | None:
         record = await self._client.get_record(make_document_record_key(scope.workflow_id, document_id))
@@ -342,13 +327,7 @@ class AzureSearchStore:
 
     async def load_corpus_version(self, scope: Scope) -> str:
         """Return the version as the port specifies; "" for `settled_s` after a change, until searches see it too."""
-        record = await self._client.get_record(make_state_record_key(scope.workflow_id))
-        if record is None:
-            return ""
-        ((state, changed_at),) = parse_records(
-            lambda record: (str(record["version"]), datetime.fromisoformat(record["record"])), [record]
-        )
-        return state if datetime.now(UTC) - changed_at >= timedelta(seconds=self._settled_s) else ""
+        return await load_settled_state(scope.workflow_id, self._settled_s, self._client)
 
     async def describe(self) -> StoreDescription:
         counts = await self._client.count_facets(["kind", "space"], filter="live")

@@ -4,8 +4,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ import tantivy
 from tantivy import Document, Occur, Query
 
 from rag_core.core.errors import Unavailable
+from rag_core.core.foreign_failures import ForeignFailures
 from rag_core.stores.embedded import lexical_checksums, records
 from rag_core.stores.embedded.filters import collect_stored_field_values, encode_field_value_term
 from rag_core.stores.embedded.records import AddedChunk, ScoredRow, WorkflowState
@@ -222,22 +222,21 @@ class LexicalIndex:
         return Document.from_dict(field_values, self._schema)
 
 
-@contextmanager
-def _translate_tantivy_failures(generation: int) -> Iterator[None]:
-    """Raise what tantivy and the file system raise as one of the two errors of this module.
+def _translate_tantivy_failures(generation: int) -> ForeignFailures:
+    """Return the block in which what tantivy and the file system raise becomes one of the two errors of this module.
 
     A panic of Rust reaches Python as a `BaseException` of a module that cannot be imported: it is damage, too.
     """
-    try:
-        yield
-    except (ValueError, OSError) as failure:
-        if isinstance(failure, OSError) or WRITE_REFUSAL_PATTERN.search(str(failure)):
-            raise UnwritableLexicalIndexError from failure
-        raise DamagedLexicalIndexError(generation, "it cannot be read") from failure
-    except BaseException as failure:
-        if type(failure).__name__ == "PanicException":
-            raise DamagedLexicalIndexError(generation, "it cannot be read") from failure
-        raise
+
+    def translate(failure: BaseException) -> UnwritableLexicalIndexError | DamagedLexicalIndexError | None:
+        if isinstance(failure, OSError):
+            return UnwritableLexicalIndexError()
+        if isinstance(failure, ValueError) and WRITE_REFUSAL_PATTERN.search(str(failure)):
+            return UnwritableLexicalIndexError()
+        is_damage = isinstance(failure, ValueError) or type(failure).__name__ == "PanicException"
+        return DamagedLexicalIndexError(generation, "it cannot be read") if is_damage else None
+
+    return ForeignFailures(translate)
 
 
 def remove_index_folder(folder: Path) -> None:

@@ -8,9 +8,14 @@ from rag_core.text.stop_words import QUESTION_STOP_WORDS, parse_word_list
 CONDITION = re.compile(r"\b(?:in|during|for|on|with|under|among|of)\s+((?:[\w'’-]{1,40}\s{0,3}){1,4})", re.IGNORECASE)
 DETERMINERS = parse_word_list("a an the my its their his her our your any each one this that these")
 CONDITION_ENDS = QUESTION_STOP_WORDS | {"after", "before", "up", "according"}
-# what follows a preposition and is no condition: a turn of phrase, or everybody
+FURTHER_PREPOSITIONS = parse_word_list("regarding concerning considering including")  # "aware of regarding the plan"
+# what follows a preposition and is no condition: a turn of phrase, everybody, the noun of a complex preposition
+# ("in terms of"), a light verb ("for making the most of"), or what is read ("mentioned in the text")
 IDLE_WORDS = parse_word_list(
-    "line order place case cases general total all average practice time detail person people someone anyone"
+    "line order place case cases general total all average practice time detail person people someone anyone "
+    "terms regard regards respect relation addition connection view light spite behalf account favour favor lieu "
+    "accordance comparison contrast response reference "
+    "making doing having getting using being taking giving text passage document article context"
 )
 
 
@@ -19,7 +24,7 @@ def list_conditions(query_text: str) -> Iterator[str]:
     for match in CONDITION.finditer(query_text):
         words: list[str] = []
         for word in match[1].split():
-            if word.lower() in DETERMINERS and not words:
+            if word.lower() in DETERMINERS | FURTHER_PREPOSITIONS and not words:
                 continue
             if word.lower() in CONDITION_ENDS:
                 break

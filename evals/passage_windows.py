@@ -3,10 +3,12 @@
 python -m evals.passage_windows FOLDER [--half first|second] [--questions 40]
 
 FOLDER is a labelled collection. Each question is searched once, and what is found is reranked as `standard` does, by
-models that read one, two, three or all windows. All CPU of the process counts, that of other threads too.
+models that read one, two, three or all windows, or a second one only where the first decides nothing. All CPU of the
+process counts, that of other threads too.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -22,13 +24,21 @@ from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
 from rag_core.evaluation.labelled_collection import HALVES, load_labelled_collection
 from rag_core.evaluation.pipeline_evaluation import IndexedCollection
 from rag_core.providers import local_models
-from rag_core.providers.cross_encoder import CrossEncoder
+from rag_core.providers.cross_encoder import UNDECIDED_LOGITS, CrossEncoder
 from rag_core.retrieval.candidates import choose_candidates
 from rag_core.retrieval.search import label_variants
 from rag_core.retrieval.steps import rerank_with_cross_encoder, search_variants
 
-ALL = 10_000
-COUNTS = (ALL, 3, 2, 1)
+ALWAYS = (-math.inf, math.inf)
+READERS: Mapping[
+    str, tuple[int, tuple[float, float]]
+] = {  # the windows read, and the logits at which more than one are
+    "all": (10_000, ALWAYS),
+    "3": (3, ALWAYS),
+    "2": (2, ALWAYS),
+    "2 where undecided": (2, UNDECIDED_LOGITS),
+    "1": (1, ALWAYS),
+}
 MEASURE = "ndcg@10"
 
 
@@ -40,12 +50,15 @@ class Reading:
     cpu_s: float = 0.0
 
 
-async def rerank_questions(collection: IndexedCollection) -> Mapping[int, Reading]:
-    """Return the rankings of all questions by the number of windows that the cross-encoder reads."""
+async def rerank_questions(collection: IndexedCollection) -> Mapping[str, Reading]:
+    """Return the rankings of all questions by the reader of READERS."""
     folder = local_models.find_model_folder("reranker", None)
     assert folder, local_models.MODELS_NOT_INSTALLED
-    models = {n: CrossEncoder(folder, threads=DEFAULT_SETTINGS.model_threads, read_windows=n) for n in COUNTS}
-    readings = {n: Reading() for n in COUNTS}
+    models = {
+        name: CrossEncoder(folder, threads=DEFAULT_SETTINGS.model_threads, read_windows=n, undecided_logits=undecided)
+        for name, (n, undecided) in READERS.items()
+    }
+    readings = {name: Reading() for name in READERS}
     for model in models.values():
         await model.score_passages("warm up", ["a passage"])
     for id, question in collection.collection.questions.items():
@@ -53,24 +66,24 @@ async def rerank_questions(collection: IndexedCollection) -> Mapping[int, Readin
         run = Run(EVALUATION_TIMEOUT_S)
         found = await search_variants(label_variants([query.text]), query, collection.kit, run)
         candidates = choose_candidates(found["original"], query)
-        for n, model in models.items():
+        for name, model in models.items():
             began = time.process_time()
             kit = replace(collection.kit, reranker=model)
-            readings[n].rankings[id] = await rerank_with_cross_encoder(candidates, query, kit, run)
-            readings[n].cpu_s += time.process_time() - began
+            readings[name].rankings[id] = await rerank_with_cross_encoder(candidates, query, kit, run)
+            readings[name].cpu_s += time.process_time() - began
     return readings
 
 
-def format_readings(scores: Mapping[int, metrics.MeasureScores], cpu_ms: Mapping[int, float]) -> str:
-    """Return a table: by windows read the measure, its difference to reading all, and CPU milliseconds a question."""
+def format_readings(scores: Mapping[str, metrics.MeasureScores], cpu_ms: Mapping[str, float]) -> str:
+    """Return a table: by reader the measure, its difference to reading all, and CPU milliseconds a question."""
     rows = [
         [
-            "all" if n == ALL else str(n),
+            name,
             f"{metrics.average_measure(of, MEASURE):.3f}",
-            "" if n == ALL else str(metrics.compare_scores(of, scores[ALL], MEASURE)),
-            f"{cpu_ms[n]:.0f}",
+            "" if name == "all" else str(metrics.compare_scores(of, scores["all"], MEASURE)),
+            f"{cpu_ms[name]:.0f}",
         ]
-        for n, of in scores.items()
+        for name, of in scores.items()
     ]
     return markdown_tables.format_table(["windows", MEASURE, "against all", "ms CPU"], rows)
 
@@ -85,8 +98,8 @@ def main() -> None:
     readings = pipeline_evaluation.run_on_collection(
         collection, rerank_questions, settings=DEFAULT_SETTINGS, cache_file=CACHE, progress=lambda *_: None
     )
-    scores = {n: collection.score(reading.rankings) for n, reading in readings.items()}
-    cpu_ms = {n: 1000 * reading.cpu_s / len(collection.questions) for n, reading in readings.items()}
+    scores = {name: collection.score(reading.rankings) for name, reading in readings.items()}
+    cpu_ms = {name: 1000 * reading.cpu_s / len(collection.questions) for name, reading in readings.items()}
     print(collection.title, format_readings(scores, cpu_ms), sep="\n\n")
 
 

@@ -30,6 +30,6 @@ def test_the_orders_by_some_windows_are_compared_with_that_by_all(
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in capsys.readouterr().out.splitlines()[4:]]
     assert [row[:3] for row in rows] == [
         ["all", "1.000", ""],
-        *([n, "1.000", "+0.000 [+0.000, +0.000]"] for n in ("3", "2", "1")),
+        *([n, "1.000", "+0.000 [+0.000, +0.000]"] for n in ("3", "2", "2 where undecided", "1")),
     ]
     assert float(rows[0][3]) > float(rows[-1][3]) > 0

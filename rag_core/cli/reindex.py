@@ -8,6 +8,7 @@ from functools import partial
 from rag_core.cli.commands import EXIT_BUDGET_SPENT
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
+from rag_core.core.contextual_vectors import list_sent_texts
 from rag_core.core.errors import InvalidRequest, Misconfigured
 from rag_core.core.model import Scope
 from rag_core.core.ports import IndexRebuild
@@ -82,7 +83,8 @@ async def _print_reindex_plan(rebuild: IndexRebuild, tariff: Tariff, space: str)
     from rag_core.cli import indexing_output, terminal_layout
 
     texts = (await rebuild.load_missing_texts()).values()
-    price = indexing_output.format_token_price(tariff.count_tokens(list(texts)), tariff)
+    sent = list_sent_texts(list(texts))
+    price = indexing_output.format_token_price(tariff.count_tokens(sent), tariff)
     print(f"{space}: {terminal_layout.format_count(len(texts), 'text')} to embed, {price}")
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rag_core.core.concurrency import run_together
+from rag_core.core.contextual_vectors import build_chunk_text, embed_passages
 from rag_core.core.errors import Conflict, InvalidRequest
-from rag_core.core.model import Chunk, Document, Filter, QueryVariant, Ranking, Scope, Vector
+from rag_core.core.model import Chunk, Document, EmbeddableText, Filter, QueryVariant, Ranking, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, KnowledgeBase, Probe, ReplacementResult
 from rag_core.core.rankings import sort_by_code_matches
 from rag_core.core.telemetry import SpanAttributes, trace_span
@@ -79,7 +80,7 @@ class Index:
         """
         vectors = await self.load_reusable_vectors(document.id, scope)
         new_texts = self.select_texts_to_embed(vectors, chunks)
-        new_vectors = await self.embedder.embed_documents(list(new_texts.values())) if new_texts else []
+        new_vectors = await embed_passages(list(new_texts.values()), self.embedder) if new_texts else []
         vectors.update(zip(new_texts, new_vectors, strict=True))
         return await self.replace_document(document, chunks, scope, vectors), len(new_texts)
 
@@ -94,11 +95,15 @@ class Index:
         await self._check_embedding_space()
         return dict(await self.store.load_vectors(document_id, scope))
 
-    def select_texts_to_embed(self, known_vectors: Mapping[str, Vector], chunks: Sequence[Chunk]) -> dict[str, str]:
+    def select_texts_to_embed(
+        self, known_vectors: Mapping[str, Vector], chunks: Sequence[Chunk]
+    ) -> dict[str, EmbeddableText]:
         """Return the texts without a known vector, each once, by content hash; empty where there is no embedder."""
         if not self.embedder.dimensions:
             return {}
-        return {chunk.content_hash: chunk.content for chunk in chunks if chunk.content_hash not in known_vectors}
+        return {
+            chunk.content_hash: build_chunk_text(chunk) for chunk in chunks if chunk.content_hash not in known_vectors
+        }
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], scope: Scope, known_vectors: Mapping[str, Vector]

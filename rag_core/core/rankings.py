@@ -53,10 +53,8 @@ def pool_rankings(*rankings: Ranking) -> list[Hit]:
     return sort_by_score(_merge_rankings(rankings))
 
 
-def drop_duplicate_hits(
-    ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content_hash
-) -> list[Hit]:
-    """Return the first hit of each key; the default key is the content hash."""
+def drop_duplicate_hits(ranking: Ranking, *, key: Callable[[Hit], str] = lambda hit: hit.chunk.content) -> list[Hit]:
+    """Return the first hit of each key; the default key is the text."""
     first_hits: dict[str, Hit] = {}
     for hit in ranking:
         first_hits.setdefault(key(hit), hit)

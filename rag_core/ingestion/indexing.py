@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import islice
 
+from rag_core.core.contextual_vectors import hash_passage
 from rag_core.core.errors import TooLarge
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
@@ -216,7 +217,7 @@ def _build_chunks(document: Document, drafts: Sequence[ChunkDraft], known_codes:
             content=draft.content,
             title=document.title,
             source=document.source,
-            content_hash=_hash_text(draft.content),
+            content_hash=hash_passage(draft.content, document.title),
             spans=draft.spans,
             parent_id=None
             if draft.parent_ordinal is None

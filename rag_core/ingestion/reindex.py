@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rag_core.core.batching import batch_items
+from rag_core.core.contextual_vectors import embed_passages
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Embedder, IndexRebuild
 
@@ -25,8 +26,8 @@ async def build_new_index(
     for batch in batch_items(
         list(texts.items()), lambda _: 1, max_items=REINDEX_BATCH_TEXTS, max_size=REINDEX_BATCH_TEXTS
     ):
-        hashes, contents = zip(*batch, strict=True)
-        await rebuild.save_vectors(dict(zip(hashes, await embedder.embed_documents(contents), strict=True)))
+        hashes, passages = zip(*batch, strict=True)
+        await rebuild.save_vectors(dict(zip(hashes, await embed_passages(passages, embedder), strict=True)))
         done += len(batch)
         progress("embedding", done, len(texts))
     await rebuild.copy_index()

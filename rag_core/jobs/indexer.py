@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rag_core.core.batching import batch_items
+from rag_core.core.contextual_vectors import embed_passages
 from rag_core.core.errors import Conflict, RagError, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_job
-from rag_core.core.model import Chunk, Document, IndexingResult, Job, Scope, Vector
+from rag_core.core.model import Chunk, Document, EmbeddableText, IndexingResult, Job, Scope, Vector
 from rag_core.core.ports import Lease
 from rag_core.core.run import Run
 from rag_core.core.telemetry import trace_span
@@ -185,7 +186,7 @@ class Indexer:
             return await self._degrade_and_schedule_retry(lease, index_error)
 
     async def _write_or_retry_later(
-        self, prepared: PreparedUpload, new_texts: Mapping[str, str], add_job: AddJob
+        self, prepared: PreparedUpload, new_texts: Mapping[str, EmbeddableText], add_job: AddJob
     ) -> IndexingResult | Job:
         """Write a document to the index; when the index is unavailable, save its vectors in a job for a later attempt.
 
@@ -245,7 +246,9 @@ class Indexer:
         if deleted_at and datetime.fromisoformat(deleted_at) > datetime.fromisoformat(job.created_at) + MAX_CLOCK_SKEW:
             raise Conflict(SUPERSEDED_ERROR.message, code=SUPERSEDED_ERROR.code)
 
-    async def _embed_in_batches(self, prepared: PreparedUpload, new_texts: Mapping[str, str], lease: Lease) -> None:
+    async def _embed_in_batches(
+        self, prepared: PreparedUpload, new_texts: Mapping[str, EmbeddableText], lease: Lease
+    ) -> None:
         """Embed texts in batches and save each batch, so that paid vectors survive a killed worker."""
         batches = batch_items(
             list(new_texts.items()), lambda _: 1, max_items=EMBED_BATCH_CHUNKS, max_size=EMBED_BATCH_CHUNKS
@@ -254,15 +257,15 @@ class Indexer:
             await self._embed_texts(prepared, batch)
             await self._save_vectors(prepared, batch, lease)
 
-    async def _save_vectors(self, prepared: PreparedUpload, texts: Mapping[str, str], lease: Lease) -> None:
+    async def _save_vectors(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText], lease: Lease) -> None:
         new_vectors = {content_hash: prepared.vectors[content_hash] for content_hash in texts}
         missing_texts = self.kit.index.select_texts_to_embed(prepared.vectors, prepared.chunks)
         done = sum(chunk.content_hash not in missing_texts for chunk in prepared.chunks)
         await lease.save_vectors(new_vectors, self.kit.index.embedder.space, done=done, chunks=len(prepared.chunks))
 
-    async def _embed_texts(self, prepared: PreparedUpload, texts: Mapping[str, str]) -> None:
+    async def _embed_texts(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText]) -> None:
         if texts:
-            vectors = await self.run.step("embed", self.kit.index.embedder.embed_documents(list(texts.values())))
+            vectors = await self.run.step("embed", embed_passages(list(texts.values()), self.kit.index.embedder))
             prepared.vectors.update(zip(texts, vectors, strict=True))
 
     async def _index_lexically(self, prepared: PreparedUpload, error: Unavailable, lease: Lease) -> Job:

@@ -77,7 +77,7 @@ def _collect_evidence_chunks(answer: Answer) -> dict[str, Chunk]:
 
 
 def _build_proposal_text_key(chunk: Chunk) -> tuple[object, str]:
-    return chunk.metadata.get("proposal_id", chunk.document_id), chunk.content_hash
+    return chunk.metadata.get("proposal_id", chunk.document_id), chunk.content
 
 
 def _move_citation(chunk: Chunk, citation: Citation) -> Citation:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_core.core.contextual_vectors import list_sent_texts
 from rag_core.core.errors import Conflict, Misconfigured, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.model import Scope, Vector
@@ -164,7 +165,7 @@ async def test_a_budget_ends_the_build_and_the_next_one_goes_on(tmp_path: Path) 
     """S3-13: what was paid for is kept, the old index stays the current one."""
     await filled(tmp_path)
     made = rebuild(tmp_path)
-    texts = list((await made.load_missing_texts()).values())
+    texts = list_sent_texts(list((await made.load_missing_texts()).values()))
     tariff = Tariff("other", 1_000_000.0)  # a dollar a token
     with pytest.raises(BudgetSpent):
         await build_new_index(

@@ -206,6 +206,14 @@ def _enclose_boxes(boxes: Sequence[Box]) -> Box | None:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddableText:
+    """A passage's text, and the title whose vector is to be part of its own; "" for none."""
+
+    content: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexingResult:
     """The result of indexing a document: counts of chunks; `failed` has the ids of chunks that are not searchable."""
 

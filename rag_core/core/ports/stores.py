@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from rag_core.core.model import Chunk, Document, Facet, Filter, QueryVariant, Ranking, Scope, Vector
+from rag_core.core.model import Chunk, Document, EmbeddableText, Facet, Filter, QueryVariant, Ranking, Scope, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class ChunkStore(Protocol):
 class IndexRebuild(Protocol):
     """The rebuild of an index with vectors of another model, next to the old index, which stays unchanged."""
 
-    async def load_missing_texts(self) -> Mapping[str, str]:
+    async def load_missing_texts(self) -> Mapping[str, EmbeddableText]:
         """Return the texts without a vector, each once, by content hash; all of them are held in memory."""
         ...
 

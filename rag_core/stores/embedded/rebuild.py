@@ -12,7 +12,8 @@ from pathlib import Path
 
 import apsw
 
-from rag_core.core.model import Vector
+from rag_core.core.contextual_vectors import build_embeddable_text
+from rag_core.core.model import EmbeddableText, Vector
 from rag_core.stores.embedded.current_index import SPACES_FOLDER
 from rag_core.stores.embedded.database import (
     IndexDatabase,
@@ -25,7 +26,9 @@ from rag_core.stores.embedded.row_checksums import CHECKED_COLUMNS
 
 NEW_VECTORS_FILE = "vectors.sqlite"  # the new vectors, which cost money to make: kept until the new index is current
 
-SELECT_TEXTS_SQL = "select content_hash, content from chunks union select content_hash, content from deleted_chunks"
+SELECT_TEXTS_SQL = """
+select content_hash, content, title from chunks union select content_hash, content, title from deleted_chunks order by 1
+"""
 COPY_VECTORS_SQL = """
 delete from vectors;
 insert into vectors
@@ -49,7 +52,7 @@ class EmbeddedRebuild:
         with translate_apsw_errors():
             self._old_index = connect_to_index_database(old)
 
-    async def load_missing_texts(self) -> Mapping[str, str]:
+    async def load_missing_texts(self) -> Mapping[str, EmbeddableText]:
         """Return the texts that have no new vector yet, each once, by content hash and in its order."""
         return await asyncio.to_thread(self._load_missing_texts_sync)
 
@@ -78,7 +81,7 @@ class EmbeddedRebuild:
         db.execute("create table if not exists vectors(content_hash text primary key, vector blob not null)")
         return db
 
-    def _load_missing_texts_sync(self) -> Mapping[str, str]:
+    def _load_missing_texts_sync(self) -> Mapping[str, EmbeddableText]:
         with translate_apsw_errors():
             is_started = (self._new_folder / NEW_VECTORS_FILE).exists()
             content_hashes = (
@@ -87,8 +90,8 @@ class EmbeddedRebuild:
                 else set()
             )
             return {
-                content_hash: text
-                for content_hash, text in self._old_index.execute(f"{SELECT_TEXTS_SQL} order by 1")
+                content_hash: build_embeddable_text(content, title, content_hash)
+                for content_hash, content, title in self._old_index.execute(SELECT_TEXTS_SQL)
                 if content_hash not in content_hashes
             }
 

@@ -21,7 +21,7 @@ _LEGAL_FORMS = parse_word_list(
     "inc llc ltd limited plc gmbh ag kg se sa bv nv ab as oy corp corporation co company llp"
 )
 _SUBJECT = re.compile(r"\b(?:does|do|did)\s(?:(?:the|a|an|all|our|your|my)\s)?([\w'’&-]{1,60})", re.IGNORECASE)
-_NAME = re.compile(r"(?<!^)(?<![.!?:]\s)\b[^\W\d_a-z][\w'’&-]*|\b(?=[\w-]*\d)[\w-]{2,}")
+_NAME = re.compile(r"(?<!^)(?<![.!?:]\s)\b[^\W\d_a-z][\w'’&-]{0,60}|\b(?=[\w-]{0,40}\d)[\w-]{2,60}")
 _QUOTED = re.compile(r"[\"“]([^\"”]{1,80})[\"”]")
 # what a question says of the whole of what it counts
 _IDLE_TERMS = extract_terms(

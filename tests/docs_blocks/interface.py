@@ -80,6 +80,8 @@ REQUEST_MEANINGS = {
     "metadata": "Texts, numbers or truth values by name; filters and facets can use them.",
     "chunking": "How the document is cut ([strategies](formats.md#chunking)).",
     "async": "True replies 202 also to a short document.",
+    "enrichment_budget_usd": "Most that a chat model may cost for entities and summaries; 0 asks none.",
+    "estimate": "True says what indexing would cost, and indexes nothing.",
     "idempotency_key": "A repeated key gets the job or result of its first call.",
     "refresh": "True writes the summary anew.",
     "purge": "True erases the text; it cannot be restored.",

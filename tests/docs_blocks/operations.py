@@ -35,6 +35,8 @@ WARNING_CALLS = ("warn", "warn_current_run", "_warn", "_note_damage", "StoreWarn
 
 STEP_CODES = {
     "citation_unverified": "Sentences of a model's answer are unsupported or cite unknown passages.",
+    "enrichment_budget": "The ceiling of a document was reached; the rest was described without a model.",
+    "enrichment_incomplete": "A chat model did not describe some passages; they were described without one.",
     "embedding_pending": "The document is found by lexical search; a job adds its vectors.",
     "embedding_unavailable": "No embedding model; found by lexical search only.",
     "grade_missing": "The reply lacks grades of some passages.",
@@ -46,6 +48,7 @@ STEP_CODES = {
     "no_results": "The index has no answer; web search results are quoted.",
     "original_not_kept": "The document is indexed, but its original could not be stored.",
     "prompt_repeated": "A sentence of the answer repeats the instructions to the model.",
+    "price_unknown": "The chat model has no known price, so it was not asked for entities and summaries.",
     "run_not_kept": "The reply is complete, but it could not be saved.",
 }
 

@@ -345,3 +345,40 @@ def test_every_example_of_the_page_about_the_api_is_answered(call: Caller) -> No
         method = "POST" if posted or body else "GET"
         reply = call.client.open(path, method=method, data=body, content_type="application/json")
         assert reply.status_code == 200, path
+
+
+def test_an_estimate_says_the_price_and_indexes_nothing() -> None:
+    """S1-31: what entities and summaries would cost is known before anything is spent; the upload may set less or 0."""
+    priced = Settings(
+        data_dir=None,
+        chat_provider="openai",
+        openai_api_key="none",
+        chat_model="gpt-5.4-mini",
+        embedding_provider="local",
+        enrichment_budget_usd=0.5,
+    )
+    for call in serving(priced):
+        reply = call.ok("index_document", content=NOTES, document_id="notes", estimate=True)
+        enrichment = reply["estimate"]["enrichment"]
+        assert (reply["estimate"]["action"], reply["chunks"], reply["embedded"]) == ("add", 1, 0)
+        assert (enrichment["model"], enrichment["passages"], enrichment["calls"]) == ("gpt-5.4-mini", 1, 1)
+        assert enrichment["budget_usd"] == 0.5
+        expected = (enrichment["input_tokens"] * 0.75 + enrichment["output_tokens"] * 4.5) / 1e6
+        assert reply["estimate"]["usd"] == pytest.approx(expected)
+        unpaid = call.ok("index_document", content=NOTES, estimate=True, enrichment_budget_usd=0)
+        assert (unpaid["estimate"]["enrichment"], unpaid["estimate"]["usd"]) == (None, 0.0)
+        assert call.ok("consult_rag", query="P0700", preset="standard")["documents"] == []
+        assert json.loads(call.client.get("/api/health").data)["parts"]["enrichment"] == "gpt-5.4-mini"
+
+
+def test_a_count_says_its_condition_and_where_each_value_stands(call: Caller) -> None:
+    """S1-10: under the condition that the question names, each value with a passage that has it."""
+    table = "product,supplier\nValve,Acme\nPump,Acme\nHose,Globex\n"
+    call.ok("index_document", content=table, filename=None, document_id="supplies", source="s.csv", workflow_id="count")
+    reply = call.ok("consult_rag", query="How many products does Acme supply?", pipeline="facets", workflow_id="count")
+    assert reply["facet_totals"] == {"metadata.product": 2}
+    cited = [(bucket["value"], bucket["cited"]["text"]) for bucket in reply["facets"]["metadata.product"]]
+    assert [("Pump" in text, "Acme" in text) for _, text in cited] == [(True, True), (False, True)]
+    assert [
+        "metadata.supplier is Acme" in w["message"] for w in reply["warnings"] if w["code"] == "facet_condition"
+    ] == [True]

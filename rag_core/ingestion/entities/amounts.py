@@ -28,7 +28,7 @@ _YEAR_IN_CONTEXT = re.compile(
 )
 _CURRENCY_SIGN = r"(?:US|A|C|CA|AU|NZ|HK|S|R)?\$|[€£¥₹₩]"
 _CURRENCY_CODE = r"USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|SGD|HKD|KRW|TRY|AED"
-_NUMBER = r"\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3})++(?:[.,]\d{1,2})?|\d++(?:[.,]\d{1,4})?"
+_NUMBER = r"\d{1,3}(?:[,.'’ \u00a0\u202f]\d{3}){1,5}+(?:[.,]\d{1,2})?|\d{1,15}+(?:[.,]\d{1,4})?"
 _SCALE = r"(?:\s?(?:million|billion|trillion|thousand|bn|mn|[mk])\b)?"
 _MONEY = re.compile(
     rf"(?<![\w$€£])(?:{_CURRENCY_SIGN}|(?:{_CURRENCY_CODE})\b)\s?(?:{_NUMBER})(?![\d]){_SCALE}"

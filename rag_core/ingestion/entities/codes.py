@@ -33,8 +33,9 @@ _ANNOUNCED = re.compile(
 _DIGITS = re.compile(r"\d+")
 _PREFIXED_NUMBER = re.compile(r"[A-Z]{2,5}-\d{2,8}(?:-[A-Z0-9]{1,4}){0,2}")  # INV-88213
 _NOT_CODES = re.compile(  # numbers, dates, shares, measures, words with a number and identifiers of machines
-    r"[\d./-]+|\d+[A-Z]{1,3}|(?:19|20)\d\d-.+|[A-Z]{7,}.*|(?:[0-9A-F]{4,12}-){2,}[0-9A-F]+|[A-Z]|\d+(?:ST|ND|RD|TH)"
-    r"|(?:COVID|UTF|SHA|HTTP|MP|WW|MI|G|A|B|C|H|Q|K)-?\d{1,2}|(?:COVID|CVE|CWE|RFC)-.+"
+    r"[\d./-]{1,24}|\d{1,24}[A-Z]{1,3}|(?:19|20)\d\d-.{1,20}|[A-Z]{7,24}.{0,20}|(?:[0-9A-F]{4,12}-){2,4}[0-9A-F]{1,12}"
+    r"|[A-Z]|\d{1,24}(?:ST|ND|RD|TH)|(?:COVID|UTF|SHA|HTTP|MP|WW|MI|G|A|B|C|H|Q|K)-?\d{1,2}"
+    r"|(?:COVID|CVE|CWE|RFC)-.{1,20}"
 )
 
 

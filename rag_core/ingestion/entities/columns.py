@@ -18,11 +18,11 @@ _TYPES_OF_HEADS = {
 }
 _NO_VALUE = parse_word_list("none n/a na unknown ok yes no true false open closed null nil tbd all any other various")
 _FORMS = {
-    "person": re.compile(r"[^\W\d_][^\W\d_]*\.?(?:[ '’-][^\W\d_]+\.?){1,4}"),
+    "person": re.compile(r"[^\W\d_]{1,30}\.?(?:[ '’-][^\W\d_]{1,30}\.?){1,4}"),
     "organization": re.compile(r"[^\W_][^\n,;|]{1,60}"),
     "place": re.compile(r"[^\W\d_][^\n,;|\d]{1,40}"),
     "product": re.compile(r"[^\W_][^\n,;|]{1,60}"),
-    "code": re.compile(r"(?=[^\s]*\d)[A-Z0-9](?:[./-]?[A-Z0-9]){1,23}"),
+    "code": re.compile(r"(?=\S{0,24}\d)[A-Z0-9](?:[./-]?[A-Z0-9]){1,23}"),
 }
 MAX_CELL_WORDS = 6
 

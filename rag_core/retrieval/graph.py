@@ -22,6 +22,7 @@ MAX_PATH_VISITS = 500  # entities expanded in a path search: each costs one face
 ALL_FACET_VALUES = 1_000_000
 MAX_CHUNKS_PER_EDGE = 5
 OVERVIEW_CANDIDATES = 60  # most frequent entities among which the most connected are looked for: a facet count each
+VALUE_TYPES = ("date", "money")  # that an overview leaves out: they name nothing, and each report has many
 OVERVIEW_EDGES = 4  # strongest edges of an entity in an overview: all of them hide each other
 
 
@@ -88,7 +89,8 @@ class _GraphWalker:
 
     async def find_most_connected(self, limit: int) -> EntityGraph:
         """Return at most `limit` nodes, those with most neighbors first, joined by the strongest edges of each."""
-        frequent = sorted(self.nodes_by_id.values(), key=_frequency_sort_key)[:OVERVIEW_CANDIDATES]
+        named = [node for node in self.nodes_by_id.values() if node.type not in VALUE_TYPES]
+        frequent = sorted(named or self.nodes_by_id.values(), key=_frequency_sort_key)[:OVERVIEW_CANDIDATES]
         neighbors = {node.id: await self._count_cooccurring_entities(node.id) for node in frequent}
         nodes = sorted(frequent, key=lambda node: (-len(neighbors[node.id]), *_frequency_sort_key(node)))[:limit]
         ids = {node.id for node in nodes}

@@ -137,3 +137,12 @@ async def test_one_name_with_two_types_is_one_entity_of_the_more_frequent_type()
         chunk("c", "3", entities=(Entity("phrase", "ABS"),), ordinal=2),
     )
     assert (await explore_graph("entity", SCOPE, index, entity="abs")).nodes == (GraphNode("ABS", "acronym", 2),)
+
+
+async def test_an_overview_is_of_names_and_has_no_amounts_and_dates() -> None:
+    """S1-60: each report has many of them, and they are asked for by name."""
+    amounts = tuple(Entity("money", f"${n}") for n in range(5))
+    index = await filled(chunk("a", "1", entities=(Entity("place", "Graz"), Entity("date", "2024"), *amounts)))
+    assert (await explore_graph("overview", SCOPE, index)).nodes == (GraphNode("Graz", "place", 1),)
+    only_amounts = await filled(chunk("a", "1", entities=amounts))
+    assert len((await explore_graph("overview", SCOPE, only_amounts)).nodes) == 5

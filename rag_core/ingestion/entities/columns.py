@@ -16,7 +16,9 @@ _TYPES_OF_HEADS = {
     "product": parse_word_list("product model device machine"),
     "code": parse_word_list("sku code ticket invoice event unit serial order tag"),
 }
-_NO_VALUE = parse_word_list("none n/a na unknown ok yes no true false open closed null nil tbd all any other various")
+_NO_VALUE = parse_word_list(
+    "none n/a na unknown ok yes no true false open closed null nil tbd all any other various generic default"
+)
 _FORMS = {
     "person": re.compile(r"[^\W\d_]{1,30}\.?(?:[ '’-][^\W\d_]{1,30}\.?){1,4}"),
     "organization": re.compile(r"[^\W_][^\n,;|]{1,60}"),

@@ -30,11 +30,14 @@ MIN_ALIGNED_SHARE = 0.7  # of a column's figures
 class FigureTable:
     """A table: its rows of cells, the first with the name of each column, the box of each, and the rows of the page.
 
-    A label that is set in two lines is one cell. Without heads the first row is the first of the figures.
+    A label that is set in two lines is one cell. Without heads the first row is the first of the figures. `columns` has
+    the place of each column of figures along the line.
     """
 
     cells: tuple[tuple[str, ...], ...]
     boxes: tuple[Box, ...]
+    columns: tuple[tuple[float, float], ...]
+    has_heads: bool
     first: int
     end: int
 
@@ -70,7 +73,8 @@ def _build_table(rows: Sequence[FigureRow], grown: GrowingTable) -> FigureTable 
         names = name_figure_columns(heads, grown.columns, edges)
         cells, boxes = [names, *cells], [enclose_boxes(row.box for row in heads), *boxes]
     first = min(row.index for row in (*heads, *lines))
-    return FigureTable(tuple(cells), tuple(boxes), first, grown.rows[-1].index + 1)
+    end = grown.rows[-1].index + 1
+    return FigureTable(tuple(cells), tuple(boxes), tuple(grown.columns), bool(heads), first, end)
 
 
 def _is_table(rows: Sequence[FigureRow], columns: Sequence[tuple[float, float]]) -> bool:

@@ -50,6 +50,7 @@ class PagePart:
     boxes: Sequence[Box]
     style: TypeStyle = (0.0, False)
     level: int | None = None
+    table: PdfTable | None = None
 
     @property
     def text(self) -> str:
@@ -78,7 +79,7 @@ def split_page_parts(page: PdfPage, page_furniture: set[tuple[str, int]], outlin
         for item in find_tables(group_strips_into_rows(region)):
             if isinstance(item, PdfTable):
                 yield from _split_pdf_paragraphs(page, lines, titles)
-                yield PagePart(page, "table", item.rows, item.boxes)
+                yield PagePart(page, "table", item.rows, item.boxes, table=item)
                 lines = []
             else:
                 lines.append(join_strips(item))

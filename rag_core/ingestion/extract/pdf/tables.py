@@ -21,10 +21,20 @@ StripRow = list[Strip]
 
 @dataclass(frozen=True, slots=True)
 class PdfTable:
-    """A table: the text and the box of each row, top to bottom."""
+    """A table: the cells and the box of each row, top to bottom, and the place of its last columns along the line.
 
-    rows: tuple[str, ...]
+    `has_heads` is None where the first row may be one of names or not.
+    """
+
+    cells: tuple[tuple[str, ...], ...]
     boxes: tuple[Box, ...]
+    columns: tuple[tuple[float, float], ...]
+    has_heads: bool | None
+
+    @property
+    def rows(self) -> list[str]:
+        """The text of each row."""
+        return list(map(format_table_row, self.cells))
 
 
 def find_tables(rows: Sequence[StripRow]) -> Iterator[StripRow | PdfTable]:
@@ -32,7 +42,7 @@ def find_tables(rows: Sequence[StripRow]) -> Iterator[StripRow | PdfTable]:
     first = 0
     for found in find_figure_tables(rows):
         yield from _find_word_tables(rows[first : found.first])
-        yield PdfTable(tuple(map(format_table_row, found.cells)), found.boxes)
+        yield PdfTable(found.cells, found.boxes, found.columns, found.has_heads)
         first = found.end
     yield from _find_word_tables(rows[first:])
 
@@ -78,8 +88,10 @@ def _table_from_rows(rows: Sequence[StripRow]) -> PdfTable | None:
     if not all(map(_is_column_aligned, zip(*full, strict=True))):
         return None
     merged = _merge_split_rows(rows)
-    texts = tuple(_format_strip_row(row, columns) for row in merged)
-    return PdfTable(texts, tuple(enclose_boxes(strip.box for strip in row) for row in merged))
+    cells = tuple(_place_strips(row, columns) for row in merged)
+    boxes = tuple(enclose_boxes(strip.box for strip in row) for row in merged)
+    is_set_off = all(strip.bold for strip in merged[0]) and not all(strip.bold for row in merged[1:] for strip in row)
+    return PdfTable(cells, boxes, tuple(columns), True if is_set_off else None)
 
 
 def _find_table_columns(cells: Sequence[Strip]) -> list[tuple[float, float]]:
@@ -118,10 +130,10 @@ def _merge_split_rows(lines: Sequence[StripRow]) -> list[StripRow]:
     return merged
 
 
-def _format_strip_row(row: StripRow, columns: Sequence[tuple[float, float]]) -> str:
-    """Format a row as cells joined by " | ", each strip in the column in which it begins or that it reaches first."""
+def _place_strips(row: StripRow, columns: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    """Return the cells of a row, each strip in the column in which it begins or that it reaches first."""
     cells = [""] * len(columns)
     for strip in row:
         column = next((number for number, (_, end) in enumerate(columns) if strip.start < end), len(columns) - 1)
         cells[column] = f"{cells[column]} {strip.text}".strip()
-    return format_table_row(cells)
+    return tuple(cells)

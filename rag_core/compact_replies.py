@@ -2,7 +2,7 @@
 
 A passage is one string: a line with its id, score and place, and below it its text. Its id is the letter of its
 document in `documents` and the number of the passage in it. JSON keeps the strings apart, so that no text of a
-document can pass itself off as another passage.
+document can pass itself off as another passage. Rows of a table have their columns named once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +12,17 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from rag_core.answering.citation_styles import insert_marks, to_printable_line
 from rag_core.core.model import Answer, Chunk, Citation, Claim, Document, Span
 from rag_core.core.run import Run
+from rag_core.ingestion.tables import format_table_row, read_row_cells
 from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.document_reading import DocumentPassages
 
 MAX_SUMMARY_CHARS = 300  # of a document in a list
 
-PassageText = Annotated[str, "a line with id, score and place (p4: page 4; l8-9: lines 8 to 9), then the text"]
+MIN_FILLED_SHARE = 0.5  # of a table's columns, in a row that is given by its cells
+
+PassageText = Annotated[str, "a line with id, score and place (p4: page 4; l8-9: lines 8 to 9), then the text or cells"]
+Columns = Annotated[str, "what the cells of the document's rows, between bars, are; left out where there are none"]
 Notes = Annotated[list[str], "what fell back, and warnings; left out where there are none"]
 
 
@@ -31,6 +35,7 @@ class CompactDocument(TypedDict):
 
     document_id: str
     title: str
+    columns: NotRequired[Columns]
 
 
 class CompactConsultReply(TypedDict):
@@ -84,6 +89,7 @@ class CompactDocumentReply(TypedDict):
     title: str
     source: str
     pages: int | None
+    columns: NotRequired[Columns]
     passages: list[str]
     next: NotRequired[int]
     notes: NotRequired[Notes]
@@ -91,10 +97,14 @@ class CompactDocumentReply(TypedDict):
 
 @dataclass
 class _PassageList:
-    """Passages as strings, each once, and the documents that their ids begin with the letters of."""
+    """Passages by their heads, and the documents that their ids begin with the letters of.
+
+    `cells` has those of the rows among them by column, by the letter of their document and by head.
+    """
 
     documents: dict[str, CompactDocument] = field(default_factory=dict)
-    passages: dict[str, None] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    cells: dict[str, dict[str, Mapping[str, str]]] = field(default_factory=dict)
     letters: dict[str, str] = field(default_factory=dict)
 
     def assign_letter(self, document_id: str, title: str) -> str:
@@ -106,9 +116,21 @@ class _PassageList:
 
     def add(self, chunk: Chunk, score: float, place: Span | None, text: str) -> str:
         """Add a passage and return its id."""
-        id = f"{self.assign_letter(chunk.document_id, chunk.title)}{chunk.ordinal}"
-        self.passages[_join_head(id, format_compact_score(score), format_compact_place(place)) + text] = None
-        return id
+        letter = self.assign_letter(chunk.document_id, chunk.title)
+        head = _join_head(f"{letter}{chunk.ordinal}", format_compact_score(score), format_compact_place(place))
+        self.texts[head] = text
+        self.cells.setdefault(letter, {})[head] = read_row_cells(text, chunk.metadata)
+        return f"{letter}{chunk.ordinal}"
+
+    def format(self) -> tuple[dict[str, CompactDocument], list[str]]:
+        """Return the documents and the passages; rows are given by their cells where a document has several."""
+        texts = dict(self.texts)
+        for letter, cells in self.cells.items():
+            columns, rows = format_rows(cells)
+            texts |= rows
+            if columns:
+                self.documents[letter]["columns"] = columns
+        return self.documents, [head + text for head, text in texts.items()]
 
 
 def format_compact_search(reply: SearchReply) -> CompactConsultReply:
@@ -116,11 +138,8 @@ def format_compact_search(reply: SearchReply) -> CompactConsultReply:
     found = _PassageList()
     for hit in reply.hits:
         found.add(hit.chunk, hit.score, hit.chunk.place, hit.chunk.content)
-    compact: CompactConsultReply = {
-        "success": True,
-        "documents": found.documents,
-        "passages": list(found.passages),
-    }
+    documents, passages = found.format()
+    compact: CompactConsultReply = {"success": True, "documents": documents, "passages": passages}
     if reply.result.facets:
         compact["facets"] = {
             facet.field: {str(bucket.value): bucket.count for bucket in facet.buckets} for facet in reply.result.facets
@@ -136,13 +155,14 @@ def format_compact_answer(reply: AnswerReply, asked: str) -> CompactAskReply:
     if answer.status == "unknown":
         for passage in answer.evidence:
             found.add(passage.hit.chunk, passage.hit.score, passage.place, passage.text)
+    documents, passages = found.format()
     compact: CompactAskReply = {
         "success": True,
         "status": answer.status,
         "answer": insert_marks(answer, lambda citation, _: f"[{ids[citation.chunk_id]}]"),
         "confidence": round(answer.confidence.value, 2),
-        "documents": found.documents,
-        "passages": list(found.passages),
+        "documents": documents,
+        "passages": passages,
     }
     if unverified := [_format_unverified(claim) for claim in answer.claims if claim.verdict != "verified"]:
         compact["unverified"] = unverified
@@ -168,19 +188,43 @@ def format_compact_documents(documents: Sequence[Document], offset: int, limit: 
 
 def format_compact_document(read: DocumentPassages, run: Run) -> CompactDocumentReply:
     """Return passages of a document with their numbers and places."""
+    texts = {_join_head(str(chunk.ordinal), format_compact_place(chunk.place)): chunk for chunk in read.chunks}
+    columns, rows = format_rows({head: read_row_cells(of.content, of.metadata) for head, of in texts.items()})
     compact: CompactDocumentReply = {
         "success": True,
         "document_id": read.document.id,
         "title": read.document.title,
         "source": read.document.source,
         "pages": read.document.pages,
-        "passages": [
-            _join_head(str(chunk.ordinal), format_compact_place(chunk.place)) + chunk.content for chunk in read.chunks
-        ],
+        "passages": [head + rows.get(head, chunk.content) for head, chunk in texts.items()],
     }
+    if columns:
+        compact["columns"] = columns
     if read.next_passage is not None:
         compact["next"] = read.next_passage
     return {**compact, **_format_notes(run)}
+
+
+def format_rows(cells: Mapping[str, Mapping[str, str]]) -> tuple[str, dict[str, str]]:
+    """Return the columns of the rows among passages, and these rows as their cells between bars; "" and {} for one row.
+
+    `cells` has them by column, by passage, and none for a passage that is no row. A row with other columns, or with
+    most of them empty, is not among those that are returned.
+    """
+    columns = max((tuple(of) for of in cells.values()), key=len, default=())
+    fitting = {
+        name: of
+        for name, of in cells.items()
+        if len(of) >= MIN_FILLED_SHARE * len(columns) and of and [c for c in columns if c in of] == list(of)
+    }
+    if len(fitting) < 2 or len(columns) < 2:
+        return "", {}
+    rows = {name: _format_row([of.get(column, "") for column in columns]) for name, of in fitting.items()}
+    return _format_row(columns), rows
+
+
+def _format_row(cells: Sequence[str]) -> str:
+    return f"| {format_table_row(cells).removeprefix('| ').removesuffix(' |')} |"
 
 
 def format_compact_place(place: Span | None) -> str:
@@ -214,7 +258,7 @@ def _add_cited_passages(answer: Answer, found: _PassageList) -> Mapping[str, str
         else:
             id = f"{found.assign_letter(citation.document_id, citation.title)}q{len(ids)}"
             place = format_compact_place(citation.place)
-            found.passages[_join_head(id, format_compact_score(citation.score), place) + citation.quote] = None
+            found.texts[_join_head(id, format_compact_score(citation.score), place)] = citation.quote
             ids[citation.chunk_id] = id
     return ids
 

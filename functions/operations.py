@@ -1,5 +1,6 @@
 """Declarations of the operations beside their handlers, and the context in which a handler is called."""
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pkgutil import resolve_name
@@ -158,3 +159,9 @@ def operation(
 def load_operation(route: Route) -> Operation:
     """Return the operation of a route; its module is imported by the first call."""
     return DECLARED_OPERATIONS[resolve_name(route.handler)]
+
+
+def is_operation_loaded(route: Route) -> bool:
+    """Return whether `load_operation` would import nothing, and wait for nothing."""
+    module, _, function = route.handler.partition(":")
+    return getattr(sys.modules.get(module), function, None) in DECLARED_OPERATIONS

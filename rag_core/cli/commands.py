@@ -173,9 +173,11 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the passages relevant to a question, and how they were found."""
     from rag_core.cli import terminal_output
+    from rag_core.retrieval.captions import add_lexical_captions
 
+    query_text = _require_text(arguments.text)
     reply = await rag.search(
-        _require_text(arguments.text),
+        query_text,
         scope=arguments.workflow,
         run=run,
         preset=arguments.preset,
@@ -184,7 +186,9 @@ async def run_query_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     if arguments.json:
         print(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
         return 0
-    terminal_output.print_search_result(reply.result, reply.preset.pipeline, run)
+    # a terminal has room for a sentence of each hit, also where the preset asks for no captions
+    result = replace(reply.result, hits=add_lexical_captions(query_text, reply.result.hits))
+    terminal_output.print_search_result(result, reply.preset.pipeline, run)
     terminal_output.print_run(run)
     terminal_output.print_saved_query_hint(reply.saved)
     return 0

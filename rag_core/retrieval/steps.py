@@ -164,9 +164,12 @@ async def build_search_result(
 ) -> SearchResult:
     """Return the best `top_k` hits with captions, the semantic answers among these, and the variants searched for.
 
-    Captions are chosen by cross-encoder or, when that fails, by the terms shared with the question.
+    Captions are chosen by cross-encoder or, when that fails, by the terms shared with the question; a preset of 0
+    captions has none but a store's own.
     """
-    best = add_lexical_captions(query.text, ranking[: query.preset.search.top_k])
+    best = list(ranking[: query.preset.search.top_k])
+    if query.preset.search.captions:
+        best = add_lexical_captions(query.text, best)
     hits, answers = await run.attempt(
         "quote",
         extract_captions_and_answers(

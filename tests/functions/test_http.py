@@ -197,6 +197,20 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read() -> None:
     assert reply["error"]["details"] == {"limit_bytes": strict_json.MAX_BODY_BYTES}
 
 
+@pytest.mark.parametrize("size", [40, http.MAX_BYTES_READ_AT_ONCE + 1])
+async def test_only_a_large_body_waits_for_a_thread(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_threads = []
+
+    async def call(function: Callable[[], Any]) -> Any:
+        in_threads.append(function)
+        return function()
+
+    monkeypatch.setattr(http.asyncio, "to_thread", call)
+    body = json.dumps({"document_id": "a"}).encode().ljust(size)
+    status, reply, _ = await answer(request(body))
+    assert (status, reply["document_id"], len(in_threads)) == (200, "a", int(size > http.MAX_BYTES_READ_AT_ONCE))
+
+
 async def test_an_upload_may_be_as_large_as_its_document_in_base64() -> None:
     uploads, body = planted("upload"), b" " * (strict_json.MAX_BODY_BYTES + 1000) + b'{"document_id": "a"}'
     small = replace(SETTINGS, max_upload_bytes=1)

@@ -109,6 +109,12 @@ async def test_without_a_ranker_the_order_of_the_search_stands_and_captions_are_
     assert [d.step for d in run.degraded] == ["semantic", "quote"]
 
 
+async def test_a_preset_of_no_captions_has_none() -> None:
+    """They took half of the time of a question by words, and a preset of 0 leaves captions out."""
+    result = await standard(query("Who sets P0700?", "standard", captions=0), kit(await filled(*MANUAL)), Run())
+    assert [hit.captions for hit in result.hits] == [()] * len(MANUAL)
+
+
 async def test_when_time_runs_out_what_was_found_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """C22: a ranker that never answers costs its budget, not the reply."""
     monkeypatch.setattr(steps, "RERANK_TIMEOUT_S", 0.05)

@@ -10,7 +10,6 @@ from rag_core.core.model import Answer, SearchResult
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
-from rag_core.guard.classical import answer_classical, run_classical
 from rag_core.retrieval.advanced import run_advanced
 from rag_core.retrieval.agentic import run_agentic
 from rag_core.retrieval.facets import run_facets
@@ -19,12 +18,19 @@ from rag_core.retrieval.standard import run_standard
 
 Pipeline = Callable[[Query, Kit, Run], Awaitable[SearchResult]]
 
+
+async def _run_classical(query: Query, kit: Kit, run: Run) -> SearchResult:
+    from rag_core.guard.classical import run_classical  # loaded late: its patterns take an eighth of a first answer
+
+    return await run_classical(query, kit, run)
+
+
 PIPELINES: Mapping[str, Pipeline] = {
     "standard": run_standard,
     "rerank": run_rerank,
     "advanced": run_advanced,
     "facets": run_facets,
-    "classical": run_classical,
+    "classical": _run_classical,
     "agentic": run_agentic,
 }
 HITS_PER_PASSAGE = 2  # retrieved for each passage of an answer's evidence, from which the best are chosen
@@ -61,6 +67,8 @@ async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: st
     if pipeline == "facets":
         raise InvalidRequest("pipeline", "facets counts and does not answer: choose another, such as standard")
     if pipeline == "classical":
+        from rag_core.guard.classical import answer_classical
+
         return await answer_classical(query, note_techniques(kit, run), run)
     numbers = query.preset.search
     top_k = min(numbers.top_k, HITS_PER_PASSAGE * query.preset.evidence.top_n)

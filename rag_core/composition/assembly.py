@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
 from secrets import token_hex
+from typing import cast
 
 from rag_core.composition import index_assembly, model_assembly
 from rag_core.composition.choices import choose_chat_provider
+from rag_core.composition.deferred_part import DeferredPart
 from rag_core.core.errors import Misconfigured
 from rag_core.core.kit import Kit, NoJobNotifier, NoLayoutReader, NoWebSearch
 from rag_core.core.ports import Archive, Cache, JobNotifier, Jobs, LayoutReader, QueryLog, Redactor, WebSearch
@@ -116,13 +120,23 @@ def _build_cache(settings: Settings) -> Cache:
 
 
 def _build_archive_and_query_log(settings: Settings) -> tuple[Archive, QueryLog]:
-    """Build the archive and the query log, which share a database."""
-    from rag_core.stores.archive import ArchiveDatabase, SqlArchive, SqlQueryLog
+    """Build the archive and the query log, which share a database.
 
+    That in SQLite is deferred: SQLAlchemy is a quarter of what a first answer takes, and few questions need it.
+    """
+    if settings.archive_url is None:
+        parts = cache(partial(_build_sql_archive, settings.data_dir and settings.data_dir / ARCHIVE_FILE))
+        return cast(Archive, DeferredPart(lambda: parts()[0])), cast(QueryLog, DeferredPart(lambda: parts()[1]))
     try:
-        database = ArchiveDatabase(settings.archive_url or (settings.data_dir and settings.data_dir / ARCHIVE_FILE))
+        return _build_sql_archive(settings.archive_url)
     except ModuleNotFoundError as error:
         raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from error
+
+
+def _build_sql_archive(location: Path | str | None) -> tuple[Archive, QueryLog]:
+    from rag_core.stores.archive import ArchiveDatabase, SqlArchive, SqlQueryLog
+
+    database = ArchiveDatabase(location)
     return SqlArchive(database), SqlQueryLog(database)
 
 
@@ -181,8 +195,19 @@ def _build_text_recogniser(settings: Settings) -> LayoutReader:
     return Tesseract(program, settings.ocr_languages, settings.parse_timeout_s) if program else NoLayoutReader()
 
 
+def _build_default_redactor() -> Redactor:
+    from rag_core.guard.redaction import RuleBasedRedactor
+
+    return RuleBasedRedactor()
+
+
 def _build_redactor(settings: Settings) -> Redactor:
-    """Build the redactor: by rules, with Presidio beside them for the types to which it adds, where that is set."""
+    """Build the redactor: by rules, with Presidio beside them for the types to which it adds, where that is set.
+
+    That of no settings is deferred: its patterns take 0.1 s, and it is the pipeline `classical` that redacts.
+    """
+    if settings.pii_redactor == "rules" and not settings.pii_types and not settings.pii_regions:
+        return cast(Redactor, DeferredPart(_build_default_redactor))
     from rag_core.guard.redaction import OPT_IN_PII_TYPES, PII_TYPES, JoinedRedactor, RuleBasedRedactor
 
     types = frozenset(settings.pii_types) or PII_TYPES - OPT_IN_PII_TYPES

@@ -19,9 +19,14 @@ _CANDIDATE = re.compile(r"(?<![\w./@-])(?=[A-Z0-9./-]{0,12}\d)[A-Z0-9](?:[./-]?[
 _SPACED_PART_NUMBER = re.compile(  # 04E 906 016 AB
     r"(?<![\w-])(?=[0-9]{0,2}[A-Z])[0-9A-Z]{3}\s[0-9]{3}\s[0-9]{3}(?:\s[A-Z]{1,2})?(?![\w-])"
 )
+_STATES = (  # of the United States: CO 80202 is a postal code
+    "AL|AK|AZ|AR|CA|CO|CT|DE|FL|GA|HI|ID|IL|IN|IA|KS|KY|LA|ME|MD|MA|MI|MN|MS|MO|MT|NE|NV|NH|NJ|NM|NY|NC|ND|OH|OK|OR|PA"
+    "|RI|SC|SD|TN|TX|UT|VT|VA|WA|WV|WI|WY|DC"
+)
 _STANDARD = re.compile(  # ISO 9001, EN 60335-2-75, NFPA 13
+    rf"(?!(?:{_STATES})\s\d{{5}}(?![\w-]))"
     r"(?<![\w-])(?!(?:FY|CY|USD|EUR|GBP|CHF|JPY|CNY|RMB|INR|AUD|CAD|NZD|SEK|NOK|DKK|PLN|AM|PM|IN|OF|TO|NO|ON|AT|BY|FOR|AND|THE"
-    r"|PAGE|TABLE|STEP|TEL|FAX|BOX|APT|LEVEL|PART|NOTE|ITEM|ROOM|PLUS|MAY|JUNE|JULY)\s)"
+    r"|PAGE|TABLE|STEP|TEL|FAX|BOX|APT|LEVEL|PART|NOTE|ITEM|ROOM|PLUS|ID|USA|UK|JAN|FEB|MAR|APR|MAY|JUN|JUNE|JUL|JULY|AUG|SEP|SEPT|OCT|NOV|DEC)\s)"
     r"((?:[A-Z]{2,6}|VdS)\s(?!(?:19|20)\d\d(?![\w.-]))\d{1,6}(?:[.-]\d{1,4}){0,3})(?![\w%°€£]|[.,-]\w|\s(?:%|\d))"
 )
 _ANNOUNCED = re.compile(
@@ -33,7 +38,7 @@ _ANNOUNCED = re.compile(
 _DIGITS = re.compile(r"\d+")
 _PREFIXED_NUMBER = re.compile(r"[A-Z]{2,5}-\d{2,8}(?:-[A-Z0-9]{1,4}){0,2}")  # INV-88213
 _NOT_CODES = re.compile(  # numbers, dates, shares, measures, words with a number and identifiers of machines
-    r"[\d./-]{1,24}|\d{1,24}[A-Z]{1,3}|(?:19|20)\d\d-.{1,20}|[A-Z]{7,24}.{0,20}|(?:[0-9A-F]{4,12}-){2,4}[0-9A-F]{1,12}"
+    r"[\d./-]{1,24}|[\d.]{1,24}[A-Z]{1,3}|(?:19|20)\d\d-.{1,20}|[A-Z]{7,24}.{0,20}|(?:[0-9A-F]{4,12}-){2,4}[0-9A-F]{1,12}"
     r"|[A-Z]|\d{1,24}(?:ST|ND|RD|TH)|(?:COVID|UTF|SHA|HTTP|MP|WW|MI|G|A|B|C|H|Q|K)-?\d{1,2}"
     r"|(?:COVID|CVE|CWE|RFC)-.{1,20}"
 )

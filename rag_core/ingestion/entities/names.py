@@ -24,8 +24,9 @@ _UPPER_FIRST = re.compile(rf"[{UPPERCASE}]")
 _OPENING_WORDS = frozenset(["The", "In", "From", "To", "At", "Outside"])  # of a sentence, before a place
 _LEGAL_FORM = re.compile(
     r",?\s(?:Inc|LLC|L\.L\.C|Ltd|Limited|PLC|plc|GmbH(?:\s&\sCo\.?\sKG)?|AG|KG|SE|S\.?p\.?A|S\.A|S\.r\.l|B\.V|BV|N\.V|NV|A/S|ApS"
-    r"|AB|ASA|Oyj?|LLP|LP|N\.A|Corp|Corporation|Co|Pty\sLtd|Pte\sLtd|KK|Sp\.\sz\so\.o|d\.o\.o|Sàrl|SAS|SARL)(?![\w/])\.?"
+    r"|AB|ASA|Oyj?|LLP|N\.A|Corp|Corporation|Co|Pty\sLtd|Pte\sLtd|KK|Sp\.\sz\so\.o|d\.o\.o|Sàrl|SAS|SARL)(?![\w/])\.?"
 )
+_WHOLE_FORMS = parse_word_list("Corporation Limited LLC LLP GmbH AG PLC plc KG SE AB ASA Oy Oyj BV NV SAS SARL")
 _HEADS = parse_word_list(  # that an organization's name ends in
     """university institute bank hospital ministry agency administration authority commission association society
     foundation council museum college clinic federation consortium bureau electronics industries holdings
@@ -36,15 +37,17 @@ _HEADS_WITH_OBJECT = parse_word_list(
     "university institute society association department bureau administration commission"
 )
 _WEAK_HEADS = parse_word_list("service department office group committee technologies")
+_ALL_HEADS = _HEADS | _WEAK_HEADS | _HEADS_WITH_OBJECT | parse_word_list("center centre republic church federation")
 _LEADING_HEADS = re.compile(  # that begin it: Bank of Scotland
     r"(?:university|bank|ministry|institute|department|bureau|society|association|office|council|federation|college|academy"
     r"|church|republic)\s(?:of|for|on)\s",
     re.IGNORECASE,
 )
 _COMMON_MODIFIERS = parse_word_list(  # with a weak head, a part of any firm: the Sales Department
-    """customer sales human resources emergency research development product general annual executive working national
-    local lead health safety medicines legal quality marketing support technical audit finance operations front back
-    head main post home box ticket microsoft security information operating control control management steering"""
+    """customer sales human resources emergency research development product general annual executive working
+    national local lead business health safety medicines legal quality marketing support technical audit
+    finance operations front back head main post home box ticket microsoft security information operating
+    control management steering"""
 )
 _CONNECTORS = parse_word_list("of for and & the de la del des du von van der den y e")
 _BY_MAKERS = re.compile(
@@ -53,6 +56,7 @@ _BY_MAKERS = re.compile(
 )
 _BEFORE_PLACE = re.compile(r"\b(?:in|near|via|outside|reach)\s$", re.IGNORECASE)
 _CAMEL_CASE = re.compile(r"(?!Mc|Mac|De[A-Z]|La[A-Z]|Van|Di[A-Z]|Le[A-Z])[A-Z][a-z]+[A-Z][a-z]+")
+_CAMEL_CASE_PART = re.compile(r"[A-Z][a-z]+")
 _MODEL_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)\d{1,4}|(?=[A-Z]{0,3}\d)[A-Z]{1,3}\d{1,4}[A-Z]?|\d{1,4}[A-Z]")
 _WITHIN_ADDRESS = frozenset("/.@#=_`&-")  # that stand before or behind a part of an address or of a program
 _SERIES = parse_word_list("series suite")
@@ -69,6 +73,9 @@ _LABELS = parse_word_list(  # that stand before a number and name no product
     tuesday wednesday thursday friday saturday sunday spring summer autumn winter quarter fiscal fy age aged row
     column cell lines field fields size pm am usd eur gbp chf dkk"""
 )
+_BEFORE_PART = re.compile(
+    r"\b(?:San|Los|Las|Santa|Saint|St\.|Fort|New|Mount)\s$"
+)  # of a name that goes on: San Luis Obispo
 _SIGNATURE = re.compile(
     r"(?m)^(?:>\s)?(?:From|To|Cc|Bcc|Author|Sender|Recipient|Prepared by|Contact):[ \t]"
     rf"{person_names.FULL_PERSON_NAME}(?=[ \t]*(?:<|$))"
@@ -127,12 +134,15 @@ def _find_persons(text: str, book: NameBook) -> Iterator[EntitySpan]:
             name = name.rpartition(" ")[0]
         end, words = start + len(name), name.casefold().split()
         is_plain = book.lower_case_words.isdisjoint(words) and "\n" not in text[start:end]
-        if len(words) > 1 and is_plain and (score > 0.7 or _ends_like_name(name)):
+        is_alone = not _BEFORE_PART.search(text, max(0, start - 8), start)
+        if len(words) > 1 and is_plain and is_alone and (score > 0.7 or _ends_like_name(name)):
             yield EntitySpan(start, end, "person", name, 2)
 
 
 def _ends_like_name(name: str) -> bool:
-    return name.split()[-1].casefold() not in _HEADS | _WEAK_HEADS | KEY_PHRASE_STOP_WORDS
+    last, places = name.split()[-1], load_places()
+    is_place = name in places or places.get(last, False)
+    return not is_place and last.casefold() not in _HEADS | _WEAK_HEADS | KEY_PHRASE_STOP_WORDS
 
 
 def _find_runs(text: str) -> Iterator[list[_Token]]:
@@ -189,7 +199,9 @@ def _find_firm(text: str, tokens: Sequence[_Token]) -> Iterator[EntitySpan]:
         if form and tokens[at].is_capitalized:
             first = max((n + 1 for n in range(at) if tokens[n].text in ("and", "for", "of", "the")), default=0)
             name = tokens[max(first, at + 1 - MAX_NAME_WORDS) : at + 1]
-            ends_sentence = form[0].count(".") == 1 and text[form.end() : form.end() + 1] in ("", "\n")
+            is_abbreviated = form[0].count(".") == 1 and form[0][:-1].lstrip(", ") not in _WHOLE_FORMS
+            has_own_dot = is_abbreviated and text[form.end() : form.end() + 1] not in ("", "\n")
+            ends_sentence = form[0].endswith(".") and form[0].count(".") == 1 and not has_own_dot
             yield _span(text, name, "organization", 1, form.end() - ends_sentence)
             return
 
@@ -200,14 +212,18 @@ def _find_institutions(text: str, tokens: Sequence[_Token]) -> Iterator[EntitySp
         parts = [list(_find_institution(text, part)) for part in _split(whole, {"and", "&"})]
         found = [part for part in parts if part]
         yield from (span for part in found for span in part)
-        if len(found) < 2:
+        if len(found) < 2 and not any(a.text == "and" and b.text == "the" for a, b in pairwise(whole)):
             yield from _find_institution(text, whole)
 
 
 def _find_institution(text: str, tokens: Sequence[_Token]) -> Iterator[EntitySpan]:
-    tokens = _trim(tokens)
+    tokens = _trim(_skip_role(_trim(tokens)))
     words = [token.text.casefold() for token in tokens]
-    if not 2 <= len(tokens) <= MAX_NAME_WORDS or any(token.text[0].isdigit() for token in tokens):
+    if (
+        _ALL_HEADS.union(_CONNECTORS).issuperset(words)
+        or not 2 <= len(tokens) <= MAX_NAME_WORDS
+        or any(token.text[0].isdigit() for token in tokens)
+    ):
         return
     phrase = " ".join(words)
     is_led = bool(_LEADING_HEADS.match(phrase)) or any(
@@ -220,6 +236,16 @@ def _find_institution(text: str, tokens: Sequence[_Token]) -> Iterator[EntitySpa
         yield _span(text, tokens, "organization", 3)
         if acronym := _ACRONYM_IN_BRACKETS.match(text, tokens[-1].end):
             yield EntitySpan(acronym.start(1), acronym.end(1), "organization", acronym[1], 3)
+
+
+def _skip_role(tokens: list[_Token]) -> list[_Token]:
+    """Return what a role is held in: "Acme Bank" of "Director of Sales for Acme Bank"."""
+    for at, token in enumerate(tokens):
+        before = {other.text.casefold() for other in tokens[:at]}
+        is_joint = token.text == "for" or (token.text == "the" and at > 0 and tokens[at - 1].text in ("of", "and"))
+        if is_joint and _ALL_HEADS.isdisjoint(before):
+            return _skip_role(tokens[at + 1 :])
+    return tokens
 
 
 def _is_plain_name(tokens: Sequence[_Token]) -> bool:
@@ -261,7 +287,7 @@ def _is_called_place(text: str, span: EntitySpan, places: dict[str, bool]) -> bo
 def _find_products(text: str, run: Sequence[_Token], book: NameBook) -> Iterator[EntitySpan]:
     """Yield words with a model number, words in CamelCase, and names of series."""
     for at, token in enumerate(run):
-        if _CAMEL_CASE.fullmatch(token.text) and not _is_within_address(text, token):
+        if _CAMEL_CASE.fullmatch(token.text) and not _is_within_address(text, token) and not _is_joined(token, book):
             number = run[at + 1] if at + 1 < len(run) and _MODEL_NUMBER.fullmatch(run[at + 1].text) else None
             yield _span(text, [token, number] if number else [token], "product", 4 if number else 6)
         elif at and token.text.casefold() in _SERIES and token.is_capitalized:
@@ -270,8 +296,13 @@ def _find_products(text: str, run: Sequence[_Token], book: NameBook) -> Iterator
                 yield _span(text, [*named, token], "product", 4)
         elif at and _MODEL_NUMBER.fullmatch(token.text):
             named = _take_product_words(run[:at], book)
-            if len(token.text) > 1 and named and not named[-1].text.isupper():
+            if (len(token.text) > 2 or not token.text.isdigit()) and named and not named[-1].text.isupper():
                 yield _span(text, [*named, token], "product", 7)
+
+
+def _is_joined(token: _Token, book: NameBook) -> bool:
+    """Return whether a word in CamelCase is two of the document's words, between which a space was lost."""
+    return book.lower_case_words.issuperset(part.casefold() for part in _CAMEL_CASE_PART.findall(token.text))
 
 
 def _is_within_address(text: str, token: _Token) -> bool:

@@ -151,8 +151,8 @@ export function UploadList({ uploads, cancel, clear, consent }) {
 function PriceQuestion({ estimate: { model, usd, passages, files }, answer }) {
   return html`<section class="card stack tight" aria-label="Price of adding" role="alertdialog">
     <p>Entities and summaries by <b>${model}</b> of ${formatCount(passages, "passage")} in ${formatCount(files, "file")} cost at most <b>${usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>
-    <div class="actions"><button type="button" class="primary" autofocus onClick=${() => answer(true)}>Add and pay</button>
-      <button type="button" onClick=${() => answer(false)}>Add without the model</button></div>
+    <div class="actions"><button type="button" class="primary" onClick=${() => answer(true)}>Add and pay</button>
+      <button type="button" autofocus onClick=${() => answer(false)}>Add without the model</button></div>
   </section>`;
 }
 

@@ -46,6 +46,31 @@ def test_a_document_is_purged_only_when_that_is_confirmed(page: Page, site: str)
     expect(page.get_by_text("There are no documents in this workflow")).to_be_visible()
 
 
+@pytest.mark.parametrize(("button", "sent"), [("Add and pay", None), ("Add without the model", 0)])
+def test_the_price_of_a_chat_model_is_shown_before_a_file_is_added(button: str, sent: int | None, page: Page) -> None:
+    """S1-31: a model is paid for after a yes; the site has none, so its replies are made up."""
+    uploads: list[dict[str, object]] = []
+
+    def reply(route: Route) -> None:
+        body = json.loads(route.request.post_data or "{}")
+        if body.get("estimate"):
+            enrichment = {"calls": 1, "passages": 9, "usd": 0.0263, "budget_usd": 0.5}
+            route.fulfill(json={"estimate": {"enrichment": enrichment}})
+        else:
+            uploads.append(body)
+            route.fulfill(json={"document_id": "a", "pages": None, "chunks": 9, "unchanged": 0, "extractor": "text"})
+
+    page.route("**/api/health*", lambda route: route.fulfill(json={"parts": {"enrichment": "mini"}}))
+    page.route("**/api/index_document*", reply)
+    page.goto("/rag/documents?workflow_id=priced")
+    page.get_by_label("Files to add").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"Acme"})
+    expect(page.get_by_role("alertdialog")).to_contain_text("by mini of 9 passages in 1 file cost at most 0.0263 USD")
+    assert uploads == []
+    page.get_by_role("button", name=button).click()
+    expect(page.get_by_text("9 passages", exact=False)).to_be_visible()
+    assert [upload.get("enrichment_budget_usd") for upload in uploads] == [sent]
+
+
 def test_a_cited_page_is_shown_with_the_box_drawn(page: Page, garage: str) -> None:
     page.goto(f"/rag/documents/{MANUAL}?{garage}&page=3&box=72,100,300,115&box=72,116,300,131")
     picture = page.get_by_role("img", name="Page 3 of")

@@ -316,6 +316,7 @@ def test_health_says_what_is_in_use_and_counts_nothing(plain: Caller) -> None:
         "embedder": "none",
         "reranker": "none",
         "llm": "local techniques",
+        "enrichment": "none",
         "documents": "tesseract" if find_tesseract() else "local parsers",
         "archive": "SQLite",
     }

@@ -9,10 +9,11 @@ from rag_core.providers.bert import BertModel
 from rag_core.text.codes import compute_code_share, find_codes
 from rag_core.text.periods import write_out_periods
 from rag_core.text.terms import extract_terms
-from rag_core.text.windows import choose_windows, split_windows
+from rag_core.text.windows import choose_windows, split_title, split_windows
 
 WINDOW_TOKENS = 128  # long windows hide a single fact, and MS MARCO trained the model on short passages
 WINDOW_OVERLAP_TOKENS = 32
+MAX_TITLE_TOKENS = 32  # of the title before each window: company, kind and period of a filing have 20 to 30
 READ_WINDOWS = 2  # of a passage: as good as all, in a third of the time (docs/decisions/0049-two-windows-a-passage.md)
 UNDECIDED_LOGITS = (-2.0, 4.0)  # of the first window, at which the second is read: probabilities of 0.12 and 0.98
 MAX_QUERY_TOKENS = (
@@ -74,12 +75,17 @@ class CrossEncoder:
         return float(self._model.run(query_tokens, window)[0])
 
     def _select_windows(self, query_terms: frozenset[str], passage: str) -> list[Sequence[int]]:
-        """Return the token ids of the windows of a passage that are to be scored, the most promising first."""
-        tokens = self._model.locate_tokens(passage)
+        """Return the token ids of the windows of a passage that are to be scored, the most promising first.
+
+        Each begins with the title, so that what it says is known to be of that document; they are chosen without it.
+        """
+        title, text = split_title(passage)
+        title_ids = self._model.tokenize(title)[:MAX_TITLE_TOKENS]
+        tokens = self._model.locate_tokens(text)
         windows = split_windows(tokens, WINDOW_TOKENS, overlap=WINDOW_OVERLAP_TOKENS)
-        texts = [passage[window[0].start : window[-1].end] for window in windows if window]
+        texts = [text[window[0].start : window[-1].end] for window in windows if window]
         chosen = choose_windows(query_terms, texts, self._read_windows)
-        return [[token.id for token in windows[n]] for n in chosen] or [[]]
+        return [[*title_ids, *(token.id for token in windows[n])] for n in chosen] or [title_ids]
 
 
 def _shorten_query(tokens: Sequence[int]) -> Sequence[int]:

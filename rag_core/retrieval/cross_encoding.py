@@ -42,13 +42,13 @@ async def rerank_hits(
 
 
 def format_passage(chunk: Chunk) -> str:
-    """Return a chunk as a cross-encoder reads it: its text, with the document's title unless it begins with that.
+    """Return a chunk as a cross-encoder reads it: its text, under the document's title unless it begins with that.
 
     A question may name one of several similar documents. Ranking, grading and answering read the same, so that each
     pair is scored once.
     """
     has_title = not chunk.title or chunk.content.startswith(chunk.title)
-    return chunk.content if has_title else f"{chunk.title}: {chunk.content}"
+    return chunk.content if has_title else f"{chunk.title}\n\n{chunk.content}"
 
 
 def has_semantic_scores(hits: Ranking) -> bool:

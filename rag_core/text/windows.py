@@ -9,8 +9,16 @@ from rag_core.text.terms import count_term_occurrences
 
 T = TypeVar("T")
 
+MAX_TITLE_CHARS = 200
 # occurrences at which a term has half of its weight: in BM25 it is 1.2, but windows are short and all on the subject
 TERM_SATURATION = 3
+
+
+def split_title(passage: str) -> tuple[str, str]:
+    """Split a passage into its title and its text: a short first line above an empty one is a title, "" is none."""
+    first, gap, rest = passage.partition("\n\n")
+    has_title = gap and "\n" not in first and len(first) <= MAX_TITLE_CHARS and rest.strip()
+    return (first, rest) if has_title else ("", passage)
 
 
 def split_windows(items: Sequence[T], max_items: int, *, overlap: int) -> list[Sequence[T]]:

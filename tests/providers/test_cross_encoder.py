@@ -67,3 +67,14 @@ async def test_a_second_window_is_read_only_where_the_first_decides_nothing(monk
     assert len(read) == 2
     [empty] = await local.reranker().score_passages("how often are the signing keys rotated?", [""])
     assert empty < 0.1
+
+
+async def test_each_window_is_read_under_the_title_of_its_passage() -> None:
+    """The figure of one company stands in a window far from its name, and all companies have such a window."""
+    filler = "The harvest of barley went well and the mill was closed for repairs. " * 20
+    stated = f"{filler}Revenue was 12 million, more than the year before. {filler}"
+    asked, other = await local.reranker().score_passages(
+        "What was the revenue of Tarnmoor?",
+        [f"Tarnmoor annual report\n\n{stated}", f"Oakhollow annual report\n\n{stated}"],
+    )
+    assert asked > 0.5 > other

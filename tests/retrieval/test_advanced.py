@@ -61,7 +61,7 @@ async def test_of_equal_contents_one_is_given_and_graded() -> None:
     scripted = llm(rerank=grades(5))
     result = await advanced(query("gearbox"), kit(await filled(*twins), llm=scripted), Run())
     assert [h.chunk.id for h in result.hits] == ["a"]
-    assert scripted.prompts[-1].inputs["passages"] == [{"id": "p1", "text": "The doc a: A gearbox."}]
+    assert scripted.prompts[-1].inputs["passages"] == [{"id": "p1", "text": "The doc a\n\nA gearbox."}]
 
 
 async def test_passages_of_the_first_search_show_the_rewriters_how_the_index_speaks() -> None:

@@ -72,7 +72,7 @@ async def test_the_ranker_reads_the_title_of_a_passage_that_does_not_begin_with_
     titled = chunk("a", "It pays half.", title="Standard plan")
     begun = chunk("b", "Plus plan\n\nIt pays all.", title="Plus plan")
     await rerank_hits("plan", [Hit(titled, 1.0), Hit(begun, 1.0)], asked, count=2)
-    assert asked.calls == [["Standard plan: It pays half.", "Plus plan\n\nIt pays all."]]
+    assert asked.calls == [["Standard plan\n\nIt pays half.", "Plus plan\n\nIt pays all."]]
     assert format_passage(chunk("c", "It pays.", title="")) == "It pays."
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_core.text.terms import extract_terms
-from rag_core.text.windows import choose_windows, split_windows
+from rag_core.text.windows import choose_windows, split_title, split_windows
 
 
 @given(length=st.integers(0, 3000), overlap=st.integers(0, 64), more=st.integers(1, 446))
@@ -42,3 +42,9 @@ def test_equal_windows_are_chosen_from_the_first() -> None:
 def test_all_windows_are_read_where_none_has_a_term_of_the_question() -> None:
     assert choose_windows(extract_terms("How is it paid?"), ["Wages", "fall due", "on Friday"], 2) == [0, 1, 2]
     assert choose_windows(extract_terms("How is it paid?"), [], 2) == []
+
+
+def test_a_short_first_line_above_an_empty_one_is_a_title() -> None:
+    assert split_title("Plus plan\n\nIt pays.\n\nAll of it.") == ("Plus plan", "It pays.\n\nAll of it.")
+    for untitled in ("It pays.", "It pays\nall.\n\nAll of it.", "Plus plan\n\n", f"{'It pays. ' * 40}\n\nAll of it."):
+        assert split_title(untitled) == ("", untitled)

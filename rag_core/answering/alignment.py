@@ -23,7 +23,7 @@ _BREAK, _REPEATED_PLACE = 1.0, 0.5  # costs of a new block, and of a second word
 # words without a meaning of their own, besides those of FEEDBACK_STOP_WORDS
 _FUNCTION_WORDS = FEEDBACK_STOP_WORDS | parse_word_list(
     "although though because since while until whether however onto during within much many even well yet still among "
-    "around roughly approximately basis "
+    "around roughly approximately basis every each whereas against "
 )
 # words that say how two others are related: they hold their place in an alignment
 RELATION_WORDS = parse_word_list(
@@ -105,12 +105,14 @@ def _read_with_particle(words: Words, n: int) -> Set[str]:
 
 
 def _raise_synonyms(claim: Words, n: int, readings: Sequence[Set[str]], near: Sequence[float]) -> list[float]:
-    """Return the similarities of a claim's word to a passage's, at least SYNONYM for those that mean the same."""
-    synonyms = frozenset().union(*map(find_synonyms, _read_with_particle(claim, n)))
-    return [
-        value if synonyms.isdisjoint(reading) else max(SYNONYM, value)
-        for value, reading in zip(near, readings, strict=True)
-    ]
+    """Return the similarities of a claim's word to a passage's, at least SYNONYM for those that mean the same.
+
+    Forms of one word do, which its stem may not show: "taken" of "takes".
+    """
+    bases = _read_with_particle(claim, n)
+    same = bases | frozenset().union(*map(find_synonyms, bases))
+    pairs = zip(near, readings, strict=True)
+    return [value if same.isdisjoint(reading) else max(SYNONYM, value) for value, reading in pairs]
 
 
 def is_content(word: NormalizedWord) -> bool:

@@ -18,7 +18,7 @@ from rag_core.text.stop_words import parse_word_list
 
 CLAUSE_SIGNS = ".,;:!?()\n—–|"
 COORDINATORS = parse_word_list(
-    "and or but while whereas although though because if unless when which who whose except so yet nor"
+    "and or but while whereas although though because if unless when which who whose except yet nor"
 )
 MAX_WINDOW_CLAUSES = 4  # of a passage that one clause of a claim may need
 CLAUSE_COST = 0.35  # of each clause more, in aligned words

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag_core.answering.alignment import Alignment, align_words, locate_words
+from rag_core.answering.alignment import SIMILAR, Alignment, align_words, locate_words
 from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_terms
 from rag_core.answering.clauses import find_clause_conflicts, find_record_starts, select_confirmed
 from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
@@ -24,7 +24,7 @@ from rag_core.text.stop_words import parse_word_list
 
 WORD_PENALTY = 0.0015  # for each word of a passage: of two equally near ones the shorter
 PAIR_PENALTY = 0.06  # for two sentences: one of which both opposites are words is no contradiction of either
-MIN_PARAPHRASE_STRENGTH = 0.75  # of every content word
+MIN_PARAPHRASE_STRENGTH = SIMILAR  # of every content word
 # the mean strength of the other content words from which a fact of this kind that differs contradicts a claim
 MIN_CONFLICT_STRENGTH: Mapping[FactKind, float] = {
     "number": 0.9,

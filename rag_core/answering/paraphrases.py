@@ -13,7 +13,7 @@ from rag_core.answering.clauses import MatchedClause, find_record_starts, match_
 from rag_core.answering.facts.comparison import compare_facts
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, has_figure, is_opposite
-from rag_core.text.normalization import parse_word_forms
+from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import MODAL_BY_FORM, NEGATION_FORMS
 from rag_core.text.stop_words import parse_word_list
 
@@ -33,6 +33,8 @@ _ABSOLUTES = parse_word_list(
 _EVERY = parse_word_list("all every each")
 _TIME_UNIT_FORMS = parse_word_forms("second minute hour day week month quarter year decade")  # every year is yearly
 _LIMIT_FORMS = parse_word_forms("above over exceed exceeds exceeding morethan under below lessthan")  # higher than
+_THAN_FORMS = parse_word_forms("than morethan lessthan")
+_COMPARATIVE_FORMS = _LIMIT_FORMS | _THAN_FORMS | parse_word_forms("more less fewer most least upto beyond")
 _BE_FORMS = parse_word_list("is are was were be been being")
 _COORDINATORS = parse_word_list("and but or while whereas")
 _PRONOUNS = parse_word_list("it they he she this these those")
@@ -50,11 +52,13 @@ _CLAUSE_SIGNS = ".,;:!?()\n—–"
 def find_differences(alignment: Alignment) -> Iterator[str]:
     """Yield, as "kind: word", what keeps an aligned claim from being a light paraphrase of its passage."""
     clauses = list(match_clauses(alignment))
-    places = sorted({n for clause in clauses for n in range(clause.start, clause.end)})
+    places = sorted({n for clause in clauses for n in _select_places(alignment, clause)})
     stated = [alignment.passage[n] for n in places]
     yield from (f"clause: {clause.claim[0].raw}" for clause in clauses if _is_weak(clause))
     yield from _find_conditions(alignment, places)
     yield from _find_absolutes(alignment.claim, stated)
+    if not any(_is_comparative(word) for word in stated):
+        yield from (f"comparison: {word.raw}" for word in alignment.claim if word.form in _THAN_FORMS)
     forms = {word.form for word in alignment.claim}
     yield from (f"number: {word.raw}" for word in stated if word.form not in forms and has_figure(word))
     if _list_strengths(alignment.claim) != _list_strengths(stated):
@@ -87,6 +91,10 @@ def _find_ambiguities(alignment: Alignment) -> Iterator[str]:
         yield "record: other"
 
 
+def _is_comparative(word: NormalizedWord) -> bool:
+    return word.form in _COMPARATIVE_FORMS or word.raw.lower().endswith(("er", "ier"))
+
+
 def _is_weak(clause: MatchedClause) -> bool:
     return clause.count > 0 and clause.strength < MIN_CLAUSE_STRENGTH
 
@@ -94,6 +102,17 @@ def _is_weak(clause: MatchedClause) -> bool:
 def _is_other(conflict: FactConflict) -> bool:
     """Return whether a fact certainly differs; the order of words is compared by blocks, and modal verbs as a whole."""
     return bool(conflict.stated) and conflict.kind not in ("order", "modality")
+
+
+def _select_places(alignment: Alignment, clause: MatchedClause) -> Iterator[int]:
+    """Yield the words of what a passage says of the same, without parentheses that have no word of the clause."""
+    for start, end in split_clauses(alignment.passage):
+        if clause.start <= start < clause.end and any(
+            max(alignment.matrix[n][start:end], default=0.0) >= MIN_CLAUSE_STRENGTH
+            for n in clause.places
+            if n in alignment.strengths
+        ):
+            yield from range(start, end)
 
 
 def _find_conditions(alignment: Alignment, places: Sequence[int]) -> Iterator[str]:

@@ -15,8 +15,9 @@ _NUMBER_WORDS = (
 )
 _QUESTION_PATTERNS: Mapping[str, re.Pattern[str]] = {
     "money": re.compile(
-        r"\b(?:how much|what|price|cost)\b.{0,80}\b(?:costs?|prices?|fees?|premiums?|charges?|salar(?:y|ies)|pay|paid|"
-        r"budget|usd|dollars?|euros?|money)\b|\bin (?:dollars|euros|pounds)\b|\bhow much money\b",
+        r"\bhow much\b.{0,80}\b(?:costs?|prices?|fees?|premiums?|charged?|charges|salary|pay|paid|budget|money)\b|"
+        r"\b(?:what|which)\b.{0,40}\b(?:costs?|prices?|fees?|premiums?|charges?|salar(?:y|ies)|budget)\b|"
+        r"\b(?:price|cost) of\b|\bin (?:usd|dollars|euros|pounds)\b|\bhow much money\b",
         re.IGNORECASE,
     ),
     "number": re.compile(
@@ -26,7 +27,9 @@ _QUESTION_PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "time": re.compile(
-        r"\bwhen\b(?! i\b| we\b| you\b| using)|\b(?:what|which) (?:date|day|month|year|time)\b|\bdeadline\b|"
+        r"(?:^|^(?:and|but|so) |[,;:] )when (?:is|was|did|does|do|will|are|were|has|have|can|should|must)\b|"
+        r"\bby when\b|"
+        r"^when\b(?! i\b| we\b| you\b| using)(?!.*,)|\b(?:what|which) (?:date|day|month|year|time)\b|\bdeadline\b|"
         r"\bhow long\b|\bsince when\b",
         re.IGNORECASE,
     ),

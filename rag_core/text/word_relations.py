@@ -44,14 +44,17 @@ def find_synonyms(base: str) -> Set[str]:
 
 @lru_cache(maxsize=20_000)
 def find_antonyms(word: str) -> Set[str]:
-    """Return the base forms that mean the opposite of a lower-case word, in any form, in a frequent sense of both."""
-    return frozenset(other for base in find_base_forms(word) for other in _get_column(base, _OPPOSITES))
+    """Return the base forms that mean the opposite of a lower-case word, or of what it is derived with, in any form."""
+    bases = {near for base in find_base_forms(word) for near in (base, *_get_column(base, _DERIVED))}
+    return frozenset(other for base in bases for other in _get_column(base, _OPPOSITES))
 
 
 def are_antonyms(word: str, other: str) -> bool:
     """Return whether two lower-case words, in any form, mean the opposite in a frequent sense of both."""
     antonyms = find_antonyms(word)
-    return bool(antonyms) and not antonyms.isdisjoint(find_base_forms(other))
+    return bool(antonyms) and any(
+        not antonyms.isdisjoint((base, *_get_column(base, _DERIVED))) for base in find_base_forms(other)
+    )
 
 
 @lru_cache(maxsize=20_000)

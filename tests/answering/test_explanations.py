@@ -17,7 +17,7 @@ def explained(claim: str, *reasons: str, words: str = "", judge: str = "facts") 
 @pytest.mark.parametrize(
     ("claim", "passage", "explanation"),
     [
-        ("The pump runs at 75 Hz.", "The pump runs at 50 Hz.", "says 75; the passage says 50"),
+        ("The pump runs at 75 Hz.", "The pump runs at 50 Hz.", "says 75 Hz; the passage says 50 Hz"),
         ("It lasts 5 minutes.", "It lasts 5 seconds.", "says 5 minutes; the passage says 5 seconds"),
         ("It costs $2.5 million.", "It costs $3 million.", "says $2.5 million; the passage says $3 million"),
         ("It rained in May 2024.", "It rained in March 2024.", "says May; the passage says March"),

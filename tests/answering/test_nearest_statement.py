@@ -126,3 +126,27 @@ async def test_a_code_of_a_list_is_compared_with_its_own_record() -> None:
     first, second = (claim.judgement.finding for claim in claims if claim.judgement)
     assert first == "contradicted"
     assert second != "supported"
+
+
+LISTS = (
+    "Of the eleven wells, 3 of the 11 ran dry in July. The mayor signed the contract. The pump stops after 250 ms. "
+    "Each tenant has one key, and no tenant may hand it on. The ferry, which holds 40 cars, is slower than the train. "
+    "The shop (opened in 1920) sells bread and is closed on Mondays."
+)
+LIST_CONTRADICTIONS = [
+    ("All of the eleven wells ran dry in July.", "quantity"),
+    ("The mayor refused to sign the contract.", "negation"),
+    ("The pump stops after 250 seconds.", "unit"),
+]
+LIST_PARAPHRASES = ["Every tenant has one key.", "Bread is sold by the shop."]
+
+
+async def test_a_part_a_refusal_and_another_unit_contradict_what_is_said_of_all() -> None:
+    claims = await judge(*(text for text, _ in LIST_CONTRADICTIONS), passage=LISTS)
+    found = [(c.judgement.finding, c.reasons[0].split(":")[0]) for c in claims if c.judgement]
+    assert found == [("contradicted", kind) for _, kind in LIST_CONTRADICTIONS]
+
+
+async def test_the_negation_of_another_clause_and_a_number_in_parentheses_do_not_concern_a_claim() -> None:
+    claims = await judge(*LIST_PARAPHRASES, passage=LISTS)
+    assert [claim.judgement.finding for claim in claims if claim.judgement] == ["supported"] * len(LIST_PARAPHRASES)

@@ -32,6 +32,18 @@ def test_a_question_for_no_such_thing_misses_nothing(question: str) -> None:
     assert find_missing_kinds(question, NOTHING) == ()
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does the pump do when the water is too hot?",
+        "What is the longest stay that gets paid?",
+        "Which parts of it are charged to the battery?",
+    ],
+)
+def test_a_condition_is_no_question_for_a_time_and_what_is_paid_none_for_money(question: str) -> None:
+    assert find_missing_kinds(question, NOTHING) == ()
+
+
 def test_what_stands_in_the_question_is_no_answer() -> None:
     assert find_missing_kinds("How many pumps were made in 2024?", "Pumps were made in 2024.") == ("number",)
     assert find_missing_kinds("Who followed Anna Kern?", "Anna Kern had a successor.") == ("person",)

@@ -20,6 +20,7 @@ OBJECT_NEGATIONS = parse_word_forms("nothing nobody nowhere none")  # which nega
 DENYING_FORMS = parse_word_forms(  # which say themselves what another text says by a negation
     "prohibit prohibited forbid forbidden ban banned avoid avoided refuse refused deny denied fail failed lack"
 )
+REFUSING_FORMS = parse_word_forms("refuse refused decline declined fail failed neglect neglected")  # to do something
 NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
 OPPOSITE_WAYS = {"from": "to", "to": "from"}
 WAY_REACH = 2  # words after "from" or "to"
@@ -46,8 +47,8 @@ def compare_polarity(claim: Words, passage: Words) -> Iterator[FactConflict]:
 
 def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | None:
     """Return the negation that only one of the texts has, certain if the negated word is in both; None for neither."""
-    claimed = [n for n, word in enumerate(claim) if word.form in NEGATION_FORMS]
-    stated = [n for n, word in enumerate(passage) if word.form in NEGATION_FORMS and _concerns(passage, n, claim)]
+    claimed = [n for n in range(len(claim)) if _is_negation(claim, n)]
+    stated = [n for n in range(len(passage)) if _is_negation(passage, n) and _concerns(passage, n, claim)]
     if len(claimed) % 2 == len(stated) % 2:
         return None
     if claimed and not stated:
@@ -61,6 +62,14 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
     if stated and not claimed:
         return FactConflict("negation", NO_NEGATION, passage[stated[0]].raw)
     return FactConflict("negation", claim[claimed[0]].raw)
+
+
+def _is_negation(words: Words, n: int) -> bool:
+    """Return whether a word negates another, as "not" does, and "refused" before "to sign"."""
+    if words[n].form in NEGATION_FORMS:
+        return True
+    is_refusal = words[n].form in REFUSING_FORMS and not words[n].raw.endswith("ing")  # "failing that, to the heirs"
+    return is_refusal and n + 1 < len(words) and words[n + 1].form == "to"
 
 
 def _find_negated(words: Words, n: int, *, count: int = 1) -> list[str]:

@@ -201,10 +201,10 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.cli.answer_stream import AnswerStream
 
     scope = await _limit_scope_to_documents(arguments.document, Scope(arguments.workflow), rag.kit)
-    shown = AnswerStream(arguments.style, arguments.preset)
-    run.listener = None if arguments.json else shown.show_event
-    reply = await rag.answer(_require_text(arguments.text), scope=scope, run=run, preset=arguments.preset)
-    run.listener = None
+    with AnswerStream(arguments.style, arguments.preset) as shown:
+        run.listener = None if arguments.json else shown.show_event
+        reply = await rag.answer(_require_text(arguments.text), scope=scope, run=run, preset=arguments.preset)
+        run.listener = None
     opened_citation.save_last_citations(reply.answer, rag.settings.data_dir)
     if arguments.json:
         print(json.dumps(reply.to_json(arguments.style), ensure_ascii=False, indent=2))
@@ -228,12 +228,13 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
 
     history: list[Turn] = []
     while question := await asyncio.to_thread(_read_question):
-        run, shown = rag.start_run(), AnswerStream(None, arguments.preset)
-        run.listener = None if arguments.json else shown.show_event
+        run = rag.start_run()
         try:
-            reply = await rag.answer(
-                question, scope=arguments.workflow, history=history, run=run, preset=arguments.preset
-            )
+            with AnswerStream(None, arguments.preset) as shown:
+                run.listener = None if arguments.json else shown.show_event
+                reply = await rag.answer(
+                    question, scope=arguments.workflow, history=history, run=run, preset=arguments.preset
+                )
         except RagError as error:
             print(f"rag: {error.message}", file=sys.stderr)
             continue

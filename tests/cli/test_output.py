@@ -176,3 +176,29 @@ def test_ctrl_c_says_what_was_kept(tmp_path: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert main(["documents", "--data", str(tmp_path / "data")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+class Terminal(io.StringIO):
+    """Where a person reads along."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_what_is_being_done_until_the_answer_stands_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a model no sentence streams, and the steps take seconds; where nobody reads along nothing is added."""
+    monkeypatch.setenv("TERM", "xterm")
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
+        with AnswerStream("numbers", None, stream) as shown:
+            for step in ("search", "rerank", "audit"):
+                shown.show_event("step", {"step": step, "state": "started"})
+            shown.finish(make_answer("It is 40.", ()))
+            shown.show_event("step", {"step": "verify", "state": "started"})
+    assert "reading passages" in terminal.getvalue()
+    assert "checking" not in terminal.getvalue()
+    assert "audit" not in terminal.getvalue()
+    assert file.getvalue() == ""
+    assert capsys.readouterr().out == "It is 40.\n" * 2

@@ -32,6 +32,7 @@ class NoLayoutReader:
 
     name: str = "local parsers"
     kinds: frozenset[str] = frozenset()
+    is_paid: bool = False
 
     async def read(self, data: bytes, kind: str) -> Extraction:
         raise Unavailable("no layout reader is configured here")

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from rag_core.core.errors import InvalidRequest, RagError
+from rag_core.core.errors import InvalidRequest, RagError, Unavailable
 from rag_core.core.index import Index
-from rag_core.core.kit import Kit, NoArchive, NoJobs, NoLayoutReader
-from rag_core.core.model import Chunk, Document, Facet, Filter, Scope, Vector
+from rag_core.core.kit import Kit, NoArchive, NoJobs
+from rag_core.core.model import Chunk, Document, Extraction, Facet, Filter, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.indexing import MAX_CHUNKS
 from rag_core.ingestion.model_enrichment import EnrichmentEstimate, estimate_enrichment, load_descriptions
@@ -139,16 +139,15 @@ class IndexingPlan:
 class DryRun:
     """A dry run of indexing: index with its `kit` and nothing is written, embedded or billed; then call `build_plan`.
 
-    Files are read by the local parsers, because the layout service bills by the page.
+    Nothing is sent to a layout service that is paid by the page: what only it could read is refused, and says so.
     """
 
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._store = tariff, _DryRunStore(kit, meter)
         index = Index(cast(ChunkStore, self._store), meter)
-        self.kit = replace(
-            kit, layout_reader=NoLayoutReader(), index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None
-        )
+        reader = _UnpaidLayoutReader(kit.layout_reader.name) if kit.layout_reader.is_paid else kit.layout_reader
+        self.kit = replace(kit, layout_reader=reader, index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None)
 
     def build_plan(self) -> IndexingPlan:
         """Return what indexing with `kit` so far would have done."""
@@ -158,6 +157,21 @@ class DryRun:
 def meter_embedding(kit: Kit, tariff: Tariff, budget_usd: float | None) -> Kit:
     """Return the kit with a metered embedder: a document that would exceed the budget raises BudgetSpent unwritten."""
     return replace(kit, index=replace(kit.index, embedder=EmbeddingMeter(kit.index.embedder, tariff, budget_usd)))
+
+
+@dataclass(frozen=True, slots=True)
+class _UnpaidLayoutReader:
+    """Stands for a layout reader that is paid by the page, and reads nothing."""
+
+    name: str
+    kinds: frozenset[str] = frozenset({"scan", "image"})
+    is_paid: bool = True
+
+    async def read(self, data: bytes, kind: str) -> Extraction:
+        raise Unavailable(f"a plan sends nothing to {self.name}, which is paid by the page", code="layout_not_planned")
+
+    async def close(self) -> None:
+        """Do nothing: no resource is open."""
 
 
 class _EmptyVectorEmbedder:

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from rag_core.core.errors import Conflict, InvalidRequest
+from rag_core.core.errors import Conflict, InvalidRequest, UnreadableDocument
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.plan import BudgetSpent, DryRun, IndexingPlan, Tariff, meter_embedding
 from rag_core.ingestion.upload import Upload, UploadLimits
@@ -19,6 +20,7 @@ from rag_core.providers.openai import OpenAIEmbedder
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from rag_core.stores.embedded import InMemoryVectorStore
 from tests import fakes, hosted
+from tests.ingestion.pictures import make_mixed_pdf, make_picture
 from tests.proposal_records import RECORDS
 
 SCOPE = Scope("garage")
@@ -55,6 +57,18 @@ async def test_a_plan_says_what_is_added_and_costs_and_does_nothing_of_it(kit: K
     assert plan.tariff.price_usd(plan.token_count) == pytest.approx(plan.token_count / 1000)
     assert kit.index.embedder.asked == []
     assert await kit.index.store.list_documents(SCOPE) == []
+
+
+async def test_a_plan_sends_no_page_to_a_service_that_is_paid_by_the_page(kit: Kit) -> None:
+    """The letters of a mixed PDF are planned, and the run names what would be sent; a scan alone is refused so."""
+    nowhere = replace(kit, layout_reader=DocumentIntelligence("http://127.0.0.1:9", "key"))
+    mixed, _ = make_mixed_pdf(2, {2: "Drain plug"})
+    rehearsal = DryRun(nowhere, TARIFF)
+    run = await index(rehearsal.kit, Upload(data=mixed, filename="mixed.pdf"))
+    assert [d.code for d in run.degraded] == ["layout_not_planned"]
+    assert run.layout_pages == 0
+    with pytest.raises(UnreadableDocument, match="a plan sends nothing to Document Intelligence"):
+        await index(rehearsal.kit, Upload(data=make_picture("Drain plug"), filename="a.png"))
 
 
 async def test_the_second_plan_is_zero_and_only_what_changed_is_in_the_third(kit: Kit) -> None:

@@ -139,12 +139,15 @@ class LayoutReader(Protocol):
     """A service that extracts text from the layout of pages.
 
     `kinds` are the kinds of document that it is used for: "scan" (a PDF without text), "image", and kinds of files.
+    `is_paid` says that each page that it reads costs something.
     """
 
     @property
     def name(self) -> str: ...
     @property
     def kinds(self) -> frozenset[str]: ...
+    @property
+    def is_paid(self) -> bool: ...
     async def read(self, data: bytes, kind: str) -> Extraction:
         """Extract a document of one of `kinds`. Raises Unavailable, also for a document that the service refuses."""
         ...

@@ -47,6 +47,15 @@ def test_a_line_that_says_continued_may_stand_between() -> None:
     assert tables(read(grid(HEADS, *FIRST), note + grid(*REST)))[1][0] == "Code | Meaning | Remedy"
 
 
+def test_a_running_line_at_the_edge_of_the_page_may_stand_between() -> None:
+    """On two pages it is not known to repeat."""
+    pages = (
+        grid(HEADS, *FIRST, y=760) + text("Form 10-Q, page 6", y=30),
+        text("Example Inc.", y=815) + grid(*REST, y=760),
+    )
+    assert tables(read(*pages))[1][0] == "Code | Meaning | Remedy"
+
+
 def test_heads_go_on_over_a_third_page() -> None:
     last = [("P0704", "Clutch switch", "Adjust it"), ("P0705", "Range sensor", "Replace it")]
     assert tables(read(grid(HEADS, *FIRST), grid(*REST), grid(*last)))[2][0] == "Code | Meaning | Remedy"

@@ -12,6 +12,8 @@ from rag_core.ingestion.extract.pdf.tables import PdfTable
 
 _CONTINUATION = re.compile(r"\b(?:continued|cont[’'.]?d?)\b", re.IGNORECASE)  # what may stand between the two parts
 _MAX_CONTINUATION_CHARS = 80
+_MAX_NAME_WORDS = 5  # of what ends in a full stop and is no sentence, such as "Example Inc."
+EDGE_SHARE = 0.08  # of the page's height, at the top and at the bottom: where only running lines stand
 _MAX_ROW_TITLE_CHARS = 60  # of a line
 _MAX_ALIGNMENT_ERROR = 3.0  # points: between the edges of a column of words on both pages
 
@@ -19,8 +21,8 @@ _MAX_ALIGNMENT_ERROR = 3.0  # points: between the edges of a column of words on 
 def carry_heads(parts: Sequence[PagePart]) -> list[PagePart]:
     """Return the parts of all pages, each table that goes on from the page before with the heads of that one.
 
-    It is the first part of its page, the other the last. A line that says "continued" may stand between them, and a
-    title of its first rows, such as "Assets:", which becomes a row.
+    It is the first part of its page, the other the last. A line that says "continued" may stand between them, or a
+    running header or footer; and a title of its first rows, such as "Assets:", which becomes a row.
     """
     carried: list[PagePart] = []
     before: PagePart | None = None
@@ -29,12 +31,19 @@ def carry_heads(parts: Sequence[PagePart]) -> list[PagePart]:
         if before and before.table and before.page.number + 1 == number:
             of_page = _continue_table(before.table, of_page)
         carried += of_page
-        before = next((part for part in reversed(of_page) if not _is_continuation(part)), None)
+        before = next((part for part in reversed(of_page) if not _may_stand_between(part)), None)
     return carried
 
 
-def _is_continuation(part: PagePart) -> bool:
-    return part.table is None and len(part.text) <= _MAX_CONTINUATION_CHARS and bool(_CONTINUATION.search(part.text))
+def _may_stand_between(part: PagePart) -> bool:
+    """Return True for a line that says "continued", and for a running header or footer that was not known for one."""
+    if part.table or len(part.text) > _MAX_CONTINUATION_CHARS:
+        return False
+    height = part.page.height
+    is_at_edge = all(y1 <= EDGE_SHARE * height or y0 >= (1 - EDGE_SHARE) * height for _, y0, _, y1 in part.boxes)
+    is_sentence = part.text.endswith(".") and len(part.text.split()) > _MAX_NAME_WORDS
+    is_plain = not (part.style[1] or part.level or is_sentence)
+    return bool(_CONTINUATION.search(part.text)) or (is_at_edge and is_plain)
 
 
 def _is_row_title(part: PagePart) -> bool:
@@ -49,13 +58,13 @@ def _continue_table(before: PdfTable, parts: list[PagePart]) -> list[PagePart]:
     They are returned as they are where there is no such table, or one with heads or other columns. The line of the
     heads has the box of the whole table, because they do not stand on this page.
     """
-    at = next((n for n, part in enumerate(parts) if not (_is_continuation(part) or _is_row_title(part))), 0)
+    at = next((n for n, part in enumerate(parts) if not (_may_stand_between(part) or _is_row_title(part))), 0)
     table, above = parts[at].table, parts[:at]
     columns = _match_columns(before, table) if table else None
     if table is None or columns is None or _has_own_heads(before, table):
         return parts
     width, label_count = len(before.cells[0]), len(table.cells[0]) - len(table.columns)
-    titles = [part for part in above if not _is_continuation(part)] if label_count else []
+    titles = [part for part in above if not _may_stand_between(part)] if label_count else []
     rows = [
         *((line, *[""] * (width - 1)) for part in titles for line in part.lines),
         *(_lay_out(row, label_count, columns, width) for row in table.cells),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from rag_core.schema.features import LinkEvidence
-from rag_core.schema.model import Choice, ColumnKey
+from rag_core.schema.model import Choice, ColumnKey, ValueMatch
 from rag_core.text.identifiers import list_roots
 from rag_core.text.question_cues import COMPUTING_ROOTS
 
@@ -16,6 +16,23 @@ def find_choices(evidence: LinkEvidence, chances: Mapping[ColumnKey, float]) -> 
     choices = {choice.words.casefold(): choice for choice in _iterate_column_choices(evidence, chances)}
     choices |= {choice.words: choice for choice in _iterate_value_choices(evidence, chances)}
     return sorted(choices.values(), key=lambda choice: not choice.options[0][2])
+
+
+def choose_values(evidence: LinkEvidence, chances: Mapping[ColumnKey, float]) -> list[ValueMatch]:
+    """Return the values that the question has of the linked columns, whose chances are given, the strongest first.
+
+    Of columns that have the same words the less likely are left out, and a number that is seldom a value of its column.
+    """
+    best: dict[str, float] = {}
+    linked = [one for one in evidence.matches if one.column in chances]
+    for one in linked:
+        best[one.match.words] = max(best.get(one.match.words, 0.0), chances[one.column])
+    return [
+        one.match
+        for one in linked
+        if chances[one.column] >= MIN_CHANCE_SHARE * best[one.match.words]
+        and (one.strength >= 1 or chances[one.column] >= MIN_CHANCE)
+    ]
 
 
 def _iterate_value_choices(evidence: LinkEvidence, chances: Mapping[ColumnKey, float]) -> Iterator[Choice]:

@@ -69,7 +69,21 @@ class SchemaWords:
     @cached_property
     def person_tables(self) -> frozenset[str]:
         """The tables whose columns name people by parts of a name."""
-        return frozenset(table for (table, _), words in self.by_column.items() if words.name & PERSON_NAME_ROOTS)
+        return frozenset(table for table, _ in self.person_columns)
+
+    @cached_property
+    def person_columns(self) -> frozenset[ColumnKey]:
+        """The columns of text with parts of people's names."""
+        return frozenset(
+            key
+            for key, words in self.by_column.items()
+            if words.is_text and words.name & PERSON_NAME_ROOTS and words.own <= PERSON_NAME_ROOTS | NAME_ROOTS
+        )
+
+    @cached_property
+    def name_roots(self) -> frozenset[str]:
+        """The roots of the names of tables and columns."""
+        return frozenset(root for words in self.by_column.values() for root in words.name | words.table)
 
     @cached_property
     def keys_into(self) -> Mapping[str, Sequence[ForeignKey]]:
@@ -118,6 +132,7 @@ class LinkEvidence:
     matches: Sequence[ScoredMatch]
     near_columns: Mapping[str, Sequence[ColumnKey]] = field(default_factory=dict)  # by phrase of the question itself
     answerable: float | None = None
+    alike: Mapping[ColumnKey, float] = field(default_factory=dict)  # columns that may have a name as a value, 0..1
 
     def find_unknown_words(self) -> list[str]:
         """Return the words of the question, as it spells them, that nothing accounts for.
@@ -138,7 +153,7 @@ class LinkEvidence:
 
     @cached_property
     def value_strengths(self) -> Mapping[ColumnKey, float]:
-        strengths: dict[ColumnKey, float] = {}
+        strengths = dict(self.alike)
         for match in self.matches:
             strengths[match.column] = max(strengths.get(match.column, 0.0), match.strength)
         return strengths
@@ -150,6 +165,14 @@ class LinkEvidence:
     @cached_property
     def has_names(self) -> bool:
         return bool(self.question.find_names(self.words.known_roots, self.matched_words))
+
+    @cached_property
+    def instance_tables(self) -> frozenset[str]:
+        """The tables of which the question names one row, as "the event 'Open Day'" does."""
+        beside = self.question.find_words_beside_names(self.words.known_roots)
+        return frozenset(
+            table for (table, _), words in self.words.by_column.items() if words.table and words.table <= beside
+        )
 
     @cached_property
     def has_places(self) -> bool:
@@ -244,6 +267,7 @@ def _compute_content(
     names_text = words.is_name and words.is_text
     yield "is a person's name and one is asked", float(names_text and of_person and evidence.has_names)
     yield "is a name and one is asked", float(names_text and not of_person and evidence.has_names)
+    yield "is a name of a table of which one is named", float(names_text and table.name in evidence.instance_tables)
     yield "is a name and something is quoted", float(names_text and evidence.has_quotations)
     yield "is a date", float(words.is_date)
     yield "is a date and one is asked", float(words.is_date and evidence.question.has_date)
@@ -307,7 +331,7 @@ def _compute_table(table: Table, evidence: LinkEvidence, chances: Mapping[Column
         "named": evidence.table_coverage[table.name],
         "fully named": float(evidence.table_coverage[table.name] == 1),
         "only keys": float(not of_content),
-        "value": float(any(evidence.value_strengths.get(column, 0.0) >= 1 for column in columns)),
+        "value": min(1.0, max(evidence.value_strengths.get(column, 0.0) for column in columns)),
         "is small": float(is_small),
         "joins": math.log(1 + len(joined)),
     }

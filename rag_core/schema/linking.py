@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rag_core.schema import weights
-from rag_core.schema.choices import find_choices
+from rag_core.schema.choices import choose_values, find_choices
 from rag_core.schema.features import (
     Features,
     JoinedKeys,
@@ -121,13 +121,14 @@ def _select(
     joins = JoinGraph.from_database(database).connect(wanted, table_scores=table_chances, column_scores=scores)
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
     tables = list(dict.fromkeys((*wanted, *(table for key in joins for table in (key.table, key.referenced_table)))))
-    best = [one for one in _sort_by_score(scores) if one[0] in tables][: budget.columns]
+    likely = [one for one in _sort_by_score(scores) if one[0] in tables]
+    best = _keep_joins(likely, {end for key in joins for end in list_key_ends(key)}, budget.columns)
     return SchemaLinks(
         database=database.name,
         tables=tuple(LinkedTable(name, table_scores[name], _explain(name, evidence, joins, best)) for name in tables),
         columns=tuple(LinkedColumn(key[0], columns[key], scores[key], _is_primary(key, database)) for key in best),
         joins=tuple(joins),
-        values=tuple(one.match for one in evidence.matches),
+        values=tuple(choose_values(evidence, {column: scores[column] for column in best})),
         unknown_words=tuple(evidence.find_unknown_words()),
         answerable=evidence.answerable,
         choices=tuple(find_choices(evidence, {column: scores[column] for column in best})),
@@ -144,6 +145,14 @@ def _choose_tables(order: Sequence[str], database: Database, budget: LinkBudget)
         chosen.append(table)
         room -= len(database.tables_by_name[table].columns)
     return chosen
+
+
+def _keep_joins(order: Sequence[ColumnKey], joined: Collection[ColumnKey], count: int) -> list[ColumnKey]:
+    """Return so many of the columns, the best first: without both its columns a join cannot be written."""
+    ends = [one for one in order if one in joined][:count]
+    others = [one for one in order if one not in joined][: count - len(ends)]
+    kept = {*ends, *others}
+    return [one for one in order if one in kept]
 
 
 def _is_primary(column: ColumnKey, database: Database) -> bool:

@@ -10,6 +10,7 @@ from rag_core.text.months import MONTH_NAMES
 from rag_core.text.question_cues import (
     COMPARING_WORDS,
     DATE_ROOTS,
+    INTRODUCING_WORDS,
     ORDERING_WORDS,
     PERSON_WORDS,
     asks_for_count,
@@ -97,6 +98,36 @@ class QuestionReading:
     def own_phrases(self) -> list[str]:
         """The first runs of words of the question itself between stop words and signs."""
         return list(dict.fromkeys(self._iterate_phrases()))[:MAX_PHRASES]
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The quoted texts and the runs of capitalized words, without a word that only begins a sentence."""
+        quoted = ["".join(groups) for groups in _QUOTATION.findall(self.text)]
+        return list(dict.fromkeys([*quoted, *self._iterate_capitalized()]))
+
+    def find_words_beside_names(self, known_roots: frozenset[str]) -> frozenset[str]:
+        """Return the roots of the words before and after each name that is no word of the schema.
+
+        What only introduces a name, as in "the user called X", is passed over; what a name owns is not beside it.
+        """
+        beside: set[str] = set()
+        for name in self.names:
+            if _is_unknown(name, known_roots, frozenset()) and (found := re.search(re.escape(name), self.text)):
+                before = [word.casefold() for word in _WORD.findall(self.text[: found.start()])]
+                before = [word for word in before[-3:] if word not in INTRODUCING_WORDS][-1:]
+                rest = self.text[found.end() :]
+                after = [] if rest.startswith(("'s", "’s")) else _WORD.findall(rest)[:1]
+                beside |= {find_root(word.casefold()) for word in (*before, *after)}
+        return frozenset(beside)
+
+    def _iterate_capitalized(self) -> Iterator[str]:
+        run: list[str] = []
+        for token in [*_TOKEN.findall(self.text), "."]:
+            if token[:1].isupper() and (run or token.casefold() not in KEY_PHRASE_STOP_WORDS):
+                run.append(token.removesuffix("'s").removesuffix("’s"))
+            elif run:
+                yield " ".join(run)
+                run = []
 
     def find_names(self, known_roots: frozenset[str], used_words: frozenset[str]) -> list[str]:
         """Return the capitalized words that are neither words of the schema nor of a value that was found in it.

@@ -15,6 +15,7 @@ from rag_core.schema.documents import PastQuestion
 from rag_core.schema.features import LinkEvidence, SchemaWords
 from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
+from rag_core.schema.named_values import find_alike_columns, find_person_columns
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
 from rag_core.schema.value_matching import ScoredMatch, match_values
@@ -129,12 +130,12 @@ async def gather_evidence(
     `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone. With a
     `background` it is estimated whether the schema answers the question.
     """
-    matches = await _find_values(question, schema, scope, index)
+    matches, alike = await _find_values(question, schema, scope, index)
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
     cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
     near = zip(question.own_phrases, map(find_near_columns, cosines[1:]), strict=False)
-    evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near))
+    evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near), alike=alike)
     if background is None or not rankings or not rankings[0]:
         return evidence
     return replace(evidence, answerable=background.estimate_answerable(max(cosines[0].values())))
@@ -169,6 +170,15 @@ async def find_rules(text: str, vector: Vector | None, scope: Scope, index: Inde
     return ranking
 
 
+def read_values(
+    question: QuestionReading, values: Sequence[tuple[ColumnKey, str]], words: SchemaWords
+) -> tuple[list[ScoredMatch], dict[ColumnKey, float]]:
+    """Return the values that stand in a question, and the columns of which its names may be values, with strengths."""
+    matches = match_values(question, values, names=words.name_roots)
+    people = find_person_columns(question, matches, words.person_columns, words.known_roots)
+    return matches, people | find_alike_columns(question, values, matches)
+
+
 async def _search_columns(
     vectors: Sequence[Vector], schema: StoredSchema, scope: Scope, index: Index, *, limit: int = MAX_RANKED_COLUMNS
 ) -> Sequence[Ranking]:
@@ -190,7 +200,7 @@ def _collect_cosines(ranking: Ranking, schema: StoredSchema) -> dict[ColumnKey, 
 
 async def _find_values(
     question: QuestionReading, schema: StoredSchema, scope: Scope, index: Index
-) -> list[ScoredMatch]:
+) -> tuple[list[ScoredMatch], dict[ColumnKey, float]]:
     filters = documents.filter_part(schema.database.name, documents.VALUES_PART)
     probe = Probe("values", lexical_query=question.explained)
     (ranking,) = await index.search([probe], scope, limit=MAX_VALUE_CHUNKS, filters=filters)
@@ -205,5 +215,5 @@ async def _find_values(
         for table, column in schema.database.iterate_columns()
         for value in column.values
     }
-    wanted = ((key, value) for key, value in known | shown if key not in schema.database.key_columns)
-    return match_values(question, wanted)
+    wanted = [(key, value) for key, value in known | shown if key not in schema.database.key_columns]
+    return read_values(question, wanted, schema.words)

@@ -52,6 +52,7 @@ ORDERING_WORDS = parse_word_list(
     """first last latest earliest oldest youngest recent recently newest before after since until when year month day
     date"""
 )
+INTRODUCING_WORDS = frozenset(("named", "called", "titled", "name", "title", "the"))  # before a name
 PERSON_WORDS = frozenset(("who", "whose", "whom", "name", "names"))
 # words that ask for something to be computed, and not for a column
 COMPUTING_ROOTS = frozenset(

@@ -1,6 +1,8 @@
 """What a question leaves open, by hand."""
 
-from rag_core.schema.choices import find_choices
+from dataclasses import replace
+
+from rag_core.schema.choices import choose_values, find_choices
 from rag_core.schema.features import LinkEvidence, SchemaWords
 from rag_core.schema.model import Choice, Column, Database, Table, ValueMatch
 from rag_core.schema.question_reading import QuestionReading
@@ -23,6 +25,16 @@ def test_a_value_of_several_columns_is_a_choice_with_the_likeliest_column_first(
         Choice("lima", ((*MAIL_CITY, "LIMA"), (*CITY, "Lima")))
     ]
     assert find_choices(gather(matches), {CITY: 0.2}) == []  # the other is not linked
+
+
+def test_a_value_is_that_of_the_likeliest_column_and_a_number_only_of_a_likely_one() -> None:
+    city, mail = ValueMatch(*CITY, "Lima", "lima"), ValueMatch(*MAIL_CITY, "LIMA", "lima")
+    number = ScoredMatch(ValueMatch(*PHONE, "2020", "2020"), 0.4)
+    evidence = gather((city, mail))
+    evidence = replace(evidence, matches=[*evidence.matches, number])
+    assert choose_values(evidence, {CITY: 0.2, MAIL_CITY: 0.7, PHONE: 0.1}) == [mail]
+    assert choose_values(evidence, {CITY: 0.6, MAIL_CITY: 0.7, PHONE: 0.3}) == [city, mail, number.match]
+    assert choose_values(evidence, {PHONE: 0.1}) == []  # no other column is linked
 
 
 def test_columns_of_like_chances_for_the_same_words_are_a_choice() -> None:

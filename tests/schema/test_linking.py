@@ -11,13 +11,14 @@ from rag_core.core.run import Run
 from rag_core.schema.answerable import Background
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.joins import JoinGraph, infer_keys, propose_keys
+from rag_core.schema.joins import JoinGraph, infer_keys, list_key_ends, propose_keys
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, Database, ForeignKey, LinkedColumn, SchemaLinks, Table, ValueMatch
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.value_matching import match_values
 from rag_core.schema_reply import SchemaReply
+from rag_core.text.identifiers import list_roots
 from rag_core.text.tokens import count_tokens
 from tests.schema.heroes import build_schema_kit, write_heroes
 
@@ -138,6 +139,44 @@ def test_a_value_is_matched_whole_in_any_case_and_number() -> None:
     values = [(key, one) for one in ("New York", "York", "Turin", "a", "12", "2024")]
     found = match_values(QuestionReading("Were there turins in NEW YORK or a 12 in 2024?"), values)
     assert [(one.match.value, one.strength) for one in found] == [("New York", 1.5), ("Turin", 1), ("2024", 0.4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("How many members are there?", []),  # a word of the schema, and a stop word that is like "Ares"
+        ("Is a Member there?", ["Member"]),
+        ("Who edited posts in Germany?", []),  # other words than "Editor" and "German"
+        ("Which boxes hold parties?", ["Box", "Party"]),
+        ("Is it New York City?", ["New York City"]),
+        ("Is York in New York City?", ["New York City", "York"]),
+    ],
+)
+def test_a_word_of_the_schema_another_form_and_a_part_of_a_longer_value_are_no_values(
+    text: str, found: list[str]
+) -> None:
+    known = ("Member", "Ares", "Editor", "German", "Box", "Party", "New York City", "New York", "York")
+    values = [(("t", str(place)), value) for place, value in enumerate(known)]
+    matched = match_values(QuestionReading(text), values, names=list_roots("members"))
+    assert [one.match.value for one in matched] == found
+
+
+def test_the_words_beside_a_name_say_of_what_it_is_the_name() -> None:
+    def find(text: str) -> set[str]:
+        return set(QuestionReading(text).find_words_beside_names(frozenset(("event",))))
+
+    assert find("Who came to the event called 'Open Day'?") == {"event"}
+    assert find("Who came to the Open Day event?") == {"to", "event"}
+    assert find("What is Anna's event?") == {"is"}  # what a name owns is not of its kind
+    assert find("Which Event was it?") == set()
+
+
+async def test_a_join_that_is_given_has_both_its_columns(heroes: Kit) -> None:
+    links = (await link_question(QUESTION, None, SCOPE, heroes, Run(), budget=LinkBudget(columns=8, tables=4))).links
+    given = {(one.table, one.column.name) for one in links.columns}
+    assert links.joins
+    assert {end for key in links.joins for end in list_key_ends(key)} <= given
+    assert len(given) == 8
 
 
 def test_a_value_is_quoted_in_its_condition() -> None:

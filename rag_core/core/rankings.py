@@ -25,7 +25,7 @@ def fuse_by_reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):
             scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + 1.0 / (k + rank)
-    return sort_by_score([replace(hit, score=scores[hit.chunk.id]) for hit in _merge_rankings(rankings)])
+    return sort_by_score([_set_score(hit, scores[hit.chunk.id]) for hit in _merge_rankings(rankings)])
 
 
 def fuse_by_weighted_sum(*parts: tuple[Ranking, float]) -> list[Hit]:
@@ -35,7 +35,7 @@ def fuse_by_weighted_sum(*parts: tuple[Ranking, float]) -> list[Hit]:
         for hit in ranking:
             scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + weight * hit.score
     return sort_by_score(
-        [replace(hit, score=scores[hit.chunk.id]) for hit in _merge_rankings([ranking for ranking, _ in parts])]
+        [_set_score(hit, scores[hit.chunk.id]) for hit in _merge_rankings([ranking for ranking, _ in parts])]
     )
 
 
@@ -110,10 +110,14 @@ def _merge_rankings(rankings: Sequence[Ranking]) -> list[Hit]:
 
 def _merge_hits(a: Hit, b: Hit) -> Hit:
     """Merge two hits of one chunk: the higher score, the highest of each signal, the labels of both."""
-    signals = {name: max(s[name] for s in (a.signals, b.signals) if name in s) for name in {**a.signals, **b.signals}}
-    return replace(
-        a if a.score >= b.score else b,
-        signals=signals,
-        captions=a.captions or b.captions,
-        found_by=tuple(dict.fromkeys((*a.found_by, *b.found_by))),
-    )
+    signals = dict(a.signals)
+    for name, score in b.signals.items():
+        signals[name] = max(signals.get(name, score), score)
+    best = a if a.score >= b.score else b
+    found_by = a.found_by if a.found_by == b.found_by else tuple(dict.fromkeys((*a.found_by, *b.found_by)))
+    return Hit(best.chunk, best.score, signals, a.captions or b.captions, found_by, best.similar_count)
+
+
+def _set_score(hit: Hit, score: float) -> Hit:
+    """Return the hit with another score; `replace` takes five times as long, for every hit of every leg."""
+    return Hit(hit.chunk, score, hit.signals, hit.captions, hit.found_by, hit.similar_count)

@@ -5,13 +5,16 @@ import gzip
 import multiprocessing
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
-from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records
+from rag_core.core.model import Scope
+from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records, search
 from tests.faults import child_writer
 from tests.stores.sample import SCOPE, bare, find, ids, put
 
@@ -93,6 +96,44 @@ async def test_what_another_process_wrote_is_found_by_the_next_question(tmp_path
     assert child.exitcode == 0
     for how in ("words", "meaning", "both"):
         assert "theirs:000" in ids(await find(store, "written elsewhere", how=how))
+
+
+async def test_who_may_see_what_is_read_again_when_another_store_changed_a_document(tmp_path: Path) -> None:
+    """F12: what was listed for a scope is kept only until a document of the workflow changes, by whomever."""
+    mine, other = EmbeddedStore(tmp_path), EmbeddedStore(tmp_path)
+    ann, bob = replace(SCOPE, user_id="ann"), replace(SCOPE, user_id="bob")
+    await put(mine, "anns", ["the torque converter of ann"], ann)
+    await put(mine, "bobs", ["the torque converter of bob"], bob)
+
+    async def found(scope: Scope) -> list[str]:
+        return sorted({hit.chunk.document_id for hit in await find(mine, "torque converter", scope)})
+
+    assert [await found(scope) for scope in (ann, bob, SCOPE, ann)] == [["anns"], ["bobs"], [], ["anns"]]
+    await other.delete("anns", ann)
+    await put(other, "shared", ["the torque converter of all"])
+    assert [await found(scope) for scope in (ann, bob, SCOPE)] == [["shared"], ["bobs", "shared"], ["shared"]]
+    await other.restore("anns", ann)
+    assert [await found(scope) for scope in (ann, bob)] == [["anns", "shared"], ["bobs", "shared"]]
+    only = replace(ann, document_ids=("shared",))
+    assert [await found(scope) for scope in (only, ann)] == [["shared"], ["anns", "shared"]]
+
+
+async def test_the_documents_of_a_scope_are_listed_once_for_many_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listing 20,000 documents took a third of a question about them."""
+    store, listed = EmbeddedStore(tmp_path), []
+    load = search._load_visible_versions
+
+    def load_and_count(*given: Any) -> Any:
+        listed.append(given)
+        return load(*given)
+
+    monkeypatch.setattr(search, "_load_visible_versions", load_and_count)
+    await put(store, "manual", TEXTS)
+    for scope in (SCOPE, replace(SCOPE, user_id="ann")) * 3:
+        await find(store, "torque", scope)
+    assert len(listed) == 2
 
 
 async def test_a_reader_waits_while_another_process_holds_the_word_index_and_then_says_so(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import apsw
+import numpy as np
 
 from rag_core.core.errors import Conflict, Misconfigured, StorageFull, Unavailable
 from rag_core.core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
@@ -32,6 +33,7 @@ from rag_core.stores.embedded.vector_index import Int64Array, VectorIndex, Vecto
 
 MAX_REPAIRS = 3  # of a lexical index within one search: it is damaged, and what takes its place cannot be written
 MEMORY_INDEX_S = 60.0  # until a lexical index that could not be written is tried on the disk again
+MAX_REMEMBERED_SCOPES = 16  # whose visible versions are kept until a document changes: 160 kB for 20,000 documents
 MAX_SNAPSHOT_ATTEMPTS = 8  # to find a moment in which no other thread or process updates a projection
 
 ScoredRows = list[records.ScoredRow]
@@ -51,7 +53,7 @@ class SearchSnapshot(NamedTuple):
     workflow: WorkflowState
     scope: Scope
     filters: Sequence[Filter]
-    visible_versions: Sequence[int] | None
+    visible_versions: Int64Array | None
     depth: int
 
 
@@ -67,6 +69,8 @@ class EmbeddedSearch:
         # by workflow id, with the generation and whether it is in memory
         self._lexical_indexes: dict[int, tuple[tuple[int, bool], LexicalIndex]] = {}
         self._vector_indexes: dict[int, VectorIndex] = {}
+        # by workflow id, readers and document ids, the one used last at the end; with the state that they were read in
+        self._visible_versions: dict[tuple[object, ...], tuple[WorkflowState, Int64Array | None]] = {}
 
     def search(
         self, scope: Scope, probes: Sequence[Probe], filters: Sequence[Filter], limit: int, rrf_k: int
@@ -95,7 +99,12 @@ class EmbeddedSearch:
             with self._database.read_transaction() as db:
                 workflow = records.load_workflow_state(db, scope.workflow_id)
                 snapshot = SearchSnapshot(
-                    db, workflow, scope, filters, _list_visible_versions(db, workflow, scope), max(limit, MIN_LEG_DEPTH)
+                    db,
+                    workflow,
+                    scope,
+                    filters,
+                    self._list_visible_versions(db, workflow, scope),
+                    max(limit, MIN_LEG_DEPTH),
                 )
                 with suppress(StaleProjectionError):
                     return self._search_snapshot(snapshot, probes, limit, rrf_k)
@@ -130,10 +139,11 @@ class EmbeddedSearch:
         ids = records.load_chunk_ids_by_row(snapshot.db, list(rows))
         if len(ids) < len(rows):
             raise DamagedLexicalIndexError(snapshot.workflow.generation, "it holds chunks that the database does not")
+        stubs = {row: _make_chunk_stub(id) for row, id in ids.items()}
         rankings = [
             _fuse_sqlite_legs(
                 [
-                    _hits_from_scored_rows(scored_legs[position], signal, probe.label, ids)[: snapshot.depth]
+                    _hits_from_scored_rows(scored_legs[position], signal, probe.label, stubs)[: snapshot.depth]
                     for signal, scored_legs in legs.items()
                 ],
                 is_hybrid=bool(probe.lexical_query) and probe.vector is not None,
@@ -199,6 +209,22 @@ class EmbeddedSearch:
         except (StorageFull, Misconfigured, Unavailable):
             self._move_to_memory(name)
 
+    def _list_visible_versions(self, db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> Int64Array | None:
+        """List the versions that the scope may read, as they were listed last if no document has changed since.
+
+        Every change of a document raises the workflow's `seq` in its transaction.
+        """
+        key = workflow.id, list_scope_readers(scope), scope.document_ids
+        with self._lock:
+            state, versions = self._visible_versions.pop(key, (None, None))
+        if state != workflow:
+            versions = _load_visible_versions(db, workflow, scope)
+        with self._lock:
+            self._visible_versions[key] = workflow, versions
+            while len(self._visible_versions) > MAX_REMEMBERED_SCOPES:
+                self._visible_versions.pop(next(iter(self._visible_versions)))
+        return versions
+
     def _get_vector_index(self, workflow: WorkflowState) -> VectorIndex:
         with self._lock:
             return self._vector_indexes.setdefault(workflow.id, VectorIndex())
@@ -241,10 +267,10 @@ def _require_sqlite_dimensions(db: apsw.Connection, vectors: Sequence[Vector]) -
         raise Conflict(f"the stored vectors have {dimensions} dimensions", code="reindex_required")
 
 
-def _list_visible_versions(db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> Sequence[int] | None:
+def _load_visible_versions(db: apsw.Connection, workflow: WorkflowState, scope: Scope) -> Int64Array | None:
     condition = build_visible_versions_condition(workflow.id, scope)
     rows = db.execute(f"select version from documents where {condition.sql}", condition.values)
-    versions = [version for (version,) in rows]
+    versions = np.fromiter((version for (version,) in rows), dtype=np.int64)
     return None if len(versions) == workflow.document_count else versions
 
 
@@ -278,10 +304,9 @@ def _find_admitted_positions(snapshot: SearchSnapshot, vector_snapshot: VectorSn
     return vector_snapshot.find_positions_of_rows([row for (row,) in rows])
 
 
-def _hits_from_scored_rows(scored_rows: ScoredRows, signal: str, label: str, chunk_ids: Mapping[int, str]) -> list[Hit]:
-    return sort_by_score(
-        [Hit(_make_chunk_stub(chunk_ids[row]), score, {signal: score}, found_by=(label,)) for row, score in scored_rows]
-    )
+def _hits_from_scored_rows(scored_rows: ScoredRows, signal: str, label: str, stubs: Mapping[int, Chunk]) -> list[Hit]:
+    found_by = (label,)
+    return sort_by_score([Hit(stubs[row], score, {signal: score}, (), found_by) for row, score in scored_rows])
 
 
 def _fuse_sqlite_legs(legs: list[list[Hit]], *, is_hybrid: bool, rrf_k: int) -> list[Hit]:

@@ -38,7 +38,7 @@ class VectorSnapshot:
     vectors: Float32Array
     buffer: Float32Array
 
-    def find_positions_of_versions(self, versions: Sequence[int]) -> Int64Array:
+    def find_positions_of_versions(self, versions: Int64Array) -> Int64Array:
         """Return the positions of the live vectors of these document versions."""
         return np.flatnonzero(self.live & np.isin(self.versions, versions))
 

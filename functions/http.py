@@ -16,7 +16,7 @@ import azure.functions as func
 
 from functions.admission import Admission
 from functions.operations import Call, Operation, Principal, is_operation_loaded, load_operation
-from functions.principal import principal_from_headers
+from functions.principal import principal_from_headers, read_user_token
 from functions.routes import Route
 from functions.store_probe import StoreProbe
 from functions.strict_json import MAX_BODY_BYTES, JsonObject, check_storable_text, parse_json_object
@@ -27,6 +27,7 @@ from rag_core.core.run import Run
 from rag_core.core.setting_readers import LOOPBACK_HOSTS
 from rag_core.core.settings import Settings
 from rag_core.core.telemetry import SpanAttributes, end_request_span, trace_request
+from rag_core.core.user_token import set_user_token
 
 if TYPE_CHECKING:
     from rag_core.core.kit import Kit
@@ -142,6 +143,7 @@ def make_handler(route: Route, service: Service) -> Callable[[func.HttpRequest],
             run = Run(settings.request_timeout_s, id=run_id)
             trusted_headers = req.headers if settings.trust_principal else {}
             caller = principal_from_headers(trusted_headers, settings.workflow_claim)
+            set_user_token(read_user_token(trusted_headers) if settings.azure_search_document_acl else None)
             operation, request = await _load_and_read(route, req, caller, settings)
             is_read = req.method in READ_METHODS
             call = Call(settings, service.get_kit(), run, caller, req.headers, is_read, service.store_probe, req.url)

@@ -9,6 +9,7 @@ from functions.operations import Principal
 from rag_core.core.errors import InvalidRequest
 
 PRINCIPAL_HEADER = "x-ms-client-principal"
+USER_TOKEN_HEADER = "x-ms-token-aad-access-token"  # noqa: S105 - where the platform puts the user's access token
 ROLE_CLAIM_TYPES = ("roles", "http://schemas.microsoft.com/ws/2008/06/identity/claims/role")
 USER_ID_CLAIM_TYPES = (  # in order of preference; the object id is the same in every application of a tenant
     "http://schemas.microsoft.com/identity/claims/objectidentifier",
@@ -47,3 +48,8 @@ def _select_claim_values(claim_type: str, claims: Iterable[tuple[str, str]]) -> 
 
 def _make_principal_error() -> InvalidRequest:
     return InvalidRequest(PRINCIPAL_HEADER, "must be a client principal with an object id", code="invalid_principal")
+
+
+def read_user_token(headers: Mapping[str, str]) -> str | None:
+    """Return the access token of the signed-in user, None where the platform keeps none."""
+    return headers.get(USER_TOKEN_HEADER) or None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from local_emulator.document_service import DocumentService
 from local_emulator.judging import JudgingTechniques, WordJudge
 from local_emulator.model_service import ModelService
-from local_emulator.search_service import RankerUnavailable, SearchService, run_search_service
+from local_emulator.search_service import RankerUnavailable, SearchService, WordRewriter, run_search_service
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.errors import Unavailable
@@ -46,7 +46,7 @@ def serve_azure_services(
     embedder, reranker = model_assembly.build_local_embedder(settings), model_assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
     folder = settings.data_dir and settings.data_dir / SEARCH_FOLDER
-    search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker))
+    search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker), rewriter=WordRewriter())
     techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
     models = ModelService(embedder, techniques, keys={key})
     documents = DocumentService(keys={key}, picture_lines=picture_lines)

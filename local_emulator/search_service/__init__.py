@@ -4,12 +4,24 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from .faults import Fault, Faults
+from .rewriting import Rewriter, RewriterUnavailable, WordRewriter
 from .semantic import Ranker, RankerUnavailable
 from .service import SearchService
 from .serving import CertificateFiles, serve_wsgi
 from .word_ranker import WordRanker
 
-__all__ = ["Fault", "Faults", "Ranker", "RankerUnavailable", "SearchService", "WordRanker", "run_search_service"]
+__all__ = [
+    "Fault",
+    "Faults",
+    "Ranker",
+    "RankerUnavailable",
+    "Rewriter",
+    "RewriterUnavailable",
+    "SearchService",
+    "WordRanker",
+    "WordRewriter",
+    "run_search_service",
+]
 
 
 @contextmanager

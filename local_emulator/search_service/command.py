@@ -11,6 +11,7 @@ from types import FrameType
 
 from .certificates import HOSTS, write_certificate
 from .faults import Faults, parse_fault
+from .rewriting import WordRewriter
 from .service import SearchService
 from .serving import LOOPBACK, build_server
 from .word_ranker import WordRanker
@@ -59,6 +60,7 @@ def _serve(given: argparse.Namespace, scratch: Path) -> None:
         query_keys=given.query_key,
         tokens=[*keys, *given.token],
         reranker=None if given.no_semantic else WordRanker(),
+        rewriter=WordRewriter(),
         faults=Faults(given.fault, given.seed),
         delay_s=given.delay,
     )

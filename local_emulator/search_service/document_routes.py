@@ -54,7 +54,7 @@ def search_by_address(state: ServiceState, call: Call, name: str) -> Response:
 def _search(state: ServiceState, call: Call, name: str, body: Any) -> Response:
     index = state.find_aliased_index(name)
     reader = make_reader(call.request, index.schema)
-    asked = parse_search_request(body, index.schema, ranker=state.reranker is not None)
+    asked = parse_search_request(body, index.schema, ranker=state.reranker is not None, rewriter=state.rewriter)
     if asked.semantic:
         state.faults.strike("semantic")
     status, answer = query.run_search(index, asked, body, state.reranker, call.request.url, reader)

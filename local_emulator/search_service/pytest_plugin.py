@@ -9,6 +9,7 @@ import pytest
 from . import SearchService, run_search_service
 from .certificates import write_certificate
 from .faults import Faults
+from .rewriting import WordRewriter
 from .word_ranker import WordRanker
 
 KEY = "emulator-key"
@@ -34,6 +35,8 @@ def azure_ai_search_certificate(tmp_path_factory: pytest.TempPathFactory) -> tup
 def azure_ai_search_emulator(azure_ai_search_certificate: tuple[Path, Path]) -> Iterator[SearchEmulator]:
     """An empty emulator over https; clients are given `connection_verify=str(emulator.certificate)`."""
     faults = Faults()
-    service = SearchService(None, keys=[KEY], tokens=[KEY], reranker=WordRanker(), faults=faults)
+    service = SearchService(
+        None, keys=[KEY], tokens=[KEY], reranker=WordRanker(), rewriter=WordRewriter(), faults=faults
+    )
     with run_search_service(service, certificate=azure_ai_search_certificate) as endpoint:
         yield SearchEmulator(endpoint, azure_ai_search_certificate[0], faults=faults)

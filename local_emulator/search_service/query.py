@@ -13,6 +13,7 @@ from .facets import count_facets
 from .highlights import highlight_document
 from .orderby import SortClause
 from .permissions import Reader
+from .postings import combine_scores
 from .request import PAGE, SearchRequest
 from .schema import Schema
 from .semantic import RankedDocument, Ranker, SemanticRanking
@@ -106,7 +107,11 @@ def _score_words(asked: SearchRequest, index: EmulatedIndex) -> Mapping[str, flo
         scores = dict.fromkeys(index.documents, 1.0)
     else:
         weights = asked.scoring.weights if asked.scoring else None
-        scores = index.words.find_documents(asked.words, asked.fields, every=asked.every, weights=weights)
+        found = [
+            index.words.find_documents(words, asked.fields, every=asked.every, weights=weights)
+            for words in (asked.words, *asked.rewritten)
+        ]
+        scores = combine_scores(found, every=False) or {}
     if asked.scoring is None:
         return scores
     return {key: score * asked.scoring.compute_factor(index.documents[key]) for key, score in scores.items()}
@@ -151,11 +156,19 @@ def _build_search_answer(
         "@search.answers": (ranking.answers is not None, lambda: ranking.answers),
         "@search.semanticPartialResponseReason": (bool(ranking.failure), lambda: ranking.failure),
         "@search.semanticPartialResponseType": (bool(ranking.failure), lambda: "baseResults"),
+        "@search.semanticQueryRewritesResultType": (asked.rewrites.failed, lambda: "originalQueryOnly"),
+        "@search.debug": (asked.rewrites.told, lambda: _describe_rewrites(asked, body)),
         "@search.nextPageParameters": (more, lambda: _build_next_page(asked, body, size)),
         "value": (True, lambda: [_build_hit(asked, hit, found, ranking, schema) for hit in hits]),
         "@odata.nextLink": (more, lambda: link),
     }
     return {name: value() for name, (wanted, value) in members.items() if wanted}
+
+
+def _describe_rewrites(asked: SearchRequest, body: Json) -> Json:
+    texts = list(asked.rewrites.texts)
+    text = {"inputQuery": body.get("search", "") if texts else "", "rewrites": texts}
+    return {"semantic": None, "queryRewrites": {"text": text, "vectors": []}}
 
 
 def _reorder_hits(hits: Scored, ranking: SemanticRanking) -> Scored:

@@ -12,6 +12,7 @@ from .lucene_syntax import parse_lucene_query
 from .orderby import SortClause, parse_orderby
 from .query_tree import Query
 from .refusals import make_refusal, make_unimplemented_refusal
+from .rewriting import Rewriter, Rewrites, rewrite_question
 from .schema import VECTOR, Schema
 from .scoring import ScoringProfile, parse_scoring
 from .selection import Selection, parse_selection
@@ -29,6 +30,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("highlight", "highlightPreTag", "highlightPostTag", "sessionId", "scoringStatistics"), STRING),
     **dict.fromkeys(("semanticConfiguration", "semanticQuery", "semanticErrorHandling", "answers"), STRING),
     **dict.fromkeys(("captions", "vectorFilterMode", "debug", "scoringProfile", "queryLanguage", "speller"), STRING),
+    "queryRewrites": STRING,
     **dict.fromkeys(("top", "skip", "semanticMaxWaitInMilliseconds"), INTEGER),
     "minimumCoverage": NUMBER,
     **dict.fromkeys(("facets", "vectorQueries", "scoringParameters"), LIST),
@@ -42,10 +44,10 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "scoringStatistics": ("local", "global"),  # the same here: there is one shard
     "semanticErrorHandling": ("fail", "partial"),
     "vectorFilterMode": ("preFilter", "postFilter", "strictPostFilter"),
-    "debug": ("disabled", "vector"),
+    "debug": ("disabled", "vector", "queryRewrites"),
 }
-UNIMPLEMENTED_VALUES = {"debug": ("semantic", "queryRewrites", "innerHits", "all")}
-UNIMPLEMENTED = ("queryRewrites", "semanticFields", "moreLikeThis", "personalization")
+UNIMPLEMENTED_VALUES = {"debug": ("semantic", "innerHits", "all")}
+UNIMPLEMENTED = ("semanticFields", "moreLikeThis", "personalization")
 DEFAULT_RECALL = 1000  # documents of the words leg that hybrid search fuses
 MOST_RECALL = 10_000
 
@@ -55,6 +57,8 @@ class SearchRequest:
     """A search is asked for with these; `words` None means every document, unless there are vectors."""
 
     words: Query | None
+    rewrites: Rewrites
+    rewritten: tuple[Query, ...]  # the other wordings, parsed
     recall: int  # documents that the words leg may bring into a hybrid search
     scoring: ScoringProfile | None
     fields: tuple[str, ...]
@@ -75,7 +79,7 @@ class SearchRequest:
     skip: int
 
 
-def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRequest:
+def parse_search_request(body: Any, schema: Schema, *, ranker: bool, rewriter: Rewriter | None = None) -> SearchRequest:
     """Check a request whole. Raises a ServiceRefusal: 400 for what is wrong, 501 for what is not implemented."""
     given = check_parameters(body, TYPES, VALUES, UNIMPLEMENTED, UNIMPLEMENTED_VALUES)
     text, every = given.get("search") or "*", given.get("searchMode") == "all"
@@ -88,7 +92,11 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool) -> SearchRe
         _refuse_semantic_parameters(given)
     if subscores and any(one.field.metric != "cosine" for one in vectors):
         raise make_unimplemented_refusal("debug 'vector' of a metric other than cosine")
+    rewrites = rewrite_question(given, rewriter)
+    others = [_parse_words(one, schema, full=False, every=every) for one in rewrites.texts]
     return SearchRequest(
+        rewrites=rewrites,
+        rewritten=tuple(one for one in others if one is not None),
         words=_parse_words(text, schema, full=given.get("queryType") == "full", every=every),
         recall=_parse_recall(given.get("hybridSearch") or {}),
         scoring=parse_scoring(given, schema.definition),

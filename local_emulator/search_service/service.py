@@ -16,6 +16,7 @@ from .permissions import ELEVATED, TOKEN
 from .refusals import ServiceRefusal, make_unimplemented_refusal
 from .resources import ResourceStore
 from .responses import build_refusal_response, parse_body, respond_without_body
+from .rewriting import Rewriter
 from .routing import Route, find_route
 from .schema import parse_schema
 from .semantic import Ranker
@@ -44,13 +45,16 @@ class SearchService:
         query_keys: Collection[str] = (),
         tokens: Collection[str] = (),
         reranker: Ranker | None = None,
+        rewriter: Rewriter | None = None,
         faults: Faults | None = None,
         delay_s: float = 0.0,
     ) -> None:
         storage = Storage(folder)
         self._access = Access(keys, query_keys, tokens)
         self._faults = faults or Faults()
-        self._state = ServiceState(storage, ResourceStore(storage), SynonymMaps(), reranker, self._faults, delay_s)
+        self._state = ServiceState(
+            storage, ResourceStore(storage), SynonymMaps(), reranker, self._faults, delay_s, rewriter
+        )
         for one in self._state.resources.list_all("synonymmaps"):
             self._state.synonyms.set_map(one.definition["name"], one.definition["synonyms"])
         for etag, definition in storage.load_indexes():

@@ -10,6 +10,7 @@ from .documents import EmulatedIndex
 from .faults import Faults
 from .refusals import make_missing_index_refusal
 from .resources import ResourceStore
+from .rewriting import Rewriter
 from .semantic import Ranker
 from .storage import Storage
 from .synonyms import SynonymMaps
@@ -40,6 +41,7 @@ class ServiceState:
     reranker: Ranker | None
     faults: Faults
     delay_s: float = 0.0
+    rewriter: Rewriter | None = None
     indexes: dict[str, EmulatedIndex] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 

@@ -25,6 +25,8 @@ from rag_core.composition.choices import (
     choose_judge,
     list_adapter_choices,
     list_ineffective_settings,
+    list_previews_in_use,
+    require_preview_version,
 )
 from rag_core.composition.model_assembly import build_provider_profile
 from rag_core.composition.telemetry_assembly import require_telemetry_package
@@ -119,6 +121,7 @@ def examine_installation(arguments: Namespace, today: date) -> Iterator[Finding]
             Finding("ok", f"chosen {choice.slot}", f"{choice.adapter}: {choice.where}; {choice.why}")
             for choice in list_adapter_choices(loaded_settings, embedding)
         )
+        yield from _list_preview_findings(loaded_settings)
         yield from list_hosted_model_findings(loaded_settings, embedding, today)
     except (ImportError, RagError) as error:
         yield Finding("broken", "chosen models", str(error))
@@ -157,6 +160,19 @@ def _list_settings(settings: Settings) -> Iterator[Finding]:
         if field.name in PROCESS_SETTINGS or value != getattr(DEFAULT_SETTINGS, field.name):
             yield Finding("ok", field.name, "set" if field.name in SECRET_FIELDS else str(value))
     yield from (Finding("missing", "no effect", reason) for reason in list_ineffective_settings(settings))
+
+
+def _list_preview_findings(settings: Settings) -> Iterator[Finding]:
+    """Yield which preview features of the search service are on, or that one lacks the version that has it."""
+    used = list_previews_in_use(settings)
+    try:
+        require_preview_version(settings)
+    except Misconfigured as error:
+        yield Finding("broken", "preview features", error.message)
+        return
+    if used:
+        note = f"{', '.join(used)} by API version {settings.azure_search_preview}: Microsoft may withdraw a preview"
+        yield Finding("missing", "preview features", note)
 
 
 def _check_telemetry(settings: Settings) -> Finding:

@@ -115,6 +115,13 @@ def choose_judge(settings: Settings) -> str:
     return judge
 
 
+PREVIEW_SETTINGS = (
+    ("AZURE_SEARCH_QUERY_REWRITES", "azure_search_query_rewrites"),
+    ("AZURE_SEARCH_MAX_TEXT_RECALL_SIZE", "azure_search_max_text_recall_size"),
+    ("AZURE_SEARCH_DOCUMENT_ACL", "azure_search_document_acl"),
+)
+
+
 def list_adapter_choices(settings: Settings, embedding: ProviderChoice) -> Iterator[AdapterChoice]:
     """Yield the choice for every slot, without network access; the choice for `embedding` depends on the index.
 
@@ -128,11 +135,34 @@ def list_adapter_choices(settings: Settings, embedding: ProviderChoice) -> Itera
     yield _choose_judge_adapter(settings)
 
 
+def list_previews_in_use(settings: Settings) -> list[str]:
+    """Return the variables of the preview features of Azure AI Search that are switched on."""
+    return [name for name, field in PREVIEW_SETTINGS if getattr(settings, field)]
+
+
+def require_preview_version(settings: Settings) -> None:
+    """Raise Misconfigured where a preview feature is switched on and no version of a preview is set."""
+    used = list_previews_in_use(settings)
+    if used and not settings.azure_search_preview:
+        message = (
+            f"{used[0]} exists only in previews of Azure AI Search, which may be withdrawn: set AZURE_SEARCH_PREVIEW "
+            "to a version that has it, such as 2026-08-01-preview"
+        )
+        raise Misconfigured(message, field="AZURE_SEARCH_PREVIEW")
+
+
 def list_ineffective_settings(settings: Settings) -> Iterator[str]:
     """Yield a sentence for each setting without effect, with the variable that is missing."""
     for name, field, missing, missing_field in DEPENDENT_SETTINGS:
         if getattr(settings, field) and not getattr(settings, missing_field):
             yield f"{name} has no effect: {missing} is not set"
+    if settings.azure_search_preview and not list_previews_in_use(settings):
+        yield f"AZURE_SEARCH_PREVIEW has no effect: none of {', '.join(name for name, _ in PREVIEW_SETTINGS)} is set"
+    if settings.azure_search_document_acl and not settings.trust_principal:
+        yield (
+            "AZURE_SEARCH_DOCUMENT_ACL shows nobody more than what everybody may see: WEBSITE_AUTH_ENABLED is not set, "
+            "and a user's token is taken only from the platform's authentication"
+        )
     if settings.azure_search_endpoint and settings.postgres_url:
         yield "POSTGRES_URL has no effect: AZURE_SEARCH_ENDPOINT is set"
     if "auto" not in (settings.llm_provider, settings.chat_provider, settings.embedding_provider):

@@ -10,6 +10,7 @@ from rag_core.composition.choices import (
     choose_chat_provider,
     find_named_embedding_provider,
     list_available_providers,
+    require_preview_version,
     require_provider,
 )
 from rag_core.composition.model_assembly import (
@@ -29,6 +30,7 @@ from rag_core.stores.embedded.current_index import IndexLocation
 if TYPE_CHECKING:
     from rag_core.ingestion.plan import Tariff
     from rag_core.stores.azure_search import AzureSearchStore
+    from rag_core.stores.azure_search.previews import SearchPreviews
     from rag_core.stores.azure_search.schema import QueryVectorizer, VectorCompression
     from rag_core.stores.postgres import PostgresStore
 
@@ -113,6 +115,21 @@ def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embed
         compression=_choose_compression(settings),
         vectorizer=_build_vectorizer(settings) if settings.azure_search_vectorizer else None,
         vector_weight=settings.azure_search_vector_weight,
+        previews=_choose_previews(settings),
+    )
+
+
+def _choose_previews(settings: Settings) -> "SearchPreviews":
+    """Return the preview features in use. Raises Misconfigured for one that lacks what it requires."""
+    from rag_core.stores.azure_search.previews import SearchPreviews
+
+    require_preview_version(settings)
+    return SearchPreviews(
+        settings.azure_search_preview or "",
+        settings.azure_search_query_rewrites,
+        settings.azure_search_query_language,
+        settings.azure_search_max_text_recall_size,
+        settings.azure_search_document_acl,
     )
 
 

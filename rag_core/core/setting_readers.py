@@ -79,6 +79,13 @@ def read_ocr_languages(name: str, text: str) -> str:
     return "" if text.lower() == "off" else text
 
 
+def read_preview_version(name: str, text: str) -> str:
+    """Return a version of a preview of Azure AI Search's API."""
+    if not re.fullmatch(r"20\d\d-\d\d-\d\d-preview", text.lower()):
+        raise Misconfigured(f"{name} must be a version such as 2026-08-01-preview", field=name)
+    return text.lower()
+
+
 def read_index_name(name: str, text: str) -> str:
     """Return the name of an Azure AI Search index."""
     if not re.fullmatch(r"[a-z0-9](?:-?[a-z0-9]){1,127}", text):  # the rule of Azure AI Search

@@ -20,6 +20,7 @@ from rag_core.core.setting_readers import (
     read_ocr_languages,
     read_ollama_url,
     read_path,
+    read_preview_version,
     read_redis_url,
     read_service_url,
     read_text,
@@ -94,6 +95,14 @@ class Settings:
     )
     azure_search_vectorizer: bool = _declare(False, "AZURE_SEARCH_VECTORIZER", make_flag_reader("0", "1"))
     azure_search_vector_weight: float = _declare(1.0, "AZURE_SEARCH_VECTOR_WEIGHT", make_number_reader(0.01, 100))
+    # what exists only in previews of the service's API: nothing of it works without a version of a preview
+    azure_search_preview: str | None = _declare(None, "AZURE_SEARCH_PREVIEW", read_preview_version)
+    azure_search_query_rewrites: int = _declare(0, "AZURE_SEARCH_QUERY_REWRITES", make_integer_reader(0, 10))
+    azure_search_query_language: str = _declare("en-us", "AZURE_SEARCH_QUERY_LANGUAGE", read_text)
+    azure_search_max_text_recall_size: int = _declare(
+        0, "AZURE_SEARCH_MAX_TEXT_RECALL_SIZE", make_integer_reader(0, 10_000)
+    )
+    azure_search_document_acl: bool = _declare(False, "AZURE_SEARCH_DOCUMENT_ACL", make_flag_reader("0", "1"))
     postgres_url: str | None = _declare_secret("POSTGRES_URL", read_database_url)  # may hold a password
     archive_url: str | None = _declare_secret("ARCHIVE_URL", read_database_url)  # may hold a password
 

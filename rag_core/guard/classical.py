@@ -13,6 +13,7 @@ from rag_core.core.model import Answer, Chunk, Confidence, Evidence, Hit, PiiSpa
 from rag_core.core.ports import WebResult
 from rag_core.core.presets import Query
 from rag_core.core.run import Run, RunWarning
+from rag_core.core.user_token import hash_user_token
 from rag_core.guard.answer_cache import hash_cache_key, load_cached, save_cached
 from rag_core.guard.input_check import check_input
 from rag_core.guard.output_redaction import redact_answer
@@ -234,7 +235,8 @@ async def build_query_cache_key(query: Query, kit: Kit) -> str:
     """
     version = await kit.index.store.load_corpus_version(query.scope)
     parts = (kit.llm.name, kit.reranker.name, kit.redactor.name, kit.web.name, sorted(kit.glossary.items()))
-    return version and hash_cache_key(query, f"{kit.index.embedder.space} {parts}", version)
+    seen_by = hash_user_token()  # "" unless the search service itself checks who may see what
+    return version and hash_cache_key(query, f"{kit.index.embedder.space} {parts}{seen_by}", version)
 
 
 async def log_query(

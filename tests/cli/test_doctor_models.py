@@ -121,3 +121,19 @@ def test_doctor_live_asks_the_knowledge_base_and_says_what_makes_one(
         assert main(["setup", "--data", str(tmp_path)]) == 0
         assert found(LAST, tmp_path, live=True)["knowledge base"].state == "ok"
         assert "knowledge base" not in found(LAST, tmp_path)
+
+
+def test_doctor_names_the_preview_features_and_that_they_may_be_withdrawn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AZURE_SEARCH_QUERY_REWRITES", "3")
+    monkeypatch.setenv("AZURE_SEARCH_DOCUMENT_ACL", "1")
+    refused = found(LAST, tmp_path)["preview features"]
+    assert (refused.state, "set AZURE_SEARCH_PREVIEW" in refused.note) == ("broken", True)
+    monkeypatch.setenv("AZURE_SEARCH_PREVIEW", "2026-08-01-preview")
+    said = found(LAST, tmp_path)
+    assert said["preview features"].note == (
+        "AZURE_SEARCH_QUERY_REWRITES, AZURE_SEARCH_DOCUMENT_ACL by API version 2026-08-01-preview: "
+        "Microsoft may withdraw a preview"
+    )
+    assert "WEBSITE_AUTH_ENABLED is not set" in said["no effect"].note

@@ -243,3 +243,15 @@ async def test_a_deployment_does_without_a_cross_encoder_where_a_chat_model_chec
         with pytest.raises(Unavailable) as refused:
             await reranker.score_passages("x", ["y"])
         assert isinstance(refused.value, NotChosen) == expected
+
+
+def test_a_preview_feature_needs_a_version_that_has_it() -> None:
+    asked = {"AZURE_SEARCH_ENDPOINT": "https://s.search.windows.net", "RAG_DATA_DIR": ":memory:"}
+    rewriting = settings.load_settings(asked | {"AZURE_SEARCH_QUERY_REWRITES": "3"})
+    with pytest.raises(Misconfigured) as refused:
+        index_assembly.build_chunk_store(rewriting, model_assembly.build_embedder(rewriting, "local"))
+    assert refused.value.field == "AZURE_SEARCH_PREVIEW"
+    with pytest.raises(Misconfigured, match="such as 2026-08-01-preview"):
+        settings.load_settings({"AZURE_SEARCH_PREVIEW": "2026-04-01"})
+    unused = settings.load_settings(asked | {"AZURE_SEARCH_PREVIEW": "2026-08-01-Preview"})
+    assert any("AZURE_SEARCH_PREVIEW has no effect" in said for said in list_ineffective_settings(unused))

@@ -20,9 +20,12 @@ from rag_core.core.model import (
     Span,
 )
 from rag_core.core.presets import Query
+from rag_core.core.user_token import set_user_token
 from rag_core.guard.answer_cache import hash_cache_key, load_cached, save_cached
+from rag_core.guard.classical import build_query_cache_key
 from rag_core.providers.embedded_cache import EmbeddedCache
-from tests.fakes import chunk, hit, query
+from tests.fakes import chunk, filled, hit, query
+from tests.fakes import kit as make_kit
 
 ASKED = query("What is P0700?")
 OTHER: dict[str, Any] = {
@@ -119,3 +122,14 @@ async def test_what_cannot_be_written_is_not_kept() -> None:
 async def keys_of(cache: EmbeddedCache) -> list[str]:
     assert cache._db
     return [key for (key,) in cache._db.execute("select key from cache order by rowid")]
+
+
+async def test_two_users_whom_the_search_service_tells_apart_share_no_answer() -> None:
+    kit = make_kit(await filled(chunk("a", "the brakes have pads")))
+    keys = []
+    for token in (None, "ann's token", "bob's token", None):
+        set_user_token(token)
+        keys.append(await build_query_cache_key(ASKED, kit))
+    assert keys[0] == keys[3] != ""
+    assert len(set(keys)) == 3
+    assert not any("token" in key for key in keys)

@@ -15,7 +15,14 @@ from azure.search.documents.indexes.models import SearchIndex
 from azure.search.documents.models import VectorizedQuery
 from werkzeug.test import Client
 
-from local_emulator.search_service import RankerUnavailable, SearchService, run_search_service
+from local_emulator.search_service import (
+    RankerUnavailable,
+    Rewriter,
+    RewriterUnavailable,
+    SearchService,
+    WordRewriter,
+    run_search_service,
+)
 
 VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}
@@ -173,7 +180,6 @@ def test_an_operation_that_is_not_there_is_501(method: str, path: str) -> None:
     [
         {"debug": "semantic"},
         {"queryType": "full", "search": "title:[a TO b]"},
-        {"queryRewrites": "generative|count-3"},
         {"hybridSearch": {"countAndFacetMode": "countAllResults"}},
         {"filter": "search.ismatch('x')"},
         {"facets": ["page > tags"]},
@@ -520,3 +526,54 @@ def test_an_empty_object_is_left_out_where_members_of_it_are_selected() -> None:
     assert changed(client, [{"id": "a", "rooms": [{}, {"kind": None}]}])[0] == 200
     shown = [asked(client, select=select)[1]["value"][0]["rooms"] for select in ("rooms", "rooms/kind")]
     assert list(map(len, shown)) == [2, 1]
+
+
+REWRITING = {"search": "the late gearbox", "queryType": "semantic", "queryLanguage": "en-us"}
+
+
+def rewriting(rewriter: Rewriter | None) -> Client:
+    client = Client(SearchService(None, keys=["k"], reranker=Judge(), rewriter=rewriter))
+    assert client.post(f"/indexes?{VERSION}", json=INDEX, headers=KEY).status_code == 201
+    assert changed(client, DOCUMENTS)[0] == 200
+    return client
+
+
+def test_a_question_is_searched_in_other_wordings_too() -> None:
+    class Engines:
+        def rewrite_question(self, text: str, count: int) -> list[str]:
+            return ["misfires when cold", "mount"][:count]
+
+    client = rewriting(Engines())
+    assert set(ids(client, **REWRITING)) == {"a"}
+    assert set(ids(client, **REWRITING, queryRewrites="generative|count-1")) == {"a", "b"}
+    _, told = asked(client, **REWRITING, queryRewrites="generative|count-2", debug="queryRewrites")
+    assert told["@search.debug"]["queryRewrites"] == {
+        "text": {"inputQuery": "the late gearbox", "rewrites": ["misfires when cold", "mount"]},
+        "vectors": [],
+    }
+    assert WordRewriter().rewrite_question("the late gearbox", 2) == ["late gearbox", "gearbox"]
+
+
+def test_a_rewriter_that_fails_leaves_the_question_and_the_answer_says_so() -> None:
+    class Broken:
+        def rewrite_question(self, text: str, count: int) -> list[str]:
+            raise RewriterUnavailable
+
+    _, told = asked(rewriting(Broken()), **REWRITING, queryRewrites="generative")
+    assert told["@search.semanticQueryRewritesResultType"] == "originalQueryOnly"
+    assert [hit["id"] for hit in told["value"]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"queryRewrites": "generative|count-11"}, 400),
+        ({"queryRewrites": "creative"}, 400),
+        ({"queryRewrites": "generative", "queryType": "simple"}, 400),
+        ({"queryRewrites": "generative", "queryLanguage": None}, 400),
+        ({"queryRewrites": "generative"}, 501),  # a service without a rewriter
+        ({"queryRewrites": "none"}, 200),
+    ],
+)
+def test_rewrites_are_checked(change: dict[str, Any], status: int) -> None:
+    assert asked(rewriting(None), **REWRITING | change)[0] == status

@@ -1,7 +1,9 @@
 """The delivery of outbox jobs: a version is uploaded hidden, replaces the old one, and is shown unless deleted."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from rag_core.core.errors import RagError
 from rag_core.stores.azure_search import odata
@@ -31,6 +33,7 @@ class OutboxDelivery:
 
     client: AzureIndexClient
     outbox: Outbox
+    public_fields: Mapping[str, Any] = field(default_factory=dict)  # of records that no user reads by themselves
 
     async def deliver(self, job: OutboxJob) -> tuple[str, ...]:
         """Deliver a job completely and return the ids of the chunks that the service refused for good.
@@ -96,10 +99,21 @@ class OutboxDelivery:
         ]
         actions += [build_index_action("delete", key, {}) for key in await self._list_other_version_keys(job)]
         results = ActionResults()
-        await send_actions([*actions, _build_document_action(job), _build_state_action(job)], self.client, results)
+        await send_actions([*actions, *self._build_record_actions(job)], self.client, results)
         refused_positions = [positions_by_key[key] for key in results.refused_keys & positions_by_key.keys()]
         await asyncio.to_thread(self.outbox.set_item_states, job, refused_positions, ITEM_REFUSED)
         return results.refused_keys - results.absent_keys - positions_by_key.keys()
+
+    def _build_record_actions(self, job: OutboxJob) -> list[IndexAction]:
+        """Build the actions for the record of the document and for that of its workflow's state."""
+        key, state_key = make_document_record_key(*job.document_ref), make_state_record_key(job.workflow_id)
+        document_action = (
+            build_index_action("delete", key, {})
+            if job.record is None
+            else build_index_action("upload", key, {**job.record, **self.public_fields})
+        )
+        state = {**build_state_record(job.workflow_id), **self.public_fields}
+        return [document_action, build_index_action("upload", state_key, state)]
 
     async def _list_other_version_keys(self, job: OutboxJob) -> list[str]:
         """Return the chunk keys of all other versions, known to the outbox or found by search (other machines')."""
@@ -116,7 +130,7 @@ class OutboxDelivery:
         )
         order = ["version asc", "ordinal asc"]
         records = await self.client.search(
-            "*", filter=other_versions, order_by=order, select=["key"], top=MAX_SEARCH_RESULTS
+            "*", filter=other_versions, order_by=order, select=["key"], top=MAX_SEARCH_RESULTS, elevated=True
         )
         return list(dict.fromkeys([*known_keys, *parse_records(lambda record: str(record["key"]), records)]))
 
@@ -134,14 +148,3 @@ def _list_uploaded_keys(job: OutboxJob) -> list[str]:
 def _build_upload_action(key: str, body: str) -> IndexAction:
     """Build the upload of a body that the outbox keeps as JSON."""
     return IndexAction(key, f'{{"@search.action":"upload","key":"{key}",{body[1:]}')
-
-
-def _build_document_action(job: OutboxJob) -> IndexAction:
-    key = make_document_record_key(*job.document_ref)
-    return (
-        build_index_action("delete", key, {}) if job.record is None else build_index_action("upload", key, job.record)
-    )
-
-
-def _build_state_action(job: OutboxJob) -> IndexAction:
-    return build_index_action("upload", make_state_record_key(job.workflow_id), build_state_record(job.workflow_id))

@@ -22,6 +22,7 @@ from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClie
 
 from rag_core.core.errors import Misconfigured
 from rag_core.core.retrying import Dependency, TransientFailure
+from rag_core.stores.azure_search.previews import AddPreviewMembers, SearchPreviews
 from rag_core.stores.azure_search.service_errors import (
     BatchRefused,
     SearchRecord,
@@ -33,6 +34,7 @@ from rag_core.stores.azure_search.service_errors import (
 
 AZURE_SEARCH_API_VERSION = "2026-04-01"
 AZURE_SEARCH_CONNECT_TIMEOUT_S = 5.0
+NO_PREVIEWS = SearchPreviews()
 
 T = TypeVar("T")
 RequestTimeouts = dict[str, Any]  # as keyword arguments of the SDK's calls
@@ -73,15 +75,24 @@ class AzureIndexClient:
         *,
         dependency: Dependency,
         transport: AsyncHttpTransport[Any, Any] | None = None,
+        previews: SearchPreviews = NO_PREVIEWS,
     ) -> None:
         self.endpoint, self.index = endpoint, index
+        self.api_version = previews.api_version or AZURE_SEARCH_API_VERSION
+        self._previews = previews
         self._key, self._dependency, self._transport = key, dependency, transport
         self._clients: tuple[SearchClient, SearchIndexClient] | None = None
         self._knowledge_client: KnowledgeBaseRetrievalClient | None = None
         self._machine_credential: Any = None
 
-    async def iter_pages(self, text: str | None, **parameters: Any) -> AsyncIterator[ResultPage]:
-        """Search and yield page by page, with one call per page of at most 1,000 records."""
+    async def iter_pages(
+        self, text: str | None, *, elevated: bool = False, **parameters: Any
+    ) -> AsyncIterator[ResultPage]:
+        """Search and yield page by page, with one call per page of at most 1,000 records.
+
+        `elevated` reads for the store's own upkeep what the current user may not see, where the service checks that.
+        """
+        parameters["headers"] = self._previews.build_headers(elevated=elevated)
         continuation: bytes | None = None
         while True:
             fetch = partial(self._fetch_page, text, parameters, continuation)
@@ -92,12 +103,15 @@ class AzureIndexClient:
             continuation = page.continuation
 
     async def search(self, text: str | None, **parameters: Any) -> list[SearchRecord]:
-        """Search and return the records of all pages."""
+        """Search as `iter_pages` does and return the records of all pages."""
         return [record async for page in self.iter_pages(text, **parameters) for record in page.records]
 
-    async def count_facets(self, fields: Sequence[str], *, filter: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    async def count_facets(
+        self, fields: Sequence[str], *, filter: str, elevated: bool = False
+    ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Count every value of these fields; count:0 makes each shard report all values, so that counts are exact."""
         parameters = {"facets": [f"{field},count:0" for field in fields], "filter": filter, "top": 0}
+        parameters["headers"] = self._previews.build_headers(elevated=elevated)
         return (await self._call_dependency(lambda limits: self._fetch_page("*", parameters, None, limits))).facets
 
     async def get_record(self, key: str) -> SearchRecord | None:
@@ -169,7 +183,8 @@ class AzureIndexClient:
         async def post(limits: RequestTimeouts) -> Mapping[str, Any]:
             client = self._get_knowledge_client(base)
             try:
-                return (await client.retrieve(dict(request), **limits)).as_dict()
+                headers = self._previews.build_headers(elevated=False)
+                return (await client.retrieve(dict(request), headers=headers, **limits)).as_dict()
             except ResourceNotFoundError as failure:
                 message = f"there is no knowledge base {base}: run rag setup to create it"
                 raise Misconfigured(message, code="knowledge_base_missing") from failure
@@ -216,7 +231,7 @@ class AzureIndexClient:
         request = HttpRequest(
             "POST",
             f"/indexes('{self.index}')/docs/search.index",
-            params={"api-version": AZURE_SEARCH_API_VERSION},
+            params={"api-version": self.api_version},
             headers={"Content-Type": "application/json", "Accept": "application/json;odata.metadata=none"},
             content=BytesIO(f'{{"value":[{",".join(batch)}]}}'.encode()),  # a stream: aiohttp warns of large bytes
         )
@@ -246,7 +261,8 @@ class AzureIndexClient:
 
     def _build_client_options(self) -> dict[str, Any]:
         # no redirects: the SDK would send the key to any host
-        options = {"retry_total": 0, "permit_redirects": False, "api_version": AZURE_SEARCH_API_VERSION}
+        options = {"retry_total": 0, "permit_redirects": False, "api_version": self.api_version}
+        options["per_call_policies"] = [AddPreviewMembers()]
         return options | ({"transport": self._transport} if self._transport else {})
 
     def _get_credential(self) -> Any:

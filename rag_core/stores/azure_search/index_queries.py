@@ -7,7 +7,7 @@ from typing import Any
 from rag_core.core.model import Chunk, Document, Filter, Scope, Vector
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.delivery import MAX_SEARCH_RESULTS
-from rag_core.stores.azure_search.facet_counts import facet_from_azure_counts
+from rag_core.stores.azure_search.facet_counts import facet_from_azure_counts, parse_azure_space
 from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.records import (
     SELECTED_CHUNK_FIELDS,
@@ -41,7 +41,12 @@ async def list_live_content_hashes(document_id: str, scope: Scope, client: Azure
     """Return the content hashes of a document's live chunks."""
     filter = odata.join_odata_with_and(odata.build_document_chunks_filter(scope.workflow_id, document_id), "live")
     chunk_records = await client.search(
-        "*", filter=filter, select=["content_hash"], order_by=ORDER_BY_ORDINAL, top=MAX_SEARCH_RESULTS
+        "*",
+        filter=filter,
+        select=["content_hash"],
+        order_by=ORDER_BY_ORDINAL,
+        top=MAX_SEARCH_RESULTS,
+        elevated=True,
     )
     return parse_records(lambda record: str(record["content_hash"]), chunk_records)
 
@@ -54,7 +59,9 @@ async def load_chunk_vectors(document_id: str, scope: Scope, client: AzureIndexC
         "space ne null",
     )
     select = ["content_hash", VECTOR_FIELD]
-    records = await client.search("*", filter=filter, order_by=ORDER_BY_ORDINAL, select=select, top=MAX_SEARCH_RESULTS)
+    records = await client.search(
+        "*", filter=filter, order_by=ORDER_BY_ORDINAL, select=select, top=MAX_SEARCH_RESULTS, elevated=True
+    )
     return dict(
         parse_records(lambda record: (str(record["content_hash"]), list(map(float, record[VECTOR_FIELD]))), records)
     )
@@ -92,3 +99,9 @@ async def load_settled_state(workflow_id: str, settled_s: float, client: AzureIn
         lambda record: (str(record["version"]), datetime.fromisoformat(record["record"])), [record]
     )
     return state if datetime.now(UTC) - changed_at >= timedelta(seconds=settled_s) else ""
+
+
+async def load_document_space(workflow_id: str, document_id: str, client: AzureIndexClient) -> str:
+    """Return the embedding space of a document's chunks, live or not; "" when none of them has a vector."""
+    filter = odata.build_document_chunks_filter(workflow_id, document_id)
+    return parse_azure_space(await client.count_facets(["space"], filter=filter, elevated=True))

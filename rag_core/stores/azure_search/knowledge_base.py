@@ -60,9 +60,16 @@ def build_knowledge_base(index: str) -> Definition:
     return {"name": name, "knowledgeSources": [{"name": name}]}
 
 
-def build_retrieval_request(index: str, query_texts: Sequence[str], *, filter: str, limit: int) -> Definition:
-    """Build the request for about `limit` passages, for all queries together, of the chunks that a filter selects."""
+def build_retrieval_request(
+    index: str, query_texts: Sequence[str], *, filter: str, limit: int, in_preview: bool = False
+) -> Definition:
+    """Build the request for about `limit` passages, for all queries together, of the chunks that a filter selects.
+
+    Previews plan queries by themselves unless they are told not to.
+    """
+    effort = {"retrievalReasoningEffort": {"kind": "minimal"}} if in_preview else {}
     return {
+        **effort,
         "intents": [{"type": "semantic", "search": text} for text in query_texts],
         "includeActivity": True,
         "maxOutputSizeInTokens": min(MAX_OUTPUT_TOKENS, max(MIN_OUTPUT_TOKENS, limit * TOKENS_PER_PASSAGE)),

@@ -9,14 +9,18 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from rag_core.core.errors import InvalidRequest
 from rag_core.core.json_codec import entity_from_json, entity_to_json, span_from_json, span_to_json
 from rag_core.core.model import Chunk, Document, Vector
 from rag_core.stores.access import list_document_readers
 from rag_core.stores.azure_search.field_value_codec import encode_chunk_field_values, list_encoded_fields
-from rag_core.stores.azure_search.schema import VECTOR_FIELD
+from rag_core.stores.azure_search.schema import ACL_GROUPS_FIELD, ACL_USERS_FIELD, VECTOR_FIELD
 from rag_core.text.index_terms import extract_code_terms, list_unaccented_words, normalize_characters
 
 IndexRecord = dict[str, Any]
+
+ACL_EVERYBODY, ACL_NOBODY = "all", "none"  # the service's words
+MAX_ACL_VALUES = 1000
 
 SNAKE_CASE_PART_PATTERN = re.compile(
     r"(?<![^\W_])[^\W_]++(?=_)|(?<=_)[^\W_]++"
@@ -83,6 +87,21 @@ def build_chunk_record(
         **_build_ownership_fields(document),
         **vector_fields,
     }
+
+
+def build_acl_fields(document: Document | None) -> IndexRecord:
+    """Build the fields by which the service shows a record: to owner and groups, to everybody, or (None) to everybody.
+
+    Raises:
+        InvalidRequest: the document names more groups than the service takes.
+    """
+    groups = list(document.groups) if document else []
+    if len(groups) > MAX_ACL_VALUES:
+        raise InvalidRequest("groups", f"must be at most {MAX_ACL_VALUES} while AZURE_SEARCH_DOCUMENT_ACL is on")
+    users = [document.user_id] if document and document.user_id is not None else []
+    if not users and not groups:
+        return {ACL_USERS_FIELD: [ACL_EVERYBODY], ACL_GROUPS_FIELD: [ACL_EVERYBODY]}
+    return {ACL_USERS_FIELD: users or [ACL_NOBODY], ACL_GROUPS_FIELD: groups or [ACL_NOBODY]}
 
 
 def build_document_record(document: Document, *, version: str, chunks: int) -> IndexRecord:

@@ -12,6 +12,8 @@ SEMANTIC_CONFIGURATION = "chunks-semantic"
 HNSW_PROFILE, EXHAUSTIVE_PROFILE = "nearest", "exact"  # vector profiles: HNSW, and an exhaustive scan
 COMPRESSION = "compressed"
 VECTORIZER = "queries"
+ACL_USERS_FIELD, ACL_GROUPS_FIELD = "acl_users", "acl_groups"  # object ids of Microsoft Entra
+PERMISSION_FILTER_OPTION = "permissionFilterOption"
 LEXICAL_ANALYZER = "en.lucene"  # English stems, as in the embedded store
 
 IndexDefinition = dict[str, Any]
@@ -50,17 +52,24 @@ def build_index_definition(
     dimensions: int,
     compression: VectorCompression | None = None,
     vectorizer: QueryVectorizer | None = None,
+    *,
+    document_acl: bool = False,
 ) -> IndexDefinition:
     """Build the definition of an index for vectors of these dimensions; 0 gives one that can never hold vectors.
+
+    With `document_acl` the service checks by users and groups who may see a document, which is a preview.
 
     Raises:
         Misconfigured: the vectors have no more dimensions than they are to be cut to.
     """
     _require_longer_vectors(dimensions, compression)
     fields = [*_build_index_fields(), *([_build_vector_field(dimensions)] if dimensions else [])]
+    acl = {PERMISSION_FILTER_OPTION: "enabled"} if document_acl else {}
+    fields += _build_acl_fields() if document_acl else []
     base = {"name": name, "fields": fields, "similarity": {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}}
     return {
         **base,
+        **acl,
         "semantic": _build_semantic_config(),
         **({"vectorSearch": _build_vector_search_config(compression, vectorizer)} if dimensions else {}),
     }
@@ -73,6 +82,8 @@ def get_vector_dimensions(index: Mapping[str, Any]) -> int:
 
 def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) -> IndexDefinition:
     """Add missing fields and the semantic configuration to an existing definition, and exchange its vectorizer.
+
+    Whether the service filters by users becomes as in the new definition.
 
     Raises:
         Conflict: a field has another type, other dimensions or another compression (reindex_required), so that another
@@ -96,6 +107,9 @@ def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) ->
     missing = [field for field in new["fields"] if field["name"] not in existing_fields]
     semantic = existing.get("semantic") or new["semantic"]
     upgraded = {**existing, "fields": [*existing["fields"], *missing], "semantic": semantic}
+    filters_by_users = existing.get(PERMISSION_FILTER_OPTION) == "enabled"
+    if filters_by_users != (PERMISSION_FILTER_OPTION in new):
+        upgraded[PERMISSION_FILTER_OPTION] = "disabled" if filters_by_users else "enabled"
     return (
         upgraded if _describe_vectorizer(existing) == _describe_vectorizer(new) else _exchange_vectorizer(upgraded, new)
     )
@@ -175,6 +189,14 @@ def _build_index_fields() -> list[IndexDefinition]:
         _build_text_field("version", filterable=True, sortable=True),
         _build_index_field("live", "Edm.Boolean", filterable=True),
         _build_text_field("record"),
+    ]
+
+
+def _build_acl_fields() -> list[IndexDefinition]:
+    kinds = {ACL_USERS_FIELD: "userIds", ACL_GROUPS_FIELD: "groupIds"}
+    return [
+        {**_build_text_collection_field(name, filterable=True), "permissionFilter": kind}
+        for name, kind in kinds.items()
     ]
 
 

@@ -11,6 +11,7 @@ from rag_core.core.model import Caption, Hit, Ranking
 from rag_core.core.ports import Probe
 from rag_core.core.rankings import sort_by_score
 from rag_core.stores.azure_search.index_client import AzureIndexClient
+from rag_core.stores.azure_search.previews import MEMBERS_OPTION, SearchPreviews
 from rag_core.stores.azure_search.records import SELECTED_CHUNK_FIELDS, chunk_from_azure_record, extract_search_codes
 from rag_core.stores.azure_search.schema import SEMANTIC_CONFIGURATION, VECTOR_FIELD
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
@@ -33,6 +34,7 @@ async def search_azure_probe(
     exhaustive: bool,
     vector_weight: float,
     ranker: SemanticRanker,
+    previews: SearchPreviews,
 ) -> Ranking:
     """Search for a probe and return its hits, best first; the service fuses two legs by weight / (60 + rank).
 
@@ -53,7 +55,7 @@ async def search_azure_probe(
         parameters |= _build_vector_parameters(probe.vector, max(limit, MIN_VECTOR_CANDIDATES), exhaustive)
     if lexical_query and probe.vector is not None:
         parameters["vector_queries"][0].weight = vector_weight  # alone it would only scale the scores
-        parameters |= {"debug": "vector"}
+        parameters |= {"debug": "vector", MEMBERS_OPTION: previews.list_hybrid_members()}
     plain_parameters = {**parameters, "order_by": ORDER_BY_SCORE}
     semantic_parameters = (
         {**parameters, **_build_semantic_parameters(probe.semantic_query)}
@@ -63,7 +65,9 @@ async def search_azure_probe(
     text = (
         escape_simple_syntax(" ".join([lexical_query, *extract_search_codes(lexical_query)])) if lexical_query else None
     )
-    records = await ranker.search(partial(service.search, text), semantic_parameters, plain_parameters)
+    records = await ranker.search(
+        partial(service.search, text), semantic_parameters, plain_parameters, previews.list_rewriting_members()
+    )
     hits = parse_records(
         lambda record: _hit_from_azure_record(record, probe.label, bool(lexical_query), probe.vector is not None),
         records,

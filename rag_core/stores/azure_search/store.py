@@ -17,13 +17,18 @@ from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
 from rag_core.core.retrying import Dependency
 from rag_core.stores.access import (
     can_read_document,
-    can_write_document,
     require_replaceable_documents,
     require_writable_document,
 )
 from rag_core.stores.azure_search import odata, schema
 from rag_core.stores.azure_search.action_batches import ActionResults, build_index_action, send_actions
 from rag_core.stores.azure_search.delivery import OutboxDelivery
+from rag_core.stores.azure_search.document_records import (
+    DocumentRecords,
+    can_write_records,
+    document_from_job,
+    require_unique_chunk_ids,
+)
 from rag_core.stores.azure_search.facet_counts import (
     facet_from_azure_counts,
     list_fields_with_values,
@@ -31,12 +36,13 @@ from rag_core.stores.azure_search.facet_counts import (
     parse_facet_counts,
 )
 from rag_core.stores.azure_search.field_value_codec import INDEX_FIELDS
-from rag_core.stores.azure_search.index_client import AZURE_SEARCH_API_VERSION, AzureIndexClient
+from rag_core.stores.azure_search.index_client import NO_PREVIEWS, AzureIndexClient
 from rag_core.stores.azure_search.index_queries import (
     build_visible_filter,
     count_field_values,
     list_live_content_hashes,
     load_chunk_vectors,
+    load_document_space,
     load_settled_state,
     search_chunks,
     search_documents,
@@ -50,7 +56,9 @@ from rag_core.stores.azure_search.knowledge_base import (
     read_found_passages,
 )
 from rag_core.stores.azure_search.outbox import Outbox, OutboxJob
+from rag_core.stores.azure_search.previews import SearchPreviews
 from rag_core.stores.azure_search.records import (
+    build_acl_fields,
     build_chunk_record,
     build_document_record,
     document_from_azure_record,
@@ -59,7 +67,7 @@ from rag_core.stores.azure_search.records import (
 )
 from rag_core.stores.azure_search.search import search_azure_probe
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
-from rag_core.stores.azure_search.service_errors import KnowledgeBaseRefused, SearchRecord, parse_records
+from rag_core.stores.azure_search.service_errors import KnowledgeBaseRefused, parse_records
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
     count_replaced_chunks,
@@ -96,14 +104,20 @@ class AzureSearchStore:
         compression: schema.VectorCompression | None = None,
         vectorizer: schema.QueryVectorizer | None = None,
         vector_weight: float = 1.0,
+        previews: SearchPreviews = NO_PREVIEWS,
         settled_s: float = 60.0,
         transport: AsyncHttpTransport[Any, Any] | None = None,
         dependency: Dependency | None = None,
     ) -> None:
         search_dependency = dependency or Dependency("Azure AI Search", code="search_throttled", try_s=BATCH_TIMEOUT_S)
-        self._client = AzureIndexClient(endpoint, credential, index, dependency=search_dependency, transport=transport)
+        self._client = AzureIndexClient(
+            endpoint, credential, index, dependency=search_dependency, transport=transport, previews=previews
+        )
+        self._previews = previews
         self._outbox = Outbox(outbox)
-        self._delivery = OutboxDelivery(self._client, self._outbox)
+        public = build_acl_fields(None) if previews.document_acl else {}
+        self._records = DocumentRecords(self._client, self._outbox)
+        self._delivery = OutboxDelivery(self._client, self._outbox, public)
         self._space, self._dimensions, self._compression = space, dimensions, compression
         self._vectorizer, self._vector_weight = vectorizer, vector_weight
         self._ranker = SemanticRanker(is_used=semantic)
@@ -117,8 +131,9 @@ class AzureSearchStore:
             Conflict: the index has another model's vectors, another compression or fields of other types
                 (reindex_required).
         """
+        name, acl = self._client.index, self._previews.document_acl
         new_definition = schema.build_index_definition(
-            self._client.index, self._dimensions, self._compression, self._vectorizer
+            name, self._dimensions, self._compression, self._vectorizer, document_acl=acl
         )
         old_definition = await self._client.get_definition()
         if old_definition is None:
@@ -152,6 +167,7 @@ class AzureSearchStore:
                 exhaustive=self._exhaustive,
                 vector_weight=self._vector_weight,
                 ranker=self._ranker,
+                previews=self._previews,
             )
             for probe in probes
         ]
@@ -163,7 +179,9 @@ class AzureSearchStore:
         """Retrieve as the port specifies; the scope filters the retrieval, and again the loading of what it found."""
         filter = await build_visible_filter(scope, filters, self._client)
         labels = {variant.text: variant.label for variant in variants}
-        request = build_retrieval_request(self._client.index, list(labels), filter=filter, limit=limit)
+        request = build_retrieval_request(
+            self._client.index, list(labels), filter=filter, limit=limit, in_preview=bool(self._previews.api_version)
+        )
         try:
             reply = await self._client.retrieve(make_knowledge_base_name(self._client.index), request)
         except KnowledgeBaseRefused as refusal:
@@ -239,18 +257,19 @@ class AzureSearchStore:
         changed by several requests, between which a search may find parts of both.
         """
         require_writable_document(document, chunks, scope)
-        _require_unique_chunk_ids(chunks)
+        require_unique_chunk_ids(chunks)
         self._require_same_dimensions(vectors)
         await self.flush()
         async with self._get_document_lock(document.workflow_id, document.id):
             if space or any(vector is not None for vector in vectors):
                 await self._require_same_space(space)
-            records = await self._load_document_records(document.id, scope)
+            records = await self._records.load(document.id, scope)
             require_replaceable_documents(parse_records(document_from_azure_record, records), scope)
             old_hashes = await list_live_content_hashes(document.id, scope, self._client)
             version = uuid.uuid4().hex
+            acl = build_acl_fields(document) if self._previews.document_acl else {}
             bodies = (
-                (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space))
+                (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space) | acl)
                 for chunk, vector in zip(chunks, vectors, strict=True)
             )
             record = build_document_record(document, version=version, chunks=len(chunks))
@@ -276,7 +295,7 @@ class AzureSearchStore:
         """Delete a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._get_document_lock(scope.workflow_id, document_id):
-            job, is_unsent = await self._find_writable_job(document_id, scope)
+            job, is_unsent = await self._records.find_writable_job(document_id, scope)
             if job is None or not (job.is_live or is_unsent):
                 return False
             await self._deliver_amended_record(job, deleted_at=format_deletion_time())
@@ -286,11 +305,11 @@ class AzureSearchStore:
         """Restore a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._get_document_lock(scope.workflow_id, document_id):
-            job, _ = await self._find_writable_job(document_id, scope)
+            job, _ = await self._records.find_writable_job(document_id, scope)
             if job is None:
                 return False
-            require_deleted_document(_document_from_job(job))
-            if deleted_space := await self._load_space_of_document(*job.document_ref):
+            require_deleted_document(document_from_job(job))
+            if deleted_space := await load_document_space(*job.document_ref, self._client):
                 await self._require_same_space(deleted_space)
             await self._deliver_amended_record(job, deleted_at=None)
             return True
@@ -299,7 +318,7 @@ class AzureSearchStore:
         """Purge a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._get_document_lock(scope.workflow_id, document_id):
-            if not _can_write_records(await self._load_document_records(document_id, scope), scope):
+            if not can_write_records(await self._records.load(document_id, scope), scope):
                 return False
             job = OutboxJob(0, scope.workflow_id, document_id, uuid.uuid4().hex, None)
             await self._delivery.deliver(await asyncio.to_thread(self._outbox.add, job, ()))
@@ -323,14 +342,14 @@ class AzureSearchStore:
         return tuple(unsearchable_ids)
 
     async def load_embedding_space(self) -> str:
-        return parse_azure_space(await self._client.count_facets(["space"], filter="live"))
+        return parse_azure_space(await self._client.count_facets(["space"], filter="live", elevated=True))
 
     async def load_corpus_version(self, scope: Scope) -> str:
         """Return the version as the port specifies; "" for `settled_s` after a change, until searches see it too."""
         return await load_settled_state(scope.workflow_id, self._settled_s, self._client)
 
     async def describe(self) -> StoreDescription:
-        counts = await self._client.count_facets(["kind", "space"], filter="live")
+        counts = await self._client.count_facets(["kind", "space"], filter="live", elevated=True)
         counts_by_kind = dict(parse_facet_counts(counts, "kind"))
         return StoreDescription(
             kind="azure_search",
@@ -340,7 +359,7 @@ class AzureSearchStore:
             documents=counts_by_kind.get("document", 0),
             chunks=counts_by_kind.get("chunk", 0),
             details={
-                "api_version": AZURE_SEARCH_API_VERSION,
+                "api_version": self._client.api_version,
                 "unsent": len(await asyncio.to_thread(self._outbox.list_jobs)),
             },
         )
@@ -352,31 +371,12 @@ class AzureSearchStore:
     def _get_document_lock(self, workflow_id: str, document_id: str) -> asyncio.Lock:
         return self._locks.setdefault((workflow_id, document_id), asyncio.Lock())
 
-    async def _load_document_records(self, document_id: str, scope: Scope) -> list[SearchRecord]:
-        """Return the document's record in the index and its unsent record in the outbox, where they exist."""
-        stored_record = await self._client.get_record(make_document_record_key(scope.workflow_id, document_id))
-        job = await asyncio.to_thread(self._outbox.find_job, scope.workflow_id, document_id)
-        return [record for record in (stored_record, job and job.record) if record]
-
-    async def _find_writable_job(self, document_id: str, scope: Scope) -> tuple[OutboxJob | None, bool]:
-        """Return the latest version of a document that the scope may replace, as a job, and whether it is unsent."""
-        unsent_job = await asyncio.to_thread(self._outbox.find_job, scope.workflow_id, document_id)
-        records = await self._load_document_records(document_id, scope)
-        if not _can_write_records(records, scope) or (unsent_job and unsent_job.record is None):
-            return None, False
-        record = dict(records[-1])
-        return OutboxJob(0, scope.workflow_id, document_id, record["version"], record), unsent_job is not None
-
     async def _deliver_amended_record(self, job: OutboxJob, *, deleted_at: str | None) -> None:
         """Send the same version again with its chunks hidden (`deleted_at` given) or shown (None)."""
-        document, chunks = replace(_document_from_job(job), deleted_at=deleted_at), int((job.record or {})["ordinal"])
+        document, chunks = replace(document_from_job(job), deleted_at=deleted_at), int((job.record or {})["ordinal"])
         record = build_document_record(document, version=job.version, chunks=chunks)
         amended_job = replace(job, record=record)
         await self._delivery.deliver(await asyncio.to_thread(self._outbox.amend, amended_job))
-
-    async def _load_space_of_document(self, workflow_id: str, document_id: str) -> str:
-        filter = odata.build_document_chunks_filter(workflow_id, document_id)
-        return parse_azure_space(await self._client.count_facets(["space"], filter=filter))
 
     async def _deliver_or_list_unsearchable(self, job: OutboxJob) -> tuple[str, ...]:
         try:
@@ -397,19 +397,3 @@ class AzureSearchStore:
                 f"not of {', '.join(map(str, sorted(other_dimensions)))}",
                 code="reindex_required",
             )
-
-
-def _can_write_records(records: Sequence[SearchRecord], scope: Scope) -> bool:
-    """Return whether the scope may replace the document of all these records; False when there are none."""
-    documents = parse_records(document_from_azure_record, records)
-    return bool(documents) and all(can_write_document(document, scope) for document in documents)
-
-
-def _document_from_job(job: OutboxJob) -> Document:
-    (document,) = parse_records(document_from_azure_record, [job.record or {}])
-    return document
-
-
-def _require_unique_chunk_ids(chunks: Sequence[Chunk]) -> None:
-    if len({chunk.id for chunk in chunks}) < len(chunks):
-        raise Conflict("two chunks of the document have the same id")

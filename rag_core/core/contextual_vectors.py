@@ -1,5 +1,8 @@
 """Vectors of passages that know their document: where a text lacks the title, a part of the vector is the title's.
 
+Only the title of a document of a series counts, which has a year or a period in it: its pages have the same words year
+after year, and in each of several companies. Other titles were no gain, and a loss where documents share one.
+
 The content hash of such a passage is that of title and text, so a vector is reused only while both stay as they are. A
 passage that was stored before has the hash of its text alone, and keeps a vector of its text alone.
 """
@@ -11,12 +14,14 @@ from hashlib import sha256
 
 from rag_core.core.model import Chunk, EmbeddableText, Vector
 from rag_core.core.ports import Embedder
+from rag_core.text.periods import find_periods
 
 TITLE_SHARE = 0.25  # of the title's vector; 0.2 and 0.3 do nearly as well (docs/decisions/0050)
 MIN_MISSING_SHARE = 0.5  # of the title's words: a text that has more of them says itself what it is about
-MIN_TITLE_WORDS = 2  # of letters: "notes", "scan_0017" and an id do not say what a document is about
+MIN_TITLE_WORDS = 2  # of letters: "scan_2017" and an id do not say what a document is about
 _WORD = re.compile(r"[^\W_]+")
 _LETTERS = re.compile(r"[^\W\d_]{3,}")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def hash_passage(content: str, title: str) -> str:
@@ -48,7 +53,7 @@ def list_sent_texts(passages: Sequence[EmbeddableText]) -> list[str]:
 
 
 def _lacks_title(content: str, title: str) -> bool:
-    if len(_LETTERS.findall(title)) < MIN_TITLE_WORDS:
+    if len(_LETTERS.findall(title)) < MIN_TITLE_WORDS or not (_YEAR.search(title) or find_periods(title)):
         return False
     words = set(_WORD.findall(title.casefold()))
     return len(words - set(_WORD.findall(content.casefold()))) >= MIN_MISSING_SHARE * len(words)

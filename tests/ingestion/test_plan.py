@@ -76,7 +76,7 @@ async def test_the_second_plan_is_zero_and_only_what_changed_is_in_the_third(kit
     await index(kit, NOTES, LONGER)
     again = await planned(kit, NOTES, LONGER)
     assert (again.action_counts, again.token_count) == ({"add": 0, "update": 0, "skip": 2, "delete": 0}, 0)
-    renamed = replace(NOTES, document_id=again.documents[0].document.id, title="The hot gearbox")
+    renamed = replace(NOTES, document_id=again.documents[0].document.id, title="Notes of today")
     more = replace(LONGER, content=f"{LONGER.content} The brake is cold.")
     changed = await planned(kit, renamed, more)
     assert [step.action for step in changed.documents] == ["update", "update"]
@@ -89,8 +89,8 @@ async def test_a_title_that_the_text_lacks_is_planned_and_paid_for_with_it(kit: 
     await index(kit, NOTES)
     id = (await planned(kit, NOTES)).documents[0].document.id
     text = "The gearbox is hot.\n\nThe brake is not."
-    renamed = (await planned(kit, replace(NOTES, document_id=id, title="Service record"))).documents[0]
-    assert (renamed.action, renamed.token_count) == ("update", TARIFF.count_tokens([text, "Service record"]))
+    renamed = (await planned(kit, replace(NOTES, document_id=id, title="Service record 2024"))).documents[0]
+    assert (renamed.action, renamed.token_count) == ("update", TARIFF.count_tokens([text, "Service record 2024"]))
 
 
 async def test_a_passage_that_has_no_vector_yet_is_not_skipped(kit: Kit) -> None:

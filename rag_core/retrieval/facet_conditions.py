@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag_core.core.model import ANY_ENTITY_FIELD, Facet, Filter, Scope
+from rag_core.core.model import ANY_ENTITY_FIELD, Facet, Filter, Scalar, Scope
 from rag_core.core.ports import ChunkStore
 from rag_core.retrieval.facet_fields import FIELD_SYNONYMS
 from rag_core.text.conditions import list_conditions
 from rag_core.text.stop_words import QUESTION_STOP_WORDS, parse_word_list
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
-MAX_COMPARED_VALUES = 5_000  # of a field: one with more is compared by its most frequent
+ALL_VALUES = 1_000_000  # of a field: one that is not compared would be told to be in no document
+MIN_NUMBER_DIGITS = 3  # of a number that is a condition: in "the top 10" it is none
 MAX_VALUE_WORDS = 8
 MIN_BEGINNING_CHARS = 5  # that a verb and a noun of the same origin share
 _LEGAL_FORMS = parse_word_list(
@@ -35,7 +36,7 @@ class NamedValue:
     """Values of a field that the same words of a question name; `others` are the fields that have them, too."""
 
     field: str
-    values: tuple[str, ...]
+    values: tuple[Scalar, ...]
     words: tuple[str, ...]
     others: tuple[str, ...] = ()
 
@@ -46,7 +47,7 @@ class NamedValue:
         )
 
     def __str__(self) -> str:
-        return f"{self.field} is {' or '.join(self.values)}"
+        return f"{self.field} is {' or '.join(map(str, self.values))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ async def find_facet_conditions(
 ) -> FacetConditions:
     """Return the conditions of a question that counts some fields; filters that were asked for need no condition."""
     fields = [field for field in available if field not in (*counted, ANY_ENTITY_FIELD, "document_id", "page")]
-    facets = await store.count_facets(fields, scope, filters=filters, limit=MAX_COMPARED_VALUES) if fields else []
+    facets = await store.count_facets(fields, scope, filters=filters, limit=ALL_VALUES) if fields else []
     applied = _choose_named_values(question, facets)
     used = {word for named in applied for word in named.words}
     for condition in filters:
@@ -92,23 +93,24 @@ def _choose_named_values(question: str, facets: Sequence[Facet]) -> tuple[NamedV
     return tuple(chosen)
 
 
-def _index_values(facets: Sequence[Facet]) -> dict[tuple[str, ...], dict[str, list[str]]]:
+def _index_values(facets: Sequence[Facet]) -> dict[tuple[str, ...], dict[str, list[Scalar]]]:
     """Return by the words of a name the fields that have it, with the values that bear it."""
-    by_name: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    by_name: dict[tuple[str, ...], dict[str, list[Scalar]]] = {}
     for facet in facets:
         for bucket in facet.buckets:
             for name in _list_names(bucket.value):
                 values = by_name.setdefault(name, {}).setdefault(facet.field, [])
-                values.append(str(bucket.value))
+                values.append(bucket.value)
     return by_name
 
 
 def _list_names(value: object) -> Iterator[tuple[str, ...]]:
-    """Yield a value in words, and the name of a firm without its legal form; nothing for a number or an idle word."""
-    words = tuple(_list_words(value)) if isinstance(value, str) else ()
+    """Yield a value in words, and the name of a firm without its legal form; nothing for an idle word or 1 to 99."""
+    is_text = isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    words = tuple(_list_words(str(value))) if is_text else ()
     if not words or len(words) > MAX_VALUE_WORDS or extract_terms(" ".join(words)) <= _IDLE_TERMS:
         return
-    if all(word.isdigit() for word in words) and len("".join(words)) < 4:
+    if all(map(str.isdigit, words)) and len("".join(words)) < MIN_NUMBER_DIGITS:
         return
     yield words
     short = words
@@ -118,7 +120,7 @@ def _list_names(value: object) -> Iterator[tuple[str, ...]]:
         yield short
 
 
-def _choose_field(found: dict[str, list[str]], roots: set[str], words: tuple[str, ...]) -> NamedValue:
+def _choose_field(found: dict[str, list[Scalar]], roots: set[str], words: tuple[str, ...]) -> NamedValue:
     """Return the value under the field whose name the question has in any form, else under the most exact one."""
 
     def rank(field: str) -> tuple[bool, bool, bool]:
@@ -145,7 +147,8 @@ def _find_unknown(question: str, used: set[str], fields: Sequence[str]) -> Itera
     told: set[str] = set()
     for words in (*named, *list_conditions(question)):
         own = extract_terms(words) - terms - told
-        if own and not known.issuperset(_list_words(words)):
+        is_count = words.isdigit() and len(words) < MIN_NUMBER_DIGITS
+        if own and not is_count and not known.issuperset(_list_words(words)):
             told |= own
             yield words
 

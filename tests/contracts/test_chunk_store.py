@@ -17,10 +17,14 @@ from hypothesis import strategies as st
 
 from local_emulator.search_service import SearchService, run_search_service
 from rag_core.core.errors import Conflict, InvalidRequest, NotFound
+from rag_core.core.index import Index
 from rag_core.core.model import Chunk, Filter, Scalar, Scope
 from rag_core.core.ports import ChunkStore, Probe, ReplacementResult
+from rag_core.core.run import Run
+from rag_core.retrieval.facets import run_facets
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore, InMemoryVectorStore
+from tests.fakes import ConceptEmbedder, kit, query
 from tests.postgres import empty_store
 from tests.stores.sample import SCOPE, SPACE, bare, chunk, document, find, ids, probe, put, vector
 
@@ -671,3 +675,24 @@ async def test_an_emptied_store_takes_vectors_of_another_model(store: ChunkStore
     await store.replace_document(document("new"), [chunk("new", 0, "torque")], [[1.0, 0.0]], SCOPE, space="other-2")
     (ranking,) = await store.search([Probe("original", "", [1.0, 0.0])], SCOPE, limit=5)
     assert ids(ranking) == ["new:000"]
+
+
+@pytest.mark.parametrize(
+    ("question", "counted"),
+    [
+        ("How many DTC codes of Audi?", {"P0700": "gearbox"}),
+        ("How many DTC codes in 2018?", {"P0571": "brakes", "P0700": "brakes"}),
+        ("How many makes have P0571?", {"Seat": "brakes"}),
+        ("How many DTC codes of Lancia?", None),
+    ],
+)
+async def test_facets_are_counted_under_a_condition_and_cited(
+    filled: ChunkStore, question: str, counted: dict[str, str] | None
+) -> None:
+    """S1-10: the same on every store, by columns and by entities."""
+    parts, run = kit(Index(filled, ConceptEmbedder())), Run()
+    result = await run_facets(replace(query(question, "facets"), scope=SCOPE), parts, run)
+    cited = [{b.value: b.chunk and b.chunk.document_id for b in facet.buckets} for facet in result.facets]
+    assert cited == ([] if counted is None else [counted])
+    codes = [warning.code for warning in run.warnings]
+    assert codes[1:] == ["facet_condition" if counted else "facet_condition_unknown"]

@@ -94,7 +94,10 @@ async def test_unique_codes_are_counted_as_a_set_counts_them() -> None:
 
 SUPPLIES = tuple(
     chunk(
-        str(n), f"{product}; {supplier}", ordinal=n, metadata={"product": product, "supplier": supplier, "buyer": buyer}
+        str(n),
+        f"{product}; {supplier}",
+        ordinal=n,
+        metadata={"product": product, "supplier": supplier, "buyer": buyer, "year": 2020 + n},
     )
     for n, (product, supplier, buyer) in enumerate(
         [("Valve", "Acme Ltd", "Globex"), ("Pump", "Acme Ltd", "Initech"), ("Hose", "Globex", "Initech")]
@@ -115,6 +118,7 @@ async def ask_facets(question: str, run: Run) -> dict[str, list[str]]:
         ("List the products of acme ltd", ["Pump@1", "Valve@0"], "metadata.supplier is Acme Ltd"),
         ("How many products does Globex supply?", ["Hose@2"], "metadata.supplier is Globex"),
         ("Which products have the buyer Globex?", ["Valve@0"], "metadata.buyer is Globex"),
+        ("How many products in 2021?", ["Pump@1"], "metadata.year is 2021"),
         ("How many products do Acme supply to the buyer Initech?", ["Pump@1"], "metadata.buyer is Initech"),
     ],
 )
@@ -132,12 +136,22 @@ async def test_a_value_of_two_fields_is_counted_under_one_and_the_other_is_named
 
 
 @pytest.mark.parametrize(
+    "question",
+    ["How many products?", "List the top 10 products", "How many different products are there in all documents?"],
+)
+async def test_a_question_without_a_condition_counts_everything(question: str) -> None:
+    run = Run()
+    assert await ask_facets(question, run) == {"metadata.product": ["Hose@2", "Pump@1", "Valve@0"]}
+    assert [w.code for w in run.warnings] == ["facet_field_chosen"]
+
+
+@pytest.mark.parametrize(
     ("question", "words"),
     [
         ("How many products does Umbrella supply?", "Umbrella"),
         ("how many products does umbrella supply?", "umbrella"),
         ("How many products for diesel engines?", "diesel engines"),
-        ("How many products does Acme supply in 2021?", "2021"),
+        ("How many products does Acme supply in 1999?", "1999"),
     ],
 )
 async def test_a_condition_that_no_document_has_is_told_and_nothing_is_counted(question: str, words: str) -> None:

@@ -15,13 +15,15 @@ export function useUploads(done) {
   const [isOver, setIsOver] = useState(false);
   const [consent, setConsent] = useState(null); // {estimate, answer} while a price waits for a yes or no
   const queue = useRef(Promise.resolve());
+  const asking = useRef(Promise.resolve()); // one price after the other
   const latest = useRef(done);
   latest.current = done;
   const update = (key, changes) => setUploads((all) => all.map((one) => (one.key === key ? { ...one, ...changes } : one)));
   const askForConsent = (estimate) => new Promise((resolve) => setConsent({ estimate, answer: (isYes) => (setConsent(null), resolve(isYes)) }));
   const add = async (chosen) => {
     const files = [...chosen];
-    const enrichment_budget_usd = await choosePrice(files, askForConsent);
+    asking.current = asking.current.then(() => choosePrice(files, askForConsent, () => setConsent({ estimate: null }))).finally(() => setConsent(null));
+    const enrichment_budget_usd = await asking.current;
     for (const file of files) {
       const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: nameFile(file), state: "waiting", abort: new AbortController() };
       setUploads((all) => [...all, upload]);
@@ -67,10 +69,11 @@ async function listFiles(entry) {
 }
 
 /** Return what the chat model may cost for the entities and summaries of each file, after its price was shown: null for no choice, 0 for none. */
-async function choosePrice(files, ask) {
+async function choosePrice(files, ask, tellReading) {
   const health = await getJson("api/health").catch(() => null);
   const model = health?.parts.enrichment ?? "none";
   if (model === "none") return null;
+  tellReading();
   const estimates = [];
   for (const file of files) estimates.push(await estimateFile(file).catch(() => null)); // one that cannot be read says so when it is added
   const priced = estimates.map((reply) => reply?.estimate.enrichment).filter(Boolean);
@@ -148,7 +151,9 @@ export function UploadList({ uploads, cancel, clear, consent }) {
 }
 
 /** What entities and summaries by the chat model cost at most, before a file is added. */
-function PriceQuestion({ estimate: { model, usd, passages, files }, answer }) {
+function PriceQuestion({ estimate, answer }) {
+  if (!estimate) return html`<section class="card" aria-live="polite">Reading the files, to say what they cost</section>`;
+  const { model, usd, passages, files } = estimate;
   return html`<section class="card stack tight" aria-label="Price of adding" role="alertdialog">
     <p>Entities and summaries by <b>${model}</b> of ${formatCount(passages, "passage")} in ${formatCount(files, "file")} cost at most <b>${usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>
     <div class="actions"><button type="button" class="primary" onClick=${() => answer(true)}>Add and pay</button>

@@ -145,7 +145,7 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.cli import indexing_output, terminal_layout, terminal_output
     from rag_core.proposals import sources
     from rag_core.proposals.ingest import ingest_proposals
-    from rag_core.rag import INDEXING_TIMEOUT_S
+    from rag_core.rag import INDEXING_TIMEOUT_S, RAG
     from rag_core.replies import format_run
 
     loaded = rag.settings
@@ -154,7 +154,8 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         raise Misconfigured("name a SOURCE, or set RAG_PROPOSALS_SOURCE", field="RAG_PROPOSALS_SOURCE")
     records, indexing_run = list(sources.read_proposal_records(source)), Run(INDEXING_TIMEOUT_S)
     scope, bodies = Scope(arguments.workflow or loaded.collection), not arguments.no_bodies
-    budgeted, rehearsal = _apply_budget(arguments, rag)
+    unpaid = RAG(replace(rag.kit, enrichment=None), rag.settings)
+    budgeted, rehearsal = _apply_budget(arguments, unpaid)
     with terminal_layout.create_progress_bar(sys.stderr if arguments.json else sys.stdout) as bar:
         tracked = bar.track(records, description="ingesting")
         ingested_proposals = await ingest_proposals(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rag_core.core.concurrency import run_together
 from rag_core.core.errors import UnreadableDocument
@@ -33,6 +34,7 @@ async def index_uploads(
         RagError: the first failure, also for a file that cannot be read; the other uploads are cancelled first.
     """
     semaphore = asyncio.Semaphore(MAX_CONCURRENT_DOCUMENTS)
+    kit = replace(kit, enrichment=None)  # an evaluation pays for no entities and summaries
     done = 0
 
     async def add(scope: Scope, upload: Upload) -> int:

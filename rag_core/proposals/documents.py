@@ -29,6 +29,7 @@ def build_stage_uploads(proposal: Proposal, source: str, *, include_bodies: bool
             title=proposal.title,
             source=stage.url or f"{stage.name} {stage.source_id}",
             metadata=_build_stage_metadata(proposal, stage),
+            enrichment_budget_usd=0.0,  # nobody is told a price before an ingestion
         )
         yield upload, Chunking(chunk_size=CHUNK_TOKENS, overlap=CHUNK_OVERLAP_TOKENS, header=header_text)
 

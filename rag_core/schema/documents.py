@@ -77,7 +77,11 @@ def _build_upload(database: str, name: str, parts: Iterable[tuple[str, str]]) ->
         line = end + 2
     title = f"{database}: {_fold_line(name)}"[:200]
     return Upload(
-        blocks=tuple(blocks), document_id=build_document_id(database, name), title=title, source=build_source(database)
+        blocks=tuple(blocks),
+        document_id=build_document_id(database, name),
+        title=title,
+        source=build_source(database),
+        enrichment_budget_usd=0.0,  # names of columns need no summary
     )
 
 

@@ -11,14 +11,17 @@ from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Chunk, Entity, Scope
 from rag_core.core.ports import Prompt
 from rag_core.core.run import Run
+from rag_core.evaluation import bulk_indexing
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.model_enrichment import BATCH_CHUNKS, MARK
 from rag_core.ingestion.plan import DryRun, Tariff
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.prompts import parse_fenced_data
+from rag_core.proposals.ingest import ingest_proposals
 from rag_core.stores.embedded import EmbeddedStore
 from tests.fakes import ConceptEmbedder, ScriptedLLM, kit
+from tests.proposal_records import RECORDS
 
 MODEL = EnrichmentModel("mini", 1.0, 2.0, 0, budget_usd=1.0)
 SCOPE = Scope("garage")
@@ -142,3 +145,10 @@ async def test_nothing_is_asked_without_a_price_or_where_the_upload_wants_none()
     described, _ = await put(parts)
     kept, _ = await put(parts, replace(ROWS, enrichment_budget_usd=0.0))
     assert (len(llm.prompts), kept) == (1, described)
+
+
+async def test_an_ingestion_of_which_nobody_was_told_a_price_asks_no_model() -> None:
+    parts, llm = build_kit(describe)
+    await ingest_proposals(RECORDS, SCOPE, parts, Run())
+    await bulk_indexing.index_uploads([(SCOPE, ROWS)], parts)
+    assert llm.prompts == []

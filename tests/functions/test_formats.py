@@ -10,7 +10,9 @@ from werkzeug.test import Client
 import function_app
 from local_emulator.host import Host
 from rag_core.core.settings import Settings
+from rag_core.ingestion.extract.tesseract import find_tesseract
 from tests.ingestion import office_files as made
+from tests.ingestion.pictures import SIZE, make_picture
 
 ZIPPED = {"d/b.pptx": made.make_pptx(), "n.txt": b"Hello.\n\nThe gate code is 4711."}
 PLACES = [
@@ -22,6 +24,11 @@ PLACES = [
     ("b.eml", made.make_eml({"n.txt": b"The roof leaks."}), "The roof leaks.", "n.txt, line 1", 2),
     ("a.json", made.make_json(), "id: A-2. total: 12.5.", "#/orders/1", None),
     ("a.jsonl", made.make_jsonl(), "part: seal. count: 8.", "", None),
+    ("a.odt", made.make_open(made.HANDBOOK, "text"), "Drain plug 30 Nm", "table 1, row 2", None),
+    ("a.ods", made.make_open(made.STAFF, "spreadsheet"), "Shift: Early. Share: 98.5%.", "'Depot 1'!A20002:C20002", 1),
+    ("a.odp", made.make_open(made.REVIEW, "presentation"), "It opens at six.", "slide 1", 1),
+    ("a.rtf", made.RICH_TEXT, "Use the wrench.", "paragraph 6", None),
+    ("a.msg", made.make_msg(), "The depot key is in box 12.", "text, paragraph 2", 1),
     ("a.zip", made.make_zip(ZIPPED), "The gate code is 4711.", "n.txt, line 3", 2),
 ]
 
@@ -46,3 +53,22 @@ def test_a_citation_names_the_place(
     assert (locator, page) in [(cited["locator"], cited["page"]) for cited in found], reply["claims"]
     if not locator:
         assert found[0]["lines"] == [3, 3]
+
+
+@pytest.mark.skipif(find_tesseract() is None, reason="needs tesseract: apt install tesseract-ocr")
+def test_a_citation_of_a_picture_has_a_box_on_the_page_that_is_drawn(client: Client) -> None:
+    """Recognised on this machine, said to be so, and shown where it stands."""
+    data = base64.b64encode(make_picture("Drain plug torque 30 Nm", "Filter cap torque 25 Nm")).decode()
+    upload = {"content_base64": data, "filename": "a.png", "workflow_id": "pictures", "document_id": "plate"}
+    indexed = client.post("/api/index_document", json=upload).get_json()
+    assert "recognised in a picture by tesseract" in indexed["warnings"][0]["message"]
+    assert indexed["usage"]["layout_pages"] == 0
+    reply = client.post(
+        "/api/extract_citations", json={"text": "Filter cap torque 25 Nm", "workflow_id": "pictures"}
+    ).get_json()
+    [cited] = reply["claims"][0]["citations"]
+    x0, y0, x1, y1 = cited["boxes"][0]
+    assert (cited["page"], 110 < x0 < 130, 270 < y0 < 295, 440 < x1 < 510, 300 < y1 < 340) == (1, *[True] * 4)
+    asked = {"document_id": "plate", "page": 1, "workflow_id": "pictures"}
+    drawn = client.post("/api/document_page", json=asked).get_json()
+    assert (drawn["width"], drawn["height"], drawn["pages"]) == (*SIZE, 1)

@@ -153,7 +153,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the bac
 from rag_core.rag import RAG
 index = RAG.index
 async def interrupted(rag, source, **options):
-    if source.name == "b.txt":
+    if source.filename == "b.txt":
         os.kill(os.getpid(), signal.SIGINT)
         await asyncio.sleep(60)
     return await index(rag, source, **options)

@@ -68,7 +68,7 @@ def test_axe_catches_a_planted_violation(page: Page) -> None:
         "/ask",
         "/admin",
         "/documents",
-        "/graph?entity=short-term memory&depth=1&limit=3",
+        "/graph?entity=P0700&depth=1&limit=3",
         "/schema",
         "/documents/workshop-notes.txt",
     ],

@@ -55,12 +55,12 @@ def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.Capt
     folder = tmp_path / "documents"
     folder.mkdir()
     (folder / "good.txt").write_text("The valve body is at the bottom of the case.")
-    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    (folder / "recording.mp3").write_bytes(b"ID3\x04")
     (folder / ".hidden.txt").write_text("not for the index")
     assert main(["index", "--data", str(tmp_path / "data"), str(folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("indexed") and "good.txt: 1 passages" in line for line in lines)
-    assert any(line.startswith("skipped") and "picture.png: " in line and "pdf" in line for line in lines)
+    assert any(line.startswith("skipped") and "recording.mp3: " in line and "pdf" in line for line in lines)
     assert not any("hidden" in line for line in lines)
     assert lines[-1] == "1 indexed, 1 skipped"
 

@@ -51,9 +51,7 @@ def test_a_text_that_lacks_half_of_the_title_is_hashed_and_embedded_with_it() ->
     hashed = hash_passage(TEXT, TITLE)
     assert hashed == sha256(f"{TITLE}\n\n{TEXT}".encode()).hexdigest()
     assert build_embeddable_text(TEXT, TITLE, hashed) == EmbeddableText(TEXT, TITLE)
-    assert (
-        hash_passage(TEXT, "Report of Acme, 3Q23") == sha256(f"Report of Acme, 3Q23\n\n{TEXT}".encode()).hexdigest()
-    )
+    assert hash_passage(TEXT, "Report of Acme, 3Q23") == sha256(f"Report of Acme, 3Q23\n\n{TEXT}".encode()).hexdigest()
     assert hash_passage(TEXT, "Acme annual report 2023") != hashed  # a vector is not reused under another title
 
 

@@ -28,9 +28,10 @@ from tests.faults.server import (
     reset,
     reset_within,
 )
+from tests.ingestion.pictures import make_picture
 
 WORD = (Path(__file__).parents[2] / "examples" / "service-bulletin.docx").read_bytes()
-PICTURE = b"\x89PNG\r\n\x1a\n and so on"
+PICTURE = make_picture()
 RESULT = build_analyze_result(Extraction((Block("Seen by the service", "paragraph", 1, 1),), None, "docx"))
 LONE_S, SHARED_S, LONG_S = 1.0, 10.0, 20.0  # of the whole request: the last leaves room to try again
 

@@ -48,8 +48,12 @@ def test_a_broken_model_is_named_without_its_folder(config: str, message: str, t
 
 def test_a_broken_data_folder_is_named_without_its_path(tmp_path: Path) -> None:
     assert call_all(tmp_path) == []
-    for path in (tmp_path / "data").rglob("*.sqlite*"):
+    damage(tmp_path, "jobs.sqlite*")
+    assert call_all(tmp_path) == ["the job table: file is not a database"]
+    damage(tmp_path, "*.sqlite*")
+    assert [message[:25] for message in call_all(tmp_path)] == ["the index file is damaged"] * 3
+
+
+def damage(folder: Path, pattern: str) -> None:
+    for path in (folder / "data").rglob(pattern):
         path.write_bytes(b"junk" * 2000)
-    jobs, *store = call_all(tmp_path)
-    assert jobs == "the job table: file is not a database"
-    assert [message[:25] for message in store] == ["the index file is damaged"] * 2

@@ -13,7 +13,7 @@ import pytest
 from werkzeug.test import Client, TestResponse
 
 import function_app
-from functions import http, job_runner
+from functions import job_runner, principal
 from local_emulator import host
 from local_emulator.host import Host
 from rag_core.composition import assembly
@@ -33,7 +33,7 @@ LATER = {"document_id": "notes", "content": NOTES, "async": True}
 
 def signed_in(user: str, **claims: str) -> dict[str, str]:
     said = [{"typ": "oid", "val": user}, *({"typ": typ, "val": val} for typ, val in claims.items())]
-    return {http.PRINCIPAL_HEADER: base64.b64encode(json.dumps({"claims": said}).encode()).decode()}
+    return {principal.PRINCIPAL_HEADER: base64.b64encode(json.dumps({"claims": said}).encode()).decode()}
 
 
 def read(reply: TestResponse, model: str, status: int) -> dict[str, Any]:

@@ -20,11 +20,15 @@ from rag_core.text.stop_words import parse_word_list
 MAX_MOVED_BLOCKS = 1  # "at night the pump runs" for "the pump runs at night" moves one
 MAX_EXCHANGED_WORDS = 4  # of a part that changed its place with another
 MIN_CLAUSE_STRENGTH = 0.75  # mean strength of the words of a clause, which the passage may have in another place
-REACH = 3  # words before a block in which a pronoun stands for its subject
+REACH = 3  # words beside a block in which a pronoun stands for its subject, or another is said to speak
 _CONDITIONS = parse_word_list(
     "if unless except excepting only solely until provided providing assuming according allegedly supposedly "
-    "reportedly apparently possibly perhaps probably argue argues believe believes say says said deny denies think "
-    "thought suggest suggests almost nearly subject than without instead"
+    "reportedly apparently possibly perhaps probably almost nearly subject than without instead"
+)
+_REPORTING = parse_word_list(  # what follows these, or stands before them, is somebody's words, or asked for
+    "argue argues argued believe believes believed say says said claim claims claimed deny denies denied think thinks "
+    "thought suggest suggests suggested reply replies replied answer answers repeat repeats write writes state states "
+    "stated tell tells told allege alleges alleged"
 )
 _CONDITIONAL_STARTS = parse_word_list("if unless except provided until but only")  # of a clause beside the same one
 _ABSOLUTES = parse_word_list(
@@ -123,12 +127,26 @@ def _find_conditions(alignment: Alignment, places: Sequence[int]) -> Iterator[st
         word = alignment.passage[n].raw.lower()
         if word in _CONDITIONS and word not in claimed and not (word == "than" and has_limit):
             yield f"condition: {word}"
+    beside = _list_words_beside(alignment.passage, places)
+    yield from (f"condition: {word}" for word in beside if word in _REPORTING and word not in claimed)
     for start, end in split_clauses(alignment.passage):
         word = alignment.passage[start].raw.lower()
         follows = start - 1 in places and not any(sign in alignment.passage[start].before for sign in ".;")
         precedes = end in places and "," in alignment.passage[end].before and word != "but"
         if start not in places and word in _CONDITIONAL_STARTS and word not in claimed and (follows or precedes):
             yield f"condition: {word}"
+
+
+def _list_words_beside(passage: Words, places: Sequence[int]) -> list[str]:
+    """Return the words of some places, and the REACH words before and after each of their runs in the same sentence."""
+    reached = set(places)
+    for step in (-1, 1):
+        for place in places:
+            for n in range(place, place + (REACH + 1) * step, step):
+                if not 0 <= n < len(passage) or (n != place and "." in passage[max(n, n - step)].before):
+                    break
+                reached.add(n)
+    return _lower([passage[n] for n in sorted(reached)])
 
 
 def _find_absolutes(claim: Words, stated: Words) -> Iterator[str]:

@@ -5,36 +5,57 @@ A new database in memory takes 7 ms of CPU instead of 16 (2026-11-24), and some 
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from threading import Lock
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 
 def remember_tables(upgrade: Callable[[Engine], None]) -> Callable[[Engine], None]:
-    """Return a `database._upgrade_archive_schema` that copies the tables into an empty SQLite database."""
+    """Return a `database._upgrade_archive_schema` that copies the tables into an empty SQLite database.
+
+    What cannot be copied, on a full disk or beside another writer, is left to `upgrade`, which says so as ever.
+    """
     made = sqlite3.connect(":memory:", check_same_thread=False)
     lock = Lock()
 
     def upgrade_once(engine: Engine) -> None:
-        if engine.dialect.name != "sqlite":
-            return upgrade(engine)
+        is_empty = engine.dialect.name == "sqlite" and _is_empty(engine)
         with lock:
-            connection = engine.raw_connection()
-            try:
-                database = connection.driver_connection
-                assert isinstance(database, sqlite3.Connection)
-                if _has_tables(database):
-                    upgrade(engine)
-                elif _has_tables(made):
-                    made.backup(database)
-                else:
-                    upgrade(engine)
-                    database.backup(made)
-            finally:
-                connection.close()
+            if is_empty and not _has_no_tables(made) and _copy(made, engine):
+                return
+        upgrade(engine)
+        with lock:
+            if is_empty and _has_no_tables(made):
+                with closing(engine.raw_connection()) as connection:
+                    connection.driver_connection.backup(made)  # type: ignore[union-attr]
 
     return upgrade_once
 
 
-def _has_tables(database: sqlite3.Connection) -> bool:
-    return database.execute("select 1 from sqlite_master").fetchone() is not None
+def _is_empty(engine: Engine) -> bool:
+    try:
+        with closing(engine.raw_connection()) as connection:
+            return _has_no_tables(connection.driver_connection)
+    except (sqlite3.Error, SQLAlchemyError, OSError):
+        return False
+
+
+def _copy(made: sqlite3.Connection, engine: Engine) -> bool:
+    """Return whether the tables could be copied."""
+    try:
+        with closing(engine.raw_connection()) as connection:
+            database = connection.driver_connection
+            assert isinstance(database, sqlite3.Connection)
+            database.execute("begin immediate")  # which does not wait for another writer for ever, as `backup` does
+            database.execute("rollback")
+            made.backup(database)
+    except (sqlite3.Error, SQLAlchemyError, OSError):
+        return False
+    return True
+
+
+def _has_no_tables(database: object) -> bool:
+    assert isinstance(database, sqlite3.Connection)
+    return database.execute("select 1 from sqlite_master").fetchone() is None

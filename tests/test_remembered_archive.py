@@ -43,6 +43,26 @@ def test_a_database_with_tables_is_migrated_as_ever(tmp_path: Path) -> None:
     engine.dispose()
 
 
+def test_what_cannot_be_copied_is_told_by_the_archive_itself(tmp_path: Path) -> None:
+    calls: list[Engine] = []
+
+    def upgrade(engine: Engine) -> None:
+        calls.append(engine)
+        if len(calls) == 1:
+            with engine.begin() as db:
+                db.exec_driver_sql("create table notes (id integer primary key)")
+
+    remembering = remember_tables(upgrade)
+    for name in ("first", "held"):
+        engine = create_engine(f"sqlite:///{tmp_path / name}", connect_args={"timeout": 0})
+        with sqlite3.connect(tmp_path / "held") as other:
+            other.execute("begin exclusive")
+            remembering(engine)
+        other.close()
+        engine.dispose()
+    assert len(calls) == 2
+
+
 async def test_an_archive_in_a_file_and_one_in_memory_have_the_same_tables(tmp_path: Path) -> None:
     tables = []
     for location in (None, tmp_path / "archive.sqlite"):

@@ -30,6 +30,7 @@ class _DocumentKnowledge:
     shapes: frozenset[str]
     book: NameBook
     acronyms: frozenset[str]
+    entities: dict[str, list[Entity]] = field(default_factory=dict)  # of a text that occurs again, as in a column
 
 
 def find_entities(sources: Sequence[EntitySource], known_codes: Iterable[str] = ()) -> list[tuple[Entity, ...]]:
@@ -59,7 +60,9 @@ def _find_in_passage(source: EntitySource, known: _DocumentKnowledge) -> tuple[E
             value = " ".join(text.split())
             found.append(Entity(*name_code(value)) if type == "code" else Entity(type, value))
         else:
-            found += _find_in_text(text, known)
+            if text not in known.entities:
+                known.entities[text] = _find_in_text(text, known)
+            found += known.entities[text]
     short = (entity for entity in found if len(entity.value) <= MAX_ENTITY_CHARS)
     return tuple(dict.fromkeys(short))[:MAX_ENTITIES_OF_PASSAGE]
 

@@ -20,6 +20,7 @@ MAX_PLACE_WORDS = 4
 _JOINED_LINE_CHARS = 50  # a name goes on in the next line only after a line of prose
 
 _TOKEN = re.compile(r"(?:St|Mt|Ft)\.(?=\s[^\W\d_])|(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’&.-][^\W_]+)*|\n|[^\w\s]")
+_LOWER_CASE_WORD = re.compile(r"(?<![^\W_])[a-z]{3,}(?![^\W_])")
 _UPPER_FIRST = re.compile(rf"[{UPPERCASE}]")
 _OPENING_WORDS = frozenset(["The", "In", "From", "To", "At", "Outside"])  # of a sentence, before a place
 _LEGAL_FORM = re.compile(
@@ -96,36 +97,39 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class NameBook:
-    """What the texts of a document establish: names by their type, and the words that they write in lower case."""
+    """What the texts of a document establish: names by their type, and what each text shows by itself."""
 
     types: dict[str, str]
-    lower_case_words: frozenset[str]
+    shown: dict[str, list[EntitySpan]]
 
 
 def collect_names(texts: Sequence[str]) -> NameBook:
-    """Return the names of organizations and products that some place in the texts shows to be such."""
-    lower = frozenset(word for text in texts for word in re.findall(r"(?<![^\W_])[a-z]{3,}(?![^\W_])", text))
-    found: Counter[tuple[str, str]] = Counter()
-    for text in texts:
-        found.update((span.value, span.type) for span in find_names(text, NameBook({}, lower)))
+    """Return what each text shows, and the organizations and products that some place in the texts shows to be such."""
+    lower = frozenset(word for text in texts for word in _LOWER_CASE_WORD.findall(text))
+    shown = {text: list(_find_shown_names(text, lower)) for text in dict.fromkeys(texts)}
+    found = Counter((span.value, span.type) for text in texts for span in shown[text])
     types: dict[str, str] = {}
     for (name, type), count in found.most_common():
         if type == "organization" or (type == "product" and (count > 1 or _is_certain_product(name))):
             types.setdefault(name, type)
-    return NameBook(types, lower)
+    return NameBook(types, shown)
 
 
-def find_names(text: str, book: NameBook) -> Iterator[EntitySpan]:
-    """Yield the names in a text; those that the book has wherever they stand, others by what is beside them."""
-    yield from _find_persons(text, book)
+def find_names(text: str, book: NameBook) -> list[EntitySpan]:
+    """Return the names in one of the book's texts: those that it shows, and those that another of them shows."""
+    known = [span for run in _find_runs(text) for span in _find_known_names(text, run, book)] if book.types else []
+    return [*book.shown[text], *known]
+
+
+def _find_shown_names(text: str, lower_case_words: frozenset[str]) -> Iterator[EntitySpan]:
+    yield from _find_persons(text, lower_case_words)
     for run in _find_runs(text):
         yield from _find_organizations(text, run)
         yield from _find_places(text, run)
-        yield from _find_products(text, run, book)
-        yield from _find_known_names(text, run, book)
+        yield from _find_products(text, run, lower_case_words)
 
 
-def _find_persons(text: str, book: NameBook) -> Iterator[EntitySpan]:
+def _find_persons(text: str, lower_case_words: frozenset[str]) -> Iterator[EntitySpan]:
     for match in _SIGNATURE.finditer(text):
         yield EntitySpan(match.start(1), match.end(1), "person", match[1], 0)
     for start, end, score in person_names.find_person_names(text):
@@ -133,7 +137,7 @@ def _find_persons(text: str, book: NameBook) -> Iterator[EntitySpan]:
         while name.casefold().split()[-1:] and name.casefold().split()[-1].strip(".") in _LABELS:
             name = name.rpartition(" ")[0]
         end, words = start + len(name), name.casefold().split()
-        is_plain = book.lower_case_words.isdisjoint(words) and "\n" not in text[start:end]
+        is_plain = lower_case_words.isdisjoint(words) and "\n" not in text[start:end]
         is_alone = not _BEFORE_PART.search(text, max(0, start - 8), start)
         if len(words) > 1 and is_plain and is_alone and (score > 0.7 or _ends_like_name(name)):
             yield EntitySpan(start, end, "person", name, 2)
@@ -284,25 +288,29 @@ def _is_called_place(text: str, span: EntitySpan, places: dict[str, bool]) -> bo
     return bool(following) and (following[1] in places or following[1].split()[0] in places)  # type: ignore[index]
 
 
-def _find_products(text: str, run: Sequence[_Token], book: NameBook) -> Iterator[EntitySpan]:
+def _find_products(text: str, run: Sequence[_Token], lower_case_words: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield words with a model number, words in CamelCase, and names of series."""
     for at, token in enumerate(run):
-        if _CAMEL_CASE.fullmatch(token.text) and not _is_within_address(text, token) and not _is_joined(token, book):
+        if (
+            _CAMEL_CASE.fullmatch(token.text)
+            and not _is_within_address(text, token)
+            and not _is_joined(token, lower_case_words)
+        ):
             number = run[at + 1] if at + 1 < len(run) and _MODEL_NUMBER.fullmatch(run[at + 1].text) else None
             yield _span(text, [token, number] if number else [token], "product", 4 if number else 6)
         elif at and token.text.casefold() in _SERIES and token.is_capitalized:
-            named = _take_product_words(run[:at], book)
+            named = _take_product_words(run[:at], lower_case_words)
             if len(named) > 1 or (named and named[0].text.isupper()):
                 yield _span(text, [*named, token], "product", 4)
         elif at and _MODEL_NUMBER.fullmatch(token.text):
-            named = _take_product_words(run[:at], book)
+            named = _take_product_words(run[:at], lower_case_words)
             if (len(token.text) > 2 or not token.text.isdigit()) and named and not named[-1].text.isupper():
                 yield _span(text, [*named, token], "product", 7)
 
 
-def _is_joined(token: _Token, book: NameBook) -> bool:
+def _is_joined(token: _Token, lower_case_words: frozenset[str]) -> bool:
     """Return whether a word in CamelCase is two of the document's words, between which a space was lost."""
-    return book.lower_case_words.issuperset(part.casefold() for part in _CAMEL_CASE_PART.findall(token.text))
+    return lower_case_words.issuperset(part.casefold() for part in _CAMEL_CASE_PART.findall(token.text))
 
 
 def _is_within_address(text: str, token: _Token) -> bool:
@@ -313,14 +321,14 @@ def _is_within_address(text: str, token: _Token) -> bool:
     return before in _WITHIN_ADDRESS or behind[:1] in _WITHIN_ADDRESS or behind.startswith("(")
 
 
-def _take_product_words(before: Sequence[_Token], book: NameBook) -> list[_Token]:
+def _take_product_words(before: Sequence[_Token], lower_case_words: frozenset[str]) -> list[_Token]:
     """Return the words before a model number that may be a product's name: no label, and never written small."""
     named: list[_Token] = []
     for token in reversed(before[-3:]):
         word = token.text.casefold()
         if not token.is_capitalized or word in _LABELS or word in KEY_PHRASE_STOP_WORDS or len(word) < 2:
             break
-        if word in book.lower_case_words or any(map(str.isdigit, word)):
+        if word in lower_case_words or any(map(str.isdigit, word)):
             break
         named.insert(0, token)
     return named

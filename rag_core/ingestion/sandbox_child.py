@@ -121,7 +121,7 @@ def preload_extractor(kind: str) -> None:
         import_module(module)
     for name in _PRELOADED_CODECS:
         codecs.lookup(name)
-    if kinds - {"pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp"}:
+    if kinds - {"pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "image"}:
         import_module("charset_normalizer")
         for codec in pkgutil.iter_modules(encodings.__path__):
             with suppress(ImportError):  # codecs that only Windows has

@@ -16,9 +16,10 @@ from functions.routes import ROUTES, Route
 from local_emulator.search_service import SearchService
 from rag_core.core.settings import Settings
 from tests.faults.neighbours import SAID, SCOPE, broken, proposals_source
+from tests.ingestion.pictures import make_picture
 
 DEADLINE_S, HUNG_S = 20.0, 4.0  # of a request; of one that nothing but its deadline ends
-SCAN = b"\x89PNG\r\n\x1a\n and so on"
+SCAN = make_picture("Torque of the drain plug")
 WORD = (Path(__file__).parents[2] / "examples" / "service-bulletin.docx").read_bytes()
 CLAIMS = {"claims": [{"typ": "oid", "val": "ada"}, {"typ": "roles", "val": "admin"}]}
 ADMIN = {PRINCIPAL_HEADER: base64.b64encode(json.dumps(CLAIMS).encode()).decode()}

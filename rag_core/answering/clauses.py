@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag_core.answering.alignment import Alignment, is_content
+from rag_core.answering.alignment import SIMILAR, Alignment, is_content
 from rag_core.answering.facts.comparison import compare_facts
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.words import Words, has_figure, is_opposite, is_same_word
 from rag_core.text.normalization import NormalizedWord, normalize_words, parse_word_forms
+from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.stop_words import parse_word_list
 
 CLAUSE_SIGNS = ".,;:!?()\n—–|"
@@ -27,14 +28,15 @@ FACT_BONUS = 0.3  # for a fact of the claim that a window has: of two equally ne
 MIN_CLAUSE_STRENGTH: Mapping[FactKind, float] = {
     "number": 0.8,
     "unit": 0.8,
-    "date": 0.7,
-    "negation": 0.7,
-    "direction": 0.7,
-    "quantity": 0.65,
-    "modality": 0.65,
+    "date": 0.75,
+    "negation": 0.8,
+    "direction": 0.75,
+    "quantity": 0.75,
+    "modality": 0.75,
 }
 MIN_CONFIRMING_STRENGTH = 0.5  # from which a clause confirms what differs between two whole texts
 MIN_CLAUSE_WORDS = 2
+MIN_NEGATED_WORDS = 3  # the same for a negation: "it is not in this mode" may stand for a mode that is off
 AMOUNT_KINDS: frozenset[FactKind] = frozenset(["number", "unit", "date"])
 BOUNDS = parse_word_forms("than morethan lessthan over above under below exceed exceeds exceeding")
 RECORD_SIGNS = ",|;:\t"
@@ -68,7 +70,8 @@ class MatchedClause:
 
     def is_certain(self, kind: FactKind) -> bool:
         """Return whether the passage speaks of the same, so that another fact of this kind contradicts the claim."""
-        return self.strength >= MIN_CLAUSE_STRENGTH.get(kind, 2.0) and self.count >= MIN_CLAUSE_WORDS
+        least = MIN_NEGATED_WORDS if kind == "negation" else MIN_CLAUSE_WORDS
+        return self.strength >= MIN_CLAUSE_STRENGTH.get(kind, 2.0) and self.count >= least
 
 
 def select_confirmed(conflicts: Sequence[FactConflict], alignment: Alignment) -> list[FactConflict]:
@@ -97,7 +100,17 @@ def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
         and (conflict.kind not in AMOUNT_KINDS or conflict.word in missing or _is_misplaced(conflict, alignment))
         and (conflict.kind not in AMOUNT_KINDS or not _is_bound(conflict, clause))
         and (conflict.kind != "direction" or _is_anchored(conflict, clause))
+        and not (conflict.kind == "negation" and _is_negated_elsewhere(conflict, clause, alignment))
     ]
+
+
+def _is_negated_elsewhere(conflict: FactConflict, clause: MatchedClause, alignment: Alignment) -> bool:
+    """Return whether a negation that only the claim's clause has stands in another clause of the passage.
+
+    It may have been left out of the clause on the same: "a third is open, on Mondays not".
+    """
+    is_claimed = conflict.word in {word.raw for word in clause.claim}
+    return is_claimed and any(word.form in NEGATION_FORMS for word in alignment.passage)
 
 
 def _is_misplaced(conflict: FactConflict, alignment: Alignment) -> bool:
@@ -204,7 +217,7 @@ def _match_window(
 ) -> MatchedClause:
     content = [n for n in range(*claimed) if n in alignment.strengths]
     strengths = {n: max(alignment.matrix[n][slice(*stated)], default=0.0) for n in content}
-    others = [strengths[n] for n in content if n not in facts]
+    others = [value if (value := strengths[n]) >= SIMILAR else 0.0 for n in content if n not in facts]
     return MatchedClause(
         alignment.claim[slice(*claimed)],
         alignment.passage[slice(*stated)],

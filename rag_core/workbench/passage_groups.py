@@ -4,6 +4,7 @@ A section whose passages cover too few of the lines between its first and its la
 passages; a run whose coverage is too low as well is left out.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -11,6 +12,9 @@ from itertools import groupby, pairwise
 from rag_core.core.model import Chunk, Hit, Ranking, Scope, Span
 from rag_core.core.ports import ChunkStore
 
+# of sections merged into a group: without a limit fifteen short ones that follow one another were one passage, the
+# whole document, of which there is no best five
+MAX_MERGED_CHARS = 2000
 MAX_NEIGHBOURS = 3  # stored chunks on each side that may complete a short group
 OVERLAP_CHARS_RANGE = (8, 16_000)  # characters: fewer may be chance, and no chunking overlaps by more
 ADJACENT_SEPARATOR, OMISSION_SEPARATOR = "\n\n", "\n\n[…]\n\n"
@@ -36,7 +40,7 @@ def group_hits(hits: Ranking, *, max_line_gap: int, coverage_min: float) -> tupl
     """Return the groups, best first, and how many were left out because their coverage is below `coverage_min`."""
     groups = [
         _build_group(part)
-        for section in _merge_nearby_sections(_group_by_section(hits), max_line_gap)
+        for section in _merge_nearby_sections(_group_by_section(hits), max_line_gap, max_chars=MAX_MERGED_CHARS)
         for part in _split_sparse_section(section, max_line_gap=max_line_gap, coverage_min=coverage_min)
     ]
     covered = [group for group in groups if group.coverage >= coverage_min]
@@ -120,11 +124,14 @@ def _group_by_section(hits: Ranking) -> list[list[Hit]]:
     return [sorted(part, key=_get_hit_ordinal) for _, part in groupby(sorted(hits, key=section_key), key=section_key)]
 
 
-def _merge_nearby_sections(sections: Sequence[list[Hit]], max_line_gap: int) -> Iterator[list[Hit]]:
-    """Merge the sections of a document that are at most `max_line_gap` lines apart."""
+def _merge_nearby_sections(
+    sections: Sequence[list[Hit]], max_line_gap: int, *, max_chars: float = math.inf
+) -> Iterator[list[Hit]]:
+    """Merge the sections of a document that are at most `max_line_gap` lines apart, up to `max_chars` of their text."""
     group: list[Hit] = []
     for section in sorted(sections, key=lambda part: (part[0].chunk.document_id, _get_hit_ordinal(part[0]))):
-        if group and not _is_near(group, section[0].chunk, max_line_gap):
+        is_full = sum(len(hit.chunk.content) for hit in (*group, *section)) > max_chars
+        if group and (is_full or not _is_near(group, section[0].chunk, max_line_gap)):
             yield group
             group = []
         group = sorted([*group, *section], key=_get_hit_ordinal)

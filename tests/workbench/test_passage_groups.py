@@ -61,6 +61,15 @@ def test_chunks_of_a_work_at_most_seven_lines_apart_are_merged(begins: int, one:
         assert LINES[29] in found[0].passage.content
 
 
+def test_sections_that_follow_one_another_do_not_become_one_passage_of_the_whole_document() -> None:
+    """S0-57, S0-63: of fifteen short ones several groups are left, of which a prompt takes the best."""
+    sections = [lines(6 * n + 1, 6 * n + 6, ordinal=n, section=f"S{n}") for n in range(15)]
+    assert [len(group.retrieved) for group in groups(*sections)] == [6, 6, 3]
+    assert ids(groups(*(replace(section, heading_path=("One",)) for section in sections))) == [
+        [f"c{n}" for n in range(15)]
+    ]
+
+
 def test_a_group_that_holds_less_than_half_of_its_lines_is_taken_apart() -> None:
     """S0-58: (10 + 10) of 100 lines of one section are no passage, but each ten is one."""
     found = groups(lines(1, 10, ordinal=0), lines(91, 100, ordinal=9))

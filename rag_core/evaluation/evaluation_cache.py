@@ -12,7 +12,7 @@ from rag_core.core.ports import Embedder, Reranker
 
 DEFAULT_CACHE_FILE = Path(".cache/evals.sqlite3")
 # part of the key of a pair's score: it changes with how the local cross-encoder reads a pair
-SCORES_OF = "a second window where undecided"
+SCORES_OF = "two windows, the second where undecided"
 
 
 class EvaluationCache:

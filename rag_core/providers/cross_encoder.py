@@ -66,8 +66,7 @@ class CrossEncoder:
         windows = self._select_windows(query_terms, passage)
         logit = self._run(query_tokens, windows[0])
         low, high = self._undecided_logits
-        is_unchosen = len(windows) > self._read_windows  # none has a term, so that the first is no better than others
-        if is_unchosen or low < logit < high:
+        if low < logit < high:
             logit = max([logit, *(self._run(query_tokens, window) for window in windows[1:])])
         return 1 / (1 + math.exp(-logit))
 

@@ -35,11 +35,9 @@ def choose_windows(query_terms: frozenset[str], windows: Sequence[str], count: i
     """Return the positions of at most `count` windows of a passage that say most in the query's terms, best first.
 
     A term counts more the fewer of these windows have it and the more often it stands in one, as in BM25. Of equal
-    windows the earlier is chosen. All are, where none has a term: there is nothing to choose by.
+    windows the earlier is chosen, so the beginning of a passage without any term.
     """
     occurrences = count_term_occurrences(query_terms, windows)
-    if not any(occurrences):
-        return list(range(len(windows)))
     window_counts = Counter(term for of_window in occurrences for term in of_window)
     weights = {term: math.log(1 + len(windows) / (held + 0.5)) for term, held in window_counts.items()}
     # fsum: the order of the terms differs between processes, and equal windows must stay equal

@@ -99,7 +99,11 @@ def run_eval_schema_command(arguments: Namespace) -> int:
 
     collection = schema_collection.load_schema_collection(arguments.folder)
     evaluate = partial(
-        schema_linking.evaluate_schema_linking, collection, max_questions=arguments.queries, half=arguments.half
+        schema_linking.evaluate_schema_linking,
+        collection,
+        max_questions=arguments.queries,
+        half=arguments.half,
+        by_model=arguments.by_model,
     )
     report = _run_with_kit(evaluate)
     print(json.dumps(report.to_json(), indent=2) if arguments.json else report.format_tables())

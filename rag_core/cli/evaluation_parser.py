@@ -69,6 +69,9 @@ def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
         help="folder with schemas.json and queries.jsonl, see docs/reference/evaluation-retrieval.md",
     )
     _add_question_options(schema)
+    schema.add_argument(
+        "--by-model", action="store_true", help="measure the choice of tables by the chat model too: a call a question"
+    )
     schema.set_defaults(command=evaluation_commands.run_eval_schema_command)
 
     ratings = scores.add_parser(

@@ -8,10 +8,12 @@ linked columns only.
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rag_core.core.errors import Misconfigured
 from rag_core.core.kit import Kit
 from rag_core.evaluation import markdown_tables
 from rag_core.evaluation.labelled_collection import HALVES
@@ -90,14 +92,27 @@ class SchemaReport:
 
 
 async def evaluate_schema_linking(
-    collection: SchemaCollection, kit: Kit, *, max_questions: int | None = None, half: str = ""
+    collection: SchemaCollection,
+    kit: Kit,
+    *,
+    max_questions: int | None = None,
+    half: str = "",
+    by_model: bool = False,
 ) -> SchemaReport:
-    """Index the databases in an empty index and link the questions, all or those of a half, in every way."""
+    """Index the databases in an empty index and link the questions, all or those of a half, in every way.
+
+    `by_model` adds the linking in which the chat model chooses tables, at the cost of a call a question.
+
+    Raises:
+        Misconfigured: there is no chat model.
+    """
+    if by_model and not kit.has_chat_model:
+        raise Misconfigured("--by-model needs a chat model: see docs/reference/settings.md")
     asked = collection.questions[HALVES.index(half) :: len(HALVES)] if half else collection.questions
     asked = asked[:max_questions]
     await index_databases(collection, kit)
     filled = {name: fill_database(one, collection.folder) for name, one in collection.databases.items()}
-    ways = list_link_ways(collection.databases, kit)
+    ways = list_link_ways(collection.databases, kit, by_model=by_model)
     scores = {name: await score_links(find, asked, filled) for name, find in ways}
     part = f", {half} half" if half else ""
     return SchemaReport(
@@ -108,7 +123,9 @@ async def evaluate_schema_linking(
     )
 
 
-def list_link_ways(databases: Mapping[str, Database], kit: Kit) -> Iterator[tuple[str, Find]]:
+def list_link_ways(
+    databases: Mapping[str, Database], kit: Kit, *, by_model: bool = False
+) -> Iterator[tuple[str, Find]]:
     """Yield the ways to find columns, by name."""
     rag = RAG(kit)
 
@@ -125,13 +142,16 @@ def list_link_ways(databases: Mapping[str, Database], kit: Kit) -> Iterator[tupl
         database = databases[one.database]
         return _give_columns(database, _rank_by_names(one.text, database))
 
-    async def link(one: SchemaQuestion) -> SchemaLinks:
-        return (await rag.link_schema(one.text, scope=one.database, budget=LinkBudget(LIMIT))).links
+    async def link(one: SchemaQuestion, *, by_model: bool = False) -> SchemaLinks:
+        reply = await rag.link_schema(one.text, scope=one.database, budget=LinkBudget(LIMIT), by_model=by_model)
+        return reply.links
 
     yield "the whole schema", find_all
     yield "the question, `standard`", search
     yield "names and values in the question", match_names
     yield "`link_schema`", link
+    if by_model:
+        yield "`link_schema` by model", partial(link, by_model=True)
 
 
 def _give_columns(database: Database, found: Sequence[ColumnKey], *, limit: int = LIMIT) -> SchemaLinks:

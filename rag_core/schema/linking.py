@@ -22,6 +22,7 @@ from rag_core.schema.model import ColumnKey, Database, ForeignKey, LinkedColumn,
 
 K = TypeVar("K")
 CHOSEN_CHANCE = 0.95  # of a table that a chat model chose
+NAMED_TABLES = 4  # of which a column that names their rows is always given
 CUTS = (2, 3, 4)  # tables, from the likeliest, whose joins are looked at
 
 
@@ -122,7 +123,8 @@ def _select(
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
     tables = list(dict.fromkeys((*wanted, *(table for key in joins for table in (key.table, key.referenced_table)))))
     likely = [one for one in _sort_by_score(scores) if one[0] in tables]
-    best = _keep_joins(likely, {end for key in joins for end in list_key_ends(key)}, budget.columns)
+    needed = {end for key in joins for end in list_key_ends(key)} | _find_names(likely, tables, evidence.words)
+    best = _keep_needed(likely, needed, budget.columns)
     return SchemaLinks(
         database=database.name,
         tables=tuple(LinkedTable(name, table_scores[name], _explain(name, evidence, joins, best)) for name in tables),
@@ -147,11 +149,19 @@ def _choose_tables(order: Sequence[str], database: Database, budget: LinkBudget)
     return chosen
 
 
-def _keep_joins(order: Sequence[ColumnKey], joined: Collection[ColumnKey], count: int) -> list[ColumnKey]:
-    """Return so many of the columns, the best first: without both its columns a join cannot be written."""
-    ends = [one for one in order if one in joined][:count]
-    others = [one for one in order if one not in joined][: count - len(ends)]
-    kept = {*ends, *others}
+def _find_names(order: Sequence[ColumnKey], tables: Sequence[str], words: SchemaWords) -> set[ColumnKey]:
+    """Return what names a row of each of the first tables, which is shown or compared: a person's name in all parts."""
+    names = [one for one in order if words.by_column[one].is_name and words.by_column[one].is_text]
+    firsts = {next((one for one in names if one[0] == table), None) for table in tables[:NAMED_TABLES]}
+    people = {one[0] for one in words.person_columns.intersection(firsts)}
+    return {one for one in firsts if one} | {one for one in words.person_columns if one[0] in people}
+
+
+def _keep_needed(order: Sequence[ColumnKey], needed: Collection[ColumnKey], count: int) -> list[ColumnKey]:
+    """Return so many of the columns, the best first; those needed for a join or a name before others."""
+    first = [one for one in order if one in needed][:count]
+    others = [one for one in order if one not in needed][: count - len(first)]
+    kept = {*first, *others}
     return [one for one in order if one in kept]
 
 

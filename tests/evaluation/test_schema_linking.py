@@ -1,6 +1,7 @@
 """`rag eval schema`: figures worked by hand on a folder of one small database."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rag_core.core.errors import Misconfigured
 from rag_core.evaluation import schema_linking
 from rag_core.evaluation.schema_collection import SchemaCollection, load_schema_collection
 from rag_core.schema.model import ForeignKey
+from tests.fakes import ScriptedLLM
 from tests.schema.heroes import build_schema_kit
 
 HERO = ["id", "name", "eye_colour_id", "height_cm"]
@@ -68,6 +70,18 @@ async def test_a_half_is_every_second_question(collection: SchemaCollection) -> 
     lines = report.format_tables().splitlines()
     assert next(line for line in lines if "the whole schema" in line).split(" | ")[4:6] == ["-", "1.000 ± 0.000"]
     assert lines[-1].startswith("values: - of 0 matches")
+
+
+async def test_by_model_the_tables_are_chosen_by_the_chat_model_in_a_row_of_its_own(
+    collection: SchemaCollection,
+) -> None:
+    llm = ScriptedLLM(link_schema='{"tables": ["t1"]}')
+    kit = replace(build_schema_kit(), llm=llm, has_chat_model=True)
+    report = await schema_linking.evaluate_schema_linking(collection, kit, max_questions=1, by_model=True)
+    assert list(report.scores)[-1] == "`link_schema` by model"
+    assert len(llm.prompts) == 1
+    with pytest.raises(Misconfigured, match="needs a chat model"):
+        await schema_linking.evaluate_schema_linking(collection, replace(kit, has_chat_model=False), by_model=True)
 
 
 def test_the_command_prints_a_row_a_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,6 +171,16 @@ def test_the_words_beside_a_name_say_of_what_it_is_the_name() -> None:
     assert find("Which Event was it?") == set()
 
 
+async def test_the_columns_that_name_the_rows_of_the_first_tables_are_given(heroes: Kit) -> None:
+    """Nothing in the question speaks for `full_name`, `superhero_name` or `publisher_name`."""
+    links = (
+        await link_question("How heavy is each?", None, SCOPE, heroes, Run(), budget=LinkBudget(columns=9, tables=4))
+    ).links
+    given = {(one.table, one.column.name) for one in links.columns}
+    named = {table.name for table in links.tables[:4]} & {"publisher", "superhero", "superpower"}
+    assert named == {table for table, name in given if name in ("full_name", "superhero_name") or "_name" in name}
+
+
 async def test_a_join_that_is_given_has_both_its_columns(heroes: Kit) -> None:
     links = (await link_question(QUESTION, None, SCOPE, heroes, Run(), budget=LinkBudget(columns=8, tables=4))).links
     given = {(one.table, one.column.name) for one in links.columns}

@@ -69,11 +69,11 @@ def measure_presets(folder: Path, questions: int) -> list[list[str]]:
 
 
 def _format_row(row: EvaluationRow, searches: int, ranked: int) -> list[str]:
-    count = len(row.scores)
+    count, asked = len(row.scores), len(row.scores) + 1  # and a warm-up question, which is counted and not scored
     measures = metrics.select_measures(row.scores, metrics.REPORTED_MEASURES)
     means = [f"{metrics.average_measure(row.scores, measure):.3f}" for measure in measures]
-    price = 1000 * USD_PER_RANKED_QUERY * ranked / count
-    return [row.pipeline, str(count), *means, f"{searches / count:.1f}", f"{ranked / count:.1f}", f"{price:.2f}"]
+    price = 1000 * USD_PER_RANKED_QUERY * ranked / asked
+    return [row.pipeline, str(count), *means, f"{searches / asked:.1f}", f"{ranked / asked:.1f}", f"{price:.2f}"]
 
 
 def main() -> None:

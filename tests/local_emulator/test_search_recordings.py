@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from werkzeug.test import Client, TestResponse
 
-from evals.search_recordings import describe_shape, read_body, replace_etags
 from local_emulator.search_service import SearchService, WordRanker
 from local_emulator.search_service.query import Leg, fuse_legs
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "search_recordings"
 HOTELS = json.loads((RECORDINGS / "hotels.json").read_text("utf-8"))
 CASES = sorted(p for p in RECORDINGS.glob("*.json") if p.stem not in ("hotels", "fusion"))
-EXCHANGES = json.loads((RECORDINGS / "exchanges" / "net_2020.json").read_text("utf-8"))
 VERSION = "api-version=2026-04-01"
 
 
@@ -78,36 +76,6 @@ def test_a_recorded_conversation_goes_the_same_way(path: Path) -> None:
         if response.is_json:
             assert_holds(response.json, step.get("answer", {}))
             assert_hits(response.json, step)
-
-
-def answer_shape(response: TestResponse) -> dict[str, str]:
-    """Without the codes and details of errors, which the service gives since 2021."""
-    body = read_body(response.text)
-    if response.status_code >= 400:
-        body = {"error": {"code": "", "message": body["error"]["message"]}}
-    return {path: " | ".join(sorted(kinds)) for path, kinds in describe_shape(body).items()}
-
-
-def replay(conversation: dict[str, Any]) -> int:
-    client = Client(SearchService(None, keys={"k"}, reranker=WordRanker()))
-    etags: dict[str, str] = {}
-    if conversation["hotels"]:
-        with_hotels(client)
-    for step in conversation["exchanges"]:
-        sent = {name: replace_etags(text, etags) for name, text in step.get("sent", {}).items()}
-        headers = {"api-key": "k", "Accept": step.get("accept", "*/*"), **sent}
-        address = f"{step['path']}?{step['query']}"
-        response = client.open(address, method=step["method"], json=step.get("body"), headers=headers)
-        assert response.status_code == step["status"], (step, response.text)
-        assert answer_shape(response) == EXCHANGES["shapes"][step["shape"]], step
-        if "etag" in step:
-            etags[step["etag"]] = response.headers["ETag"]
-    return len(conversation["exchanges"])
-
-
-def test_153_exchanges_of_2020_have_the_recorded_status_and_shape() -> None:
-    assert sum(map(replay, EXCHANGES["conversations"])) == 153
-    assert len({conversation["source"] for conversation in EXCHANGES["conversations"]}) == 121
 
 
 def test_the_recordings_name_their_source_and_licence() -> None:

@@ -1,0 +1,43 @@
+"""The comparison of recorded traffic with the emulator, on a recording made here."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evals.search_recordings import read_exchanges, replay
+
+INDEX = {"name": "rooms", "fields": [{"name": "id", "type": "Edm.String", "key": True}]}
+
+
+def record(path: Path, *replies: tuple[str, str, Any, int, Any]) -> Path:
+    """Write exchanges (method, path, body, status, reply) as the recorders of the SDKs do."""
+    entries = [
+        {
+            "RequestUri": f"https://x.search.windows.net{where}?api-version=2020-06-30",
+            "RequestMethod": method,
+            "RequestHeaders": {"Accept": "application/json"},
+            "RequestBody": json.dumps(body),
+            "StatusCode": status,
+            "ResponseHeaders": {"Content-Type": "application/json", "date": f"Mon, 02 Mar 2026 10:00:0{n} GMT"},
+            "ResponseBody": json.dumps(reply),
+        }
+        for n, (method, where, body, status, reply) in enumerate(replies)
+    ]
+    path.write_text(json.dumps({"Entries": entries}))
+    return path
+
+
+def test_a_reply_of_another_status_type_or_length_is_told_and_what_is_not_done_is_named(tmp_path: Path) -> None:
+    shelf = "/indexes('rooms')/docs/$count"
+    path = record(
+        tmp_path / "made.json",
+        ("POST", "/indexes", INDEX, 400, {}),
+        ("GET", "/indexes", None, 200, {"value": []}),
+        ("POST", "/indexers", {"name": "x"}, 201, {}),
+        ("GET", shelf, None, 200, 0),
+    )
+    made, listed, indexers, counted = replay("made", read_exchanges(path))
+    assert made.differences[0].startswith("status 201, recorded 400")
+    assert any("1 items, recorded 0 items" in difference for difference in listed.differences)
+    assert indexers.refused
+    assert not any(difference.startswith("status") for difference in counted.differences)

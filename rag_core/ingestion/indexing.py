@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import islice
 
 from rag_core.core.contextual_vectors import hash_passage
-from rag_core.core.errors import TooLarge
+from rag_core.core.errors import TooLarge, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Block, Chunk, Document, Extraction, IndexingResult, Scope
@@ -41,6 +41,7 @@ from rag_core.ingestion.upload import (
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
 MAX_KNOWN_CODES = 1000  # most frequent codes of the index that are compared with a document's
+KNOWN_CODES_TIMEOUT_S = 1.0
 _SUMMARY_SENTENCES = 3
 _MAX_ROW_SUMMARY_CHARS = 300
 
@@ -80,7 +81,7 @@ async def prepare_document(
     for note in extraction.notes:
         run.warn("extraction", note)
     drafts = await run.step("chunk", _split_upload_blocks(extraction.blocks, chunking, kit.index, run))
-    known_codes = await run.step("known_codes", _load_known_codes(kit.index, scope))
+    known_codes = await _load_known_codes(kit.index, scope, run)
     enriching = asyncio.to_thread(_build_document_with_chunks, upload, extraction, drafts, scope, known_codes)
     document, chunks = await run.step("enrich", enriching)
     if not kit.index.embedder.dimensions:
@@ -97,9 +98,16 @@ def limit_enrichment(kit: Kit, upload: Upload) -> Kit:
     return replace(kit, enrichment=replace(kit.enrichment, budget_usd=wanted))
 
 
-async def _load_known_codes(index: Index, scope: Scope) -> list[str]:
-    """Return codes of the documents that the scope sees, which show what codes look like there."""
-    counted = await index.store.count_facets(CODE_TYPES[:1], scope, limit=MAX_KNOWN_CODES)
+async def _load_known_codes(index: Index, scope: Scope, run: Run) -> list[str]:
+    """Return codes of the documents that the scope sees, which show what codes look like there.
+
+    None where the store does not answer: the document is accepted all the same, and writing it says what is wrong.
+    """
+    counting = index.store.count_facets(CODE_TYPES[:1], scope, limit=MAX_KNOWN_CODES)
+    try:
+        counted = await run.step("known_codes", counting, within_s=KNOWN_CODES_TIMEOUT_S)
+    except Unavailable:
+        return []
     return [str(bucket.value) for facet in counted for bucket in facet.buckets]
 
 

@@ -22,7 +22,7 @@ def prepare(kind: str, text: str) -> None:
     extracted = time.process_time()
     drafts = list(split_into_chunks(extraction.blocks, Chunking()))
     split = time.process_time()
-    _build_document_with_chunks(Upload(content=text, source="a.txt"), extraction, drafts, Scope("default"))
+    _build_document_with_chunks(Upload(content=text, source="a.txt"), extraction, drafts, Scope("default"), ())
     steps = (extracted - began, split - extracted, time.process_time() - split)
     print(*(f"{seconds:.2f}" for seconds in steps), len(drafts), "chunks")
 

@@ -20,7 +20,9 @@ FUNCTIONS_WITH_VARIABLES = {
     "_normalize_part_names",
     "cell",
     "compile_address_form",
+    "find_literals",
     "find_quote",
+    "find_words_beside_names",
     "header",
     "pattern",
 }

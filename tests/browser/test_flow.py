@@ -65,7 +65,7 @@ def test_a_question_goes_from_the_box_to_its_result_without_a_chat_model(page: P
     expect(page.get_by_text("Run LLM")).to_have_count(0)  # there is none
     press(page, "Quote the documents")
     answer = page.get_by_role("region", name="Latest answer")
-    expect(answer).to_contain_text("partially supported")  # nothing is verified without the cross-encoder
+    expect(answer).to_contain_text("verified")
     answer.get_by_role("link", name="1 result").click()
     expect(page).to_have_url(re.compile(r"/rag/\d+/results$"))
     results = page.get_by_role("link", name=re.compile("^Result"))

@@ -64,8 +64,9 @@ def test_a_question_is_answered_by_boxes_lines_values_rules_and_ddl(schema_page:
     hero = page.get_by_role("region", name="Table superhero")
     expect(hero.get_by_role("listitem").filter(has_text="height_cm")).to_contain_text("in cm")
     expect(hero.get_by_role("listitem").filter(has_text="eye_colour_id")).to_contain_text("refers")
-    colour = page.get_by_role("region", name="Table colour")
-    expect(colour.get_by_role("listitem").filter(has_text="= Blue")).to_be_visible()
+    expect(page.get_by_role("region", name="Table colour")).to_be_visible()
+    villain = page.get_by_role("region", name="Table villain")
+    expect(villain.get_by_role("listitem").filter(has_text="= Blue")).to_be_visible()
     joins = page.get_by_role("region", name="Joins")
     expect(joins.get_by_role("listitem").filter(has_text="superhero.eye_colour_id = colour.id")).to_contain_text(
         "declared"

@@ -61,6 +61,21 @@ def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
             "file", type=Path, metavar="FILE", help="JSON Lines, see docs/reference/evaluation-answers.md"
         )
 
+    _add_schema_command(scores)
+    ratings = scores.add_parser(
+        "ratings",
+        parents=[build_data_option(), build_workflow_option()],
+        help="print the answers that were rated on the page Ask, as a FILE for `rag eval answers`",
+    )
+    ratings.set_defaults(command=evaluation_commands.run_eval_ratings_command)
+
+    gate = scores.add_parser("gate", help="test the rankings of the small fixed sets for regressions")
+    gate.add_argument("--update", action="store_true", help="accept the current rankings as the baseline")
+    gate.set_defaults(command=evaluation_commands.run_eval_gate_command)
+
+
+def _add_schema_command(scores: "argparse._SubParsersAction[Any]") -> None:
+    """Add `rag eval schema`."""
     schema = scores.add_parser("schema", help="measure how well questions are linked to the schemas of databases")
     schema.add_argument(
         "folder",
@@ -73,17 +88,6 @@ def add_eval_command(verbs: "argparse._SubParsersAction[Any]") -> None:
         "--by-model", action="store_true", help="measure the choice of tables by the chat model too: a call a question"
     )
     schema.set_defaults(command=evaluation_commands.run_eval_schema_command)
-
-    ratings = scores.add_parser(
-        "ratings",
-        parents=[build_data_option(), build_workflow_option()],
-        help="print the answers that were rated on the page Ask, as a FILE for `rag eval answers`",
-    )
-    ratings.set_defaults(command=evaluation_commands.run_eval_ratings_command)
-
-    gate = scores.add_parser("gate", help="test the rankings of the small fixed sets for regressions")
-    gate.add_argument("--update", action="store_true", help="accept the current rankings as the baseline")
-    gate.set_defaults(command=evaluation_commands.run_eval_gate_command)
 
 
 def _build_collection_options() -> argparse.ArgumentParser:

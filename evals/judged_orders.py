@@ -24,7 +24,7 @@ from rag_core.evaluation.evaluation_cache import DEFAULT_CACHE_FILE, CachedReran
 from rag_core.evaluation.labelled_collection import HALVES, load_labelled_collection
 from rag_core.evaluation.pipeline_evaluation import IndexedCollection
 from rag_core.retrieval.candidates import choose_candidates
-from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, format_passage
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, prepend_title
 from rag_core.retrieval.extractive_answers import to_log_odds
 from rag_core.retrieval.search import label_variants
 from rag_core.retrieval.steps import search_variants
@@ -63,7 +63,7 @@ async def order_questions(collection: IndexedCollection) -> dict[str, dict[str, 
         variants = label_variants([query.text])
         found = (await search_variants(variants, query, collection.kit, Run(EVALUATION_TIMEOUT_S)))["original"]
         chosen = choose_candidates(found, query)
-        read = [format_passage(hit.chunk) for hit in chosen[:READ]]
+        read = [prepend_title(hit.chunk) for hit in chosen[:READ]]
         scores = await reranker.score_passages(query.text, read)
         rankings["hybrid"][id] = found
         for name, (count, rule) in RULES.items():

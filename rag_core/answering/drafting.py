@@ -12,7 +12,7 @@ from rag_core.core.ports import LLM, Reranker
 from rag_core.prompts.completions import complete_object, get_completion_list, make_invalid_completion_error
 from rag_core.prompts.screening import repeats_instructions
 from rag_core.retrieval import extractive_answers
-from rag_core.retrieval.cross_encoding import format_passage
+from rag_core.retrieval.cross_encoding import prepend_title
 from rag_core.retrieval.excerpts import fit_sentence_window
 from rag_core.text.layout import Part, make_part, split_into_parts
 from rag_core.text.sentences import find_sentences
@@ -95,7 +95,7 @@ async def rank_hits_by_relevance(query_text: str, hits: Ranking, reranker: Reran
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
-    scores = await reranker.score_passages(query_text, [format_passage(hit.chunk) for hit in hits])
+    scores = await reranker.score_passages(query_text, [prepend_title(hit.chunk) for hit in hits])
     scored = [replace(h, signals={**h.signals, "relevance": s}) for h, s in zip(hits, scores, strict=True)]
     if hits and not RERANKED_SIGNALS.isdisjoint(hits[0].signals):
         return scored

@@ -71,13 +71,13 @@ def find_differences(alignment: Alignment) -> Iterator[str]:
         yield "negation: other"
     yield from (f"direction: {word}" for word in _find_opposites(alignment))
     yield from (c.reason for clause in clauses for c in compare_facts(clause.claim, clause.passage) if _is_other(c))
-    yield from _find_ambiguities(alignment)
+    yield from _find_ambiguities(alignment, clauses)
     yield from (f"left out: {word}" for word in _find_omitted_subjects(alignment))
     if not all(_keeps_order(alignment, clause) for clause in clauses):
         yield "order: other"
 
 
-def _find_ambiguities(alignment: Alignment) -> Iterator[str]:
+def _find_ambiguities(alignment: Alignment, clauses: Sequence[MatchedClause]) -> Iterator[str]:
     """Yield what differs in the one clause with most of the same words, though another clause has it.
 
     "Illness is covered from day one" has a clause on illness and one on what is covered from day one. Two records of a
@@ -91,7 +91,7 @@ def _find_ambiguities(alignment: Alignment) -> Iterator[str]:
                 if conflict.stated and conflict.kind in ("direction", "number", "unit", "date")
             )
     records = find_record_starts(alignment.passage)
-    if len({bisect_right(records, clause.start) for clause in match_clauses(alignment)}) > 1 and records:
+    if len({bisect_right(records, clause.start) for clause in clauses}) > 1:
         yield "record: other"
 
 

@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 
 from rag_core.core.model import Claim, Reading
-from rag_core.text.figures import remove_dates
+from rag_core.text.figures import has_digit, remove_dates
 from rag_core.text.framing import has_verb, is_framing, is_title, states_something, strip_framing
 from rag_core.text.layout import (
     BOLD_HEADING_LEVEL,
@@ -141,7 +141,7 @@ def is_fragment(words: str) -> bool:
     """Return whether words are no whole sentence, and mean little without what they are listed or asked under."""
     if has_verb(words) or PRONOUN_START.match(words) or ": " in words:  # "Copay: $75" is a statement
         return False
-    is_short = len(words.split()) < (MIN_SENTENCE_WORDS if _has_digit([words]) else MIN_UNCOUNTED_WORDS)
+    is_short = len(words.split()) < (MIN_SENTENCE_WORDS if has_digit([words]) else MIN_UNCOUNTED_WORDS)
     return is_short or not _END_MARK.search(words) or words[:1].islower()
 
 
@@ -208,11 +208,7 @@ def _is_header(cells: Sequence[str], after: Part | None, *, is_first: bool) -> b
     if after.kind == "rule":
         return is_header_rule(after)
     values = split_cells(after.text)
-    return is_first and len(values) == len(cells) and not _has_digit(remove_dates(cells)) and _has_digit(values)
-
-
-def _has_digit(cells: Sequence[str]) -> bool:
-    return any(sign.isdigit() for cell in cells for sign in cell)
+    return is_first and len(values) == len(cells) and not has_digit(remove_dates(cells)) and has_digit(values)
 
 
 def _has_word(words: str) -> bool:

@@ -36,12 +36,12 @@ async def rerank_hits(
     if has_semantic_scores(head):
         scored = list(takewhile(lambda hit: "semantic" in hit.signals, hits))
         return [*sorted(scored, key=lambda hit: -hit.signals["semantic"]), *hits[len(scored) :]]
-    scores = await reranker.score_passages(query_text, [format_passage(hit.chunk) for hit in head])
+    scores = await reranker.score_passages(query_text, [prepend_title(hit.chunk) for hit in head])
     rescored = [replace(h, signals={**h.signals, "semantic": s}) for h, s in zip(head, scores, strict=True)]
     return [*blend_with_search_scores(query_text, rescored, scores, compute_standings(hits), prior=prior), *tail]
 
 
-def format_passage(chunk: Chunk) -> str:
+def prepend_title(chunk: Chunk) -> str:
     """Return a chunk as a cross-encoder reads it: its text, under the document's title unless it begins with that.
 
     A question may name one of several similar documents. Ranking, grading and answering read the same, so that each

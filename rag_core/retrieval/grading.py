@@ -12,7 +12,7 @@ from rag_core.prompts.completions import (
     make_invalid_completion_error,
     parse_number,
 )
-from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, format_passage
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, prepend_title
 from rag_core.retrieval.excerpts import cut_passage
 
 MAX_GRADE = 10.0
@@ -34,7 +34,7 @@ async def grade_hits(query_text: str, hits: Ranking, llm: LLM, *, count: int, pr
     if not head:
         return list(hits)
     hit_by_id = {f"p{number}": hit for number, hit in enumerate(head, start=1)}
-    passages = {id: format_passage(hit.chunk) for id, hit in hit_by_id.items()}
+    passages = {id: prepend_title(hit.chunk) for id, hit in hit_by_id.items()}
     excerpts = {id: cut_passage(query_text, hit.chunk.content, max_chars=GRADED_CHARS) for id, hit in hit_by_id.items()}
     prompt = prompts.build_grading_prompt(query_text, passages, excerpts)
     reply = await complete_object(prompt, llm, sources=(), max_chars=MAX_GRADE_CHARS)

@@ -48,6 +48,11 @@ def remove_dates(cells: Sequence[str]) -> list[str]:
     return list(cells)
 
 
+def has_digit(cells: Sequence[str]) -> bool:
+    """Return whether a digit stands in any of some cells, or in a text."""
+    return any(sign.isdigit() for cell in cells for sign in cell)
+
+
 def parse_figure(text: str) -> Figure | None:
     """Return the figure that a cell states; None for a dash, for words, and for an empty cell. Brackets are a minus."""
     parts = _PARTS.fullmatch(" ".join(text.split()))

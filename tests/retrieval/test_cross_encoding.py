@@ -2,7 +2,7 @@ import pytest
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Hit
-from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, format_passage, rerank_hits
+from rag_core.retrieval.cross_encoding import blend_with_search_scores, compute_standings, prepend_title, rerank_hits
 from tests.fakes import Down, OverlapReranker, chunk, hit
 
 FOUND = [hit("a", content="brakes"), hit("b", content="gearbox oil"), hit("c", content="oil"), hit("d", content="oil")]
@@ -73,7 +73,7 @@ async def test_the_ranker_reads_the_title_of_a_passage_that_does_not_begin_with_
     begun = chunk("b", "Plus plan\n\nIt pays all.", title="Plus plan")
     await rerank_hits("plan", [Hit(titled, 1.0), Hit(begun, 1.0)], asked, count=2)
     assert asked.calls == [["Standard plan\n\nIt pays half.", "Plus plan\n\nIt pays all."]]
-    assert format_passage(chunk("c", "It pays.", title="")) == "It pays."
+    assert prepend_title(chunk("c", "It pays.", title="")) == "It pays."
 
 
 def test_whatever_the_search_and_the_ranker_say_the_codes_of_the_question_come_first() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rag_core.core.errors import Unavailable
 from rag_core.core.model import Hit
 from rag_core.core.ports import Completion, Prompt
-from rag_core.retrieval.cross_encoding import format_passage
+from rag_core.retrieval.cross_encoding import prepend_title
 from rag_core.retrieval.grading import grade_hits
 from tests.fakes import Down, ScriptedLLM, grades, hit
 
@@ -69,7 +69,7 @@ async def test_a_model_is_sent_what_bears_on_the_question_and_a_technique_reads_
     (prompt,) = llm.prompts
     assert all(f"Valve {n} opens." in prompt.user for n in range(5))
     assert len(prompt.user) < 5 * 1300
-    assert [part["text"] for part in prompt.inputs["passages"]] == [format_passage(h.chunk) for h in long]  # type: ignore[attr-defined]
+    assert [part["text"] for part in prompt.inputs["passages"]] == [prepend_title(h.chunk) for h in long]  # type: ignore[attr-defined]
 
 
 ODD = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.none())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag_core.core.model import Chunk
 from rag_core.ingestion.tables import is_table_rule, read_row_cells
-from rag_core.text.figures import remove_dates
+from rag_core.text.figures import has_digit, remove_dates
 from rag_core.text.layout import make_part, remove_marks, split_cells
 
 
@@ -172,18 +172,14 @@ def _split_at_headers(lines: Sequence[_PlacedLine]) -> Iterator[list[_PlacedLine
 
 def _names_columns(cells: Sequence[str]) -> bool:
     is_labelled = bool(cells[0]) and not cells[0].startswith("(")
-    return len(cells) > 1 and not is_labelled and all(cells[1:]) and not _has_digit(remove_dates(cells))
-
-
-def _has_digit(cells: Sequence[str]) -> bool:
-    return any(sign.isdigit() for cell in cells for sign in cell)
+    return len(cells) > 1 and not is_labelled and all(cells[1:]) and not has_digit(remove_dates(cells))
 
 
 def _build_table(lines: Sequence[_PlacedLine], title: str, section: str) -> StoredTable:
     cells = [(line, tuple(split_cells(line.text))) for line in lines if not is_table_rule(line.text)]
     width = max(len(row) for _, row in cells)
     has_rule = len(lines) > 1 and is_table_rule(lines[1].text)
-    has_header = has_rule or (len(cells) > 1 and not _has_digit(remove_dates(cells[0][1])))
+    has_header = has_rule or (len(cells) > 1 and not has_digit(remove_dates(cells[0][1])))
     columns = cells[0][1] if has_header else ("",) * width
     rows, group = [], ""
     for line, row in cells[1:] if has_header else cells:

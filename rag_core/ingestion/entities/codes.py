@@ -44,7 +44,7 @@ _NOT_CODES = re.compile(  # numbers, dates, shares, measures, words with a numbe
 )
 
 
-def find_codes(text: str, shapes: frozenset[str]) -> Iterator[EntitySpan]:
+def find_code_spans(text: str, shapes: frozenset[str]) -> Iterator[EntitySpan]:
     """Yield the codes of a text: trouble codes of cars as "dtc", all others as "code"."""
     yield from (
         EntitySpan(match.start(), match.end(), "dtc", match[0].upper()) for match in _TROUBLE_CODE.finditer(text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from rag_core.core.model import Entity, Scalar
 from rag_core.ingestion.entities.acronyms import collect_acronyms, find_acronyms, find_defined_terms
 from rag_core.ingestion.entities.amounts import find_amounts_of_money, find_dates
-from rag_core.ingestion.entities.codes import discover_shapes, find_codes, name_code
+from rag_core.ingestion.entities.codes import discover_shapes, find_code_spans, name_code
 from rag_core.ingestion.entities.columns import name_type_of_cell
 from rag_core.ingestion.entities.names import NameBook, collect_names, find_names, keep_confirmed
 from rag_core.ingestion.entities.spans import EntitySpan, drop_overlaps
@@ -69,7 +69,7 @@ def _find_in_passage(source: EntitySource, known: _DocumentKnowledge) -> tuple[E
 
 def _find_in_text(text: str, known: _DocumentKnowledge) -> list[Entity]:
     names = keep_confirmed(drop_overlaps(find_names(text, known.book)), known.book)
-    values = [*find_dates(text), *find_amounts_of_money(text), *find_codes(text, known.shapes)]
+    values = [*find_dates(text), *find_amounts_of_money(text), *find_code_spans(text, known.shapes)]
     spans = drop_overlaps([*_move_back(values, 0), *_move_back(names, MAX_VALUE_RANK)])
     named = {span.value for span in spans}
     acronyms = [Entity("acronym", acronym) for acronym in find_acronyms(text) if acronym in known.acronyms - named]

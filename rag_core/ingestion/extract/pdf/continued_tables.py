@@ -9,6 +9,7 @@ from rag_core.ingestion.extract.pdf.figure_columns import MAX_LABEL_ROWS
 from rag_core.ingestion.extract.pdf.lines import enclose_boxes
 from rag_core.ingestion.extract.pdf.structure import PagePart
 from rag_core.ingestion.extract.pdf.tables import PdfTable
+from rag_core.text.figures import has_digit
 
 _CONTINUATION = re.compile(r"\b(?:continued|cont[’'.]?d?)\b", re.IGNORECASE)  # what may stand between the two parts
 _MAX_CONTINUATION_CHARS = 80
@@ -86,13 +87,9 @@ def _names_columns(cells: Sequence[Sequence[str]]) -> bool:
     first, *others = cells
     columns = [[row[n] for row in others if row[n]] for n in range(len(first))]
     return any(
-        len(column) > 1 and head and not _has_digit(head) and all(map(_has_digit, column))
+        len(column) > 1 and head and not has_digit(head) and all(map(has_digit, column))
         for head, column in zip(first, columns, strict=True)
     )
-
-
-def _has_digit(text: str) -> bool:
-    return any(letter.isdigit() for letter in text)
 
 
 def _match_columns(before: PdfTable, table: PdfTable) -> list[int] | None:

@@ -9,6 +9,7 @@ the others.
 import argparse
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from evals.written_questions import (
     ask_written_questions,
     load_written_questions,
 )
-from rag_core.answering import confidence
+from rag_core.answering import answer, confidence
 from rag_core.evaluation.calibration import format_reliability
 from rag_core.evaluation.evaluation_cache import EvaluationCache
 from rag_core.retrieval import extractive_answers
@@ -42,12 +43,14 @@ def load_all_questions() -> list[WrittenQuestion]:
 
 
 def build_inputs(outcomes: Sequence[QuestionOutcome], *, cross_encoder: bool) -> Matrix:
-    """Return a row for each answer: its relevance in log odds, or its coverage, its names and its kind."""
+    """Return a row for each answer: its relevance, or coverage, names, kind, and with models whether it is answered."""
     rows = []
     for outcome in outcomes:
         inputs = outcome.answer.confidence.inputs
         log_odds = confidence.compute_bounded_log_odds(inputs["relevance"])
         rows.append([log_odds if cross_encoder else inputs["coverage"], inputs["names"], inputs["kind"]])
+        if cross_encoder:
+            rows[-1].append(confidence.compute_bounded_log_odds(inputs["answered"]))
     return np.array(rows)
 
 
@@ -66,7 +69,8 @@ def fit_weights(inputs: Matrix, right: Matrix) -> confidence.FitWeights:
 
 def estimate(weights: confidence.FitWeights, inputs: Matrix) -> Matrix:
     """Return the probability of each row."""
-    score = weights.intercept + inputs @ np.array([weights.relevance, weights.names, weights.kind])
+    factors = [weights.relevance, weights.names, weights.kind, weights.answered]
+    score = weights.intercept + inputs @ np.array(factors[: inputs.shape[1]])
     return np.asarray(1 / (1 + np.exp(-score)))
 
 
@@ -91,7 +95,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     chosen = parser.parse_args()
-    confidence.MIN_QUOTE_CONFIDENCE = extractive_answers.MIN_ANSWERABILITY = 0.0  # every question is answered
+    confidence.WITH_BOTH_MODELS = replace(confidence.WITH_BOTH_MODELS, least=0.0)  # every question is answered
+    extractive_answers.MIN_ANSWERABILITY = 0.0
+    gates = {"OPEN_ANSWERABILITY": 0.0} | dict.fromkeys(("find_unmet_conditions", "find_unknown_names"), lambda *_: ())
+    for name, opened in gates.items():
+        setattr(answer, name, opened)
     cache = EvaluationCache(CACHE)
     try:
         outcomes = asyncio.run(ask_written_questions(chosen.data, load_all_questions(), cache))

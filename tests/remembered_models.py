@@ -45,17 +45,17 @@ class RememberingSession:
                 self._bytes -= sum(output.nbytes for output in self._outputs.popitem(last=False)[1])
 
 
-def remember_models(load: Callable[[Path], Any]) -> Callable[[Path], Any]:
+def remember_models(load: Callable[[Path, Path | None], Any]) -> Callable[[Path, Path | None], Any]:
     """Return a `bert._load_bert` that opens the files of a folder once, and again when they were changed."""
     loaded: dict[tuple[object, ...], Any] = {}
     lock = Lock()
 
-    def load_once(folder: Path) -> Any:
-        files = [(folder / name).resolve() for name in ("model.onnx", "tokenizer.json")]
+    def load_once(folder: Path, model_file: Path | None) -> Any:
+        files = [file.resolve() for file in (model_file or folder / "model.onnx", folder / "tokenizer.json")]
         key = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
         with lock:
             if key not in loaded:
-                model = load(folder)
+                model = load(folder, model_file)
                 loaded[key] = replace(model, session=RememberingSession(model.session))
             return loaded[key]
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from rag_core.answering.answerability import score_answered
 from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer
-from rag_core.answering.conditions import find_unmet_conditions
+from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
     explain_low_confidence,
@@ -37,8 +38,10 @@ from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
+from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
 
 SCORING_TIMEOUT_S = 60.0
+MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 DEFAULT_GENERATION = GenerationOptions()
@@ -50,6 +53,7 @@ class CheckedDraft:
 
     kept: Sequence[Claim]
     left_out: Sequence[Claim] = ()
+    answered: float | None = None  # the probability that the cited passages have what is asked, by the small model
 
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:
@@ -155,9 +159,10 @@ async def _draft_or_extract(
 
 
 async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -> Draft:
+    least = OPEN_ANSWERABILITY if kit.entailment_scorer else MIN_ANSWERABILITY
     extracted_draft = await run.attempt(
         "extract",
-        extract_draft(query_text, evidence, kit.reranker),
+        extract_draft(query_text, evidence, kit.reranker, least=least),
         otherwise=None,
         fallback="sentences that share terms with the question",
         within_s=SCORING_TIMEOUT_S,
@@ -201,11 +206,14 @@ async def _verify_draft(
         run.tell("claims", _lay_out_supported(checked, query_text, evidence))
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
-        return CheckedDraft(_keep_what_was_asked(query_text, verified, evidence, run))
+        quotes = [claim for claim in verified if not is_opposite_of_asked(query_text, claim.statement)]
+        answered = await score_answered(query_text, select_cited_passages(quotes, evidence), kit, run)
+        return CheckedDraft(_keep_what_was_asked(query_text, quotes, evidence, run, answered), (), answered)
     supported = _lay_out_supported(verified, query_text, evidence)
+    answered = await score_answered(query_text, select_cited_passages(supported, evidence), kit, run)
     left_out = [claim for claim in verified if claim.verdict == "unsupported"]
     _report_unverified(len(left_out), sentences, evidence, run)
-    return CheckedDraft(supported, left_out)
+    return CheckedDraft(supported, left_out, answered)
 
 
 def _lay_out_supported(verified: Sequence[Claim], query_text: str, evidence: Sequence[Evidence]) -> list[Claim]:
@@ -215,14 +223,19 @@ def _lay_out_supported(verified: Sequence[Claim], query_text: str, evidence: Seq
 
 
 def _keep_what_was_asked(
-    query_text: str, quotes: Sequence[Claim], evidence: Sequence[Evidence], run: Run
+    query_text: str, quotes: Sequence[Claim], evidence: Sequence[Evidence], run: Run, answered: float | None
 ) -> list[Claim]:
-    """Return the quotes without those that say the opposite of what was asked; none where a condition is unmet."""
-    kept = [claim for claim in quotes if not is_opposite_of_asked(query_text, claim.statement)]
-    unmet = find_unmet_conditions(query_text, select_cited_passages(kept, evidence), evidence) if kept else ()
-    if unmet:
-        run.warn("condition_not_found", "the passages on the subject lack a name or condition of the question")
-    return [] if unmet else realign_claims(kept)
+    """Return the quotes, or none where a name or condition of the question is unmet.
+
+    A condition may be met in other words, where the small model is sure that the cited passages have what is asked; a
+    name may not.
+    """
+    unmet = find_unmet_conditions(query_text, select_cited_passages(quotes, evidence)) if quotes else ()
+    is_unmet = unmet and (answered is None or answered < MIN_ANSWERED)
+    if not quotes or not (is_unmet or find_unknown_names(query_text, evidence)):
+        return realign_claims(quotes)
+    run.warn("condition_not_found", "the passages on the subject lack a name or condition of the question")
+    return []
 
 
 def _screen_instruction_echoes(answer_draft: Draft, evidence: Sequence[Evidence], run: Run) -> Sequence[DraftSentence]:
@@ -276,7 +289,13 @@ def _build_answer(
     verified, quoted = checked.kept, answer_draft.local
     cited = select_cited_passages(verified, evidence)
     confidence = compute_confidence(
-        query_text, answer_draft.certainty, verified, cited, quoted=quoted, left_out=checked.left_out
+        query_text,
+        answer_draft.certainty,
+        verified,
+        cited,
+        quoted=quoted,
+        left_out=checked.left_out,
+        answered=checked.answered,
     )
     if quoted and verified and (doubt := explain_low_confidence(confidence)):
         run.warn("low_confidence", doubt)

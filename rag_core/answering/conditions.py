@@ -12,22 +12,25 @@ from rag_core.text.periods import remove_periods
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 
-def find_unmet_conditions(query_text: str, cited: Sequence[Evidence], evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return the conditions of a question that its cited passages do not have, and the names that no evidence has.
+def find_unknown_names(query_text: str, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Return the names of a question that no evidence has, its titles and headings included."""
+    asked = remove_periods(query_text)
+    missing = extract_name_terms(asked) - extract_evidence_terms(evidence)
+    return tuple(dict.fromkeys(word for word in WORD_PATTERN.findall(asked) if extract_terms(word) & missing))
+
+
+def find_unmet_conditions(query_text: str, cited: Sequence[Evidence]) -> tuple[str, ...]:
+    """Return the conditions of a question that its cited passages do not have, in their words.
 
     A condition is what follows a preposition; one word of it in a passage, its title or headings is enough. Periods are
     none: they are compared by what they mean.
     """
-    asked = remove_periods(query_text)
-    cited_terms, known_terms = extract_evidence_terms(cited), extract_evidence_terms(evidence)
-    missing_names = extract_name_terms(asked) - known_terms
-    names = [word for word in WORD_PATTERN.findall(asked) if extract_terms(word) & missing_names]
-    conditions = [
+    cited_terms = extract_evidence_terms(cited)
+    return tuple(
         phrase
-        for phrase in list_conditions(asked)
+        for phrase in list_conditions(remove_periods(query_text))
         if (terms := extract_terms(phrase)) and terms.isdisjoint(cited_terms)
-    ]
-    return tuple(dict.fromkeys([*names, *conditions]))
+    )
 
 
 def extract_evidence_terms(evidence: Sequence[Evidence]) -> frozenset[str]:

@@ -11,35 +11,38 @@ from rag_core.text.answer_types import find_missing_kinds
 from rag_core.text.periods import remove_periods
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
-MIN_QUOTE_CONFIDENCE = 0.45  # of quotes, to be an answer
 MAX_LOG_ODDS = 9.2  # of a relevance: more says nothing more
 
 CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
     "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it, "
     "sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
-    "relevance, names, kind and asserted. relevance: the cross-encoder's best score of a cited passage, replaced by "
-    "coverage where there is none; coverage: the share of the question's terms in the cited passages and titles; "
-    "names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such as a number; "
-    "asserted: 1 where a chat model says that this answers the question, 0 for quotes"
+    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that a cited passage "
+    "has what is asked, where there is that model; relevance: the cross-encoder's best score of a cited passage, "
+    "replaced by coverage where there is none; coverage: the share of the question's terms in the cited passages and "
+    "titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such as a "
+    "number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FitWeights:
-    """A logistic regression: its intercept, and the weight of each input."""
+    """A logistic regression: its intercept, and the weight of each input; quotes below `least` are no answer."""
 
     intercept: float
     relevance: float  # of the log odds of the relevance, or of the coverage itself
     names: float
     kind: float
+    answered: float = 0.0  # of its log odds
+    least: float = 0.45
 
 
 # of an answer that a chat model gives for one, in both regressions: `python -m evals.answer_fit`,
 # docs/decisions/0036-confidence-of-answers.md
 ASSERTED_WEIGHT = 4.0
-# by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md
+# by `python -m evals.quote_fit`, docs/decisions/0031-confidence-of-quotes.md; with both models decision 75
 WITH_CROSS_ENCODER = FitWeights(-3.39, 0.34, 1.27, 1.32)
+WITH_BOTH_MODELS = FitWeights(-3.08, 0.22, 1.13, 1.85, answered=0.27, least=0.55)
 WITHOUT_CROSS_ENCODER = FitWeights(-3.98, 2.74, 1.39, 1.40)
 
 
@@ -51,11 +54,13 @@ def compute_confidence(
     *,
     quoted: bool,
     left_out: Sequence[Claim] = (),
+    answered: float | None = None,
 ) -> Confidence:
     """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
 
     `cited` are the passages that the claims cite; `quoted` says that the claims are quotes; `left_out` are the
-    sentences of the draft that nothing supports. Without claims the confidence is 0.
+    sentences of the draft that nothing supports; `answered` is what `score_answered` says of the cited passages.
+    Without claims the confidence is 0.
     """
     judged = (*claims, *left_out)
     support = sum(claim.judgement.support for claim in judged if claim.judgement) / max(1, len(judged))
@@ -67,6 +72,8 @@ def compute_confidence(
     relevance = [passage.hit.signals["relevance"] for passage in cited if "relevance" in passage.hit.signals]
     if relevance:
         inputs["relevance"] = max(relevance)
+    if answered is not None:
+        inputs["answered"] = answered
     inputs |= _compare_with_question(query_text, claims, cited)
     inputs["asserted"] = 0.0 if quoted else 1.0
     value = inputs["certainty"] * inputs["support"] * compute_fit(inputs)
@@ -75,9 +82,10 @@ def compute_confidence(
 
 def explain_low_confidence(confidence: Confidence) -> str:
     """Return why quotes of this confidence are no answer; "" where they are one."""
-    if confidence.value >= MIN_QUOTE_CONFIDENCE:
+    least = _choose_weights(confidence.inputs).least
+    if confidence.value >= least:
         return ""
-    reached = f"the quotes that were found reached {confidence.value:.2f} of {MIN_QUOTE_CONFIDENCE:.2f}"
+    reached = f"the quotes that were found reached {confidence.value:.2f} of {least:.2f}"
     return f"{reached}, so no answer is given"
 
 
@@ -88,11 +96,18 @@ def _compare_with_question(query_text: str, claims: Sequence[Claim], cited: Sequ
 
 def compute_fit(inputs: Mapping[str, float], *, asserted_weight: float = ASSERTED_WEIGHT) -> float:
     """Return the probability that an answer with these inputs is what was asked for."""
-    weights, relevance = WITHOUT_CROSS_ENCODER, inputs["coverage"]
+    weights, relevance = _choose_weights(inputs), inputs["coverage"]
     if "relevance" in inputs:
-        weights, relevance = WITH_CROSS_ENCODER, compute_bounded_log_odds(inputs["relevance"])
-    score = weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
+        relevance = compute_bounded_log_odds(inputs["relevance"])
+    score = weights.answered * compute_bounded_log_odds(inputs.get("answered", 0.5))
+    score += weights.relevance * relevance + weights.names * inputs["names"] + weights.kind * inputs["kind"]
     return 1 / (1 + math.exp(-weights.intercept - score - asserted_weight * inputs["asserted"]))
+
+
+def _choose_weights(inputs: Mapping[str, float]) -> FitWeights:
+    if "relevance" not in inputs:
+        return WITHOUT_CROSS_ENCODER
+    return WITH_BOTH_MODELS if "answered" in inputs else WITH_CROSS_ENCODER
 
 
 def compute_bounded_log_odds(relevance: float) -> float:

@@ -14,6 +14,7 @@ from rag_core.prompts.screening import repeats_instructions
 from rag_core.retrieval import extractive_answers
 from rag_core.retrieval.cross_encoding import prepend_title
 from rag_core.retrieval.excerpts import fit_sentence_window
+from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY
 from rag_core.text.layout import Part, make_part, split_into_parts
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import extract_terms
@@ -162,15 +163,21 @@ def drop_instruction_echoes(
     return [sentence for sentence in draft_sentences if not repeats_instructions(sentence.text, instructions, passages)]
 
 
-async def extract_draft(query_text: str, evidence: Sequence[Evidence], reranker: Reranker) -> Draft:
-    """Draft an extractive answer: the sentences of the evidence that the cross-encoder chooses.
+async def extract_draft(
+    query_text: str,
+    evidence: Sequence[Evidence],
+    reranker: Reranker,
+    *,
+    least: float = MIN_ANSWERABILITY,
+) -> Draft:
+    """Draft an extractive answer: the sentences of the evidence that the cross-encoder chooses, see there for `least`.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
     """
     return _draft_from_quotes(
         await extractive_answers.select_answer_sentences(
-            query_text, [prompts.encode_evidence(passage) for passage in evidence], reranker
+            query_text, [prompts.encode_evidence(passage) for passage in evidence], reranker, least=least
         )
     )
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from rag_core.answering.facts.conflicts import split_reason
 from rag_core.answering.facts.polarity import NO_NEGATION
-from rag_core.answering.verification import COPIED_WORDS, FACTS, OVERRULED
+from rag_core.answering.overruling import FACTS, OVERRULED
+from rag_core.answering.verification import COPIED_WORDS
 from rag_core.core.model import Claim
 
 MAX_LISTED_WORDS = 5  # of one kind: a sentence in other words lacks most of them

@@ -38,6 +38,7 @@ def build_kit(settings: Settings) -> Kit:
         full_llm_or_none=model_assembly.build_full_llm(settings),
         judge=model_assembly.build_judge(settings, llm),
         word_comparer=model_assembly.build_word_comparer(settings, embedder),
+        entailment_scorer=model_assembly.build_entailment_scorer(settings),
         layout_reader=_build_layout_reader(settings),
         redactor=_build_redactor(settings),
         cache=_build_cache(settings),

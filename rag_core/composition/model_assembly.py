@@ -6,7 +6,7 @@ from rag_core.composition.choices import choose_chat_provider, choose_judge
 from rag_core.core.errors import Misconfigured
 from rag_core.core.hosted_models import REASONING_TOKENS, find_hosted_model
 from rag_core.core.kit import EnrichmentModel
-from rag_core.core.ports import LLM, Embedder, Judge, Reranker, WordComparer
+from rag_core.core.ports import LLM, Embedder, EntailmentScorer, Judge, Reranker, WordComparer
 from rag_core.core.settings import Settings
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES, ProviderProfile
 
@@ -70,8 +70,10 @@ def build_llm(settings: Settings, reranker: Reranker) -> LLM:
     if provider_name == "local":
         from rag_core.ingestion.enrichment import select_key_sentences
         from rag_core.providers.local_techniques import LocalTechniques
+        from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
 
-        return LocalTechniques(reranker, select_key_sentences)
+        least = OPEN_ANSWERABILITY if build_entailment_scorer(settings) else MIN_ANSWERABILITY
+        return LocalTechniques(reranker, select_key_sentences, least_answerability=least)
     from rag_core.providers.openai import OpenAIChatModel
 
     model_profile, key = build_provider_profile(settings, provider_name)
@@ -128,6 +130,18 @@ def build_word_comparer(settings: Settings, embedder: Embedder) -> WordComparer 
     from rag_core.providers.local_embedder import LocalEmbedder
 
     return embedder if isinstance(embedder, LocalEmbedder) else LocalEmbedder(folder, threads=settings.model_threads)
+
+
+def build_entailment_scorer(settings: Settings) -> EntailmentScorer | None:
+    """Return this project's own small model; None where a library that runs it is missing."""
+    from rag_core.providers import local_models
+
+    folder = local_models.find_entailment_weights()
+    if folder is None:
+        return None
+    from rag_core.providers.local_entailment import LocalEntailment
+
+    return LocalEntailment(folder, threads=settings.model_threads)
 
 
 def _build_entailment_model(settings: Settings) -> Judge | None:

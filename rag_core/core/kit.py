@@ -12,6 +12,7 @@ from rag_core.core.ports import (
     LLM,
     Archive,
     Cache,
+    EntailmentScorer,
     JobNotifier,
     Jobs,
     Judge,
@@ -232,7 +233,7 @@ class Kit:
 
     `llm` may be a local technique, which its completions say. `full_llm_or_none` is the full chat model where it is
     another one than `llm` (S0-70). Without a `judge`, claims are judged by the local technique alone,
-    which compares words by `word_comparer`, or by their forms where there is none.
+    which compares words by `word_comparer`, or by their forms where there is none, and asks `entailment_scorer`.
     """
 
     index: Index
@@ -241,6 +242,7 @@ class Kit:
     full_llm_or_none: LLM | None = None
     judge: Judge | None = None
     word_comparer: WordComparer | None = None
+    entailment_scorer: EntailmentScorer | None = None
     layout_reader: LayoutReader = NoLayoutReader()
     redactor: Redactor = NoRedactor()
     cache: Cache = NoCache()

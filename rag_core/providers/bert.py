@@ -37,6 +37,7 @@ class _LoadedBert:
     session: Any
     cls_id: int
     sep_id: int
+    inputs: frozenset[str]
 
 
 class LocatedToken(NamedTuple):
@@ -48,10 +49,13 @@ class LocatedToken(NamedTuple):
 
 
 class BertModel:
-    """A model that runs one sequence per call, because outputs of a dynamically quantized model depend on the batch."""
+    """A model that runs one sequence per call, because outputs of a dynamically quantized model depend on the batch.
 
-    def __init__(self, folder: Path, *, threads: int) -> None:
-        self.folder = folder
+    `model_file` is another model than the folder's, which reads its tokenizer and may refer to its weights.
+    """
+
+    def __init__(self, folder: Path, *, threads: int, model_file: Path | None = None) -> None:
+        self.folder, self._model_file = folder, model_file
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=folder.name)
         self._lock = threading.Lock()
         self._loaded: _LoadedBert | None = None
@@ -82,7 +86,8 @@ class BertModel:
         token_type_ids = np.array([[0] * len(head) + [1] * len(tail)], dtype=np.int64)
         inputs = {"input_ids": input_ids, "attention_mask": np.ones_like(input_ids), "token_type_ids": token_type_ids}
         try:
-            output: npt.NDArray[np.float32] = loaded.session.run(None, inputs)[0][0]
+            known = {name: value for name, value in inputs.items() if name in loaded.inputs}
+            output: npt.NDArray[np.float32] = loaded.session.run(None, known)[0][0]
         except ONNX_RUNTIME_ERRORS as error:
             raise Unavailable(f"the model {self.folder.name} failed: {type(error).__name__}") from error
         return output
@@ -94,7 +99,7 @@ class BertModel:
     def _load_once(self) -> _LoadedBert:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _load_bert(self.folder)
+                self._loaded = _load_bert(self.folder, self._model_file)
             return self._loaded
 
 
@@ -104,14 +109,23 @@ async def map_on_threads(executor: ThreadPoolExecutor, function: Callable[[T], R
     return await asyncio.gather(*(loop.run_in_executor(executor, function, item) for item in items))
 
 
-def load_onnx_session(model_file: Path, model_name: str) -> Any:
-    """Open an ONNX model on the CPU, on the thread that calls it. Raises Misconfigured for a damaged file."""
+def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path | None = None) -> Any:
+    """Open an ONNX model on the CPU, on the thread that calls it; weights that it refers to are in `weights_folder`.
+
+    Raises:
+        Misconfigured: the file is damaged.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # costs 4 times the CPU on 2 cores
+    if weights_folder:  # only a model given as bytes may have its weights in another folder than its own
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights_folder))
     try:
         return onnxruntime.InferenceSession(
-            str(model_file), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+            model_file.read_bytes() if weights_folder else str(model_file),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=SLOW_FUSIONS,
         )
     except MODEL_LOAD_ERRORS as error:
         raise _make_load_error(model_name, error) from error
@@ -131,14 +145,16 @@ def parse_tokenizer(data: bytes, model_name: str) -> Any:
     return tokenizer
 
 
-def _load_bert(folder: Path) -> _LoadedBert:
+def _load_bert(folder: Path, model_file: Path | None) -> _LoadedBert:
     local_models.hash_model(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
-    session = load_onnx_session(folder / "model.onnx", folder.name)
+    session = load_onnx_session(
+        model_file or folder / "model.onnx", folder.name, weights_folder=folder if model_file else None
+    )
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")
-    return _LoadedBert(tokenizer, session, cls_id, sep_id)
+    return _LoadedBert(tokenizer, session, cls_id, sep_id, frozenset(one.name for one in session.get_inputs()))
 
 
 def _make_load_error(model_name: str, error: BaseException) -> Misconfigured:

@@ -18,6 +18,7 @@ PACKAGED_FOLDERS: dict[ModelRole, str] = {"embedder": "bge_small_en", "reranker"
 BGE_SMALL_SHA256 = "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
 MINILM_L12_SHA256 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
 PINNED_LICENCES = {BGE_SMALL_SHA256: "MIT", MINILM_L12_SHA256: "Apache-2.0"}  # by the NOTICE of the package
+ENTAILMENT_FILE = Path(__file__).parent / "local_entailment.onnx"  # made by `evals/train_entailment.py`
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 LANGUAGE_NAMES = {  # of those that `guess_language` tells, but English
     "de": "German",
@@ -58,6 +59,11 @@ def explain_missing_model(role: ModelRole, models_dir: Path | None) -> str:
         f"the folder that RAG_MODELS_DIR names has no {' and no '.join(f'{role}/{name}' for name in missing_files)}: "
         "put them there, or unset RAG_MODELS_DIR to use the pinned package"
     )
+
+
+def find_entailment_weights() -> Path | None:
+    """Return the folder of the packaged cross-encoder, to whose weights ENTAILMENT_FILE refers; None without it."""
+    return find_model_folder("reranker", None) if ENTAILMENT_FILE.is_file() else None
 
 
 @lru_cache

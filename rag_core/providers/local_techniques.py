@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Completion, Prompt, Reranker
 from rag_core.ingestion.enrichment import extract_keywords
-from rag_core.retrieval.extractive_answers import PromptPassage, select_answer_sentences
+from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, PromptPassage, select_answer_sentences
 from rag_core.text.intent import classify_intent
 from rag_core.text.stop_words import FEEDBACK_STOP_WORDS
 
@@ -25,13 +25,20 @@ FEEDBACK_WORD_PATTERN = re.compile(r"[^\W_](?:[\w./-]*[^\W_])?")  # keeps a code
 class LocalTechniques:
     """A stand-in for a chat model; `key_sentences` extracts the best sentences of a text.
 
-    A task without a local technique raises Unavailable.
+    A task without a local technique raises Unavailable. `least_answerability` is that of `select_answer_sentences`.
     """
 
     name = "local techniques"
 
-    def __init__(self, reranker: Reranker, key_sentences: KeySentenceExtractor) -> None:
+    def __init__(
+        self,
+        reranker: Reranker,
+        key_sentences: KeySentenceExtractor,
+        *,
+        least_answerability: float = MIN_ANSWERABILITY,
+    ) -> None:
         self._reranker = reranker
+        self._least_answerability = least_answerability
         self._key_sentences = key_sentences
         self._techniques: dict[str, tuple[str, Technique]] = {
             "query_expansion": ("pseudo-relevance feedback, wording rules, no hypothetical answer", self._expand_query),
@@ -69,7 +76,10 @@ class LocalTechniques:
 
     async def _answer_as_json(self, inputs: Mapping[str, object]) -> str:
         sentences = await select_answer_sentences(
-            str(inputs["question"]), _mappings_from_inputs(inputs, "evidence"), self._reranker
+            str(inputs["question"]),
+            _mappings_from_inputs(inputs, "evidence"),
+            self._reranker,
+            least=self._least_answerability,
         )
         quotes = [{"text": text, "evidence": [id]} for text, id in sentences]
         return json.dumps({"answerable": bool(quotes), "sentences": quotes})
@@ -77,7 +87,10 @@ class LocalTechniques:
     async def _answer_as_text(self, inputs: Mapping[str, object]) -> str:
         """Return the extractive answer as text, one paragraph per sentence; "" when no passage answers the question."""
         sentences = await select_answer_sentences(
-            str(inputs["question"]), _mappings_from_inputs(inputs, "evidence"), self._reranker
+            str(inputs["question"]),
+            _mappings_from_inputs(inputs, "evidence"),
+            self._reranker,
+            least=self._least_answerability,
         )
         return "\n\n".join(text for text, _ in sentences)  # paragraphs, because a table row ends without a full stop
 

@@ -31,6 +31,7 @@ MAX_LIST_ITEMS = 40  # of a list whose lead-in is chosen: a list that is cut is 
 PASSAGE_RANK_PENALTY = 3.0
 MAX_LOG_ODDS_GAP = 4.0  # a sentence with lower log odds than the best one's minus this is left out
 MIN_ANSWERABILITY = 0.3  # the least score times coverage of the question for an answer; below, a refusal
+OPEN_ANSWERABILITY = 0.02  # where a model compares question and quotes afterwards, which knows more than this product
 
 PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text", as in the prompt of an answer
 
@@ -44,11 +45,11 @@ class PassageSentence:
 
 
 async def select_answer_sentences(
-    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker
+    query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
 ) -> list[tuple[str, str]]:
     """Choose the sentences that answer the question, by cross-encoder, each with the id of its passage.
 
-    They are in reading order; none when the passages do not answer the question.
+    They are in reading order; none when the passages do not answer the question, by an answerability of `least`.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
@@ -61,7 +62,7 @@ async def select_answer_sentences(
     )
     score_by_candidate = dict(zip(read, given, strict=True))
     scores = [score_by_candidate.get(n, 0.0) for n in range(len(candidates))]
-    return _choose_answer_sentences(query_text, passages, candidates, scores)
+    return _choose_answer_sentences(query_text, passages, candidates, scores, least)
 
 
 def select_answer_sentences_by_shared_terms(
@@ -73,7 +74,7 @@ def select_answer_sentences_by_shared_terms(
     """
     query_terms, candidates = extract_terms(query_text), _split_passages_into_sentences(passages)
     scores = [len(query_terms & extract_terms(candidate.text)) / max(1, len(query_terms)) for candidate in candidates]
-    return _choose_answer_sentences(query_text, passages, candidates, scores)
+    return _choose_answer_sentences(query_text, passages, candidates, scores, MIN_ANSWERABILITY)
 
 
 def _select_sentences_to_read(query_text: str, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -90,9 +91,13 @@ def _select_sentences_to_read(query_text: str, candidates: Sequence[PassageSente
 
 
 def _choose_answer_sentences(
-    query_text: str, passages: Sequence[PromptPassage], candidates: Sequence[PassageSentence], scores: Sequence[float]
+    query_text: str,
+    passages: Sequence[PromptPassage],
+    candidates: Sequence[PassageSentence],
+    scores: Sequence[float],
+    least: float,
 ) -> list[tuple[str, str]]:
-    if _compute_answerability(query_text, passages, candidates, scores) < MIN_ANSWERABILITY:
+    if not candidates or _compute_answerability(query_text, passages, candidates, scores) < least:
         return []
     odds = [
         to_log_odds(score) - PASSAGE_RANK_PENALTY * candidate.passage_index

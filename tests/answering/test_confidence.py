@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rag_core.answering.confidence import (
-    MIN_QUOTE_CONFIDENCE,
+    WITH_CROSS_ENCODER,
     compute_confidence,
     compute_coverage,
     find_missing_words,
@@ -72,7 +72,7 @@ def test_a_right_paraphrase_is_trusted_more_than_quotes_that_are_not_what_was_as
     right, unjudged = (trust(support, 0.9, quoted=False) for support in (0.95, 0.4))
     wrong_quote = trust(0.98, 0.9, quoted=True, question="Do Volvo brakes squeal?")
     assert right > 0.9 > trust(0.98, 0.9, quoted=True) > 0.45 > wrong_quote
-    assert unjudged < MIN_QUOTE_CONFIDENCE
+    assert unjudged < WITH_CROSS_ENCODER.least
     assert trust(0.95, 0.01, quoted=False) > 0.7  # in another language than the passages, say
 
 
@@ -85,10 +85,10 @@ def test_quotes_are_trusted_less_without_the_name_or_the_kind_of_thing_that_was_
 
     cited = evidence(**signals)
     whole = trust("Do Honda brakes squeal?", cited)
-    assert whole > MIN_QUOTE_CONFIDENCE
+    assert whole > WITH_CROSS_ENCODER.least
     assert trust("Do Volvo brakes squeal?", cited) < whole
-    assert trust("How many Honda brakes squeal?", cited) < MIN_QUOTE_CONFIDENCE
-    assert trust("Do Honda brakes squeal?", evidence(relevance=0.01)) < MIN_QUOTE_CONFIDENCE
+    assert trust("How many Honda brakes squeal?", cited) < WITH_CROSS_ENCODER.least
+    assert trust("Do Honda brakes squeal?", evidence(relevance=0.01)) < WITH_CROSS_ENCODER.least
 
 
 @pytest.mark.parametrize("quoted", [True, False])

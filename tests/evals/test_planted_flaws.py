@@ -59,7 +59,7 @@ FLAWS: Mapping[str, tuple[object, str, object, Callable[[], Awaitable[None]]]] =
     ),
     "a veto switched off": (
         verification,
-        "_overrule_by_facts",
+        "overrule_by_facts",
         lambda claim, passages, judgement, question: judgement,
         partial(hold, hand_made_gate.measure_veto),
     ),
@@ -96,7 +96,7 @@ FLAWS: Mapping[str, tuple[object, str, object, Callable[[], Awaitable[None]]]] =
     "a condition that is ignored": (
         answer,
         "find_unmet_conditions",
-        lambda question, cited, evidence: (),
+        lambda question, cited: (),
         test_ask.test_passages_on_the_subject_without_the_condition_of_the_question_are_no_answer,
     ),
     "headings are claims": (statements, "is_framing", lambda text: False, read_frames),

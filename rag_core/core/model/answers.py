@@ -92,6 +92,10 @@ class Claim:
         """The text before that the claim is read with."""
         return self.reading.context if self.reading else ""
 
+    def write_in_context(self) -> str:
+        """Return what the claim states, with the sentence before in brackets where it begins with a pronoun."""
+        return f"({self.context}) {self.statement}" if self.context else self.statement
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

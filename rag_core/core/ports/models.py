@@ -109,6 +109,26 @@ class WordComparer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class PassageScores:
+    """The probabilities, 0..1, that a passage states a claim, and that it says otherwise; what is left is neither."""
+
+    support: float
+    contradiction: float
+
+
+class EntailmentScorer(Protocol):
+    """A small model whose probabilities the local technique weighs beside facts and words; no judge by itself."""
+
+    async def score_claim(self, claim: str, passages: Sequence[str]) -> Sequence[PassageScores]:
+        """Return the scores of a claim in each passage, in order. Raises Unavailable."""
+        ...
+
+    async def score_answers(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """Return the probability, 0..1, that each passage has what is asked, in order. Raises Unavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class ClaimToJudge:
     """A claim with the passages, best first, that it is judged by, and the question that it answers ("": none)."""
 

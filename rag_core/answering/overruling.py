@@ -1,0 +1,49 @@
+"""Facts over every judge: no model's "supported" stands on a number, unit or date that the passages do not have."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rag_core.answering.citations import ClaimPassage
+from rag_core.answering.facts.amounts import rewrite_fractions
+from rag_core.answering.facts.comparison import compute_word_share, find_contradictions, find_fact_conflicts
+from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.core.model import Finding, Judgement
+
+OVERRULED = "overruled"  # the kind of the reason that names a judge whose "supported" does not stand
+FACTS = "facts"  # the judge of a claim that no model has judged, or that a fact decides against the model
+UNCLEAR_SUPPORT = 0.4
+CONTRADICTED_SUPPORT = 0.02
+OVERRULING_KINDS = frozenset(["number", "unit", "date"])  # facts that a model's "supported" does not survive
+MIN_OVERRULING_SHARE = 0.85  # share of a claim's words that a passage must have to contradict a model by such a fact
+MIN_RELATED_SHARE = 0.4  # and for a second passage to be one that the claim may need
+
+
+def overrule_by_facts(
+    claim_text: str, passages: Sequence[ClaimPassage], judgement: Judgement, question: str
+) -> Judgement:
+    """Return the judgement, or another in place of "supported" if the claim's facts are not those of the passages.
+
+    A number, unit or date that no related passage has makes it "contradicted", or "not_stated" if there is none in its
+    place; one that only another passage than the deciding one has makes it "unclear". Any other fact must not differ
+    from the deciding passage, if that has nearly all of the claim's words.
+    """
+    if judgement.finding != "supported":
+        return judgement
+    deciding = "" if judgement.passage is None else passages[judgement.passage].text
+    related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
+    missing = _find_missing_amounts(claim_text, "\n".join(dict.fromkeys([deciding, *related])), question)
+    missing += find_contradictions(claim_text, deciding, context=question, min_share=MIN_OVERRULING_SHARE)
+    elsewhere = _find_missing_amounts(claim_text, deciding, question)
+    if not missing and not elsewhere:
+        return judgement
+    facts = dict.fromkeys(conflict.reason for conflict in missing or elsewhere)
+    reasons = (*facts, f"{OVERRULED}: {judgement.judge} found it supported")
+    if not missing:
+        return replace(judgement, finding="unclear", support=UNCLEAR_SUPPORT, reasons=reasons, judge=FACTS)
+    finding: Finding = "contradicted" if any(conflict.stated for conflict in missing) else "not_stated"
+    return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
+
+
+def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
+    found = find_fact_conflicts(rewrite_fractions(claim_text), passage_text, context=question)
+    return [conflict for conflict in found if conflict.kind in OVERRULING_KINDS]

@@ -53,10 +53,13 @@ class VectorFormat:
     originals: int
 
 
-WAYS = (  # learn.microsoft.com/azure/search/vector-search-how-to-storage-options names the copies
-    VectorFormat("float32", 32, 2),
+# learn.microsoft.com/azure/search/vector-search-how-to-storage-options (2025-03-31) names the copies: the one that is
+# stored, of compressed vectors the original for rescoring, and what is searched, the only one of plain vectors besides
+WAYS = (
+    VectorFormat("float32", 32, 1),
+    VectorFormat("float32, not stored", 32, 0),
     VectorFormat("int8", 8, 2),
-    VectorFormat("int8, no originals", 8, 0),  # stored: false, rescoreStorageMethod: discardOriginals
+    VectorFormat("int8, not stored", 8, 1),
 )
 PLAIN = WAYS[0]
 

@@ -281,7 +281,7 @@ class RestoreReply(Done):
 
 
 @operation(
-    "Restore a deleted document as it was, without embedding it again.",
+    "Restore a deleted document as it was; only an index that keeps no vectors embeds it again.",
     errors=(400, 404, 409, 413, 415, 503, 504, 507),
     example={"document_id": "transmission-notes"},
 )

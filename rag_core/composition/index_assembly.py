@@ -112,6 +112,8 @@ def _build_azure_search_store(endpoint: str, settings: Settings, embedder: Embed
         outbox=settings.data_dir and settings.data_dir / OUTBOX_FILE,
         space=embedder.space,
         dimensions=embedder.dimensions,
+        embedder=embedder,
+        stores_vectors=settings.azure_search_vectors_stored,
         compression=_choose_compression(settings),
         vectorizer=_build_vectorizer(settings) if settings.azure_search_vectorizer else None,
         vector_weight=settings.azure_search_vector_weight,

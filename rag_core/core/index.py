@@ -79,7 +79,7 @@ class Index:
             Unavailable: the embedder failed; nothing was written.
         """
         vectors = await self.load_reusable_vectors(document.id, scope)
-        new_texts = self.select_texts_to_embed(vectors, chunks)
+        new_texts = await self.find_texts_to_embed(document, chunks, scope, vectors)
         new_vectors = await embed_passages(list(new_texts.values()), self.embedder) if new_texts else []
         vectors.update(zip(new_texts, new_vectors, strict=True))
         return await self.replace_document(document, chunks, scope, vectors), len(new_texts)
@@ -94,6 +94,18 @@ class Index:
             return {}
         await self._check_embedding_space()
         return dict(await self.store.load_vectors(document_id, scope))
+
+    async def find_texts_to_embed(
+        self, document: Document, chunks: Sequence[Chunk], scope: Scope, known_vectors: Mapping[str, Vector]
+    ) -> dict[str, EmbeddableText]:
+        """Return the texts to embed before the document is replaced, by content hash.
+
+        There are none where the store has the same document with vectors that it cannot return: it keeps those.
+        """
+        texts = self.select_texts_to_embed(known_vectors, chunks)
+        if texts and not known_vectors and await self.store.is_embedded(document, chunks, scope):
+            return {}
+        return texts
 
     def select_texts_to_embed(
         self, known_vectors: Mapping[str, Vector], chunks: Sequence[Chunk]

@@ -93,6 +93,7 @@ class Settings:
     azure_search_truncated_dimensions: int | None = _declare(
         None, "AZURE_SEARCH_TRUNCATED_DIMENSIONS", make_integer_reader(2, 4096)
     )
+    azure_search_vectors_stored: bool = _declare(True, "AZURE_SEARCH_VECTORS_STORED", make_flag_reader("0", "1"))
     azure_search_vectorizer: bool = _declare(False, "AZURE_SEARCH_VECTORIZER", make_flag_reader("0", "1"))
     azure_search_vector_weight: float = _declare(1.0, "AZURE_SEARCH_VECTOR_WEIGHT", make_number_reader(0.01, 100))
     # what exists only in previews of the service's API: nothing of it works without a version of a preview

@@ -17,6 +17,7 @@ from rag_core.evaluation.isolation_canaries import (
     CANARY_ENTITY_TYPE,
     Canary,
     create_canary_chunk,
+    create_canary_document,
     load_planted_query,
 )
 from rag_core.ingestion import source_view
@@ -114,6 +115,20 @@ def _attempt_deleted(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]
 
 def _attempt_vectors(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]]:
     return (kit.index.store.load_vectors(id, intruder.scope) for id in intruder.document_ids)
+
+
+def _attempt_embedded(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]]:
+    """Attempt to learn, by guessing a document with its text, that it is there."""
+    return (
+        _reveal_if_changed(
+            canary,
+            kit.index.store.is_embedded(
+                create_canary_document(id, canary), [create_canary_chunk(id, canary)], intruder.scope
+            ),
+        )
+        for canary in intruder.other_canaries
+        for id in canary.document_ids
+    )
 
 
 def _attempt_consult(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]]:
@@ -315,6 +330,7 @@ ATTEMPTS_BY_PATH: Mapping[str, AttemptBuilder] = {
     "documents": _attempt_documents,
     "deleted": _attempt_deleted,
     "vectors": _attempt_vectors,
+    "embedded": _attempt_embedded,
     "consult": _attempt_consult,
     "ask": _attempt_ask,
     "summary": _attempt_summary,

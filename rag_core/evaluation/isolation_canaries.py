@@ -47,7 +47,7 @@ def _create_random_word() -> str:
 async def plant_canary(canary: Canary, kit: Kit) -> None:
     """Index the canary's documents, save a query in its scope, and delete the document that nobody may read."""
     for id in canary.document_ids:
-        document, chunk = _create_canary_document(id, canary), create_canary_chunk(id, canary)
+        document, chunk = create_canary_document(id, canary), create_canary_chunk(id, canary)
         await kit.index.add_document(document, [chunk], canary.scope)
         if kit.keep_originals:
             await kit.archive.save_original(_create_canary_original(document, chunk))
@@ -55,7 +55,7 @@ async def plant_canary(canary: Canary, kit: Kit) -> None:
     await kit.index.store.delete(canary.document_ids[2], canary.scope)
 
 
-def _create_canary_document(id: str, canary: Canary) -> Document:
+def create_canary_document(id: str, canary: Canary) -> Document:
     scope = canary.scope
     return Document(
         id,

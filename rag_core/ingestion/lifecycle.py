@@ -52,7 +52,7 @@ async def _can_purge_deleted(document_id: str, scope: Scope, index: Index) -> bo
 
 
 async def restore_document(document_id: str, scope: Scope, index: Index, run: Run) -> None:
-    """Restore a deleted document unchanged; nothing is embedded again.
+    """Restore a deleted document unchanged; only a store that keeps no vectors embeds it again.
 
     Raises:
         NotFound: no deleted document has this id, or it does not belong to the caller.

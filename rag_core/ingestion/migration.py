@@ -92,12 +92,15 @@ async def find_index_differences(
 
 
 async def _is_same_document(document: Document, old: Index, new: Index) -> bool:
-    scope = _build_owner_scope(document)
+    scope, chunks = _build_owner_scope(document), await _load_chunks(document, old)
+    embedded = (await old.load_reusable_vectors(document.id, scope)).keys()
     return (
         await new.store.load_document(document.id, scope) == document
-        and await _load_chunks(document, new) == await _load_chunks(document, old)
-        and (await new.store.load_vectors(document.id, scope)).keys()
-        == (await old.load_reusable_vectors(document.id, scope)).keys()
+        and await _load_chunks(document, new) == chunks
+        and (
+            (await new.store.load_vectors(document.id, scope)).keys() == embedded
+            or (bool(embedded) and await new.store.is_embedded(document, chunks, scope))
+        )
     )
 
 

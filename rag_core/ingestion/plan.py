@@ -218,6 +218,9 @@ class _DryRunStore:
             else await self._store.load_vectors(document_id, scope)
         )
 
+    async def is_embedded(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> bool:
+        return document.id not in self._planned_vectors and await self._store.is_embedded(document, chunks, scope)
+
     async def purge(self, document_id: str, scope: Scope) -> bool:
         self._planned_vectors[document_id] = {}
         return True

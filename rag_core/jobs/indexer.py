@@ -163,7 +163,7 @@ class Indexer:
         the index is unavailable.
         """
         prepared.vectors.update(await self._load_indexed_vectors(prepared))
-        new_texts = self.kit.index.select_texts_to_embed(prepared.vectors, prepared.chunks)
+        new_texts = await self._find_texts_to_embed(prepared)
         if len(new_texts) > self.policy.max_inline_chunks:
             return None
         try:
@@ -215,11 +215,13 @@ class Indexer:
             await self._refuse_deleted_document(prepared, lease.job)
         indexed_vectors = await self._load_indexed_vectors(prepared)
         prepared.vectors.update({**indexed_vectors, **await lease.load_vectors(index.embedder.space)})
-        new_texts = index.select_texts_to_embed(prepared.vectors, prepared.chunks)
+        new_texts = await self._find_texts_to_embed(prepared)
         is_long = len(new_texts) > self.policy.max_inline_chunks or self._needs_many_calls(prepared)
         if in_request and is_long:
             return await self._notify_worker(await lease.release())
         prepared = await self._enrich(prepared, lease)
+        new_texts = new_texts and await self._find_texts_to_embed(prepared)  # the described chunks may be there already
+        is_unchanged = not (new_texts or prepared.vectors)
         try:
             await self._embed_in_batches(prepared, new_texts, lease)
         except Unavailable as error:
@@ -227,9 +229,8 @@ class Indexer:
                 raise
             return await self._index_lexically(prepared, error, lease)
         await lease.claim_document(prepared.document.id)
-        result = await self._write_document(
-            prepared, embedded=len(index.select_texts_to_embed(indexed_vectors, prepared.chunks))
-        )
+        texts_to_embed = {} if is_unchanged else index.select_texts_to_embed(indexed_vectors, prepared.chunks)
+        result = await self._write_document(prepared, embedded=len(texts_to_embed))
         await lease.finish(result, self._collect_run_notes())
         return result
 
@@ -301,6 +302,13 @@ class Indexer:
     async def _load_indexed_vectors(self, prepared: PreparedUpload) -> Mapping[str, Vector]:
         """Return the vectors that the index has of the document, by content hash."""
         return await self.run.step("index", self.kit.index.load_reusable_vectors(prepared.document.id, prepared.scope))
+
+    async def _find_texts_to_embed(self, prepared: PreparedUpload) -> Mapping[str, EmbeddableText]:
+        """Return the texts that lack a vector, by content hash."""
+        finding = self.kit.index.find_texts_to_embed(
+            prepared.document, prepared.chunks, prepared.scope, prepared.vectors
+        )
+        return await self.run.step("index", finding)
 
     def _collect_run_notes(self) -> dict[str, Any]:
         """Return the degradations and warnings of the run, which a job's reader is shown."""

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rag_core.core.model import Chunk, Document, Entity, Ranking, Scalar, Scope, Span
+from rag_core.core.model import Chunk, Document, Entity, Ranking, Scalar, Scope, Span, Vector
 from rag_core.core.ports import ChunkStore, Probe, ReplacementResult
 
 SPACE = "sample-16"
@@ -19,6 +19,22 @@ def vector(text: str) -> list[float]:
         sums[hashlib.sha256(word.encode()).digest()[0] % 16] += 1.0
     length = math.sqrt(sum(x * x for x in sums))
     return [x / length for x in sums]
+
+
+class SampleEmbedder:
+    """Makes the vectors of this file, and counts the texts that it was sent."""
+
+    space, dimensions = SPACE, 16
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    async def embed_query(self, text: str) -> Vector:
+        return vector(text)
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.embedded += len(texts)
+        return [vector(text) for text in texts]
 
 
 def chunk(document_id: str, ordinal: int, content: str, **more: object) -> Chunk:

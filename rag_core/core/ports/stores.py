@@ -137,6 +137,13 @@ class ChunkStore(Protocol):
         """Return the stored vectors of a document's chunks by content hash, to embed only changed chunks."""
         ...
 
+    async def is_embedded(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> bool:
+        """Return whether the document is live with exactly these chunks and with vectors that the store cannot return.
+
+        Replaced by the same chunks without vectors it then keeps its own. False where `load_vectors` returns them.
+        """
+        ...
+
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> ReplacementResult:

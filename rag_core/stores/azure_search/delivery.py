@@ -1,7 +1,12 @@
-"""The delivery of outbox jobs: a version is uploaded hidden, replaces the old one, and is shown unless deleted."""
+"""The delivery of outbox jobs: a version is uploaded hidden, replaces the old one, and is shown unless deleted.
+
+A version is shown by a merge of one field. An index that does not keep vectors would lose them by that: there its
+chunks are uploaded once more, shown, from the outbox.
+"""
 
 import asyncio
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,9 +70,9 @@ class OutboxDelivery:
 
     async def _upload_waiting_chunks(self, job: OutboxJob) -> None:
         """Upload the unsent chunks, hidden, in parts that fit in memory."""
-        after = -1
+        after, merges = -1, await self.client.returns_vectors()
         while items := await asyncio.to_thread(
-            self.outbox.list_waiting_items, job, after=after, limit=MAX_BATCH_ACTIONS
+            self.outbox.list_items, job, ITEM_WAITING, after=after, limit=MAX_BATCH_ACTIONS
         ):
             after = items[-1].position
             positions_by_key = {_make_job_chunk_key(job, item.position): item.position for item in items}
@@ -81,7 +86,11 @@ class OutboxDelivery:
             finally:
                 for keys, state in ((results.succeeded_keys, ITEM_SENT), (results.refused_keys, ITEM_REFUSED)):
                     await asyncio.to_thread(
-                        self.outbox.set_item_states, job, [positions_by_key[key] for key in keys], state
+                        self.outbox.set_item_states,
+                        job,
+                        [positions_by_key[key] for key in keys],
+                        state,
+                        drops_bodies=merges or state == ITEM_REFUSED,
                     )
 
     async def _publish_version(self, job: OutboxJob) -> set[str]:
@@ -93,16 +102,33 @@ class OutboxDelivery:
             _make_job_chunk_key(job, position): position
             for position, _ in await asyncio.to_thread(self.outbox.list_positions_and_chunk_ids, job, ITEM_SENT)
         }
-        actions = [
-            build_index_action("merge", key, {"live": job.is_live})
-            for key in positions_by_key or _list_uploaded_keys(job)
-        ]
-        actions += [build_index_action("delete", key, {}) for key in await self._list_other_version_keys(job)]
-        results = ActionResults()
-        await send_actions([*actions, *self._build_record_actions(job)], self.client, results)
+        removals = [build_index_action("delete", key, {}) for key in await self._list_other_version_keys(job)]
+        results, last_part = ActionResults(), list[IndexAction]()
+        async for part in self._iter_visibility_actions(job, list(positions_by_key)):
+            await send_actions(last_part, self.client, results)
+            last_part = part
+        await send_actions([*last_part, *removals, *self._build_record_actions(job)], self.client, results)
         refused_positions = [positions_by_key[key] for key in results.refused_keys & positions_by_key.keys()]
         await asyncio.to_thread(self.outbox.set_item_states, job, refused_positions, ITEM_REFUSED)
         return results.refused_keys - results.absent_keys - positions_by_key.keys()
+
+    async def _iter_visibility_actions(self, job: OutboxJob, sent_keys: list[str]) -> AsyncIterator[list[IndexAction]]:
+        """Yield the actions that show or hide the chunks of a version, in parts that fit in memory."""
+        if not (job.is_live and sent_keys) or await self.client.returns_vectors():
+            keys = sent_keys or list_uploaded_keys(job)
+            yield [build_index_action("merge", key, {"live": job.is_live}) for key in keys]
+            return
+        after = -1
+        while items := await asyncio.to_thread(
+            self.outbox.list_items, job, ITEM_SENT, after=after, limit=MAX_BATCH_ACTIONS
+        ):
+            after = items[-1].position
+            yield [
+                build_index_action(
+                    "upload", _make_job_chunk_key(job, item.position), json.loads(item.body) | {"live": True}
+                )
+                for item in items
+            ]
 
     def _build_record_actions(self, job: OutboxJob) -> list[IndexAction]:
         """Build the actions for the record of the document and for that of its workflow's state."""
@@ -139,7 +165,7 @@ def _make_job_chunk_key(job: OutboxJob, position: int) -> str:
     return make_chunk_record_key(*job.document_ref, job.version, position)
 
 
-def _list_uploaded_keys(job: OutboxJob) -> list[str]:
+def list_uploaded_keys(job: OutboxJob) -> list[str]:
     """Return the chunk keys of a version uploaded earlier; those refused then do not exist."""
     chunks = 0 if job.record is None else int(job.record["ordinal"])
     return [_make_job_chunk_key(job, position) for position in range(chunks)]
@@ -148,3 +174,8 @@ def _list_uploaded_keys(job: OutboxJob) -> list[str]:
 def _build_upload_action(key: str, body: str) -> IndexAction:
     """Build the upload of a body that the outbox keeps as JSON."""
     return IndexAction(key, f'{{"@search.action":"upload","key":"{key}",{body[1:]}')
+
+
+def _build_showing_action(key: str, body: str) -> IndexAction:
+    """Build the upload of a body that the outbox keeps as JSON, so that searches find it."""
+    return build_index_action("upload", key, json.loads(body) | {"live": True})

@@ -22,7 +22,9 @@ from azure.search.documents.knowledgebases.aio import KnowledgeBaseRetrievalClie
 
 from rag_core.core.errors import Misconfigured
 from rag_core.core.retrying import Dependency, TransientFailure
+from rag_core.stores.azure_search.odata import MATCH_NOTHING
 from rag_core.stores.azure_search.previews import AddPreviewMembers, SearchPreviews
+from rag_core.stores.azure_search.schema import VECTOR_FIELD
 from rag_core.stores.azure_search.service_errors import (
     BatchRefused,
     SearchRecord,
@@ -84,6 +86,7 @@ class AzureIndexClient:
         self._clients: tuple[SearchClient, SearchIndexClient] | None = None
         self._knowledge_client: KnowledgeBaseRetrievalClient | None = None
         self._machine_credential: Any = None
+        self._returns_vectors: bool | None = None
 
     async def iter_pages(
         self, text: str | None, *, elevated: bool = False, **parameters: Any
@@ -114,13 +117,35 @@ class AzureIndexClient:
         parameters["headers"] = self._previews.build_headers(elevated=elevated)
         return (await self._call_dependency(lambda limits: self._fetch_page("*", parameters, None, limits))).facets
 
-    async def get_record(self, key: str) -> SearchRecord | None:
+    async def returns_vectors(self) -> bool:
+        """Return whether the index keeps the vectors that it was sent, so that they can be read and outlast a merge.
+
+        Asked once, of the documents, since the app may not read definitions: what is not stored cannot be selected.
+        """
+        if self._returns_vectors is None:
+            headers = self._previews.build_headers(elevated=True)
+            parameters = {"filter": MATCH_NOTHING, "select": [VECTOR_FIELD], "top": 1, "headers": headers}
+
+            async def select(limits: RequestTimeouts) -> bool:
+                try:
+                    await self._fetch_page("*", parameters, None, limits)
+                except HttpResponseError as failure:
+                    if failure.status_code != 400:
+                        raise
+                    return False
+                return True
+
+            self._returns_vectors = await self._call_dependency(select)
+        return self._returns_vectors
+
+    async def get_record(self, key: str, *, elevated: bool = False) -> SearchRecord | None:
         """Return the record with this key, or None; it sees a write before searches do."""
+        headers = self._previews.build_headers(elevated=True) if elevated else {}
 
         async def fetch_record(limits: RequestTimeouts) -> SearchRecord | None:
             documents, _ = self._get_clients()
             try:
-                return dict(await documents.get_document(key, **limits))
+                return dict(await documents.get_document(key, headers=headers, **limits))
             except ResourceNotFoundError:
                 return None
 

@@ -108,11 +108,11 @@ class Outbox:
         with self._file.connection() as db:
             return db.execute("select 1 from jobs where id = ?", (job.id,)).fetchone() is not None
 
-    def list_waiting_items(self, job: OutboxJob, *, after: int, limit: int) -> list[OutboxItem]:
-        """Return the next unsent items, in order of their positions."""
+    def list_items(self, job: OutboxJob, state: str, *, after: int, limit: int) -> list[OutboxItem]:
+        """Return the next items in a state, in order of their positions."""
         sql = "select place, chunk, body from items where job = ? and state = ? and place > ? order by place limit ?"
         with self._file.connection() as db:
-            return [OutboxItem(*row) for row in db.execute(sql, (job.id, ITEM_WAITING, after, limit))]
+            return [OutboxItem(*row) for row in db.execute(sql, (job.id, state, after, limit))]
 
     def list_positions_and_chunk_ids(self, job: OutboxJob, *states: str) -> list[tuple[int, str]]:
         """Return position and chunk id of the items in these states, in order of position."""
@@ -122,11 +122,14 @@ class Outbox:
         with self._file.connection() as db:
             return [(position, chunk_id) for position, chunk_id in db.execute(sql, (job.id, json.dumps(states)))]
 
-    def set_item_states(self, job: OutboxJob, positions: Iterable[int], state: str) -> None:
-        """Set the state of these items and drop their bodies, which are not needed any more."""
+    def set_item_states(
+        self, job: OutboxJob, positions: Iterable[int], state: str, *, drops_bodies: bool = True
+    ) -> None:
+        """Set the state of these items and drop their bodies, unless they are to be sent once more."""
+        body = "''" if drops_bodies else "body"
         with self._file.transaction() as db:
             rows = [(state, job.id, position) for position in positions]
-            db.executemany("update items set state = ?, body = '' where job = ? and place = ?", rows)
+            db.executemany(f"update items set state = ?, body = {body} where job = ? and place = ?", rows)  # noqa: S608
 
     def list_versions(self, workflow_id: str, document_id: str) -> list[tuple[str, int]]:
         """Return the versions of a document that this outbox may have sent, with the number of their chunks."""

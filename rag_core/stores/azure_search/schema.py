@@ -54,16 +54,18 @@ def build_index_definition(
     vectorizer: QueryVectorizer | None = None,
     *,
     document_acl: bool = False,
+    stores_vectors: bool = True,
 ) -> IndexDefinition:
     """Build the definition of an index for vectors of these dimensions; 0 gives one that can never hold vectors.
 
-    With `document_acl` the service checks by users and groups who may see a document, which is a preview.
+    With `document_acl` the service checks by users and groups who may see a document, which is a preview. Without
+    `stores_vectors` it keeps of each vector only what it searches by, and returns none.
 
     Raises:
         Misconfigured: the vectors have no more dimensions than they are to be cut to.
     """
     _require_longer_vectors(dimensions, compression)
-    fields = [*_build_index_fields(), *([_build_vector_field(dimensions)] if dimensions else [])]
+    fields = [*_build_index_fields(), *([_build_vector_field(dimensions, stores_vectors)] if dimensions else [])]
     acl = {PERMISSION_FILTER_OPTION: "enabled"} if document_acl else {}
     fields += _build_acl_fields() if document_acl else []
     base = {"name": name, "fields": fields, "similarity": {"@odata.type": "#Microsoft.Azure.Search.BM25Similarity"}}
@@ -86,8 +88,8 @@ def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) ->
     Whether the service filters by users becomes as in the new definition.
 
     Raises:
-        Conflict: a field has another type, other dimensions or another compression (reindex_required), so that another
-            index is needed.
+        Conflict: a field has another type, other dimensions, another compression or is stored otherwise
+            (reindex_required), so that another index is needed.
     """
     existing_fields = {field["name"]: field for field in existing["fields"]}
     if get_vector_dimensions(existing) != get_vector_dimensions(new):
@@ -99,6 +101,12 @@ def upgrade_index_definition(existing: IndexDefinition, new: IndexDefinition) ->
     if (held := _describe_compression(existing)) != (wanted := _describe_compression(new)):
         raise _make_incompatible_index_error(
             existing, f"compresses its vectors by {held}, and the settings by {wanted}"
+        )
+    if _stores_vectors(existing) != (is_stored := _stores_vectors(new)):
+        raise _make_incompatible_index_error(
+            existing,
+            f"{'does not keep' if is_stored else 'keeps'} the vectors that it is sent, which is not as "
+            f"AZURE_SEARCH_VECTORS_STORED={is_stored:d} asks",
         )
     for field in new["fields"]:
         field_type = existing_fields.get(field["name"], field)["type"]
@@ -150,6 +158,11 @@ def _describe_compression(index: Mapping[str, Any]) -> str:
         return "nothing"
     kept = found.get("truncationDimension")
     return f"{found['kind']} of the first {kept} dimensions" if kept else str(found["kind"])
+
+
+def _stores_vectors(index: Mapping[str, Any]) -> bool:
+    """Return whether an index keeps the vectors that it is sent; true of one that has none."""
+    return all(field.get("stored") is not False for field in index["fields"] if field["name"] == VECTOR_FIELD)
 
 
 def _make_incompatible_index_error(existing: IndexDefinition, problem: str) -> Conflict:
@@ -220,13 +233,13 @@ def _build_searchable_field(name: str, **uses: bool) -> IndexDefinition:
     return {**_build_text_field(name, **uses), "searchable": True, "analyzer": LEXICAL_ANALYZER}
 
 
-def _build_vector_field(dimensions: int) -> IndexDefinition:
+def _build_vector_field(dimensions: int, is_stored: bool) -> IndexDefinition:
     return {
         "name": VECTOR_FIELD,
         "type": "Collection(Edm.Single)",
         "searchable": True,
-        "retrievable": True,  # unchanged chunks keep their vectors at the next indexing
-        "stored": True,
+        "retrievable": is_stored,  # so that unchanged chunks keep their vectors at the next indexing
+        "stored": is_stored,
         "dimensions": dimensions,
         "vectorSearchProfile": HNSW_PROFILE,
     }

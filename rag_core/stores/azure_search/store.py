@@ -13,7 +13,7 @@ from azure.core.pipeline.transport import AsyncHttpTransport
 from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Conflict, RagError, Unavailable, make_unknown_document_error
 from rag_core.core.model import Chunk, Document, Facet, Filter, QueryVariant, Ranking, Scope, Vector
-from rag_core.core.ports import Probe, ReplacementResult, StoreDescription
+from rag_core.core.ports import Embedder, Probe, ReplacementResult, StoreDescription
 from rag_core.core.retrying import Dependency
 from rag_core.stores.access import (
     can_read_document,
@@ -68,6 +68,7 @@ from rag_core.stores.azure_search.records import (
 from rag_core.stores.azure_search.search import search_azure_probe
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
 from rag_core.stores.azure_search.service_errors import KnowledgeBaseRefused, parse_records
+from rag_core.stores.azure_search.unstored_vectors import embed_deleted_version, is_version_embedded
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
     count_replaced_chunks,
@@ -87,7 +88,7 @@ class AzureSearchStore:
     A new version of a document is uploaded hidden and then made live while the old one is removed; its record is
     written last. Changes that the service does not take stay in `outbox`, their chunks are listed as failed in the
     replacement's result, and the next write or `flush` sends them again. Without an `outbox` file they are lost when
-    the process ends.
+    the process ends. `embedder` makes the vectors of a restored document where the index does not keep them.
     """
 
     def __init__(
@@ -99,6 +100,8 @@ class AzureSearchStore:
         outbox: Path | None = None,
         space: str = "",
         dimensions: int,
+        embedder: Embedder | None = None,
+        stores_vectors: bool = True,
         semantic: bool = True,
         exhaustive: bool = False,
         compression: schema.VectorCompression | None = None,
@@ -119,6 +122,7 @@ class AzureSearchStore:
         self._records = DocumentRecords(self._client, self._outbox)
         self._delivery = OutboxDelivery(self._client, self._outbox, public)
         self._space, self._dimensions, self._compression = space, dimensions, compression
+        self._embedder, self._stores_vectors = embedder, stores_vectors
         self._vectorizer, self._vector_weight = vectorizer, vector_weight
         self._ranker = SemanticRanker(is_used=semantic)
         self._exhaustive, self._settled_s = exhaustive, settled_s
@@ -133,7 +137,12 @@ class AzureSearchStore:
         """
         name, acl = self._client.index, self._previews.document_acl
         new_definition = schema.build_index_definition(
-            name, self._dimensions, self._compression, self._vectorizer, document_acl=acl
+            name,
+            self._dimensions,
+            self._compression,
+            self._vectorizer,
+            document_acl=acl,
+            stores_vectors=self._stores_vectors,
         )
         old_definition = await self._client.get_definition()
         if old_definition is None:
@@ -246,7 +255,15 @@ class AzureSearchStore:
         return await search_documents(odata.build_visible_documents_filter(scope, deleted=True), self._client)
 
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
-        return await load_chunk_vectors(document_id, scope, self._client) if self._dimensions else {}
+        returns_vectors = self._dimensions and await self._client.returns_vectors()
+        return await load_chunk_vectors(document_id, scope, self._client) if returns_vectors else {}
+
+    async def is_embedded(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> bool:
+        if not self._dimensions or await self._client.returns_vectors():
+            return False
+        if await asyncio.to_thread(self._outbox.find_job, document.workflow_id, document.id):
+            return False  # another version is on its way
+        return await is_version_embedded(document, chunks, scope, self._client)
 
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
@@ -266,16 +283,10 @@ class AzureSearchStore:
             records = await self._records.load(document.id, scope)
             require_replaceable_documents(parse_records(document_from_azure_record, records), scope)
             old_hashes = await list_live_content_hashes(document.id, scope, self._client)
-            version = uuid.uuid4().hex
-            acl = build_acl_fields(document) if self._previews.document_acl else {}
-            bodies = (
-                (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space) | acl)
-                for chunk, vector in zip(chunks, vectors, strict=True)
-            )
-            record = build_document_record(document, version=version, chunks=len(chunks))
-            new_job = OutboxJob(0, document.workflow_id, document.id, version, record)
-            job = await asyncio.to_thread(self._outbox.add, new_job, bodies)
-            failed = await self._deliver_or_list_unsearchable(job)
+            failed: tuple[str, ...] = ()
+            if any(vector is not None for vector in vectors) or not await self.is_embedded(document, chunks, scope):
+                job = await self._add_version(document, chunks, vectors, space)
+                failed = await self._deliver_or_list_unsearchable(job)
         result = count_replaced_chunks(old_hashes, [chunk.content_hash for chunk in chunks])
         return ReplacementResult(result.added, result.unchanged, result.removed, failed)
 
@@ -305,10 +316,13 @@ class AzureSearchStore:
         """Restore a document. Raises Unavailable when the service did not apply it; the next write or `flush` does."""
         await self.flush()
         async with self._get_document_lock(scope.workflow_id, document_id):
-            job, _ = await self._records.find_writable_job(document_id, scope)
+            job, is_unsent = await self._records.find_writable_job(document_id, scope)
             if job is None:
                 return False
             require_deleted_document(document_from_job(job))
+            if not await self._client.returns_vectors():
+                await self._restore_by_embedding(job, is_unsent=is_unsent)
+                return True
             if deleted_space := await load_document_space(*job.document_ref, self._client):
                 await self._require_same_space(deleted_space)
             await self._deliver_amended_record(job, deleted_at=None)
@@ -370,6 +384,30 @@ class AzureSearchStore:
 
     def _get_document_lock(self, workflow_id: str, document_id: str) -> asyncio.Lock:
         return self._locks.setdefault((workflow_id, document_id), asyncio.Lock())
+
+    async def _add_version(
+        self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], space: str
+    ) -> OutboxJob:
+        """Put a new version of a document into the outbox and return its job."""
+        version = uuid.uuid4().hex
+        acl = build_acl_fields(document) if self._previews.document_acl else {}
+        bodies = (
+            (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space) | acl)
+            for chunk, vector in zip(chunks, vectors, strict=True)
+        )
+        record = build_document_record(document, version=version, chunks=len(chunks))
+        job = OutboxJob(0, document.workflow_id, document.id, version, record)
+        return await asyncio.to_thread(self._outbox.add, job, bodies)
+
+    async def _restore_by_embedding(self, job: OutboxJob, *, is_unsent: bool) -> None:
+        """Write a deleted version anew, its vectors made again from its text: the deletion has dropped them."""
+        if is_unsent:
+            raise Unavailable("the deletion of the document has not reached the index yet", code="search_throttled")
+        chunks, vectors = await embed_deleted_version(job, self._embedder, self._client)
+        if any(vector is not None for vector in vectors):
+            await self._require_same_space(self._space)
+        document = replace(document_from_job(job), deleted_at=None)
+        await self._delivery.deliver(await self._add_version(document, chunks, vectors, self._space))
 
     async def _deliver_amended_record(self, job: OutboxJob, *, deleted_at: str | None) -> None:
         """Send the same version again with its chunks hidden (`deleted_at` given) or shown (None)."""

@@ -77,6 +77,9 @@ class EmbeddedStore:
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         return await self._run_read(reads.load_sqlite_vectors, scope, document_id)
 
+    async def is_embedded(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> bool:
+        return False  # every vector can be read back
+
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> ReplacementResult:

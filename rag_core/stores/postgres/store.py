@@ -73,6 +73,9 @@ class PostgresStore:
     async def load_vectors(self, document_id: str, scope: Scope) -> Mapping[str, Vector]:
         return await self._connections.read(lambda db: reads.load_postgres_vectors(db, scope, document_id), scope)
 
+    async def is_embedded(self, document: Document, chunks: Sequence[Chunk], scope: Scope) -> bool:
+        return False  # every vector can be read back
+
     async def replace_document(
         self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], scope: Scope, *, space: str
     ) -> ReplacementResult:

@@ -127,7 +127,7 @@ def get_service_statistics(state: ServiceState, call: Call) -> Response:
     used: dict[str, tuple[int, int | None]] = {
         "documentCount": (sum(len(index.documents) for index in indexes), None),
         "indexesCount": (len(indexes), MOST_INDEXES),
-        "indexersCount": (0, 0),
+        "indexersCount": count("indexers"),
         "dataSourcesCount": count("datasources"),
         "storageSize": (stored, MOST_STORED),
         "synonymMaps": count("synonymmaps"),

@@ -66,10 +66,24 @@ def _check_references(state: ServiceState, collection: str, made: Json) -> None:
         state.find_index(made["indexes"][0])
     if collection == "knowledgesources" and made["kind"] == "searchIndex":
         state.find_aliased_index(str(made["searchIndexParameters"]["searchIndexName"]))
+    if collection == "indexers":
+        _check_indexer_references(state, made)
     if collection == "knowledgebases":
         for one in made["knowledgeSources"]:
             if state.resources.get("knowledgesources", one["name"]) is None:
                 raise make_missing_refusal("knowledge source", one["name"])
+
+
+def _check_indexer_references(state: ServiceState, made: Json) -> None:
+    """Check that what an indexer reads from, runs and writes to is there."""
+    skillset = made["skillsetName"]
+    for called, name, is_there in (
+        ("a data source", made["dataSourceName"], state.resources.get("datasources", made["dataSourceName"])),
+        ("a skillset", skillset, skillset is None or state.resources.get("skillsets", skillset)),
+        ("an index", made["targetIndexName"], made["targetIndexName"] in state.indexes),
+    ):
+        if not is_there:
+            raise make_refusal(f"This indexer refers to {called} '{name}' that doesn't exist")
 
 
 def get_resource(state: ServiceState, call: Call, collection: str, name: str) -> Response:
@@ -106,9 +120,11 @@ def list_resources(state: ServiceState, call: Call, collection: str) -> Response
     return respond_with_minimal_metadata({"@odata.context": context, "value": shown})
 
 
-def list_indexers(state: ServiceState, call: Call) -> Response:
-    """List the indexers, of which there can be none: they read from other services of Azure."""
-    return respond_with_minimal_metadata({"@odata.context": f"{call.request.host_url}$metadata#indexers", "value": []})
+def refuse_to_run(state: ServiceState, call: Call, name: str, operation: str) -> Response:
+    """Refuse to run an indexer, and to tell how it ran: it is kept only, and a client would wait for it for ever."""
+    del call
+    state.resources.find("indexers", name)
+    raise make_unimplemented_refusal(f"'{operation}' of indexers, which read from other services of Azure")
 
 
 def get_source_status(state: ServiceState, call: Call, name: str) -> Response:

@@ -22,6 +22,7 @@ SOURCE_KINDS = {name.removesuffix("Parameters"): name for name in SOURCE_PARAMET
 DATA_SOURCE_TYPES = (
     *("azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"),
 )
+NO_START = "0001-01-01T00:00:00Z"  # of a schedule that names none
 WHOLE = {"@odata.context", "@odata.etag"}
 
 
@@ -111,6 +112,26 @@ def _check_skillset(given: Json) -> None:
     given["cognitiveServices"] = given["cognitiveServices"] and {"description": None} | given["cognitiveServices"]
 
 
+def _check_indexer(given: Json) -> None:
+    for member in ("dataSourceName", "targetIndexName"):
+        if not isinstance(given[member], str):
+            raise make_refusal(
+                f"The request is invalid. Details: indexer : '{member}' is required.", code="MissingRequiredParameter"
+            )
+    if isinstance(given["schedule"], dict):
+        given["schedule"] = {"startTime": NO_START} | given["schedule"]
+    for member in ("fieldMappings", "outputFieldMappings"):
+        given[member] = [_complete_mapping(one) for one in given[member]]
+
+
+def _complete_mapping(mapping: Json) -> Json:
+    """Fill in what a field mapping leaves out, as the service answers it."""
+    complete: Json = {**dict.fromkeys(("sourceFieldName", "targetFieldName", "mappingFunction")), **mapping}
+    if complete["mappingFunction"]:
+        complete["mappingFunction"] = {"parameters": None} | complete["mappingFunction"]
+    return complete
+
+
 KINDS: Mapping[str, ResourceKind] = {
     "synonymmaps": ResourceKind(
         "synonym map", {"format": "solr", "synonyms": "", "encryptionKey": None}, _check_synonym_map, 20
@@ -165,6 +186,24 @@ KINDS: Mapping[str, ResourceKind] = {
             "encryptionKey": None,
         },
         _check_skillset,
+        50,
+    ),
+    "indexers": ResourceKind(
+        "indexer",
+        {
+            "description": None,
+            "dataSourceName": None,
+            "skillsetName": None,
+            "targetIndexName": None,
+            "disabled": None,
+            "schedule": None,
+            "parameters": None,
+            "fieldMappings": [],
+            "outputFieldMappings": [],
+            "cache": None,
+            "encryptionKey": None,
+        },
+        _check_indexer,
         50,
     ),
 }

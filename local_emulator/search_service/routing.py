@@ -17,7 +17,7 @@ Handler = Callable[..., Response]
 _NAME = r"\('(?P<name>(?:[^']|'')*)'\)"
 _KEY = r"\('(?P<key>(?:[^']|'')*)'\)"
 _COLLECTION = f"/(?P<collection>{'|'.join(KINDS)})"
-_PLAIN_NAME = re.compile(r"^/(indexes|indexers|" + "|".join(KINDS) + r")/(?!$)([^/()]+)")
+_PLAIN_NAME = re.compile(r"^/(indexes|" + "|".join(KINDS) + r")/(?!$)([^/()]+)")
 # the documented address below /indexes/NAME, and the one that the SDKs send
 _DOCUMENTED = {
     "/docs/search": "/docs/search.post.search",
@@ -27,6 +27,7 @@ _DOCUMENTED = {
     "/stats": "/search.stats",
     "/analyze": "/search.analyze",
 }
+_INDEXER_OPERATION = re.compile(rf"(/indexers{_NAME})/(run|reset|resetdocs|resetskills|resync|status)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,13 @@ _ROUTES = [
     Route("POST", rf"/indexes{_NAME}/search\.analyze", "definition", index_routes.analyze_text),
     Route("GET", "/servicestats", "definition", index_routes.get_service_statistics),
     Route("GET", "/indexstats", "definition", index_routes.list_index_statistics),
-    Route("GET", "/indexers", "definition", resource_routes.list_indexers),
     Route("POST", _COLLECTION, "definition", resource_routes.create_resource),
     Route("GET", _COLLECTION, "definition", resource_routes.list_resources),
     Route("PUT", f"{_COLLECTION}{_NAME}", "definition", resource_routes.put_resource),
     Route("GET", f"{_COLLECTION}{_NAME}", "definition", resource_routes.get_resource),
     Route("DELETE", f"{_COLLECTION}{_NAME}", "definition", resource_routes.delete_resource),
+    Route("POST", rf"/indexers{_NAME}/search\.(?P<operation>\w+)", "definition", resource_routes.refuse_to_run),
+    Route("GET", rf"/indexers{_NAME}/search\.(?P<operation>status)", "definition", resource_routes.refuse_to_run),
     Route("GET", f"/knowledgesources{_NAME}/status", "definition", resource_routes.get_source_status),
     Route("POST", f"/knowledgebases{_NAME}/retrieve", "search", knowledge.retrieve, True),
     Route("POST", rf"/indexes{_NAME}/docs/search\.index", "index", document_routes.change_documents),
@@ -82,6 +84,7 @@ def _write_plainly(path: str, method: str) -> str:
     """Write an address as the SDKs do: `/indexes/docs/docs/search` becomes `/indexes('docs')/docs/search...`."""
     path = re.sub(r"^/{2,}", "/", path)
     path = _PLAIN_NAME.sub(lambda found: f"/{found[1]}('{unquote(found[2])}')", path)
+    path = _INDEXER_OPERATION.sub(r"\1/search.\3", path)
     found = re.fullmatch(rf"(/indexes{_NAME})(/.*)", path)
     if not found:
         return path

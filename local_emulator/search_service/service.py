@@ -26,7 +26,7 @@ from .synonyms import SynonymMaps
 from .versions import check_version
 
 ARGUMENTS = {"api-version", "$select", "allowUnsafeKeys", "allowIndexDowntime"}  # a change takes no downtime here
-ARGUMENTS_OF_PREVIEWS = {"ignoreResetRequirements", "disableCacheReprocessingChangeDetection"}  # there are no indexers
+ARGUMENTS_OF_PREVIEWS = {"ignoreResetRequirements", "disableCacheReprocessingChangeDetection"}  # no indexer runs
 FAULTS_PATH = "/emulator/faults"
 
 

@@ -31,6 +31,7 @@ PREVIEW_MEMBERS: Mapping[str, str] = {
     **dict.fromkeys(("retrievalInstructions", "answerInstructions", "outputMode"), "2025-11-01-preview"),
     "retrievalReasoningEffort": "2025-11-01-preview",
     "indexersRuntime": "2025-11-01-preview",
+    "cache": "2020-06-30-preview",
 }
 # the first version, of either kind, that answers a member
 LATER_MEMBERS: Mapping[str, str] = {

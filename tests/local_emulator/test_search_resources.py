@@ -13,6 +13,8 @@ from tests.local_emulator.test_search_service import DOCUMENTS, INDEX, KEY, VERS
 PREVIEW = "api-version=2025-11-01-preview"
 MAP = {"name": "cars", "synonyms": "motor, engine\nstop device => brakes\n# nothing\n"}
 SOURCE = {"name": "ks", "kind": "searchIndex", "searchIndexParameters": {"searchIndexName": "docs"}}
+BLOBS = {"name": "blobs", "type": "azureblob", "container": {"name": "c"}}
+INDEXER = {"name": "ix", "dataSourceName": "blobs", "targetIndexName": "docs"}
 BASE = {"name": "kb", "knowledgeSources": [{"name": "ks"}]}
 
 
@@ -49,10 +51,12 @@ def with_maps(*maps: str) -> dict[str, Any]:
         ("knowledgesources", SOURCE),
         ("datasources", {"name": "ds", "type": "azureblob", "container": {"name": "c"}}),
         ("skillsets", {"name": "sk", "skills": []}),
+        ("indexers", INDEXER),
     ],
 )
 def test_a_definition_is_made_changed_and_removed_under_its_etag(collection: str, body: Any) -> None:
     client, path = filled(), f"/{collection}('{body['name']}')?{VERSION}"
+    put(client, "/datasources", BLOBS)
     made = client.post(f"/{collection}?{VERSION}", json=body, headers=KEY)
     assert (made.status_code, made.headers["ETag"]) == (201, made.json["@odata.etag"])
     assert client.post(f"/{collection}?{VERSION}", json=body, headers=KEY).status_code == 409
@@ -224,3 +228,56 @@ def test_a_skill_is_answered_with_what_it_left_out_and_only_a_shaper_nests_its_i
     assert put(client, "/skillsets", {"name": "sk", "skills": [nested]}).status_code == 400
     shaper = nested | {"@odata.type": "#Microsoft.Skills.Util.ShaperSkill"}
     assert put(client, "/skillsets", {"name": "sk", "skills": [shaper]}).status_code == 200
+
+
+def test_an_indexer_is_answered_with_what_it_left_out() -> None:
+    """As recorded: a schedule begins at the beginning of time, and a mapping function has its parameters."""
+    client = filled()
+    put(client, "/datasources", BLOBS)
+    mapping = {"sourceFieldName": "a", "targetFieldName": "title", "mappingFunction": {"name": "urlEncode"}}
+    given = INDEXER | {"schedule": {"interval": "P1D"}, "fieldMappings": [mapping]}
+    made = put(client, "/indexers", given).json
+    assert made["schedule"] == {"interval": "P1D", "startTime": "0001-01-01T00:00:00Z"}
+    assert made["fieldMappings"] == [mapping | {"mappingFunction": {"name": "urlEncode", "parameters": None}}]
+    assert (made["outputFieldMappings"], made["skillsetName"], "cache" in made) == ([], None, False)
+    assert client.get(f"/servicestats?{VERSION}", headers=KEY).json["counters"]["indexersCount"]["usage"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        ({"dataSourceName": "none"}, "a data source 'none'"),
+        ({"targetIndexName": "none"}, "an index 'none'"),
+        ({"skillsetName": "none"}, "a skillset 'none'"),
+    ],
+)
+def test_what_an_indexer_names_must_be_there(change: dict[str, str], missing: str) -> None:
+    client = filled()
+    put(client, "/datasources", BLOBS)
+    refused = put(client, "/indexers", INDEXER | change)
+    assert (refused.status_code, refused.json["error"]["message"]) == (
+        400,
+        f"This indexer refers to {missing} that doesn't exist",
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/indexers('ix')/search.run"),
+        ("POST", "/indexers/ix/run"),
+        ("POST", "/indexers/ix/reset"),
+        ("GET", "/indexers('ix')/search.status"),
+        ("GET", "/indexers/ix/status"),
+    ],
+)
+def test_an_indexer_does_not_run_and_says_so(method: str, path: str) -> None:
+    """A client that waits for its documents is told at once."""
+    client = filled()
+    put(client, "/datasources", BLOBS)
+    put(client, "/indexers", INDEXER)
+    refused = client.open(f"{path}?{VERSION}", method=method, headers=KEY)
+    assert (refused.status_code, refused.json["error"]["code"]) == (501, "NotImplemented")
+    assert "of indexers, which read from other services" in refused.json["error"]["message"]
+    absent = client.open(f"{path}?{VERSION}".replace("ix", "none"), method=method, headers=KEY)
+    assert absent.status_code == 404

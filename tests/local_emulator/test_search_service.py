@@ -165,8 +165,6 @@ def test_a_request_needs_one_of_the_keys(headers: dict[str, str], status: int) -
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/indexers"),
-        ("POST", "/indexers/docs/run"),
         ("POST", "/indexes('docs')/docs/search.permissions"),
         ("POST", f"{DOCS}anything"),
     ],

@@ -23,6 +23,10 @@ DATA_SOURCE_TYPES = (
     *("azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"),
 )
 NO_START = "0001-01-01T00:00:00Z"  # of a schedule that names none
+INDEXER_PARAMETERS = {
+    **dict.fromkeys(("batchSize", "maxFailedItems", "maxFailedItemsPerBatch", "base64EncodeKeys")),
+    "configuration": {},
+}
 WHOLE = {"@odata.context", "@odata.etag"}
 
 
@@ -120,6 +124,8 @@ def _check_indexer(given: Json) -> None:
             )
     if isinstance(given["schedule"], dict):
         given["schedule"] = {"startTime": NO_START} | given["schedule"]
+    if isinstance(given["parameters"], dict):
+        given["parameters"] = INDEXER_PARAMETERS | given["parameters"]
     for member in ("fieldMappings", "outputFieldMappings"):
         given[member] = [_complete_mapping(one) for one in given[member]]
 

@@ -235,10 +235,12 @@ def test_an_indexer_is_answered_with_what_it_left_out() -> None:
     client = filled()
     put(client, "/datasources", BLOBS)
     mapping = {"sourceFieldName": "a", "targetFieldName": "title", "mappingFunction": {"name": "urlEncode"}}
-    given = INDEXER | {"schedule": {"interval": "P1D"}, "fieldMappings": [mapping]}
+    given = INDEXER | {"schedule": {"interval": "P1D"}, "fieldMappings": [mapping], "parameters": {"batchSize": 5}}
     made = put(client, "/indexers", given).json
     assert made["schedule"] == {"interval": "P1D", "startTime": "0001-01-01T00:00:00Z"}
     assert made["fieldMappings"] == [mapping | {"mappingFunction": {"name": "urlEncode", "parameters": None}}]
+    parameters = {"batchSize": 5, **dict.fromkeys(("maxFailedItems", "maxFailedItemsPerBatch", "base64EncodeKeys"))}
+    assert made["parameters"] == parameters | {"configuration": {}}
     assert (made["outputFieldMappings"], made["skillsetName"], "cache" in made) == ([], None, False)
     assert client.get(f"/servicestats?{VERSION}", headers=KEY).json["counters"]["indexersCount"]["usage"] == 1
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -63,7 +64,27 @@ def retrieve(state: ServiceState, call: Call, name: str) -> Response:
         "activity": activity if body.get("includeActivity", True) else None,
         "references": references,
     }
+    if "text/event-stream" in call.request.headers.get("Accept", ""):
+        return _stream_answer(name, body, answer)
     return respond_with_minimal_metadata(answer)
+
+
+def _stream_answer(name: str, body: Json, answer: Json) -> Response:
+    """Respond with the events of a retrieval, all at once: when it began, what was done, and the whole answer."""
+    started = {
+        "requestId": str(uuid.uuid4()),
+        "knowledgeBaseName": name,
+        "outputMode": "extractiveData",
+        "reasoningEffort": body.get("retrievalReasoningEffort") or {"kind": "minimal"},
+    }
+    events: list[tuple[str, Any]] = [
+        ("retrieval.started", started),
+        *(("activity.completed", one) for one in answer["activity"] or ()),
+        ("references.completed", answer["references"]),
+        ("response.completed", {"statusCode": 200, "response": answer}),
+    ]
+    lines = "".join(f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in events)
+    return Response(lines, mimetype="text/event-stream")
 
 
 def _check_body(body: Any) -> Json:

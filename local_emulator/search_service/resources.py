@@ -61,10 +61,14 @@ def _check_alias(given: Json) -> None:
         )
 
 
+def _require_source_kind(given: Json) -> None:
+    """Refuse a kind of source by its name, before a member that only that kind has is called unknown."""
+    if given.get("kind") not in SOURCE_KINDS:
+        raise make_unimplemented_refusal(f"knowledge sources of kind '{given.get('kind')}'")
+
+
 def _check_knowledge_source(given: Json) -> None:
-    wanted = SOURCE_KINDS.get(given["kind"])
-    if wanted is None:
-        raise make_unimplemented_refusal(f"knowledge sources of kind '{given['kind']}'")
+    wanted = SOURCE_KINDS[given["kind"]]
     if given[wanted] is None and given["kind"] != "web":
         raise make_refusal(
             f"The request is invalid. Details: knowledgeSource : '{wanted}' is required for the kind "
@@ -227,6 +231,8 @@ def complete_definition(collection: str, given: Any) -> Json:
             "end with dashes and is limited to 128 characters.",
             code="InvalidName",
         )
+    if collection == "knowledgesources":
+        _require_source_kind(given)
     if unknown := given.keys() - kind.defaults.keys() - WHOLE - {"name"}:
         raise make_refusal(
             f"The request is invalid. Details: The property '{min(unknown)}' does not exist on a {kind.called}."

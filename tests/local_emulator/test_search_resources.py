@@ -78,6 +78,7 @@ def test_a_definition_is_made_changed_and_removed_under_its_etag(collection: str
     ("collection", "body", "status"),
     [
         ("synonymmaps", {"name": "m", "format": "wordnet"}, 400),
+        ("knowledgesources", {"name": "k", "kind": "file", "fileParameters": {}}, 501),
         ("synonymmaps", {"name": "m", "synonyms": "a => b => c"}, 400),
         ("synonymmaps", {"name": "m", "synonyms": "=> b"}, 400),
         ("synonymmaps", {"name": "Not A Name"}, 400),
@@ -169,6 +170,21 @@ def test_a_knowledge_base_answers_with_passages_and_where_they_come_from() -> No
     assert (first["id"], first["docKey"], first["activitySource"]) == ("0", "b", 0)
     assert first["sourceData"].keys() == {"title", "content", "id"}
     assert [one["type"] for one in answer["activity"]] == ["searchIndex", "agenticReasoning"]
+
+
+def test_a_retrieval_is_told_by_events_to_a_client_that_asks_for_them() -> None:
+    path = f"/knowledgebases('kb')/retrieve?{VERSION}"
+    headers = KEY | {"Accept": "text/event-stream"}
+    told = based().post(path, json={"intents": intents("engine misfires")}, headers=headers)
+    events = [block.split("\n") for block in told.text.strip().split("\n\n")]
+    assert [lines[0].removeprefix("event: ") for lines in events] == [
+        "retrieval.started",
+        *["activity.completed"] * 2,
+        "references.completed",
+        "response.completed",
+    ]
+    completed = json.loads(events[-1][1].removeprefix("data: "))
+    assert completed["response"]["references"] == json.loads(events[-2][1].removeprefix("data: "))
 
 
 def test_two_intents_tell_a_document_once() -> None:

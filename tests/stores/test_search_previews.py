@@ -183,6 +183,22 @@ async def test_a_scope_that_claims_another_user_sees_no_more_than_the_token(guar
     assert {hit.chunk.document_id for hit in hits} == {"open"}
 
 
+async def test_an_index_that_stops_checking_users_shows_no_more_than_our_filter_admits(
+    guarded: AzureSearchStore,
+) -> None:
+    """The service's check fails open: whoever may edit the index can switch it off, and no reply would say so."""
+    definition = await guarded._client.get_definition() or {}
+    await guarded._client.put_definition(definition | {"permissionFilterOption": "disabled"})
+    set_user_token(token_of("bob"))
+    everything = await guarded._client.search("*", filter="kind eq 'chunk'", select=["document_id"], top=9)
+    assert {one["document_id"] for one in everything} == {"open", "anns", "staffs"}
+    assert await find(guarded, BOB) == ["open"]
+    assert {one.document_id for one in await guarded.select(BOB, limit=9)} == {"open"}
+    assert await guarded.get(["anns:000"], BOB) == []
+    hits = await guarded.retrieve([QueryVariant("original", "brakes pads")], BOB, limit=9)
+    assert {hit.chunk.document_id for hit in hits} == {"open"}
+
+
 async def test_without_a_token_only_what_everybody_may_see_is_found(guarded: AzureSearchStore) -> None:
     assert await find(guarded, ANN) == ["open"]
 

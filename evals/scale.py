@@ -57,7 +57,6 @@ class VectorFormat:
 # stored, of compressed vectors the original for rescoring, and what is searched, the only one of plain vectors besides
 WAYS = (
     VectorFormat("float32", 32, 1),
-    VectorFormat("float32, not stored", 32, 0),
     VectorFormat("int8", 8, 2),
     VectorFormat("int8, not stored", 8, 1),
 )

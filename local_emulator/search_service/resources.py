@@ -23,7 +23,7 @@ DATA_SOURCE_TYPES = (
     *("azuresql", "cosmosdb", "azureblob", "azuretable", "mysql", "adlsgen2", "onelake", "sharepoint"),
 )
 NO_START = "0001-01-01T00:00:00Z"  # of a schedule that names none
-INDEXER_PARAMETERS = {
+INDEXER_PARAMETERS: Json = {
     **dict.fromkeys(("batchSize", "maxFailedItems", "maxFailedItemsPerBatch", "base64EncodeKeys")),
     "configuration": {},
 }

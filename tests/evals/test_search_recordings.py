@@ -33,11 +33,11 @@ def test_a_reply_of_another_status_type_or_length_is_told_and_what_is_not_done_i
         tmp_path / "made.json",
         ("POST", "/indexes", INDEX, 400, {}),
         ("GET", "/indexes", None, 200, {"value": []}),
-        ("POST", "/indexers", {"name": "x"}, 201, {}),
+        ("POST", "/indexes('rooms')/docs/search.permissions", {}, 200, {}),
         ("GET", shelf, None, 200, 0),
     )
-    made, listed, indexers, counted = replay("made", read_exchanges(path))
+    made, listed, permissions, counted = replay("made", read_exchanges(path))
     assert made.differences[0].startswith("status 201, recorded 400")
     assert any("1 items, recorded 0 items" in difference for difference in listed.differences)
-    assert indexers.refused
+    assert permissions.refused
     assert not any(difference.startswith("status") for difference in counted.differences)

@@ -6,6 +6,7 @@ import { encodeBase64 } from "./files.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
 const POLL_INTERVAL_MS = 700;
+const STATES_BY_CODE = { cancelled: "cancelled", no_text_found: "skipped" }; // a logo is no failure
 const isUnfinished = ({ state }) => ["waiting", "working"].includes(state);
 const MAX_USD_DECIMALS = 4;
 
@@ -97,7 +98,7 @@ async function indexFile(file, { name, abort }, enrichment_budget_usd, tell) {
     tell(describeResult(reply.status_url ? await waitForJob(reply, tell) : reply));
   } catch (error) {
     if (abort.signal.aborted) tell({ state: "cancelled", message: "It was on its way already: the list of documents shows whether it was added." });
-    else tell({ state: error.code === "cancelled" ? "cancelled" : "failed", message: error.message });
+    else tell({ state: STATES_BY_CODE[error.code] ?? "failed", message: error.message });
   }
 }
 
@@ -131,8 +132,8 @@ function describeResult({ document_id, pages, extractor, chunks, unchanged, remo
   return { state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
 }
 
-const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", working: "next", waiting: "pending" };
-const LABELS = { added: "added", failed: "not added", partly: "added in part", cancelled: "cancelled", working: "adding", waiting: "waiting" };
+const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", skipped: "", working: "next", waiting: "pending" };
+const LABELS = { added: "added", failed: "not added", partly: "added in part", cancelled: "cancelled", skipped: "skipped", working: "adding", waiting: "waiting" };
 
 /** The files that were dropped, each with where it is. */
 export function UploadList({ uploads, cancel, clear, consent }) {

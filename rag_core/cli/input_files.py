@@ -10,6 +10,7 @@ from typing import Literal
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import IndexingResult, Scope
 from rag_core.core.run import Run
+from rag_core.ingestion.extract.extraction import NO_TEXT_FOUND
 from rag_core.ingestion.upload import upload_from_file
 from rag_core.rag import RAG
 
@@ -45,7 +46,7 @@ def find_input_files(patterns: Sequence[str]) -> Mapping[Path, bool]:
 async def index_file(
     path: Path, is_named: bool, rag: RAG, scope: Scope, run: Run, *, enrichment_usd: float = 0.0
 ) -> FileOutcome:
-    """Index one file. A file of an unsupported format is refused when it was named itself, else skipped.
+    """Index one file. One of an unsupported format is refused when it was named itself, else skipped; so is a logo.
 
     A chat model may cost `enrichment_usd` for its entities and summaries, and no more than the operator allows.
     """
@@ -55,7 +56,8 @@ async def index_file(
     except UnsupportedDocument as error:
         return FileOutcome(path, "refused" if is_named else "skipped", error.message)
     except (InvalidRequest, TooLarge, UnreadableDocument) as error:
-        return FileOutcome(path, "refused", error.message)
+        is_skipped = error.code == NO_TEXT_FOUND and not is_named
+        return FileOutcome(path, "skipped" if is_skipped else "refused", error.message)
     except OSError as error:
         return FileOutcome(path, "refused", error.strerror or type(error).__name__)
 

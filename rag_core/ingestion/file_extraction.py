@@ -5,13 +5,22 @@ this machine. The service reads Word files as well, and the office files that th
 """
 
 from dataclasses import replace
+from functools import partial
 
 from rag_core.core.errors import Unavailable, UnreadableDocument
 from rag_core.core.model import Extraction
 from rag_core.core.ports import LayoutReader
 from rag_core.core.run import Run
-from rag_core.ingestion.extract.extraction import describe_picture_pages, list_pages
+from rag_core.ingestion.extract.extraction import (
+    NO_TEXT_FOUND,
+    NO_TEXT_LAYER,
+    describe_picture_pages,
+    list_pages,
+    make_no_text_found_error,
+    make_no_text_layer_error,
+)
 from rag_core.ingestion.extract.kinds import detect_file_kind
+from rag_core.ingestion.recognised_members import read_picture_members
 from rag_core.ingestion.recognised_pages import cut_picture_pages, insert_recognised_pages
 from rag_core.ingestion.sandbox import extract_as_kind_in_sandbox
 
@@ -22,14 +31,14 @@ RESCUED_KINDS = frozenset({"xlsx", "pptx", "html"})  # read by the service where
 async def extract_file(
     data: bytes, filename: str, layout_reader: LayoutReader, run: Run, *, timeout_s: float
 ) -> Extraction:
-    """Extract a file: Word files by the layout service first, of PDFs and pictures what holds no text.
+    """Extract a file: Word files by the layout service first, of PDFs, pictures and files in it what holds no text.
 
     The extraction's `extractor` names what read the file; a fallback to the local parser is noted in the run.
 
     Raises:
         UnsupportedDocument: no extractor for such a file.
         UnreadableDocument: the file cannot be read; `layout_unavailable` when only the layout reader could, and it
-            failed, `no_text_layer` when there is none.
+            failed, `no_text_layer` when there is none, `no_text_found` when it looked and there is no text in it.
     """
     kind = detect_file_kind(data, filename)
     if kind == "docx" and "docx" in layout_reader.kinds:
@@ -41,6 +50,9 @@ async def extract_file(
         extraction = await extract_as_kind_in_sandbox(kind, data, timeout_s=timeout_s)
     except UnreadableDocument as error:
         return await _extract_refused(data, kind, error, layout_reader, run)
+    if extraction.picture_members:
+        read_file = partial(_extract_member, layout_reader=layout_reader, run=run, timeout_s=timeout_s)
+        return await read_picture_members(extraction, read_file, run)
     if not extraction.picture_pages:
         return extraction
     if "scan" in layout_reader.kinds:
@@ -53,9 +65,9 @@ async def _extract_refused(
 ) -> Extraction:
     """Extract what the local parser has refused by the layout reader, where that may do better."""
     picture_kind = "image" if kind == "image" else "scan"
-    if refusal.code == "no_text_layer" and picture_kind in layout_reader.kinds:
+    if refusal.code == NO_TEXT_LAYER and picture_kind in layout_reader.kinds:
         try:
-            return await _extract_by_layout(data, picture_kind, layout_reader, run)
+            return await _recognise(data, picture_kind, layout_reader, run)
         except Unavailable as error:
             message = f"the file holds a picture and no text, and its text was not recognised: {error.message}"
             raise UnreadableDocument(message, code="layout_unavailable", details={"reason": error.code}) from error
@@ -73,18 +85,48 @@ async def _recognise_picture_pages(
     data: bytes, extraction: Extraction, layout_reader: LayoutReader, run: Run, *, timeout_s: float
 ) -> Extraction:
     """Add the text of the pages that are pictures; where that fails, they are left out and the run says so."""
+    named = f"{list_pages(extraction.picture_pages)} of {extraction.pages}"
     try:
         cut = await cut_picture_pages(data, extraction, timeout_s=timeout_s)
-        recognised = await _extract_by_layout(cut, "scan", layout_reader, run)
+        recognised = await _recognise(cut, "scan", layout_reader, run)
     except (Unavailable, UnreadableDocument) as error:
-        left_out = f"{list_pages(extraction.picture_pages)} of {extraction.pages} left out: they hold pictures only"
-        run.degrade("layout", error.code or "", error.message, left_out)
+        if error.code == NO_TEXT_FOUND:  # a photograph
+            return replace(extraction, notes=(*extraction.notes, f"{named}: {error.message}"), picture_pages=())
+        run.degrade("layout", error.code or "", error.message, f"{named} left out: they hold pictures only")
         return extraction
     return insert_recognised_pages(extraction, recognised, layout_reader.name)
 
 
-async def _extract_by_layout(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
-    extraction = await run.step("layout", layout_reader.read(data, kind), within_s=LAYOUT_TIME_SHARE * run.remaining_s)
+async def _extract_member(
+    data: bytes, filename: str, *, layout_reader: LayoutReader, run: Run, timeout_s: float
+) -> Extraction:
+    """Extract a file of a zip or mail; a picture that nothing here can read costs no child process."""
+    if detect_file_kind(data, filename) == "image" and "image" not in layout_reader.kinds:
+        raise make_no_text_layer_error(1)
+    return await extract_file(data, filename, layout_reader, run, timeout_s=timeout_s)
+
+
+async def _recognise(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
+    """Return the text of an "image" or a "scan".
+
+    Raises:
+        UnreadableDocument: there is none in it (`no_text_found`).
+        Unavailable: the layout reader failed.
+    """
+    extraction = await _call_layout_reader(data, kind, layout_reader, run)
+    if not extraction.pages:
+        raise Unavailable(f"{layout_reader.name} found no page in the file", code="layout_empty")
     if not extraction.blocks:
-        raise Unavailable("the layout reader found no text in the file", code="layout_empty")
+        raise make_no_text_found_error("; ".join(extraction.notes))
     return extraction
+
+
+async def _extract_by_layout(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
+    extraction = await _call_layout_reader(data, kind, layout_reader, run)
+    if not extraction.blocks:
+        raise Unavailable(f"{layout_reader.name} found no text in the file", code="layout_empty")
+    return extraction
+
+
+async def _call_layout_reader(data: bytes, kind: str, layout_reader: LayoutReader, run: Run) -> Extraction:
+    return await run.step("layout", layout_reader.read(data, kind), within_s=LAYOUT_TIME_SHARE * run.remaining_s)

@@ -28,14 +28,15 @@ def insert_recognised_pages(extraction: Extraction, recognised: Extraction, read
     notes = (f"{named} of {extraction.pages}: {note}" for note in (*recognised.notes, f"read by {reader_name}"))
     return replace(
         extraction,
-        blocks=collect_blocks(_count_lines(blocks)),
+        blocks=collect_blocks(count_lines(blocks)),
         extractor=f"{extraction.extractor}, {named} by {reader_name}",
         notes=(*extraction.notes, *notes),
         picture_pages=(),
     )
 
 
-def _count_lines(blocks: Iterable[Block]) -> Iterator[Block]:
+def count_lines(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks with lines that are counted on from one to the next."""
     line = 1
     for block in blocks:
         last = line + block.line_end - block.line_start

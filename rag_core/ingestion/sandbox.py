@@ -10,9 +10,11 @@ import math
 import os
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from signal import Signals
 from tempfile import TemporaryFile
@@ -20,7 +22,7 @@ from typing import IO, Any, TypeVar
 
 from rag_core.core.errors import NotFound, RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.core.json_codec import block_from_json
-from rag_core.core.model import Extraction
+from rag_core.core.model import Extraction, PictureMember
 from rag_core.ingestion.extract import extract_as_kind
 from rag_core.ingestion.extract.extraction import clean_text, note_hidden_text
 from rag_core.ingestion.extract.kinds import detect_file_kind
@@ -165,11 +167,16 @@ def _make_parser_crash_error(ended_by: str) -> UnreadableDocument:
 def _parse_extraction_reply(reply: IO[bytes]) -> Extraction:
     """Parse the reply of `sandbox_child.serve_extraction`, line by line so that the event loop gets its turns."""
     head = parse_reply_head(reply)
-    blocks = tuple(block_from_json(json.loads(line)) for line in reply)
-    if len(blocks) != head["blocks"]:
+    blocks = tuple(block_from_json(json.loads(line)) for line in islice(reply, head["blocks"]))
+    members = tuple(_parse_picture_member(json.loads(line)) for line in reply)
+    if (len(blocks), len(members)) != (head["blocks"], head["picture_members"]):
         raise ValueError("cut off")
-    lists = {"blocks": blocks, "notes": tuple(head["notes"]), "picture_pages": tuple(head["picture_pages"])}
-    return Extraction(**{**head, **lists})
+    lists = {name: tuple(head[name]) for name in ("notes", "picture_pages")}
+    return Extraction(**{**head, **lists, "blocks": blocks, "picture_members": members})
+
+
+def _parse_picture_member(given: Mapping[str, Any]) -> PictureMember:
+    return PictureMember(tuple(map(str, given["names"])), int(given["page"]), b64decode(given["data"], validate=True))
 
 
 def parse_reply_head(reply: IO[bytes]) -> dict[str, Any]:

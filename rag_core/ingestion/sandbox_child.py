@@ -14,6 +14,7 @@ import os
 import pkgutil
 import signal
 import sys
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -151,8 +152,11 @@ def _append_error_line(records: Iterator[object]) -> Iterator[object]:
 
 def _encode_extraction(kind: str, extractor: Extractor, data: bytes) -> Iterator[object]:
     extraction = extractor(kind, data)
-    yield {**asdict(replace(extraction, blocks=())), "blocks": len(extraction.blocks)}
+    head = asdict(replace(extraction, blocks=(), picture_members=()))
+    yield {**head, "blocks": len(extraction.blocks), "picture_members": len(extraction.picture_members)}
     yield from map(block_to_json, extraction.blocks)
+    for member in extraction.picture_members:
+        yield {"names": member.names, "page": member.page, "data": b64encode(member.data).decode()}
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.settings import Settings
 from tests import hosted, local
 from tests.browser.conftest import Open, call, index
+from tests.ingestion.pictures import draw_page, save_pages
 from tests.markdown_rendering import load_payloads
 
 QUESTION = "What does P0700 mean?"
@@ -295,13 +296,17 @@ def test_an_answer_is_saved_as_a_web_page_that_runs_and_loads_nothing(
 def test_files_are_added_where_one_asks_each_with_its_outcome(open_page: Open, manual: str, tmp_path: Path) -> None:
     (tmp_path / "zebra.txt").write_text("The zebra lever resets the clutch.")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
+    (tmp_path / "icon.png").write_bytes(save_pages([draw_page(size=(40, 40))], "PNG"))
     page = open_page(manual, refusals=(422,))
     page.goto("/rag/ask?workflow_id=files")
-    page.get_by_label("Files to add").set_input_files([tmp_path / "zebra.txt", tmp_path / "broken.pdf"])
+    page.get_by_label("Files to add").set_input_files(
+        [tmp_path / name for name in ("zebra.txt", "broken.pdf", "icon.png")]
+    )
     added = page.get_by_role("region", name="Added files").get_by_role("listitem")
     expect(added.nth(0)).to_contain_text("added")
     expect(added.nth(0)).to_contain_text("1 passage")
     expect(added.nth(1)).to_contain_text("not added")
+    expect(added.nth(2)).to_have_text(re.compile("skipped.*there is no text in it"))
     expect(ask(page, "What resets the clutch?")).to_contain_text("The zebra lever resets the clutch.")
 
 

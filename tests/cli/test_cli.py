@@ -19,6 +19,7 @@ from rag_core.core.errors import InvalidRequest
 from rag_core.rag import RAG
 from rag_core.replies import AnswerReply
 from tests.entailment import write_entailment_model
+from tests.ingestion.pictures import draw_page, save_pages
 
 NOTES = """# Transmission notes
 
@@ -63,6 +64,24 @@ def test_index_says_what_became_of_each_file(tmp_path: Path, capsys: pytest.Capt
     assert any(line.startswith("skipped") and "recording.mp3: " in line and "pdf" in line for line in lines)
     assert not any("hidden" in line for line in lines)
     assert lines[-1] == "1 indexed, 1 skipped"
+
+
+def test_a_picture_without_text_is_skipped_in_a_folder_and_is_no_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that cannot be read is refused as before, and so is what was named itself."""
+    (folder := tmp_path / "documents").mkdir()
+    (folder / "good.txt").write_text("The valve body is at the bottom of the case.")
+    icon = folder / "icon.png"
+    icon.write_bytes(save_pages([draw_page(size=(40, 40))], "PNG"))
+    arguments = ["index", "--data", str(tmp_path / "data")]
+    assert main([*arguments, str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert f"skipped   {icon}: there is no text in it; it has 40 pixels at most on a side" in out
+    assert out.endswith("1 indexed, 1 skipped\n")
+    assert main([*arguments, str(icon)]) == 1
+    (folder / "broken.png").write_bytes(icon.read_bytes()[:60])
+    assert main([*arguments, str(folder)]) == 1
 
 
 def test_index_prints_what_was_noted_about_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

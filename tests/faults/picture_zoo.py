@@ -7,12 +7,12 @@ import zlib
 
 from PIL import Image
 
-from tests.faults.traps import COMPLEX, DAMAGED, EMPTY, MB, trap
+from tests.faults.traps import COMPLEX, DAMAGED, MB, TEXT, trap
 from tests.ingestion.office_files import make_zip
 from tests.ingestion.pdf_files import pdf, text
 from tests.ingestion.pictures import make_picture, save_pages
 
-SOUND = "no_text_layer"
+SOUND, SMALL = "no_text_layer", "no_text_found"
 MISMATCH = "extension_mismatch"
 
 
@@ -59,8 +59,8 @@ PICTURES = (
     trap("pixels-30000-squared.bmp", bmp(30_000, 30_000), COMPLEX),
     trap("height-negative.bmp", bmp(30_000, -30_000), COMPLEX),
     trap("no-pixels.bmp", bmp(0, 0), DAMAGED),
-    trap("text-bomb.png", lambda: png(9, 9, chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(300 * MB))), pixels=bytes(90)), DAMAGED, SOUND, heavy=True),
-    trap("profile-bomb.png", lambda: png(9, 9, chunk(b"iCCP", b"k\0\0" + zlib.compress(bytes(100 * MB))), pixels=bytes(90)), DAMAGED, SOUND, heavy=True),
+    trap("text-bomb.png", lambda: png(9, 9, chunk(b"zTXt", b"k\0\0" + zlib.compress(bytes(300 * MB))), pixels=bytes(90)), DAMAGED, SMALL, heavy=True),
+    trap("profile-bomb.png", lambda: png(9, 9, chunk(b"iCCP", b"k\0\0" + zlib.compress(bytes(100 * MB))), pixels=bytes(90)), DAMAGED, SMALL, heavy=True),
     trap("checksum-lies.png", make_picture("seen").replace(b"IEND", b"IENX"), DAMAGED, SOUND),
     trap("cut.png", make_picture("seen")[:-400], DAMAGED),
     trap("cut.jpg", make_picture("seen", kind="JPEG")[:-4_000], DAMAGED),
@@ -70,7 +70,7 @@ PICTURES = (
     trap("directory-beyond.tif", b"II*\0\xff\xff\xff\x7f" + bytes(99), DAMAGED),
     trap("entries-65535.tif", b"II*\0" + struct.pack("<IH", 8, 65_535) + bytes(12 * 65_535), DAMAGED),
     trap("pages-1500.tif", lambda: save_pages([Image.new("1", (8, 8))] * 1_500, "TIFF"), COMPLEX),
-    trap("pages-900.tif", lambda: save_pages([Image.new("1", (8, 8))] * 900, "TIFF"), SOUND, heavy=True),
+    trap("pages-900.tif", lambda: save_pages([Image.new("1", (8, 8))] * 900, "TIFF"), SMALL, heavy=True),
     trap("exif-noise.jpg", make_picture(kind="JPEG").replace(b"\xff\xdb", b"\xff\xe1\x00\x20Exif\0\0II*\0\xff\xff\xff\xff" + bytes(16) + b"\xff\xdb", 1), SOUND, DAMAGED),
     trap("scans-of-nothing.jpg", b"\xff\xd8\xff" + b"\xff\xda\x00\x02" * 100_000, DAMAGED),
     trap("noise.png", lambda: b"\x89PNG\r\n\x1a\n" + random.Random(15).randbytes(50_000), DAMAGED),
@@ -84,6 +84,6 @@ PICTURES = (
     trap("animation.png", b"GIF89a" + bytes(99), MISMATCH),
     trap("photograph.png", make_picture(kind="JPEG"), SOUND),
     trap("drawing.png", b"<svg onload=\"alert(1)\"/>", MISMATCH),
-    trap("pictures-alone.zip", make_zip({"a.png": make_picture("seen")}), EMPTY),
+    trap("pictures-alone.zip", make_zip({"a.png": make_picture("seen")}), TEXT),
 )  # fmt: skip
 PICTURE_ENDINGS = ("png", "jpg", "tif", "bmp")

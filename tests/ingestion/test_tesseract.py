@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.core.errors import UnreadableDocument
+from rag_core.core.errors import Unavailable, UnreadableDocument
 from rag_core.core.model import Box
 from rag_core.core.run import Run
 from rag_core.ingestion.extract import tesseract
@@ -65,11 +65,34 @@ async def test_a_page_over_its_limit_is_named_and_the_others_are_read(monkeypatc
 
 
 @needs_tesseract
-async def test_a_picture_without_a_word_is_refused() -> None:
-    """Never an empty document."""
+async def test_marks_that_may_be_words_are_never_left_out_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of handwriting is not the same as a logo."""
+    monkeypatch.setattr(tesseract, "MIN_WORD_CONFIDENCE", 99.9)
+    with pytest.raises(UnreadableDocument, match="5 marks for words with less than 100 % confidence") as refused:
+        await extract_file(save_pages([HOURS], "PNG"), "a.png", reader(), Run(), timeout_s=30)
+    assert refused.value.code == "no_text_found"
+
+
+@needs_tesseract
+async def test_a_page_that_failed_beside_one_without_text_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = iter([save_pages([draw_page(size=(200, 200))], "PNG"), b"no picture that tesseract reads"])
+    rendering = tesseract.render_for_recognition
+
+    async def rendered(data: bytes, kind: str, page: int, *, timeout_s: float) -> tesseract.PageImage:
+        found = await rendering(data, kind, page, timeout_s=timeout_s)
+        return tesseract.PageImage(found.page, found.pages, found.width, found.height, next(drawn))
+
+    monkeypatch.setattr(tesseract, "render_for_recognition", rendered)
+    with pytest.raises(Unavailable, match="did not read page 2: the parser crashed"):
+        await reader().read(save_pages([HOURS, HOURS], "TIFF"), "image")
+
+
+@needs_tesseract
+async def test_a_picture_without_a_word_is_refused_as_having_none() -> None:
+    """Never an empty document, and no failure: it was looked at."""
     with pytest.raises(UnreadableDocument) as refused:
         await extract_file(save_pages([draw_page()], "PNG"), "a.png", reader(), Run(), timeout_s=30)
-    assert (refused.value.code, refused.value.details["reason"]) == ("layout_unavailable", "layout_empty")
+    assert (refused.value.code, refused.value.message) == ("no_text_found", "there is no text in it")
 
 
 def test_a_page_of_a_picture_is_drawn_with_its_boxes() -> None:

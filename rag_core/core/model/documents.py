@@ -77,12 +77,25 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class PictureMember:
+    """A file within a zip or mail whose text, or some of it, stands in pictures; nothing of it has been read.
+
+    `names` lead to it, outermost first: a picture attached to a mail in a zip has two. `page` is its number among the
+    files of the outermost.
+    """
+
+    names: tuple[str, ...]
+    page: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
     """The text that an extractor has read from a document.
 
     `pages` is None for formats without pages; `notes` are warnings to the reader, in words. `title` is the one in
     the document's own metadata, "" when it has none. `picture_pages` are those whose text is in a picture and was not
-    read.
+    read, `picture_members` the files of a zip or mail of which that is so.
     """
 
     blocks: tuple[Block, ...]
@@ -91,6 +104,7 @@ class Extraction:
     notes: tuple[str, ...] = ()
     title: str = ""
     picture_pages: tuple[int, ...] = ()
+    picture_members: tuple[PictureMember, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

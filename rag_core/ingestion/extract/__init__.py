@@ -26,7 +26,7 @@ def extract_as_kind(kind: str, data: bytes) -> Extraction:
     """Extract bytes as one of `EXTRACTED_KINDS`; the kinds in `CONTAINER_KINDS` hold files of the others.
 
     Raises:
-        UnreadableDocument: the file cannot be read, or holds no text.
+        UnreadableDocument: the file cannot be read, or holds no text and no pictures that may hold some.
     """
     return _require_extracted_text(_load_extractor(kind)(data))
 
@@ -67,6 +67,6 @@ def _check_block(block: Block) -> None:
 
 
 def _require_extracted_text(extraction: Extraction) -> Extraction:
-    if not any(block.text.strip() for block in extraction.blocks):
+    if not extraction.picture_members and not any(block.text.strip() for block in extraction.blocks):
         raise UnreadableDocument("the document holds no text: send one that does", code="document_empty")
     return extraction

@@ -51,7 +51,8 @@ def extract_message(message: Message, extract: Extract, extractor: str) -> Extra
     reader = MemberReader(extract)
     blocks = collect_blocks(_read_mail(message, parts, reader))
     notes = (*reader.notes, *reader.describe_unread())
-    return Extraction(blocks, 1 + len(_select_attachments(parts)), extractor, notes, _read_field(message, "Subject"))
+    pages, title = 1 + len(_select_attachments(parts)), _read_field(message, "Subject")
+    return Extraction(blocks, pages, extractor, notes, title, picture_members=tuple(reader.pictures))
 
 
 def _list_parts(message: Message, depth: int) -> Iterator[Message]:

@@ -12,10 +12,11 @@ from PIL import BmpImagePlugin, ExifTags, Image, ImageOps, JpegImagePlugin, MpoI
 
 from rag_core.core.errors import NotFound, UnreadableDocument
 from rag_core.core.model import Extraction
-from rag_core.ingestion.extract.extraction import make_no_text_layer_error
+from rag_core.ingestion.extract.extraction import make_no_text_found_error, make_no_text_layer_error
 from rag_core.ingestion.extract.reading_time import report_pages
 
 MAX_FRAMES = 1_000  # of a TIFF, each a page
+MIN_SIDE_PIXELS = 50  # a picture with both sides below it is an icon or counts openings of a mail
 _FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "MPO")  # MPO: what some cameras write as .jpg
 _DAMAGED_PICTURE_ERRORS = (
     OSError,
@@ -35,14 +36,18 @@ def extract_image(data: bytes) -> Extraction:
     """Check that a picture can be read, and refuse it: its text has to be recognised.
 
     Raises:
-        UnreadableDocument: always; the code is "no_text_layer" where nothing is wrong with the picture.
+        UnreadableDocument: always; the code is "no_text_layer" where nothing is wrong with the picture,
+            "no_text_found" where it is too small to hold text.
     """
     with open_picture(data) as picture:
-        pages = count_frames(picture)
+        pages, largest = count_frames(picture), 0
         report_pages(pages)
         for number in range(pages):
             picture.seek(number)
             picture.load()
+            largest = max(largest, *picture.size)
+    if largest < MIN_SIDE_PIXELS:
+        raise make_no_text_found_error(f"it has {largest} pixels at most on a side")
     raise make_no_text_layer_error(pages)
 
 

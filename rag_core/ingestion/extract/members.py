@@ -5,13 +5,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
-from rag_core.core.model import Block, Extraction
-from rag_core.ingestion.extract.extraction import clean_text, describe_picture_pages
+from rag_core.core.model import Block, Extraction, PictureMember
+from rag_core.ingestion.extract.extraction import NO_TEXT_LAYER, clean_text
 from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, detect_file_kind
 
 MAX_MEMBERS = 1_000
 _MAX_NAMED = 10  # in a note
 _MAX_NAME_CHARS = 200
+MAX_PICTURE_BYTES = 32 * 1024**2  # of the pictures of a container, which leave the sandbox beside its text
 
 Extract = Callable[[str, bytes], Extraction]
 
@@ -20,8 +21,8 @@ Extract = Callable[[str, bytes], Extraction]
 class MemberReader:
     """Reads members with the extractor of their kind, and keeps what the notes report.
 
-    Members of `unread_kinds`, and pictures, are left out. A member's blocks have its name before their locator and
-    headings, and its number as their page.
+    Members of `unread_kinds` are left out, those with text in pictures are kept as they are, to be recognised outside
+    of the sandbox. A member's blocks have its name before their locator and headings, and its number as their page.
     """
 
     extract: Extract
@@ -29,34 +30,57 @@ class MemberReader:
     line: int = 1
     notes: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)  # the reason, by name
+    pictures: list[PictureMember] = field(default_factory=list)
 
     def read(self, name: str, data: bytes, page: int) -> Iterator[Block]:
         """Yield the blocks of a member; one that cannot be read is noted."""
         label = clean_member_name(name)
         try:
             kind = detect_file_kind(data, name.replace("\\", "/").rpartition("/")[2])
-            if kind in self.unread_kinds or kind == "image":
+            if kind in self.unread_kinds:
                 raise UnsupportedDocument("send it by itself")
             extraction = self.extract(kind, data)
         except (UnreadableDocument, UnsupportedDocument) as error:
-            self.unread[label] = error.message
+            if error.code == NO_TEXT_LAYER:
+                self._keep_picture(PictureMember((label,), page, data))
+            else:
+                self.unread[label] = error.message
             return
-        notes = (*extraction.notes, *describe_picture_pages(extraction))
-        self.notes += [f"{label}: {note}" for note in notes]
+        if extraction.picture_pages:
+            self._keep_picture(PictureMember((label,), page, data))
+            return
+        for held in extraction.picture_members:
+            self._keep_picture(replace(held, names=(label, *held.names), page=page))
+        self.notes += [f"{label}: {note}" for note in extraction.notes]
         first = self.line
         for block in extraction.blocks:
-            yield _place_in_member(block, label, page, first - 1)
+            yield place_in_member(block, label, page, first - 1)
             self.line = first + block.line_end
+
+    def _keep_picture(self, picture: PictureMember) -> None:
+        if sum(len(kept.data) for kept in self.pictures) + len(picture.data) > MAX_PICTURE_BYTES:
+            size = MAX_PICTURE_BYTES // 1024**2
+            self.unread[", ".join(picture.names)] = (
+                f"the pictures have more than {size} MiB together: send it by itself"
+            )
+        else:
+            self.pictures.append(picture)
 
     def describe_unread(self) -> Iterator[str]:
         """Yield a note on the members that were left out."""
-        named = [f"{name} ({reason})" for name, reason in list(self.unread.items())[:_MAX_NAMED]]
-        if named:
-            more = f" and {len(self.unread) - _MAX_NAMED} more" if len(self.unread) > _MAX_NAMED else ""
-            yield f"files that were left out: {'; '.join(named)}{more}"
+        yield from describe_left_out(self.unread)
 
 
-def _place_in_member(block: Block, name: str, page: int, lines_before: int) -> Block:
+def describe_left_out(reasons: Mapping[str, str]) -> Iterator[str]:
+    """Yield a note on files that were left out, by their names, with the reason of each."""
+    named = [f"{name} ({reason})" for name, reason in list(reasons.items())[:_MAX_NAMED]]
+    if named:
+        more = f" and {len(reasons) - _MAX_NAMED} more" if len(reasons) > _MAX_NAMED else ""
+        yield f"files that were left out: {'; '.join(named)}{more}"
+
+
+def place_in_member(block: Block, name: str, page: int, lines_before: int) -> Block:
+    """Return a block of a member as one of its container, of which the member is a page."""
     one_line = block.line_start == block.line_end
     lines = f"line {block.line_start}" if one_line else f"lines {block.line_start}-{block.line_end}"
     own = block.locator or (f"p. {block.page}, {lines}" if block.page else lines)
@@ -78,8 +102,8 @@ def clean_member_name(name: str) -> str:
     return re.sub(r"\s+", " ", clean_text(name)).strip()[-_MAX_NAME_CHARS:] or "unnamed"
 
 
-def make_no_text_error(unread: Mapping[str, str], what: str) -> UnreadableDocument:
+def make_no_text_error(unread: Mapping[str, str], what: str, code: str = "document_empty") -> UnreadableDocument:
     """Return the error for a container of which no member was read."""
     reasons: Sequence[str] = [f"{name}: {reason}" for name, reason in list(unread.items())[:3]]
     message = "; ".join((f"{what} holds no file that can be read", *reasons))
-    return UnreadableDocument(message, code="document_empty")
+    return UnreadableDocument(message, code=code)

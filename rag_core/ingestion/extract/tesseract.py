@@ -53,10 +53,11 @@ class Tesseract:
         """Recognise the text of each page; pages that could not be read are named in the notes.
 
         Raises:
-            Unavailable: no page was read in time.
+            Unavailable: no page was read in time, or none of those that were has text.
         """
         blocks: list[Block] = []
         confidences: list[float] = []
+        uncertain = 0
         unread: dict[int, str] = {}
         page, pages = 1, 1
         while page <= pages:
@@ -66,18 +67,20 @@ class Tesseract:
             try:
                 picture = await render_for_recognition(data, kind, page, timeout_s=self._page_timeout_s)
                 pages = picture.pages
-                words = await self._recognise_words(picture)
+                seen = await self._recognise_words(picture)
             except UnreadableDocument as error:
                 unread[page] = error.message
             else:
+                words = [word for word in seen if word.confidence >= MIN_WORD_CONFIDENCE]
+                uncertain += len(seen) - len(words)
                 blocks += build_recognised_blocks(words, picture, blocks[-1].line_end + 1 if blocks else 1)
                 confidences += [word.confidence for word in words]
             page += 1
-        if len(unread) == pages:
-            raise Unavailable(f"tesseract read no page: {unread[1]}", code="recognition_failed")
-        return Extraction(
-            collect_blocks(blocks), pages, f"{kind} ({self.name})", tuple(_describe(confidences, unread, pages))
-        )
+        if unread and not blocks:
+            first, reason = next(iter(unread.items()))
+            raise Unavailable(f"tesseract did not read page {first}: {reason}", code="recognition_failed")
+        notes = tuple(_describe(confidences, uncertain, unread, pages))
+        return Extraction(collect_blocks(blocks), pages, f"{kind} ({self.name})", notes)
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""
@@ -89,23 +92,26 @@ class Tesseract:
         )
 
 
-def _describe(confidences: Sequence[float], unread: dict[int, str], pages: int) -> Iterator[str]:
+def _describe(confidences: Sequence[float], uncertain: int, unread: dict[int, str], pages: int) -> Iterator[str]:
     if confidences:
         yield (
             f"the text was recognised in a picture by tesseract, its words with {fmean(confidences):.0f} % confidence "
             "on average: compare names and figures with the picture"
         )
+    if uncertain:
+        seen = f"{uncertain} more marks" if confidences else f"{uncertain} marks"
+        yield f"tesseract took {seen} for words with less than {MIN_WORD_CONFIDENCE:.0f} % confidence: left out"
     if unread:
         reason = next(iter(unread.values()))
         yield f"{list_pages(sorted(unread))} of {pages} were not recognised: {reason}"
 
 
 def _read_words(reply: IO[bytes]) -> Sequence[RecognisedWord]:
-    """Return the words of tesseract's TSV in reading order, those of little confidence left out."""
+    """Return the words of tesseract's TSV in reading order."""
     text = reply.read().decode("utf-8", "replace")
     rows = csv.DictReader(StringIO(text, newline=""), delimiter="\t", quoting=csv.QUOTE_NONE)
     words = (_word_from_row(row) for row in rows if row["level"] == _WORD_LEVEL)
-    return [word for word in words if word.text and word.confidence >= MIN_WORD_CONFIDENCE]
+    return [word for word in words if word.text]
 
 
 def _word_from_row(row: dict[str, str]) -> RecognisedWord:

@@ -31,9 +31,10 @@ def extract_zip(data: bytes, extract: Extract) -> Extraction:
             message = f"the archive holds {len(members):,} files, more than {MAX_MEMBERS:,}: send them by themselves"
             raise UnreadableDocument(message, code="document_too_complex", details={"files": MAX_MEMBERS})
         blocks = collect_blocks(_read_members(package, members, reader))
-    if not blocks:
+    if not blocks and not reader.pictures:
         raise make_no_text_error(reader.unread, "the archive")
-    return Extraction(blocks, len(members), "zip", (*reader.notes, *reader.describe_unread()))
+    notes = (*reader.notes, *reader.describe_unread())
+    return Extraction(blocks, len(members), "zip", notes, picture_members=tuple(reader.pictures))
 
 
 def _is_unseen(name: str) -> bool:

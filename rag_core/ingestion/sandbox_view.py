@@ -11,6 +11,7 @@ from rag_core.ingestion.extract.text import read_line_window
 from rag_core.ingestion.sandbox import MAX_IN_PROCESS_BYTES, call_child, parse_reply_head
 
 VIEW_CHILD_MODULE = "rag_core.ingestion.sandbox_view_child"
+_MARKS_OF_ORIENTATION = (b"Exif", b"eXIf", b"II*\0", b"MM\0*")  # of JPEG, of PNG, and how a TIFF begins
 LineWindow = tuple[list[str], int]  # some of the lines, and how many there are in all
 
 
@@ -29,6 +30,17 @@ async def render_for_recognition(data: bytes, kind: str, page_number: int, *, ti
     """Render a page of a "scan" (a PDF) or an "image" as `render_page_in_sandbox` does, as sharp as is needed."""
     view = "frame" if kind == "image" else "scan"
     return await call_child(VIEW_CHILD_MODULE, f"{view}:{page_number}", data, _picture_from_reply, timeout_s=timeout_s)
+
+
+async def straighten_in_sandbox(data: bytes, *, timeout_s: float) -> bytes:
+    """Return a picture as `extract.image.straighten_picture` does, in a child process, or as it is.
+
+    Raises:
+        UnreadableDocument: the picture is damaged, or a limit ended the child.
+    """
+    if not any(mark in data for mark in _MARKS_OF_ORIENTATION):
+        return data
+    return await call_child(VIEW_CHILD_MODULE, "upright:0", data, _upright_from_reply, timeout_s=timeout_s) or data
 
 
 async def read_lines_in_sandbox(data: bytes, first_line: int, *, timeout_s: float) -> LineWindow:
@@ -56,6 +68,10 @@ async def extract_cited_pages_in_sandbox(
     ]
     encoded = json.dumps(request).encode()
     return await call_child(VIEW_CHILD_MODULE, "highlight:0", encoded, _pdf_from_reply, timeout_s=timeout_s)
+
+
+def _upright_from_reply(reply: IO[bytes]) -> bytes:
+    return b64decode(parse_reply_head(reply)["picture"], validate=True)
 
 
 def _pdf_from_reply(reply: IO[bytes]) -> bytes:

@@ -20,8 +20,8 @@ RECOGNITION_PIXELS_PER_POINT = 300 / 72  # the resolution that text recognition 
 def serve_view(request: str, cpu_limit_s: int) -> None:
     """Reply to a view request: "page:N" for page N, "lines:N" for the lines from line N on; both count from 1.
 
-    "frame:N" is for page N of a picture, "scan:N" for page N of a PDF as text recognition wants it, "highlight:0" for
-    the cited pages of the PDFs that come as JSON.
+    "frame:N" is for page N of a picture, "upright:0" for the whole of it turned upright, "scan:N" for page N of a PDF
+    as text recognition wants it, "highlight:0" for the cited pages of the PDFs that come as JSON.
     """
     view, _, number = request.partition(":")
     preload, encode_reply = VIEWS[view]
@@ -47,6 +47,13 @@ def encode_frame_picture(page_number: int, data: bytes) -> Iterator[object]:
     from rag_core.ingestion.page_images import render_frame
 
     yield _encode_page_image(render_frame(data, page_number))
+
+
+def encode_upright_picture(_: int, data: bytes) -> Iterator[object]:
+    """Yield one record: the picture in base64 with its pages upright, empty where they are so as they stand."""
+    from rag_core.ingestion.extract.image import straighten_picture
+
+    yield {"picture": b64encode(straighten_picture(data) or b"").decode()}
 
 
 def _encode_page_image(picture: PageImage) -> dict[str, object]:
@@ -100,6 +107,7 @@ VIEWS: Mapping[str, tuple[Callable[[], None], Callable[[int, bytes], Iterator[ob
     "page": (_preload_renderer, encode_page_picture),
     "scan": (_preload_renderer, encode_scan_picture),
     "frame": (_preload_renderer, encode_frame_picture),
+    "upright": (_preload_renderer, encode_upright_picture),
     "lines": (partial(preload_extractor, "text"), encode_text_lines),
     "highlight": (_preload_highlighter, encode_cited_pages),
 }

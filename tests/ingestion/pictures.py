@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import ExifTags, Image, ImageDraw, ImageFont
 from pypdf import PdfReader, PdfWriter
 
 from tests.ingestion.pdf_files import pdf, text
@@ -31,6 +31,14 @@ def save_pages(pages: Iterable[Image.Image], kind: str) -> bytes:
     held = BytesIO()
     more: dict[str, Any] = {"save_all": True, "append_images": others} if kind in ("TIFF", "PDF") else {}
     first.save(held, kind, **more)
+    return held.getvalue()
+
+
+def photograph(page: Image.Image) -> bytes:
+    """Return a page as a camera saves it that was held upright: the pixels lie on their side, and a mark says so."""
+    held, marks = BytesIO(), Image.Exif()
+    marks[ExifTags.Base.Orientation] = 6  # turn by 90 degrees clockwise to show it
+    page.rotate(90, expand=True).save(held, "JPEG", quality=95, exif=marks)
     return held.getvalue()
 
 

@@ -2,11 +2,13 @@
 
 import threading
 from hashlib import sha256
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import ExifTags, Image, ImageChops
 
 from local_emulator.document_service import DocumentService
 from local_emulator.search_service.serving import serve_wsgi
@@ -16,10 +18,11 @@ from rag_core.core.model import Extraction
 from rag_core.core.run import Run
 from rag_core.ingestion.extract import document_intelligence, extract_in_process
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, extraction_from_layout
+from rag_core.ingestion.extract.image import load_frame, straighten_picture
 from rag_core.ingestion.file_extraction import extract_file
 from rag_core.replies import format_run
 from tests.ingestion.office_files import make_zip
-from tests.ingestion.pictures import make_mixed_pdf, make_picture
+from tests.ingestion.pictures import draw_page, make_mixed_pdf, make_picture, photograph
 
 ROOT = Path(__file__).parents[2]
 WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()
@@ -178,6 +181,29 @@ async def test_a_picture_is_read() -> None:
     """S1-21."""
     seen, _ = await asked(PICTURE, "plate.png")
     assert [block.text for block in seen.blocks] == ["Torque of the drain plug", "30 Nm"]
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "TIFF"])
+async def test_a_picture_that_is_marked_as_turned_is_sent_upright_and_without_the_mark(kind: str) -> None:
+    """The service may heed the mark or not: the places that it names are those of the page that is drawn."""
+    pages = [draw_page(f"Page {number}", size=(300, 100)) for number in (1, 2)]
+    data = photograph(pages[0])
+    if kind == "TIFF":
+        held, marks = BytesIO(), Image.Exif()
+        marks[ExifTags.Base.Orientation] = 3
+        turned = [page.rotate(180) for page in pages]
+        turned[0].save(held, "TIFF", save_all=True, append_images=turned[1:], exif=marks)
+        data = held.getvalue()
+    upright = straighten_picture(data)
+    assert upright is not None
+    shown = [load_frame(upright, number)[0] for number in range(1, 2 + (kind == "TIFF"))]
+    assert [picture.size for picture in shown] == [(300, 100)] * len(shown)
+    differences = [ImageChops.difference(a, b).convert("L").getextrema()[1] for a, b in zip(shown, pages, strict=False)]
+    assert max(differences) < 60
+    assert straighten_picture(upright) is None
+    SEEN[sha256(upright).hexdigest()] = [["The depot"]]
+    seen, _ = await asked(data, f"photo.{kind.lower()}")
+    assert [block.text for block in seen.blocks] == ["The depot"]
 
 
 @pytest.mark.parametrize(("data", "filename"), [(PICTURE, "plate.pdf"), (b"no picture", "plate.png")])

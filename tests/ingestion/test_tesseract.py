@@ -9,7 +9,7 @@ from rag_core.ingestion.extract import tesseract
 from rag_core.ingestion.extract.tesseract import Tesseract, find_tesseract
 from rag_core.ingestion.file_extraction import extract_file
 from rag_core.ingestion.page_images import render_frame
-from tests.ingestion.pictures import SIZE, draw_page, make_mixed_pdf, save_pages
+from tests.ingestion.pictures import SIZE, draw_page, make_mixed_pdf, photograph, save_pages
 
 PROGRAM = find_tesseract()
 needs_tesseract = pytest.mark.skipif(PROGRAM is None, reason="needs tesseract: apt install tesseract-ocr")
@@ -37,6 +37,17 @@ async def test_a_picture_of_two_pages_is_read_with_the_box_of_each_line() -> Non
     assert is_about(boxes[1], (208, 497, 240, 870)), boxes
     assert (seen.pages, seen.extractor) == (2, "image (tesseract)")
     assert seen.notes[0].startswith("the text was recognised in a picture by tesseract, its words with 9")
+
+
+@needs_tesseract
+async def test_a_photograph_that_lies_on_its_side_is_read_where_it_is_drawn() -> None:
+    data = photograph(HOURS)
+    seen = await extract_file(data, "a.jpg", reader(), Run(), timeout_s=30)
+    [block] = seen.blocks
+    assert block.text == "The depot opens at six."
+    assert is_about(block.boxes[0], (124, 208, 465, 240)), block.boxes
+    drawn = render_frame(data, 1)
+    assert (drawn.width, drawn.height) == SIZE
 
 
 @needs_tesseract

@@ -23,12 +23,14 @@ from rag_core.core.model import Block, Box, Extraction
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
 from rag_core.core.run import book_layout_pages, get_remaining_s, warn_current_run
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
+from rag_core.ingestion.sandbox_view import straighten_in_sandbox
 
 LAYOUT_MODEL = "prebuilt-layout"
 LAYOUT_CONNECT_TIMEOUT_S = 5.0
 LAYOUT_REQUEST_TIMEOUT_S = 30.0  # of one request: a large file has to be sent
 LAYOUT_POLL_INTERVAL_S = 1.0  # where the service does not say
 LAYOUT_TIMEOUT_S = 120.0  # of the whole analysis: "prebuilt-layout" takes seconds a page
+STRAIGHTEN_TIMEOUT_S = 20.0  # of processor time: 89 million pixels, the most that is read, take 6 s
 LAYOUT_USD_PER_PAGE = 0.01  # of S0: 10 USD for 1,000 pages, as litellm 1.109.1 (PyPI) lists it, 23 November 2026
 LAYOUT_UNAVAILABLE = "layout_unavailable"
 LAYOUT_INVALID = "layout_invalid"
@@ -62,12 +64,18 @@ class DocumentIntelligence:
     async def read(self, data: bytes, kind: str) -> Extraction:
         """Extract a document by the service, with lines numbered in reading order; a Word file gets no pages.
 
+        A picture is sent upright: nothing says whether the service heeds the orientation that a camera has noted, and
+        its places have to be those of the page that is drawn.
+
         Raises:
+            UnreadableDocument: the picture could not be turned upright.
             Unavailable: no result in time (`layout_unavailable`), a refusal (`layout_refused`), or an invalid result
                 (`layout_invalid`).
         """
         try:
             async with asyncio.timeout(min(LAYOUT_TIMEOUT_S, get_remaining_s())):
+                if kind == "image":
+                    data = await straighten_in_sandbox(data, timeout_s=STRAIGHTEN_TIMEOUT_S)
                 result = await self._poll_result(await self._submit(data))
         except TimeoutError as error:
             raise Unavailable("Document Intelligence had no result in time", code=LAYOUT_UNAVAILABLE) from error

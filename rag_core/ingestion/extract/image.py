@@ -67,6 +67,32 @@ def load_frame(data: bytes, page: int) -> tuple[Image.Image, int]:
         return upright.convert("L" if upright.mode in ("1", "L", "I;16") else "RGB"), pages
 
 
+def straighten_picture(data: bytes) -> bytes | None:
+    """Return a picture with its pages upright and nothing that turns them; None where they are upright as they stand.
+
+    Places in it are then those of the page that is drawn, whatever a reader makes of such marks.
+
+    Raises:
+        UnreadableDocument: the picture is damaged or too large.
+    """
+    with open_picture(data) as picture:
+        pages, kind = count_frames(picture), "JPEG" if picture.format in ("JPEG", "MPO") else "PNG"
+        if not any(_is_turned(picture, number) for number in range(pages)):
+            return None
+    held, (first, _) = BytesIO(), load_frame(data, 1)
+    if pages == 1:
+        first.save(held, kind, quality=95)
+    else:  # one page after the other is in memory
+        others = (load_frame(data, number)[0] for number in range(2, pages + 1))
+        first.save(held, "TIFF", save_all=True, append_images=others, compression="tiff_adobe_deflate")
+    return held.getvalue()
+
+
+def _is_turned(picture: Image.Image, number: int) -> bool:
+    picture.seek(number)
+    return bool(picture.getexif().get(ExifTags.Base.Orientation, 1) != 1)
+
+
 def count_frames(picture: Image.Image) -> int:
     """Return how many pages a picture has: those of a TIFF, else one. Raises UnreadableDocument for too many."""
     frames = getattr(picture, "n_frames", 1) if picture.format == "TIFF" else 1

@@ -17,6 +17,7 @@ from rag_core.compact_replies import (
 )
 from rag_core.core.model import Chunk, Document, Span
 from rag_core.ingestion import source_view
+from rag_core.ingestion.reading import is_outdated
 from rag_core.prompts.screening import screen_stored_text
 from rag_core.replies import Done, EntityReply, format_entity, format_run
 
@@ -37,7 +38,10 @@ class DocumentsRequest(Request):
 
 
 class DocumentFacts(TypedDict):
-    """A document; `kept` says whether its original is stored, `deleted_at` is null unless it is deleted."""
+    """A document; `kept` says whether its original is stored, `deleted_at` is null unless it is deleted.
+
+    One that is `outdated` was indexed by an older version of the reading: indexing it again may find more in it.
+    """
 
     document_id: str
     title: str
@@ -48,6 +52,7 @@ class DocumentFacts(TypedDict):
     metadata: dict[str, str | bool | int | float]
     deleted_at: str | None
     kept: bool
+    outdated: bool
 
 
 class DocumentsReply(Done):
@@ -276,6 +281,7 @@ def _format_document(document: Document, has_original: bool) -> DocumentFacts:
         "metadata": dict(document.metadata),
         "deleted_at": document.deleted_at,
         "kept": has_original,
+        "outdated": is_outdated(document.extractor),
     }
 
 

@@ -1,10 +1,14 @@
 """`rag check`, `rag backup` and `rag restore-backup`: the data folder of the embedded store as a whole."""
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
+from rag_core.cli.terminal_layout import format_count
+
+MAX_LISTED_DOCUMENTS = 20
 
 
 def run_check_command(arguments: Namespace) -> int:
@@ -19,7 +23,22 @@ def run_check_command(arguments: Namespace) -> int:
     print("\n".join(report.damages) or "No damage was found.")
     for repair in report.repairs:
         print(f"Repaired: {repair}")
+    if report.outdated:
+        print(_describe_outdated(report.outdated))
     return 1 if report.damages and not report.repairs else 0
+
+
+def _describe_outdated(documents: Sequence[str]) -> str:
+    """Name documents of an older reading, and how they are renewed; nothing has to be done."""
+    count = format_count(len(documents), "document")
+    listed = "".join(f"\n  {document}" for document in documents[:MAX_LISTED_DOCUMENTS])
+    more = len(documents) - MAX_LISTED_DOCUMENTS
+    rest = f"\n  and {more} more (rag check --json names all)" if more > 0 else ""
+    return (
+        f"{count} read by an older version, which finds fewer entities and titles:{listed}{rest}\n"
+        "To renew them, repeat the command that indexed them (rag index PATH, rag ingest, rag index --database URL), "
+        "or press Re-index on the page Documents. Only what changed is embedded again."
+    )
 
 
 def run_backup_command(arguments: Namespace) -> int:

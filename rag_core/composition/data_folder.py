@@ -14,6 +14,7 @@ from pathlib import Path
 from rag_core.composition.assembly import ARCHIVE_FILE, JOBS_FILE
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
 from rag_core.core.sqlite_files import translate_sqlite_errors
+from rag_core.ingestion.reading import is_outdated
 from rag_core.stores.archive.database import (
     EARLIER_ARCHIVE_MESSAGE,
     count_archive_changes,
@@ -32,11 +33,15 @@ SQLITE_PAGES_PER_STEP = 1000  # of a backup; writers get the lock between two st
 
 @dataclass(frozen=True, slots=True)
 class DataFolderReport:
-    """What was checked and what is damaged, and what a repair has done, in words."""
+    """What was checked and what is damaged, and what a repair has done, in words.
+
+    `outdated` names documents that an older version has read: nothing is wrong with them.
+    """
 
     checked: tuple[str, ...]
     damages: tuple[str, ...]
     repairs: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderReport:
@@ -56,7 +61,9 @@ def check_data_folder(data_dir: Path, *, repair: bool = False) -> DataFolderRepo
         write_archive_mark(archive, count_archive_changes(archive))
         repairs.append("the present state of the archive is accepted as the last one")
     checked = (*check.CHECKED, f"the structure of {' and '.join(OTHER_DATABASES)}")
-    return DataFolderReport(checked, (*database_damages, *projection_damages, *others), tuple(repairs))
+    outdated = [] if database_damages else check.list_documents_where(folder, is_outdated)
+    damages = (*database_damages, *projection_damages, *others)
+    return DataFolderReport(checked, damages, tuple(repairs), tuple(outdated))
 
 
 def back_up_data_folder(data_dir: Path, target: Path) -> Mapping[str, str]:

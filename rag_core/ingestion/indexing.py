@@ -29,6 +29,7 @@ from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.ingestion.entities.extraction import CODE_TYPES, EntitySource, find_entities
 from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.model_enrichment import RememberingLog, enrich_chunks
+from rag_core.ingestion.reading import label_extractor
 from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
     MAX_FILTERABLE_CHARS,
@@ -180,7 +181,7 @@ def _build_document_with_chunks(
         title=choose_title(upload, extraction, source),
         source=source,
         content_hash=text_hash,
-        extractor=extraction.extractor,
+        extractor=label_extractor(extraction.extractor),
         pages=extraction.pages,
         summary=_summarize_blocks(extraction.blocks),
         user_id=scope.user_id,

@@ -8,6 +8,7 @@ import pytest
 from rag_core.cli import main
 from rag_core.composition.data_folder import back_up_data_folder, check_data_folder, restore_backup
 from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
+from rag_core.ingestion import reading
 from rag_core.stores.embedded import EmbeddedStore, current_index
 from tests.stores.sample import SCOPE, find, ids, put
 
@@ -43,6 +44,35 @@ def test_a_whole_folder_has_no_damage(folder: Path, capsys: pytest.CaptureFixtur
     said = capsys.readouterr().out
     assert "No damage was found." in said
     assert "every page of the database" in said
+
+
+async def test_documents_of_an_older_reading_are_named_until_they_are_indexed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no damage, nothing is forced, and the command that is named does it."""
+    folder, notes = tmp_path / "data", tmp_path / "notes.txt"
+    notes.write_text("The depot opens at six.")
+    index, check = ["index", "--data", str(folder), str(notes)], ["check", "--data", str(folder)]
+    with pytest.MonkeyPatch.context() as earlier:
+        earlier.setattr(reading, "READING_VERSION", reading.READING_VERSION - 1)
+        assert await asyncio.to_thread(main, index) == 0
+    capsys.readouterr()
+    assert await asyncio.to_thread(main, check) == 0
+    said = capsys.readouterr().out
+    assert "1 document read by an older version" in said
+    assert "notes.txt (" in said
+    assert "of workflow default" in said
+    assert "rag index PATH" in said
+    assert await asyncio.to_thread(main, index) == 0
+    assert check_data_folder(folder).outdated == ()
+
+
+@pytest.mark.parametrize(
+    ("extractor", "outdated"),
+    [("pdf (pdfium)", True), (f"pdf, reading {reading.READING_VERSION}", False), ("pdf, reading 1", True)],
+)
+def test_a_document_without_a_version_of_the_reading_is_older_than_all(extractor: str, outdated: bool) -> None:
+    assert reading.is_outdated(extractor) is outdated
 
 
 async def test_a_damaged_document_is_named_and_left_out_and_the_others_stay(

@@ -15,7 +15,7 @@ from rag_core.core.settings import Settings
 from tests.functions.test_functions import EXAMPLES, NOTES, Caller, principal, serving
 
 FACTS = {
-    *("document_id", "title", "source", "pages", "summary", "extractor", "metadata", "deleted_at", "kept"),
+    *("document_id", "title", "source", "pages", "summary", "extractor", "metadata", "deleted_at", "kept", "outdated"),
 }
 CHUNK = {
     "id",

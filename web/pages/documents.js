@@ -50,7 +50,7 @@ function DocumentTable({ documents, reload }) {
       <th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
     <tbody>${documents.map((document) => html`<tr key=${document.document_id}>
       <th scope="row"><${DocumentTitle} document=${document} /></th>
-      <td><${Chip}>${document.extractor}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}</td>
+      <td><${Chip}>${document.extractor}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}${document.outdated && html` <${Chip} title="An older version has read it. Re-index it, or add the file again, to have its entities and title found anew.">older reading<//>`}</td>
       <td class="numeric">${formatPages(document) || html`<span class="muted">no pages</span>`}</td>
       <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
     </tr>`)}</tbody>

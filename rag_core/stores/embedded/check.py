@@ -1,6 +1,6 @@
 """The check of an index in its folder, page by page, and the repair: a copy of what is whole becomes the index."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +67,14 @@ def find_projection_damage(folder: Path) -> list[str]:
                 f"the word index of workflow {name}: {reason}" for name, reason in _list_word_damage(db, folder)
             ]
     return problems
+
+
+def list_documents_where(folder: Path, is_listed: Callable[[str], bool]) -> list[str]:
+    """Return the live documents whose extractor is to be listed, in words: source, title and workflow."""
+    sql = "select d.source, d.title, w.name, d.extractor from documents d join workflows w on w.id = d.workflow"
+    with translate_apsw_errors(), closing(connect_to_index_database(folder, read_only=is_read_only(folder))) as db:
+        rows = list(db.execute(f"{sql} order by w.name, d.source, d.id"))
+    return [f"{source} ({title}) of workflow {name}" for source, title, name, extractor in rows if is_listed(extractor)]
 
 
 def repair_projections(folder: Path) -> list[str]:

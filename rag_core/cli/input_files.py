@@ -10,7 +10,6 @@ from typing import Literal
 from rag_core.core.errors import InvalidRequest, NotFound, TooLarge, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import IndexingResult, Scope
 from rag_core.core.run import Run
-from rag_core.ingestion.extract.extraction import NO_TEXT_FOUND
 from rag_core.ingestion.upload import upload_from_file
 from rag_core.rag import RAG
 
@@ -56,7 +55,7 @@ async def index_file(
     except UnsupportedDocument as error:
         return FileOutcome(path, "refused" if is_named else "skipped", error.message)
     except (InvalidRequest, TooLarge, UnreadableDocument) as error:
-        is_skipped = error.code == NO_TEXT_FOUND and not is_named
+        is_skipped = error.code == "no_text_found" and not is_named
         return FileOutcome(path, "skipped" if is_skipped else "refused", error.message)
     except OSError as error:
         return FileOutcome(path, "refused", error.strerror or type(error).__name__)

@@ -12,8 +12,6 @@ from rag_core.core.model import Extraction
 from rag_core.core.ports import LayoutReader
 from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import (
-    NO_TEXT_FOUND,
-    NO_TEXT_LAYER,
     describe_picture_pages,
     list_pages,
     make_no_text_found_error,
@@ -65,7 +63,7 @@ async def _extract_refused(
 ) -> Extraction:
     """Extract what the local parser has refused by the layout reader, where that may do better."""
     picture_kind = "image" if kind == "image" else "scan"
-    if refusal.code == NO_TEXT_LAYER and picture_kind in layout_reader.kinds:
+    if refusal.code == "no_text_layer" and picture_kind in layout_reader.kinds:
         try:
             return await _recognise(data, picture_kind, layout_reader, run)
         except Unavailable as error:
@@ -90,7 +88,7 @@ async def _recognise_picture_pages(
         cut = await cut_picture_pages(data, extraction, timeout_s=timeout_s)
         recognised = await _recognise(cut, "scan", layout_reader, run)
     except (Unavailable, UnreadableDocument) as error:
-        if error.code == NO_TEXT_FOUND:  # a photograph
+        if error.code == "no_text_found":  # a photograph
             return replace(extraction, notes=(*extraction.notes, f"{named}: {error.message}"), picture_pages=())
         run.degrade("layout", error.code or "", error.message, f"{named} left out: they hold pictures only")
         return extraction

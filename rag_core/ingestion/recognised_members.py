@@ -10,7 +10,7 @@ from hashlib import sha256
 from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Block, Extraction, PictureMember
 from rag_core.core.run import Run
-from rag_core.ingestion.extract.extraction import NO_TEXT_FOUND, collect_blocks, make_no_text_found_error
+from rag_core.ingestion.extract.extraction import collect_blocks, make_no_text_found_error
 from rag_core.ingestion.extract.members import describe_left_out, make_no_text_error, place_in_member
 from rag_core.ingestion.recognised_pages import count_lines
 
@@ -77,7 +77,7 @@ async def read_picture_members(extraction: Extraction, read_file: ReadFile, run:
     _tell_price_once(run, told, run.layout_pages - pages_before, usd_before)
     blocks = collect_blocks(count_lines(_sort_by_page([*extraction.blocks, *readings.blocks])))
     if not blocks:
-        if readings.codes == {NO_TEXT_FOUND} and not extraction.notes:
+        if readings.codes == {"no_text_found"} and not extraction.notes:
             raise make_no_text_found_error("nor in any file that it holds")
         code = _NOT_RECOGNISED if _NOT_RECOGNISED in readings.codes else "document_empty"
         raise make_no_text_error(readings.unread, "the archive", code)

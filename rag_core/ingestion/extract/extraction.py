@@ -9,7 +9,6 @@ from rag_core.core.model import Block, Extraction
 MAX_BLOCKS = 100_000
 MAX_TEXT_CHARS = 100_000_000  # characters: a table repeats its header in every row
 
-NO_TEXT_LAYER, NO_TEXT_FOUND = "no_text_layer", "no_text_found"  # text stands in pictures alone; in none of them
 TEXT_RECOGNITION_ADVICE = (
     "to have it recognised, set AZURE_DOCUMENT_INTELLIGENCE_ENDPOINT, or install tesseract (apt install tesseract-ocr)"
 )
@@ -56,13 +55,13 @@ def make_document_too_long_error() -> UnreadableDocument:
 def make_no_text_layer_error(pages: int) -> UnreadableDocument:
     """Return the refusal of a file whose text stands in pictures alone."""
     message = f"the file holds pictures and no text: {TEXT_RECOGNITION_ADVICE}"
-    return UnreadableDocument(message, code=NO_TEXT_LAYER, details={"pages": pages})
+    return UnreadableDocument(message, code="no_text_layer", details={"pages": pages})
 
 
 def make_no_text_found_error(detail: str = "") -> UnreadableDocument:
     """Return the refusal of a picture that was looked at and has no text, as a logo: nothing of it was lost."""
     message = "; ".join(filter(None, ("there is no text in it", detail)))
-    return UnreadableDocument(message, code=NO_TEXT_FOUND)
+    return UnreadableDocument(message, code="no_text_found")
 
 
 def list_pages(numbers: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.model import Block, Extraction, PictureMember
-from rag_core.ingestion.extract.extraction import NO_TEXT_LAYER, clean_text
+from rag_core.ingestion.extract.extraction import clean_text
 from rag_core.ingestion.extract.kinds import CONTAINER_KINDS, detect_file_kind
 
 MAX_MEMBERS = 1_000
@@ -41,7 +41,7 @@ class MemberReader:
                 raise UnsupportedDocument("send it by itself")
             extraction = self.extract(kind, data)
         except (UnreadableDocument, UnsupportedDocument) as error:
-            if error.code == NO_TEXT_LAYER:
+            if error.code == "no_text_layer":
                 self._keep_picture(PictureMember((label,), page, data))
             else:
                 self.unread[label] = error.message

@@ -25,10 +25,11 @@ from rag_core.ingestion.chunking import (
     collect_sentences,
     split_into_chunks,
 )
+from rag_core.ingestion.document_enrichment import enrich_document
 from rag_core.ingestion.enrichment import select_key_sentences
 from rag_core.ingestion.entities.extraction import CODE_TYPES, EntitySource, find_entities
 from rag_core.ingestion.extract.extraction import clean_text
-from rag_core.ingestion.model_enrichment import RememberingLog, enrich_chunks
+from rag_core.ingestion.model_enrichment import RememberingLog
 from rag_core.ingestion.reading import label_extractor
 from rag_core.ingestion.titles import choose_title
 from rag_core.ingestion.upload import (
@@ -66,7 +67,7 @@ async def index_document(
     """
     document, chunks = await prepare_document(upload, scope, kit, run, chunking=chunking, limits=limits)
     kit = limit_enrichment(kit, upload)
-    chunks = await enrich_chunks(document, chunks, scope, kit, run, RememberingLog())
+    document, chunks = await enrich_document(document, chunks, scope, kit, run, RememberingLog())
     async with kit.jobs.supersede_document(document.id, scope):
         replaced, embedded = await run.step("index", kit.index.add_document(document, chunks, scope))
         await originals.store_original(document, upload, kit, run)

@@ -7,6 +7,7 @@ text has been described stays described: a worker that goes on, or a later uploa
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -92,7 +93,7 @@ class RememberingLog:
 
 
 @dataclass(slots=True)
-class _Purse:
+class EnrichmentPurse:
     """The money for one document: what was spent of the budget, as far as the replies say."""
 
     model: EnrichmentModel
@@ -112,26 +113,43 @@ class _Purse:
                 chosen.append(batch)
         return chosen
 
+    def can_afford(self, estimate: EnrichmentEstimate) -> bool:
+        """Return whether a call costs no more than is left, at most."""
+        return estimate.usd is not None and estimate.usd <= self.model.budget_usd - self.spent_usd
+
+    @contextmanager
+    def paying(self, *estimates: EnrichmentEstimate) -> Iterator[None]:
+        """Book what calls cost by the run's record; where that does not say, what they cost at most."""
+        before_usd = self.run.cost_usd
+        try:
+            yield
+        finally:
+            after_usd = self.run.cost_usd
+            known = None if before_usd is None or after_usd is None else after_usd - before_usd
+            self.spent_usd += sum(estimate.usd or 0.0 for estimate in estimates) if known is None else known
+
 
 async def enrich_chunks(
-    document: Document, chunks: Sequence[Chunk], scope: Scope, kit: Kit, run: Run, log: EnrichmentLog
+    document: Document,
+    chunks: Sequence[Chunk],
+    indexed: Mapping[str, Description],
+    purse: EnrichmentPurse,
+    llm: LLM,
+    log: EnrichmentLog,
 ) -> list[Chunk]:
-    """Return the chunks with the entities and the summary that the kit's chat model writes of each.
+    """Return the chunks with the entities and the summary that a chat model writes of each.
 
-    A chunk without a usable description is returned as it is; the run says how many, and why. Nothing is asked where
-    the kit has no model for it, or its price is not known.
+    `indexed` has what it wrote of those that are in the index. A chunk without a usable description is returned as it
+    is; the run says how many, and why. Nothing is asked where the price of the model is not known.
     """
-    model = kit.enrichment
-    if model is None:
-        return list(chunks)
+    model, run = purse.model, purse.run
     if model.input_usd is None:
         reason = f"the price of {model.name} is not known, so RAG_ENRICHMENT_BUDGET_USD cannot be kept"
         run.degrade("enrichment", "price_unknown", reason, FALLBACK)
         return list(chunks)
-    saved = _parse_saved(await log.load_enrichments(model.name))
-    known = {**await load_descriptions(document, scope, kit, model), **saved}
+    known = {**indexed, **parse_saved(await log.load_enrichments(model.name))}
     if model.budget_usd:  # without it what was written before is kept, and nothing is asked
-        await _describe_new_chunks(document, _list_new(chunks, known), known, kit, run, log)
+        await _describe_new_chunks(document, _list_new(chunks, known), known, purse, llm, log)
     return [_apply(chunk, known.get(chunk.content_hash), model) for chunk in chunks]
 
 
@@ -174,23 +192,20 @@ async def _describe_new_chunks(
     document: Document,
     chunks: Sequence[Chunk],
     known: dict[str, Description],
-    kit: Kit,
-    run: Run,
+    purse: EnrichmentPurse,
+    llm: LLM,
     log: EnrichmentLog,
 ) -> None:
     """Add the descriptions of chunks to the known ones, some calls at once, and save what each wave has brought."""
-    model = kit.enrichment
-    if model is None:
-        return
-    purse, batches = _Purse(model, run), list(_batch(chunks))
+    model, run, batches = purse.model, purse.run, list(_batch(chunks))
     failures: dict[str, int] = {}
     for at in range(0, len(batches), CALLS_AT_ONCE):
         chosen = purse.choose_affordable(batches[at : at + CALLS_AT_ONCE], document)
-        before_usd, timeout_s = run.cost_usd, min(CALL_TIMEOUT_S, run.remaining_s / 2)
-        described = await run.step("enrichment", _ask_all(document, chosen, kit.llm, failures, timeout_s))
-        purse.spent_usd += _count_spent(before_usd, run.cost_usd, chosen, document, model)
+        timeout_s = min(CALL_TIMEOUT_S, run.remaining_s / 2)
+        with purse.paying(*(estimate_call(_build_prompt(batch, document), model, len(batch)) for batch in chosen)):
+            described = await run.step("enrichment", _ask_all(document, chosen, llm, failures, timeout_s))
         known.update(described)
-        await log.save_enrichments({key: _format_saved(value) for key, value in described.items()}, model.name)
+        await log.save_enrichments({key: format_saved(value) for key, value in described.items()}, model.name)
         if described:
             run.techniques["enrichment"] = model.name
     _note_failures(failures, purse, run)
@@ -283,21 +298,7 @@ def _build_prompt(batch: Sequence[Chunk], document: Document) -> Prompt:
     return prompts.build_enrichment_prompt(document.title, {f"p{n}": chunk.content for n, chunk in enumerate(batch)})
 
 
-def _count_spent(
-    before_usd: float | None,
-    after_usd: float | None,
-    batches: Sequence[Sequence[Chunk]],
-    document: Document,
-    model: EnrichmentModel,
-) -> float:
-    """Return what calls have cost by the run's record; where that does not say, what they cost at most."""
-    if before_usd is not None and after_usd is not None:
-        return after_usd - before_usd
-    estimates = (estimate_call(_build_prompt(batch, document), model, len(batch)).usd or 0.0 for batch in batches)
-    return sum(estimates)
-
-
-def _note_failures(failures: Mapping[str, int], purse: _Purse, run: Run) -> None:
+def _note_failures(failures: Mapping[str, int], purse: EnrichmentPurse, run: Run) -> None:
     for reason, count in failures.items():
         run.degrade("enrichment", "enrichment_incomplete", f"{count} passages: {reason}", FALLBACK)
     if purse.stopped:
@@ -308,10 +309,12 @@ def _note_failures(failures: Mapping[str, int], purse: _Purse, run: Run) -> None
         run.degrade("enrichment", "enrichment_budget", reason, FALLBACK)
 
 
-def _format_saved(description: Description) -> str:
+def format_saved(description: Description) -> str:
+    """Return a description as a log keeps it."""
     return json.dumps([description.summary, list(map(entity_to_json_array, description.entities))])
 
 
-def _parse_saved(saved: Mapping[str, str]) -> dict[str, Description]:
+def parse_saved(saved: Mapping[str, str]) -> dict[str, Description]:
+    """Return the descriptions that a log has kept, by the key that each has there."""
     read = {key: json.loads(text) for key, text in saved.items()}
     return {key: Description(text, tuple(map(entity_from_json_array, pairs))) for key, (text, pairs) in read.items()}

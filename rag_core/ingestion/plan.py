@@ -1,6 +1,5 @@
 """Dry runs: what indexing would do and cost, computed by the same code that then does it."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,8 +10,9 @@ from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoArchive, NoJobs
 from rag_core.core.model import Chunk, Document, Extraction, Facet, Filter, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
+from rag_core.ingestion.document_enrichment import estimate_document_enrichment
 from rag_core.ingestion.indexing import MAX_CHUNKS
-from rag_core.ingestion.model_enrichment import EnrichmentEstimate, estimate_enrichment, load_descriptions
+from rag_core.ingestion.model_enrichment import EnrichmentEstimate
 from rag_core.text.tokens import count_tokens
 
 IndexingAction = Literal["add", "update", "skip"]
@@ -236,7 +236,7 @@ class _DryRunStore:
         same_chunks = document.id not in self._planned_vectors and not tokens and hashes == stored_hashes
         if stored is not None and same_chunks and _select_compared_fields(stored) == _select_compared_fields(document):
             action = "skip"
-        estimate = await self._estimate_enrichment(document, chunks, scope)
+        estimate = await estimate_document_enrichment(document, chunks, scope, self._kit)
         self.planned_documents.append(PlannedDocument(action, document, len(chunks), tokens, estimate))
         pairs = zip(hashes, vectors, strict=True)
         self._planned_vectors[document.id] = {
@@ -244,15 +244,6 @@ class _DryRunStore:
         }
         unchanged = (Counter(hashes) & Counter(stored_hashes)).total()
         return ReplacementResult(len(hashes) - unchanged, unchanged, len(stored_hashes) - unchanged)
-
-    async def _estimate_enrichment(
-        self, document: Document, chunks: Sequence[Chunk], scope: Scope
-    ) -> EnrichmentEstimate | None:
-        model = self._kit.enrichment
-        if model is None:
-            return None
-        known = await load_descriptions(document, scope, self._kit, model)
-        return await asyncio.to_thread(estimate_enrichment, document, chunks, model, known)
 
     async def _load_chunk_hashes(self, document_id: str, scope: Scope) -> list[str]:
         chunks = await self._store.select(replace(scope, document_ids=(document_id,)), limit=MAX_CHUNKS)

@@ -18,13 +18,14 @@ from rag_core.core.run import Run
 from rag_core.core.telemetry import trace_span
 from rag_core.ingestion import originals
 from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.document_enrichment import enrich_document
 from rag_core.ingestion.indexing import (
     build_indexing_result,
     derive_document_id,
     limit_enrichment,
     prepare_document,
 )
-from rag_core.ingestion.model_enrichment import CALLS_AT_ONCE, EnrichmentLog, RememberingLog, count_calls, enrich_chunks
+from rag_core.ingestion.model_enrichment import CALLS_AT_ONCE, EnrichmentLog, RememberingLog, count_calls
 from rag_core.ingestion.upload import Upload, UploadLimits, check_upload, count_upload_bytes
 from rag_core.jobs.job_rows import SUPERSEDED_ERROR, compute_retry_delay_s
 from rag_core.jobs.upload_codec import decode_upload, encode_upload
@@ -296,8 +297,9 @@ class Indexer:
 
     async def _enrich(self, prepared: PreparedUpload, log: EnrichmentLog) -> PreparedUpload:
         kit = limit_enrichment(self.kit, prepared.upload)
-        chunks = await enrich_chunks(prepared.document, prepared.chunks, prepared.scope, kit, self.run, log)
-        return replace(prepared, chunks=chunks)
+        scope = prepared.scope
+        document, chunks = await enrich_document(prepared.document, prepared.chunks, scope, kit, self.run, log)
+        return replace(prepared, document=document, chunks=chunks)
 
     async def _load_indexed_vectors(self, prepared: PreparedUpload) -> Mapping[str, Vector]:
         """Return the vectors that the index has of the document, by content hash."""

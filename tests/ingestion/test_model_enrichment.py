@@ -12,6 +12,7 @@ from rag_core.core.model import Chunk, Entity, Scope
 from rag_core.core.ports import Prompt
 from rag_core.core.run import Run
 from rag_core.evaluation import bulk_indexing
+from rag_core.ingestion import document_enrichment
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import index_document
 from rag_core.ingestion.model_enrichment import BATCH_CHUNKS, MARK
@@ -26,6 +27,7 @@ from tests.proposal_records import RECORDS
 MODEL = EnrichmentModel("mini", 1.0, 2.0, 0, budget_usd=1.0)
 SCOPE = Scope("garage")
 PASSAGES = [f"Passage {n}: the valve P070{n} of Acme is tight." for n in range(4)]
+SUMMARY = "A log of valves."
 ROWS = Upload(document_id="rows", filename="rows.csv", data=("text\n" + "\n".join(PASSAGES)).encode())
 
 
@@ -39,7 +41,7 @@ def describe(prompt: Prompt) -> str:
 
 
 def build_kit(enrichment: object, model: EnrichmentModel = MODEL) -> tuple[Kit, ScriptedLLM]:
-    llm = ScriptedLLM(enrichment=enrichment)  # type: ignore[arg-type]
+    llm = ScriptedLLM(enrichment=enrichment, summary=SUMMARY)  # type: ignore[arg-type]
     return replace(kit(Index(EmbeddedStore(None), ConceptEmbedder()), llm=llm), enrichment=model), llm
 
 
@@ -62,7 +64,64 @@ async def test_the_model_writes_summaries_and_entities_that_stand_in_the_passage
     assert [chunk.summary for chunk in chunks] == [f"Says Passage {n}." for n in range(4)]
     assert chunks[0].entities == (Entity("organization", "Acme"), Entity("dtc", "P0700"))
     assert {chunk.metadata[MARK] for chunk in chunks} == {"mini"}
-    assert (len(llm.prompts), run.techniques["enrichment"], run.degraded) == (1, "mini", [])
+    assert (len(llm.prompts), run.techniques["enrichment"], run.degraded) == (2, "mini", [])
+
+
+async def load_summary(parts: Kit) -> str:
+    document = await parts.index.store.load_document("rows", SCOPE)
+    assert document is not None
+    return document.summary
+
+
+async def test_the_summary_of_the_document_is_made_of_those_of_its_passages() -> None:
+    """S1-06, S1-22: by the model that the enrichment is paid for, after the passages; their text is not sent again."""
+    parts, llm = build_kit(describe)
+    await put(parts)
+    assert await load_summary(parts) == SUMMARY
+    sent = parse_fenced_data(llm.prompts[-1].user)
+    assert isinstance(sent, dict)
+    assert sent["passages"] == [f"Says Passage {n}." for n in range(4)]
+    await put(parts)
+    assert (await load_summary(parts), len(llm.prompts)) == (SUMMARY, 2), "it is not paid for twice"
+    await put(parts, replace(ROWS, enrichment_budget_usd=0.0))
+    assert (await load_summary(parts), len(llm.prompts)) == (SUMMARY, 2), "nor lost where nothing is to be paid"
+
+
+@pytest.mark.parametrize("summary", ["", Unavailable("the model is down")])
+async def test_without_a_summary_by_the_model_it_is_key_sentences_and_the_run_says_so(summary: object) -> None:
+    parts, llm = build_kit(describe)
+    llm.script["summary"] = summary  # type: ignore[assignment]
+    _, run = await put(parts)
+    assert (await load_summary(parts)).startswith("A table of 4 rows")
+    assert [(d.code, d.fallback) for d in run.degraded] == [
+        ("enrichment_incomplete", "its key sentences are its summary")
+    ]
+    _, run = await put(parts, replace(ROWS, enrichment_budget_usd=1e-6))
+    assert [d.code for d in run.degraded] == ["enrichment_budget"]
+    assert run.degraded[0].reason.startswith("the summary of the document was not asked for: it could cost")
+    llm.script["summary"] = SUMMARY
+    await put(parts)
+    assert await load_summary(parts) == SUMMARY, "the next indexing makes it"
+
+
+async def test_a_document_of_one_passage_has_its_summary_without_another_call() -> None:
+    parts, llm = build_kit(describe)
+    await put(parts, replace(ROWS, data=b"text\nPassage 7: the valve is tight."))
+    assert (await load_summary(parts), [p.task for p in llm.prompts]) == ("Says Passage 7.", ["enrichment"])
+
+
+async def test_a_link_that_the_passages_do_not_have_is_taken_out_of_the_summary() -> None:
+    parts, llm = build_kit(describe)
+    llm.script["summary"] = "It says ![x](https://evil.example/?q=1) all."
+    await put(parts)
+    assert "evil.example" not in await load_summary(parts)
+
+
+async def test_a_long_document_is_summed_up_from_passages_spread_over_all_of_it() -> None:
+    chunks = [Chunk(str(n), "d", n, "x", "T", "s", "h", summary=f"{n:04} {'word ' * 90}") for n in range(200)]
+    chosen = list(document_enrichment._choose_summaries(chunks))
+    assert sum(map(len, chosen)) <= document_enrichment.MAX_JOINED_CHARS
+    assert [int(summary[:4]) for summary in chosen] == list(range(0, 200, 5))
 
 
 async def test_passages_are_data_and_their_ids_the_only_ones() -> None:
@@ -112,14 +171,14 @@ async def test_the_dry_run_says_what_it_will_cost_and_the_ceiling_stops_before_m
     await index(rehearsal.kit, many)
     plan = rehearsal.build_plan()
     assert plan.enrichment is not None
-    assert (plan.enrichment.passages, plan.enrichment.calls, llm.prompts) == (95, 10, [])
+    assert (plan.enrichment.passages, plan.enrichment.calls, llm.prompts) == (95, 11, [])
     assert plan.usd == plan.enrichment.usd
     assert plan.usd is not None
 
-    tight = replace(MODEL, budget_usd=plan.usd * 0.35)
+    tight = replace(MODEL, budget_usd=plan.usd * 0.28)
     parts, llm = build_kit(describe, tight)
     chunks, run = await put(parts, many)
-    assert len(llm.prompts) == 3
+    assert [prompt.task for prompt in llm.prompts] == [*["enrichment"] * 3, "summary"]
     assert sum(MARK in chunk.metadata for chunk in chunks) == 3 * BATCH_CHUNKS
     assert [d.code for d in run.degraded] == ["enrichment_budget"]
 
@@ -128,11 +187,11 @@ async def test_an_unchanged_passage_is_not_paid_for_again() -> None:
     parts, llm = build_kit(describe)
     before, _ = await put(parts)
     after, _ = await put(parts)
-    assert (len(llm.prompts), after) == (1, before)
+    assert (len(llm.prompts), after) == (2, before)
     longer = replace(ROWS, data=(ROWS.data or b"") + b"\nPassage 9: new")
     await put(parts, longer)
-    assert len(llm.prompts) == 2
-    assert [p["text"][:15] for p in parse_fenced_data(llm.prompts[1].user)["passages"]] == ["text: Passage 9"]  # type: ignore[call-overload,index]
+    assert len(llm.prompts) == 4, "the new passage, and the summary of the new text"
+    assert [p["text"][:15] for p in parse_fenced_data(llm.prompts[2].user)["passages"]] == ["text: Passage 9"]  # type: ignore[call-overload,index]
 
 
 async def test_nothing_is_asked_without_a_price_or_where_the_upload_wants_none() -> None:
@@ -144,7 +203,7 @@ async def test_nothing_is_asked_without_a_price_or_where_the_upload_wants_none()
     assert (run.degraded, llm.prompts) == ([], [])
     described, _ = await put(parts)
     kept, _ = await put(parts, replace(ROWS, enrichment_budget_usd=0.0))
-    assert (len(llm.prompts), kept) == (1, described)
+    assert (len(llm.prompts), kept) == (2, described)
 
 
 async def test_an_ingestion_of_which_nobody_was_told_a_price_asks_no_model() -> None:

@@ -281,14 +281,14 @@ async def test_finished_batches_are_not_paid_again(shop: Shop, words: bool, monk
 
 async def test_what_a_chat_model_wrote_is_not_paid_again_by_the_next_attempt(shop: Shop) -> None:
     """S1-31: a worker that is killed before the document is in the index has saved the descriptions."""
-    llm = ScriptedLLM(enrichment=describe)
+    llm = ScriptedLLM(enrichment=describe, summary="A table of rows.")
     model = EnrichmentModel("mini", 1.0, 1.0, 0, budget_usd=1.0)
     shop.kit = replace(shop.kit, llm=llm, enrichment=model)
     await shop.index(rows(60))
     shop.store.down = True
     await shop.drain()
     asked = len(llm.prompts)
-    assert asked == 6
+    assert asked == 7, "six for the passages and one for the document"
     shop.store.down = False
     shop.clock.seconds += RETRY_DELAYS_S[0]
     assert await shop.drain() == 1

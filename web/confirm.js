@@ -11,7 +11,8 @@ export function ConfirmButton({ label, name = label, title, kind = "quiet", work
   const confirm = () =>
     act("work", async () => {
       await work();
-      dialog.current?.close(); // the dialog is gone when its row was removed
+      if (dialog.current) dialog.current.close();
+      else document.querySelector("main")?.focus({ preventScroll: true }); // gone with its row, and the focus with it
     });
   return html`<button type="button" class=${kind} aria-label=${name} onClick=${() => dialog.current.showModal()}>${label}</button>
     <dialog ref=${dialog} aria-labelledby=${id} onClose=${clear}>

@@ -112,6 +112,8 @@ def test_axe_finds_nothing_serious_where_a_question_is_linked(schema_page: Page)
         page.set_viewport_size({"width": width, "height": 900})
         found = Axe().run(page, options=ONLY_WORST).response["violations"]
         assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    page.get_by_role("button", name="Copy the DDL").press("Enter")
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
 
 
 def test_a_workflow_without_a_database_says_how_one_is_added(open_page: Open, heroes: str) -> None:

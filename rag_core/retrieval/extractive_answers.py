@@ -38,10 +38,17 @@ PromptPassage = Mapping[str, object]  # with "id", "title", "section" and "text"
 
 @dataclass(frozen=True, slots=True)
 class PassageSentence:
-    """A sentence or list item of a passage (`passage_index` counts from 0), with its line breaks as spaces."""
+    """A sentence or list item of a passage (`passage_index` counts from 0), with its line breaks as spaces.
+
+    `title` is the document's, `heading` the innermost above the passage: of the rest of a list on a further page it is
+    the list's lead-in.
+    """
 
     passage_index: int
     text: str
+    title: str = ""
+    heading: str = ""
+    page: int = 0
 
 
 async def select_answer_sentences(
@@ -105,8 +112,8 @@ def _choose_answer_sentences(
     ]
     near_best = [n for n, value in enumerate(odds) if value >= max(odds) - MAX_LOG_ODDS_GAP]
     chosen = _drop_redundant_sentences(sorted(near_best, key=lambda n: -odds[n]), candidates)[:MAX_ANSWER_SENTENCES]
-    passage_order = list(dict.fromkeys(candidates[n].passage_index for n in chosen))
-    included = {part for n in chosen for part in _include_dependent_sentences(n, candidates)}
+    included = list(dict.fromkeys(part for n in chosen for part in _include_dependent_sentences(n, candidates)))
+    passage_order = list(dict.fromkeys(candidates[n].passage_index for n in included))
     ordered = sorted(included, key=lambda n: (passage_order.index(candidates[n].passage_index), n))
     return [(candidates[n].text, str(passages[candidates[n].passage_index]["id"])) for n in ordered]
 
@@ -195,7 +202,20 @@ def _find_lead_in(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
         n -= 1
     words = candidates[n].text
     adds_something = " " in words or not is_framing(words)  # unlike "Tips:"
-    return [n] if words.endswith(":") and adds_something else []
+    if words.endswith(":") and adds_something:
+        return [n]
+    here = candidates[n]
+    return [m for m, other in enumerate(candidates) if _is_lead_in_of(other, here)][:1]
+
+
+def _is_lead_in_of(lead_in: PassageSentence, item: PassageSentence) -> bool:
+    """Return whether a sentence is the lead-in of a list whose items on a later page are the other's passage."""
+    return (
+        item.heading.endswith(":")
+        and lead_in.text.endswith(item.heading)
+        and lead_in.title == item.title
+        and lead_in.page < item.page
+    )
 
 
 def _find_table_header(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
@@ -219,12 +239,40 @@ def _find_list_items(n: int, candidates: Sequence[PassageSentence]) -> list[int]
         and _continues_passage(end, candidates)
     ):
         end += 1
-    return list(range(n + 1, end))
+    is_whole_passage = end == len(candidates) or not _continues_passage(end, candidates)
+    items = [*range(n + 1, end), *(_find_items_on_later_pages(n, candidates) if is_whole_passage else ())]
+    return items[:MAX_LIST_ITEMS]
+
+
+def _find_items_on_later_pages(n: int, candidates: Sequence[PassageSentence]) -> list[int]:
+    """Return the items with which the passages of later pages begin that stand below this lead-in, by page."""
+    firsts = [
+        m
+        for m, candidate in enumerate(candidates)
+        if not _continues_passage(m, candidates) and _is_lead_in_of(candidates[n], candidate)
+    ]
+    found: list[int] = []
+    for first in sorted(firsts, key=lambda m: candidates[m].page):
+        end = first
+        while end < len(candidates) and LIST_ITEM_OR_TABLE_ROW.match(candidates[end].text):
+            end += 1
+            if end < len(candidates) and not _continues_passage(end, candidates):
+                break
+        found += range(first, end)
+    return found
 
 
 def _split_passages_into_sentences(passages: Sequence[PromptPassage]) -> list[PassageSentence]:
-    parts = [(n, part) for n, passage in enumerate(passages) for part in _split_into_statements(str(passage["text"]))]
-    return [PassageSentence(n, " ".join(part.split())) for n, part in parts]
+    return [
+        PassageSentence(n, " ".join(part.split()), str(passage["title"]), *_get_place(passage))
+        for n, passage in enumerate(passages)
+        for part in _split_into_statements(str(passage["text"]))
+    ]
+
+
+def _get_place(passage: PromptPassage) -> tuple[str, int]:
+    page = passage.get("page")
+    return str(passage["section"]).rpartition(" > ")[2], page if isinstance(page, int) else 0
 
 
 def _split_into_statements(text: str) -> list[str]:

@@ -68,6 +68,26 @@ async def test_a_row_is_quoted_with_the_names_of_its_columns() -> None:
     assert [text for text, _ in chosen][:2] == ["| | 2024 | 2023 |", "Toys | (173) | (90)"]
 
 
+def page(number: int, section: str, text: str, title: str = "Manual") -> dict[str, object]:
+    return {"id": f"e{number}", "title": title, "section": section, "text": text, "page": number}
+
+
+async def test_a_list_is_quoted_over_the_end_of_its_page() -> None:
+    """In its order, whichever passage is ranked first; the text after it and lists of other documents are not in it."""
+    lead_in = "The vans stand in these depots:"
+    pages = [
+        page(1, "Vans", f"{lead_in}\n- Depot 1\n- Depot 2"),
+        page(3, f"Vans > {lead_in}", "- Depot 4\n- Depot 5\n\nAnother paragraph says how they are cleaned."),
+        page(2, f"Vans > {lead_in}", "- Depot 3"),
+        page(4, f"Vans > {lead_in}", "- Depot 9 of another book", title="Another"),
+    ]
+    chosen = await select_answer_sentences("In which depots do the vans stand?", pages, OverlapReranker())
+    assert [text for text, _ in chosen] == [
+        lead_in,
+        *(f"- Depot {number}" for number in range(1, 6)),
+    ]
+
+
 async def test_a_list_is_quoted_beyond_eight_items() -> None:
     items = "\n".join(f"- Depot {n}" for n in range(1, 13))
     passages = [{"id": "e1", "title": "Manual", "section": "", "text": f"The vans stand in these depots:\n{items}"}]

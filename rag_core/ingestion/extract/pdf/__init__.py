@@ -14,6 +14,7 @@ from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Extraction
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks, list_pages, make_no_text_layer_error
 from rag_core.ingestion.extract.pdf import hidden_text, structure
+from rag_core.ingestion.extract.pdf.continued_lists import carry_lead_ins
 from rag_core.ingestion.extract.pdf.continued_tables import carry_heads
 from rag_core.ingestion.extract.pdf.glyphs import read_glyphs
 from rag_core.ingestion.extract.pdf.lines import build_strips
@@ -54,7 +55,8 @@ def extract_pdf(data: bytes) -> Extraction:
     pages = list(_read_pdf_pages(document, findings))
     repeated = structure.find_page_furniture(pages)
     outline = _read_outline(document)
-    parts = carry_heads([part for page in pages for part in structure.split_page_parts(page, repeated, outline)])
+    laid_out = [part for page in pages for part in structure.split_page_parts(page, repeated, outline)]
+    parts = list(carry_lead_ins(carry_heads(laid_out)))
     if not parts or len(findings.picture_pages) == len(document):
         raise _make_no_text_error(findings, len(document))
     title = structure.choose_pdf_title(clean_text(document.get_metadata_value("Title")).strip(), parts)

@@ -32,11 +32,11 @@ def carry_heads(parts: Sequence[PagePart]) -> list[PagePart]:
         if before and before.table and before.page.number + 1 == number:
             of_page = _continue_table(before.table, of_page)
         carried += of_page
-        before = next((part for part in reversed(of_page) if not _may_stand_between(part)), None)
+        before = next((part for part in reversed(of_page) if not may_stand_between(part)), None)
     return carried
 
 
-def _may_stand_between(part: PagePart) -> bool:
+def may_stand_between(part: PagePart) -> bool:
     """Return True for a line that says "continued", and for a running header or footer that was not known for one."""
     if part.table or len(part.text) > _MAX_CONTINUATION_CHARS:
         return False
@@ -59,13 +59,13 @@ def _continue_table(before: PdfTable, parts: list[PagePart]) -> list[PagePart]:
     They are returned as they are where there is no such table, or one with heads or other columns. The line of the
     heads has the box of the whole table, because they do not stand on this page.
     """
-    at = next((n for n, part in enumerate(parts) if not (_may_stand_between(part) or _is_row_title(part))), 0)
+    at = next((n for n, part in enumerate(parts) if not (may_stand_between(part) or _is_row_title(part))), 0)
     table, above = parts[at].table, parts[:at]
     columns = _match_columns(before, table) if table else None
     if table is None or columns is None or _has_own_heads(before, table):
         return parts
     width, label_count = len(before.cells[0]), len(table.cells[0]) - len(table.columns)
-    titles = [part for part in above if not _may_stand_between(part)] if label_count else []
+    titles = [part for part in above if not may_stand_between(part)] if label_count else []
     rows = [
         *((line, *[""] * (width - 1)) for part in titles for line in part.lines),
         *(_lay_out(row, label_count, columns, width) for row in table.cells),

@@ -42,7 +42,10 @@ class PdfPage:
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """A paragraph or table of a page; `level` is that of its entry in the outline, None where it has none."""
+    """A paragraph or table of a page; `level` is that of its entry in the outline, None where it has none.
+
+    `lead_in` is that of the list, begun on an earlier page, to which it belongs.
+    """
 
     page: PdfPage
     kind: str
@@ -51,6 +54,7 @@ class PagePart:
     style: TypeStyle = (0.0, False)
     level: int | None = None
     table: PdfTable | None = None
+    lead_in: str = ""
 
     @property
     def text(self) -> str:
@@ -210,7 +214,7 @@ def _block_from_part(part: PagePart, kind: str, line_start: int, above: Sequence
         line_start + len(part.lines) - 1,
         part.page.number,
         enclose_boxes(part.boxes),
-        tuple(text for _, text in above),
+        tuple(filter(None, (*(text for _, text in above), part.lead_in))),
         boxes=tuple(part.boxes),
         page_label=part.page.label,
     )

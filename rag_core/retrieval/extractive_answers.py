@@ -62,14 +62,22 @@ async def select_answer_sentences(
         Unavailable: there is no cross-encoder, or it did not answer.
     """
     candidates = _split_passages_into_sentences(passages)
-    titles = [" > ".join(filter(None, (str(p["title"]), str(p["section"])))) for p in passages]
     read = _select_sentences_to_read(query_text, candidates)
     given = await reranker.score_passages(
-        query_text, [f"{titles[candidates[n].passage_index]}: {candidates[n].text}" for n in read]
+        query_text, [_put_below_titles(candidates[n], passages[candidates[n].passage_index]) for n in read]
     )
     score_by_candidate = dict(zip(read, given, strict=True))
     scores = [score_by_candidate.get(n, 0.0) for n in range(len(candidates))]
     return _choose_answer_sentences(query_text, passages, candidates, scores, least)
+
+
+def _put_below_titles(candidate: PassageSentence, passage: PromptPassage) -> str:
+    """Return a sentence as it is scored; a lead-in among the titles is for the items that begin the passage alone."""
+    section = str(passage["section"])
+    is_rest_of_list = candidate.heading.endswith(":") and LIST_ITEM_OR_TABLE_ROW.match(str(passage["text"]))
+    if is_rest_of_list and not LIST_ITEM_OR_TABLE_ROW.match(candidate.text):
+        section = section.removesuffix(candidate.heading).removesuffix(" > ")
+    return f"{' > '.join(filter(None, (str(passage['title']), section)))}: {candidate.text}"
 
 
 def select_answer_sentences_by_shared_terms(

@@ -94,7 +94,8 @@ def _tell_price_once(run: Run, told: int, pages: int, usd_before: float | None) 
     if not pages:
         return
     run.warnings[told:] = [warning for warning in run.warnings[told:] if warning.code != "layout_pages"]
-    sent = f"{pages} pages of pictures in the file were sent to the layout service"
+    what = "1 page of a picture in the file was" if pages == 1 else f"{pages} pages of pictures in the file were"
+    sent = f"{what} sent to the layout service"
     if run.cost_usd is not None and usd_before is not None:
         sent += f", which costs about {run.cost_usd - usd_before:.2f} USD"
     run.warn("layout_pages", sent)

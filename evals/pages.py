@@ -98,8 +98,8 @@ def _count_excused_words(data: bytes, tally: Tally) -> Iterator[Counter[str]]:
         text = page.get_textpage()
         drawn = list(read_glyphs(page, text))
         seen, _, _ = hidden_text.separate_hidden_text(page, text, drawn)
-        kept = {glyph.index for glyph in seen}
-        dropped = [glyph for glyph in drawn if glyph.index not in kept]
+        kept = {glyph.position for glyph in seen}
+        dropped = [glyph for glyph in drawn if glyph.position not in kept]
         large = [g for g in dropped if min(g.style.height, g.style.width) >= hidden_text.MIN_TYPE_SIZE_PT]
         tally.false_flags.update(strip.text for strip in build_strips(large))
         pages.append(structure.PdfPage(number, page.get_height(), build_strips(seen)))

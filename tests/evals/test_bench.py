@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evals import bench_cold_start, bench_http, bench_questions, bench_store
+from evals import bench_cold_start, bench_http, bench_indexing, bench_questions, bench_store
 from evals.bench_store import (
     PEERS,
     REPLACED,
@@ -25,6 +25,8 @@ from evals.peers import environments
 from evals.peers.speech import GROUPS, SMALL, TOP, load_rows, name_document, save_corpus
 from rag_core.evaluation.evaluation_cache import EvaluationCache
 from rag_core.evaluation.labelled_collection import load_labelled_collection
+from rag_core.ingestion.upload import Upload
+from tests.ingestion import pdf_files
 
 SIZE = 60
 
@@ -187,3 +189,12 @@ async def test_what_a_question_costs_is_counted_pair_by_pair_for_each_kind_of_re
     assert {name: len(of) for name, of in costs.items()} == {"standard": 1, "rerank": 1, "advanced": 1, "ask": 1}
     assert all(one.cpu_ms > 0 < one.pairs and not one.repeated_pairs for of in costs.values() for one in of)
     assert "| ask | " in bench_questions.format_costs(costs)
+
+
+async def test_indexing_is_measured_by_stage_for_a_page() -> None:
+    upload = Upload(
+        filename="manual.pdf", data=pdf_files.pdf(pdf_files.text("P0700 is stored by the transmission control module."))
+    )
+    found = await bench_indexing.measure_uploads([upload])
+    assert found["pages"] == 1
+    assert found["ms CPU a page"][bench_indexing.WHOLE] > found["ms CPU a page"]["embedding"] > 0

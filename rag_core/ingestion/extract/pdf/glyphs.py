@@ -4,8 +4,8 @@ import ctypes
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import pypdfium2.raw as pdfium
 
@@ -21,6 +21,7 @@ _BOLD_NAME_PARTS = ("bold", "black", "heavy")
 _MIN_BOLD_WEIGHT = 600  # semibold, in the scale of CSS and OpenType
 _MAX_EMPTY_INK = 0.002  # of the type size: PDFium's box of a character without an outline is 0.001 high
 _MAX_FONT_NAME_BYTES = 256  # read of a font's name
+_REMEMBERED_CHARACTERS = 4096  # of Unicode's: more than most documents have
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,13 @@ class GlyphStyle:
     text_object: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Glyph:
+class Glyph(NamedTuple):  # a page has thousands, and a frozen dataclass takes longer to make
     """A character with the box of its ink, and its place on its text line.
 
     `start` and `end` (of its advance, white space included) are measured along the line, `baseline` across it.
-    `follows_space` says that there is white space before it; `index` is its place among the page's characters. Without
-    an outline, which neither the file nor this machine has, PDFium cannot draw it, and its box is that of its advance.
+    `follows_space` says that there is white space before it; `position` is its place among the page's characters.
+    Without an outline, which neither the file nor this machine has, PDFium cannot draw it, and its box is that of its
+    advance.
     """
 
     text: str
@@ -51,40 +52,73 @@ class Glyph:
     baseline: float
     style: GlyphStyle
     follows_space: bool
-    index: int
+    position: int
     has_outline: bool
 
 
 def read_glyphs(page: Any, text: Any) -> Iterator[Glyph]:
     """Yield the characters that have ink, in drawing order; `text` is the PDFium text page of `page`."""
-    transform = partial(_to_shown_page, page.get_bbox(), page.get_rotation())
+    transform = _choose_transform(page.get_bbox(), page.get_rotation())
+    raw_text = text.raw
+    places = _PlaceReader(raw_text, transform)
     style, address, follows_space = GlyphStyle(0, 0, 0, False, True, None), 0, True
     for number in range(text.count_chars()):
-        letter = _decode_character(pdfium.FPDFText_GetUnicode(text, number))
-        text_object = pdfium.FPDFText_GetTextObject(text, number)
-        if not letter or not text_object:
+        letter = _decode_character(pdfium.FPDFText_GetUnicode(raw_text, number))
+        text_object = pdfium.FPDFText_GetTextObject(raw_text, number) if letter else None
+        if not text_object:
             follows_space = True
             continue
         if address != (address := ctypes.addressof(text_object.contents)):
             style = _read_glyph_style(text, number, text_object, transform)
-        box, advance_box = _read_ink_box(text, number, transform), _read_advance_box(text, number, transform)
-        (start, baseline), end = _read_advance(text, number, transform, style.angle, advance_box)
+        box, advance_box = places.read_ink_box(number), places.read_advance_box(number)
+        (start, baseline), end = _measure_advance(places.read_origin(number), style.angle, advance_box)
         has_outline = style.is_embedded or min(box[2] - box[0], box[3] - box[1]) > _MAX_EMPTY_INK * style.height
         ink_box = box if has_outline else advance_box
         yield Glyph(letter, ink_box, start, end, baseline, style, follows_space, number, has_outline)
         follows_space = False
 
 
-def _to_shown_page(crop: Box, rotation: int, x: float, y: float) -> Point:
-    """Transform a point of PDF user space (y upwards) to the shown page: cropped, rotated clockwise, y downwards."""
+class _PlaceReader:
+    """Reads where the characters of a page stand, on the page as it is shown.
+
+    PDFium writes each place into the same memory, as a page has thousands. It fails only for a number that the page
+    does not have, and would then leave what was there before.
+    """
+
+    def __init__(self, raw_text: Any, transform: PointTransform) -> None:
+        self._text, self._transform = raw_text, transform
+        self._edges = [ctypes.c_double() for _ in range(4)]
+        self._edge_addresses = [ctypes.byref(edge) for edge in self._edges]
+        self._loose_box = pdfium.FS_RECTF()
+        self._loose_box_address = ctypes.byref(self._loose_box)
+
+    def read_ink_box(self, number: int) -> Box:
+        pdfium.FPDFText_GetCharBox(self._text, number, *self._edge_addresses)
+        left, right, bottom, top = self._edges
+        return _box_from_corners(self._transform(left.value, bottom.value), self._transform(right.value, top.value))
+
+    def read_advance_box(self, number: int) -> Box:
+        rect = self._loose_box
+        pdfium.FPDFText_GetLooseCharBox(self._text, number, self._loose_box_address)
+        return _box_from_corners(self._transform(rect.left, rect.bottom), self._transform(rect.right, rect.top))
+
+    def read_origin(self, number: int) -> Point:
+        x, y = self._edges[:2]
+        pdfium.FPDFText_GetCharOrigin(self._text, number, *self._edge_addresses[:2])
+        return self._transform(x.value, y.value)
+
+
+def _choose_transform(crop: Box, rotation: int) -> PointTransform:
+    """Return the way from PDF user space (y upwards) to the shown page: cropped, rotated clockwise, y downwards."""
     left, bottom, right, top = crop
     if rotation == 0:
-        return x - left, top - y
+        return lambda x, y: (x - left, top - y)
     if rotation == 90:
-        return y - bottom, x - left
-    return (right - x, y - bottom) if rotation == 180 else (top - y, right - x)
+        return lambda x, y: (y - bottom, x - left)
+    return (lambda x, y: (right - x, y - bottom)) if rotation == 180 else (lambda x, y: (top - y, right - x))
 
 
+@lru_cache(maxsize=_REMEMBERED_CHARACTERS)
 def _decode_character(code: int) -> str:
     """Return the character of a Unicode code; "" for white space and control characters, which have no ink."""
     if code in _HYPHEN_CODES:
@@ -111,25 +145,9 @@ def _is_bold_font(font: Any) -> bool:
     return any(word in font_name for word in _BOLD_NAME_PARTS) or pdfium.FPDFFont_GetWeight(font) >= _MIN_BOLD_WEIGHT
 
 
-def _read_ink_box(text: Any, number: int, transform: PointTransform) -> Box:
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    pdfium.FPDFText_GetCharBox(text, number, left, right, bottom, top)
-    return _box_from_corners(transform(left.value, bottom.value), transform(right.value, top.value))
-
-
-def _read_advance_box(text: Any, number: int, transform: PointTransform) -> Box:
-    rect = pdfium.FS_RECTF()
-    pdfium.FPDFText_GetLooseCharBox(text, number, rect)
-    return _box_from_corners(transform(rect.left, rect.bottom), transform(rect.right, rect.top))
-
-
-def _read_advance(
-    text: Any, number: int, transform: PointTransform, angle: int, advance_box: Box
-) -> tuple[Point, float]:
+def _measure_advance(origin: Point, angle: int, advance_box: Box) -> tuple[Point, float]:
     """Return where a character begins, along and across its line, and where along the line the next may begin."""
-    x, y = ctypes.c_double(), ctypes.c_double()
-    pdfium.FPDFText_GetCharOrigin(text, number, x, y)
-    origin, (x0, y0, x1, y1) = transform(x.value, y.value), advance_box
+    x0, y0, x1, y1 = advance_box
     if angle == 0:
         return origin, x1
     return _rotate_point(origin, angle), max(_rotate_point((x0, y0), angle)[0], _rotate_point((x1, y1), angle)[0])
@@ -143,4 +161,6 @@ def _rotate_point(point: Point, angle: int) -> Point:
 
 def _box_from_corners(first: Point, second: Point) -> Box:
     (x0, y0), (x1, y1) = first, second
-    return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+    if x0 > x1:
+        x0, x1 = x1, x0
+    return (x0, y0, x1, y1) if y0 <= y1 else (x0, y1, x1, y0)

@@ -7,7 +7,7 @@ from typing import Any
 import pypdfium2.raw as pdfium
 from PIL import Image, ImageChops
 
-from rag_core.ingestion.extract.pdf.glyphs import Glyph
+from rag_core.ingestion.extract.pdf.glyphs import Glyph, GlyphStyle
 
 MIN_TYPE_SIZE_PT = 1.0  # in either direction
 MIN_CONTRAST = 16  # of 255, in some colour channel: the least difference from the background that can be seen
@@ -51,31 +51,32 @@ def _split_glyph_words(glyphs: Sequence[Glyph]) -> Iterator[GlyphWord]:
 
 
 class _RenderedPage:
-    """The page rendered without its text (`background`), and the difference that the text makes (`ink`)."""
+    """The page rendered without its text (`background`), and how much the text changes each pixel of it (`ink`)."""
 
     def __init__(self, page: Any, glyphs: Sequence[Glyph]) -> None:
         width, height = page.get_size()
         self.scale = min(1.0, (_MAX_RENDERED_PIXELS / max(1.0, width * height)) ** 0.5)
         complete = _render_page_image(page, self.scale)
-        for glyph in glyphs:
-            pdfium.FPDFPageObj_SetIsActive(glyph.style.text_object, False)
+        for style in {id(glyph.style): glyph.style for glyph in glyphs}.values():
+            pdfium.FPDFPageObj_SetIsActive(style.text_object, False)
         self.background = _render_page_image(page, self.scale)
-        self.ink = ImageChops.difference(complete, self.background)
+        self.ink = _find_greatest_channel(ImageChops.difference(complete, self.background))
+        self._page_extremes = _read_colour_extremes(self.background)
+        self._style: GlyphStyle | None = None  # of the word before: most words are of the same text object
+        self._mode, self._colour = 0, [0, 0, 0]
 
     def is_visible(self, text: Any, word: GlyphWord) -> bool:
         style, area = word[0].style, self._locate_pixels(word)
-        mode = pdfium.FPDFTextObj_GetTextRenderMode(style.text_object)
+        if style is not self._style:
+            self._style, self._mode = style, pdfium.FPDFTextObj_GetTextRenderMode(style.text_object)
+            self._colour = _read_fill_colour(text, word[0].position)
+        mode = self._mode
         if mode in _INVISIBLE_RENDER_MODES or min(style.height, style.width) < MIN_TYPE_SIZE_PT or area is None:
             return False
         is_drawn = any(glyph.has_outline for glyph in word)
-        if (
-            is_drawn
-            and max(highest for _, highest in _read_colour_extremes(self.ink, _widen_area(area))) < MIN_CONTRAST
-        ):
+        if is_drawn and self._read_most_ink(area) < MIN_CONTRAST:
             return False
-        return mode not in _FILL_RENDER_MODES or not self._is_background_colour(
-            _read_fill_colour(text, word[0].index), area
-        )
+        return mode not in _FILL_RENDER_MODES or not self._is_background_colour(self._colour, area)
 
     def _locate_pixels(self, word: GlyphWord) -> PixelArea | None:
         """Return the pixel area of a word; None when it is outside of the page."""
@@ -85,9 +86,18 @@ class _RenderedPage:
         bottom = min(self.background.height, int(max(y1) * self.scale) + 1)
         return (left, top, right, bottom) if left < right and top < bottom else None
 
+    def _read_most_ink(self, area: PixelArea) -> int:
+        """Return the greatest change by the text in an area; a thin dash may be drawn in the next row of pixels."""
+        left, top, right, bottom = area
+        band: tuple[int, int] = self.ink.crop((left - 1, top - 1, right + 1, bottom + 1)).getextrema()  # type: ignore[assignment] # of several bands it would be pairs
+        return band[1]
+
     def _is_background_colour(self, colour: Sequence[int], area: PixelArea) -> bool:
         """Return True when the whole background has this colour; overlapping text could otherwise pass for its ink."""
-        bands = zip(_read_colour_extremes(self.background, area), colour, strict=True)
+        for (lowest, highest), shade in zip(self._page_extremes, colour, strict=True):
+            if not lowest - MIN_CONTRAST < shade < highest + MIN_CONTRAST:
+                return False  # no pixel of the page is near, so none of the area
+        bands = zip(_read_colour_extremes(self.background.crop(area)), colour, strict=True)
         return all(abs(value - shade) < MIN_CONTRAST for extremes, shade in bands for value in extremes)
 
 
@@ -96,15 +106,15 @@ def _render_page_image(page: Any, scale: float) -> Image.Image:
     return image
 
 
-def _widen_area(area: PixelArea) -> PixelArea:
-    """Return the area wider by a pixel on each side, because a thin dash may be drawn in the next row of pixels."""
-    left, top, right, bottom = area
-    return left - 1, top - 1, right + 1, bottom + 1
+def _find_greatest_channel(image: Image.Image) -> Image.Image:
+    """Return an image of one channel, the greatest of red, green and blue at each pixel."""
+    red, green, blue = image.split()
+    return ImageChops.lighter(ImageChops.lighter(red, green), blue)
 
 
-def _read_colour_extremes(image: Image.Image, area: PixelArea) -> Sequence[tuple[int, int]]:
+def _read_colour_extremes(image: Image.Image) -> Sequence[tuple[int, int]]:
     """Return the lowest and highest value of each colour channel."""
-    return image.crop(area).getextrema()  # type: ignore[return-value] # of one band it would be a pair
+    return image.getextrema()  # type: ignore[return-value] # of one band it would be a pair
 
 
 def _read_fill_colour(text: Any, number: int) -> list[int]:

@@ -52,7 +52,8 @@ def add_index_command(verbs: "_Commands") -> None:
         help="index files, folders and globs, or the schema of a database",
     )
     index.add_argument("paths", nargs="*", metavar="PATH", help="a file, a folder (recursive) or a quoted glob")
-    index.add_argument("--database", metavar="URL", help="sqlite:///PATH or postgresql://HOST/NAME, which is only read")
+    kinds = "sqlite:///PATH, postgresql://HOST/NAME, mysql://… or mariadb://…"
+    index.add_argument("--database", metavar="URL", help=f"{kinds}, which is only read")
     index.add_argument("--name", metavar="NAME", help="name of the database (default: its own)")
     index.add_argument(
         "--descriptions",

@@ -2,13 +2,15 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.types import LargeBinary, String
 
@@ -22,9 +24,35 @@ MAX_OTHER_VALUES = 5  # of a column of numbers or dates, as examples
 MAX_VALUE_CHARS = 80  # of a value that is kept; a longer one is prose
 STATEMENT_TIMEOUT_S = 10.0
 SQLITE_STEPS = 10_000  # virtual machine instructions between two looks at the clock
-SQLITE_PREFIX, POSTGRES_PREFIXES = "sqlite:///", ("postgresql://", "postgres://")
+SQLITE_PREFIX = "sqlite:///"
 
 FindPersonal = Callable[[str, list[str]], set[str]]  # the values of a column of this name that are personal data
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How a kind of server is reached, and told to refuse writes and to end what takes too long."""
+
+    driver: str  # as SQLAlchemy names it
+    options: Mapping[str, Any] = field(default_factory=lambda: {"connect_timeout": 10})
+    session: tuple[str, ...] = ()  # statements at the beginning of each connection
+
+
+_STATEMENT_MS = int(STATEMENT_TIMEOUT_S * 1000)
+_POSTGRES_LIMITS = f"-c default_transaction_read_only=on -c statement_timeout={_STATEMENT_MS}"
+_POSTGRES = Server("postgresql+psycopg", {"options": _POSTGRES_LIMITS, "connect_timeout": 10})
+_MYSQL_LIMITS = (
+    "SET SESSION TRANSACTION READ ONLY",
+    # each of the two servers takes the comment of the other for a comment
+    f"SET @limits = 1 /*!50704 , SESSION max_execution_time = {_STATEMENT_MS} */"
+    f" /*M! , SESSION max_statement_time = {STATEMENT_TIMEOUT_S} */",
+)
+SERVERS = {  # by the beginning of the address
+    "postgresql": _POSTGRES,
+    "postgres": _POSTGRES,
+    "mysql": Server("mysql+pymysql", session=_MYSQL_LIMITS),
+    "mariadb": Server("mariadb+pymysql", session=_MYSQL_LIMITS),
+}
 
 
 @dataclass(slots=True)
@@ -37,19 +65,19 @@ class InspectedDatabase:
 
 
 def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) -> InspectedDatabase:
-    """Read a database: `sqlite:///PATH` or `postgresql://…`.
+    """Read a database: `sqlite:///PATH`, `postgresql://…`, `mysql://…` or `mariadb://…`.
 
     What is not read `within_s` seconds is left without figures and values, which the notes say. A value that
     `find_personal` names is not kept; a column of which it names one in ten is marked and keeps none.
 
     Raises:
-        InvalidRequest: the address is of neither kind.
+        InvalidRequest: the address is of none of these kinds.
         NotFound: there is no such file.
         Misconfigured, Unavailable: the database refuses, or does not answer.
     """
     reader = _Reader(find_personal, time.monotonic() + within_s)
     try:
-        with _connect(url, reader) as connection:
+        with connect_read_only(url, reader.is_statement_over) as connection:
             return reader.read(connection, name_database(url))
     except SQLAlchemyError as error:
         raise Unavailable(f"the database cannot be read: {_describe(error)}", code="source_unavailable") from error
@@ -63,8 +91,12 @@ def name_database(url: str) -> str:
 
 
 @contextmanager
-def _connect(url: str, reader: "_Reader") -> Iterator[sa.Connection]:
-    engine = _create_engine(url, reader)
+def connect_read_only(url: str, is_over: Callable[[], bool] = lambda: False) -> Iterator[sa.Connection]:
+    """Yield a connection on which the database itself refuses writes and ends what runs for too long.
+
+    SQLite has no such limit of its own: it asks `is_over`.
+    """
+    engine = _create_engine(url, is_over)
     try:
         with engine.connect() as connection:
             yield connection
@@ -72,30 +104,48 @@ def _connect(url: str, reader: "_Reader") -> Iterator[sa.Connection]:
         engine.dispose()
 
 
-def _create_engine(url: str, reader: "_Reader") -> sa.Engine:
+def _create_engine(url: str, is_over: Callable[[], bool]) -> sa.Engine:
     if url.startswith(SQLITE_PREFIX):
         path = Path(url.removeprefix(SQLITE_PREFIX))
         if not path.is_file():
             raise NotFound(f"{path}: no such database file", field="database")
-        return sa.create_engine("sqlite://", creator=lambda: _open_sqlite(path, reader), poolclass=sa.StaticPool)
-    prefix = next((one for one in POSTGRES_PREFIXES if url.startswith(one)), None)
-    if prefix is None:
-        raise InvalidRequest("database", "must be an address such as sqlite:///shop.sqlite or postgresql://host/shop")
-    limits = f"-c default_transaction_read_only=on -c statement_timeout={int(STATEMENT_TIMEOUT_S * 1000)}"
+        return sa.create_engine("sqlite://", creator=lambda: _open_sqlite(path, is_over), poolclass=sa.StaticPool)
+    kind, _, rest = url.partition("://")
+    if not rest or kind not in SERVERS:
+        raise InvalidRequest(
+            "database",
+            "must be an address such as sqlite:///shop.sqlite, postgresql://host/shop, mysql://host/shop or "
+            "mariadb://host/shop",
+        )
+    return _create_server_engine(SERVERS[kind], rest)
+
+
+def _create_server_engine(server: Server, rest: str) -> sa.Engine:
     try:
-        return sa.create_engine(
-            f"postgresql+psycopg://{url.removeprefix(prefix)}",
-            connect_args={"options": limits, "connect_timeout": 10},
+        engine = sa.create_engine(
+            f"{server.driver}://{rest}",
+            connect_args=dict(server.options),
             isolation_level="AUTOCOMMIT",  # a refused statement spoils none after it
         )
-    except (NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
+    except ModuleNotFoundError as error:
+        raise Misconfigured(f"{error.name} is not installed, which reads such a database", field="database") from error
+    except (NoSuchModuleError, ValueError) as error:
         raise Misconfigured("the address of the database cannot be used", field="database") from error
+    sa.event.listen(engine, "connect", partial(_begin_session, server.session))
+    return engine
 
 
-def _open_sqlite(path: Path, reader: "_Reader") -> sqlite3.Connection:
+def _begin_session(statements: Sequence[str], connection: DBAPIConnection, _: object) -> None:
+    cursor = connection.cursor()
+    for statement in statements:
+        cursor.execute(statement)
+    cursor.close()
+
+
+def _open_sqlite(path: Path, is_over: Callable[[], bool]) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
     connection.execute("pragma query_only = on")
-    connection.set_progress_handler(reader.is_statement_over, SQLITE_STEPS)
+    connection.set_progress_handler(is_over, SQLITE_STEPS)
     return connection
 
 
@@ -234,4 +284,4 @@ def _count_matches(key: ForeignKey) -> sa.Executable:
 
 
 def _show(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None or isinstance(value, bytes) else str(value)

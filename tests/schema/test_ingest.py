@@ -4,6 +4,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
 from rag_core.core.errors import InvalidRequest, NotFound
 from rag_core.core.model import Scope
@@ -12,12 +14,12 @@ from rag_core.schema import documents
 from rag_core.schema.descriptions import Description, read_descriptions, read_past_questions
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.ingest import DatabaseSource, index_database
-from rag_core.schema.inspection import InspectedDatabase, inspect_database
+from rag_core.schema.inspection import InspectedDatabase, connect_read_only, inspect_database
 from rag_core.schema.link_question import link_question
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema.model import Column, ForeignKey, Table
 from rag_core.schema.stored_schema import find_past_questions, load_schema
-from tests import postgres
+from tests import mariadb, postgres
 from tests.schema.heroes import PAST_QUESTIONS, build_schema_kit, write_heroes
 
 SCOPE = Scope("heroes")
@@ -97,8 +99,34 @@ def test_postgres_is_read_with_its_comments_and_names() -> None:
     assert read.database.foreign_keys == (ForeignKey("hero", "colour_id", "Colour", "id"),)
 
 
+@pytest.mark.parametrize("kind", ["mariadb", "mysql"])
+def test_mariadb_is_read_with_its_comments_and_is_told_to_refuse_writes(tmp_path: Path, kind: str) -> None:
+    with mariadb.run_server(tmp_path / "server") as address:
+        mariadb.run(
+            address,
+            "create table `Colour` (id integer primary key, `order` varchar(40))",
+            "create table hero (id integer primary key, colour_id integer, born date comment 'day of birth',"
+            " side enum('good', 'bad'), photo binary(4), foreign key (colour_id) references `Colour` (id))"
+            " comment 'people who save others'",
+            "insert into `Colour` values (1, 'Blue'), (2, 'O''Red')",
+            "insert into hero values (1, 1, '1990-05-01', 'good', 'abcd'), (2, 2, null, 'bad', 'efgh')",
+        )
+        read = inspect_database(f"{kind}://{address}", find_personal=keep_all, within_s=60)
+        with connect_read_only(f"{kind}://{address}") as connection:
+            limit_s = connection.execute(sa.text("select @@max_statement_time")).scalar()
+            with pytest.raises(SQLAlchemyError, match="READ ONLY"):
+                connection.execute(sa.text("insert into hero (id) values (3)"))
+    hero, colour = (read.database.tables_by_name[name] for name in ("hero", "Colour"))
+    assert (hero.description, hero.row_count, read.notes, limit_s) == ("people who save others", 2, [], 10)
+    by_name = {one.name: one for one in hero.columns}
+    assert (by_name["born"].description, by_name["born"].null_share) == ("day of birth", 0.5)
+    assert (set(by_name["side"].values), by_name["photo"].values) == ({"good", "bad"}, ())
+    assert set(colour.columns[1].values) == {"Blue", "O'Red"}
+    assert read.database.foreign_keys == (ForeignKey("hero", "colour_id", "Colour", "id"),)
+
+
 @pytest.mark.parametrize(
-    ("url", "error"), [("sqlite:////nowhere.sqlite", NotFound), ("mysql://host/shop", InvalidRequest)]
+    ("url", "error"), [("sqlite:////nowhere.sqlite", NotFound), ("oracle://host/shop", InvalidRequest)]
 )
 def test_another_address_is_refused(url: str, error: type[Exception]) -> None:
     with pytest.raises(error):

@@ -7,7 +7,8 @@ where documents or pages are judged, recall@5 and iou@5 where characters are jud
      "measures": ["recall@10", "precision@5", "ndcg@10"],
      "rows": [{"name": "hybrid", "recall@10": 0.945, "precision@5": 0.2, "ndcg@10": 0.783,
                "differences": {"recall@10": {"mean": 0.01, "low": -0.01, "high": 0.03}, ...},  # {} for the base itself
-               "p50_ms": 12.1, "p95_ms": 14.0, "input_tokens": 0, "output_tokens": 0,  # totals of all questions
+               "p50_ms": 12.1, "p95_ms": 14.0, "cpu_ms": 11.8,  # processor time: the median
+               "input_tokens": 0, "output_tokens": 0,  # totals of all questions
                "usd_per_1000": {"gpt-4o-mini": 0.0, "gpt-4o": 0.0},  # hosted: {its name: the cost, or null}
                "lesser": {"query_expansion: llm_unavailable": 3}}, ...],  # number of questions by degradation
      "halves": {"first half": {"questions": 101, "rows": [...]}, "second half": {"questions": 100, "rows": [...]}}}
@@ -85,7 +86,7 @@ class Comparison:
         """Format a Markdown table; `*` marks a difference whose paired 95 % interval excludes 0."""
         difference_columns = (f"{measure} against {self.baseline}" for measure in self.measures)
         model = next(iter(self.rows[self.baseline].usd_per_1000))
-        columns = ["", *self.measures, *difference_columns, "p50 ms", "p95 ms", f"USD per 1,000, {model}"]
+        columns = ["", *self.measures, *difference_columns, "p50 ms", "p95 ms", "CPU ms", f"USD per 1,000, {model}"]
         if self.expected:
             columns.append("the specification expects")
         return markdown_tables.format_table(columns, (self._format_row(name) for name in self.rows))
@@ -116,7 +117,8 @@ class Comparison:
         p50, p95 = self.rows[name].percentiles_ms
         p50_difference = "" if name == self.baseline else f" ({p50 - self.rows[self.baseline].percentiles_ms[0]:+.0f})"
         cost_usd = next(iter(self.rows[name].usd_per_1000.values()))
-        return [f"{p50:.0f}{p50_difference}", f"{p95:.0f}", "?" if cost_usd is None else f"{cost_usd:.2f}"]
+        cost = "?" if cost_usd is None else f"{cost_usd:.2f}"
+        return [f"{p50:.0f}{p50_difference}", f"{p95:.0f}", f"{self.rows[name].cpu_ms:.0f}", cost]
 
     def _compare_to_baseline(self, name: str) -> dict[str, metrics.MeanDifference]:
         if name == self.baseline:
@@ -146,6 +148,7 @@ class Comparison:
             },
             "p50_ms": p50,
             "p95_ms": p95,
+            "cpu_ms": row.cpu_ms,
             "input_tokens": row.usage.input_tokens,
             "output_tokens": row.usage.output_tokens,
             "usd_per_1000": dict(row.usd_per_1000),

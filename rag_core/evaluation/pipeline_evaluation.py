@@ -69,12 +69,16 @@ class EvaluationRow:
         p50, p95 = np.percentile(self.times_ms, [50, 95])
         return float(p50), float(p95)
 
+    @property
+    def cpu_ms(self) -> float:
+        """The median of the processor times."""
+        return float(np.median(self.cpu_times_ms))
+
     def to_json(self) -> dict[str, str | float]:
         measures = metrics.select_measures(self.scores, metrics.REPORTED_MEASURES)
         means = {measure: round(metrics.average_measure(self.scores, measure), 4) for measure in measures}
         p50, p95 = (round(ms, 1) for ms in self.percentiles_ms)
-        cpu_ms = round(float(np.median(self.cpu_times_ms)), 1)
-        times = {"p50_ms": p50, "p95_ms": p95, "cpu_ms": cpu_ms}
+        times = {"p50_ms": p50, "p95_ms": p95, "cpu_ms": round(self.cpu_ms, 1)}
         return {"pipeline": self.pipeline, **means, **times, "n": len(self.scores)}
 
 

@@ -33,6 +33,13 @@ def test_each_stage_has_a_row_against_hybrid_with_its_time_and_its_price(found: 
     assert all(promise in line for promise, line in zip(found.expected.values(), lines[2:], strict=True))
 
 
+def test_quality_stands_beside_the_processor_time_that_it_costs(found: ablation.Comparison) -> None:
+    """A busy machine hardly changes it: what reads pairs costs more than what reads none."""
+    assert "CPU ms" in found.format_table().splitlines()[0]
+    cpu_ms = {row["name"]: row["cpu_ms"] for row in found.to_json()["rows"]}
+    assert cpu_ms["+ reranking"] > cpu_ms["hybrid"] > 0
+
+
 def test_the_rows_search_as_they_are_called(found: ablation.Comparison) -> None:
     """S1-61: no word of the third question is in the corpus, and no vector tells codes apart."""
     recall = {name: row.scores["meaning"]["recall@10"] for name, row in found.rows.items()}

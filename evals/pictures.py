@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import matplotlib as mpl
@@ -25,6 +26,8 @@ PEERS = {  # by the name in the tables of bench_store
     "Haystack, in memory": ("Haystack", "#AA4499", "^"),
 }
 REACH = 0.24  # of nDCG@10: with more, the interval of what matters is too short to read
+PARETO_REACH = 0.05  # of nDCG@10 below the best that is drawn to scale; what is further down is an arrow
+LABEL_PLACES = (((-6, 5), "right"), ((0, 10), "center"), ((6, -5), "left"))  # of neighbours, in turn, in points
 SHOWN = 6  # sets, the first: more are too narrow to read, and stand in the table
 WIDTH = 9.0  # inches, about the column of a README on GitHub
 WAYS = {"words": GREY, "meaning": GREY, "hybrid": OURS, "standard": OURS, "advanced": OURS}  # a leg alone is grey
@@ -67,6 +70,47 @@ def draw_stages(result: Mapping[str, Any]) -> Figure:
         for place, stage in enumerate(STAGES):
             _draw_difference(axes, place, gaps[stage])
     return figure
+
+
+def draw_pareto(result: Mapping[str, Any]) -> Figure:
+    """Mean nDCG@10 over all sets against CPU milliseconds of a question; the line joins what nothing beats in both."""
+    points = average_sets(result["found"])
+    figure, (axes,) = _build_panels(result, 1, range(6), left=0.06)
+    best = max(mean for _, mean in points.values())
+    axes.set(xscale="log", xlim=(1, 1000), ylim=(best - PARETO_REACH, best + 0.01))
+    axes.set_xticks([1, 10, 100, 1000], ["1 ms", "10 ms", "100 ms", "1 s"])
+    axes.set_yticks([])
+    axes.set_title(f"mean nDCG@10 of {len(result['found'])} sets, and CPU of a question", pad=14)
+    front = find_pareto_front(points)
+    axes.plot(*zip(*(points[name] for name in front), strict=True), color=OURS, linewidth=1)
+    cheapest_first = sorted(points.items(), key=lambda point: point[1][0])
+    for turn, (name, (cpu_ms, mean)) in enumerate(cheapest_first):
+        label, colour = f"{name} {mean:.3f}, {cpu_ms:.0f} ms", OURS if name in front else GREY
+        shown, shape = (mean, "o") if mean > best - PARETO_REACH else (best - 0.95 * PARETO_REACH, "v")
+        axes.plot(cpu_ms, shown, shape, color=colour)
+        shift, align = LABEL_PLACES[turn % len(LABEL_PLACES)]
+        text = axes.annotate(label, (cpu_ms, shown), shift, textcoords="offset points", ha=align, va="center_baseline")
+        text.set(color=colour, fontsize=8)
+    return figure
+
+
+def average_sets(found: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the means over the sets by pipeline: CPU milliseconds of a question, and nDCG@10."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in (row for of in found.values() for row in of["rows"]):
+        rows.setdefault(row["pipeline"], []).append(row)
+    return {
+        name: (fmean(row["cpu_ms"] for row in of), fmean(row["ndcg@10"] for row in of)) for name, of in rows.items()
+    }
+
+
+def find_pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return the names of those that none at the same or less cost is better than, cheapest first."""
+    front: list[str] = []
+    for name, (_, mean) in sorted(points.items(), key=lambda point: (point[1][0], -point[1][1])):
+        if not front or mean > points[front[-1]][1]:
+            front.append(name)
+    return front
 
 
 def _draw_difference(axes: Axes, place: float, gap: Mapping[str, float]) -> None:
@@ -183,19 +227,20 @@ def _draw_labelled_point(
     text.set(color=colour, fontsize=8)
 
 
-DRAWINGS: Mapping[str, Callable[[Mapping[str, Any]], Figure]] = {  # by the name of the result and of the picture
-    "quality": draw_quality,
-    "stages": draw_stages,
-    "store": draw_stores,
-    "cost": draw_costs,
+DRAWINGS: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Figure]]] = {  # by picture: the result, and how
+    "quality": ("quality", draw_quality),
+    "pareto": ("quality", draw_pareto),
+    "stages": ("stages", draw_stages),
+    "store": ("store", draw_stores),
+    "cost": ("cost", draw_costs),
 }
 
 
 def draw_pictures() -> Iterator[tuple[Path, str]]:
     """Yield every picture's file, and what must stand in it."""
-    for name, draw in DRAWINGS.items():
+    for name, (result, draw) in DRAWINGS.items():
         with mpl.rc_context(fname=STYLE):
-            yield PICTURES / f"{name}.svg", _render_svg(draw(record.read_result(name)), title=str(draw.__doc__))
+            yield PICTURES / f"{name}.svg", _render_svg(draw(record.read_result(result)), title=str(draw.__doc__))
 
 
 def _render_svg(figure: Figure, title: str) -> str:

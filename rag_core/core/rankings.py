@@ -7,6 +7,7 @@ from rag_core.core.model import Hit, Ranking
 from rag_core.text.codes import compute_code_share, find_codes
 
 LEG_SIGNALS = ("words", "meaning")  # the signals of the lexical and of the vector leg
+NAMED_SIGNAL = "named"  # what a hit gains because the best passages name its document
 # the least depth of a leg before fusion: a chunk at rank 50 in both legs still outscores the first of only one leg
 MIN_LEG_DEPTH = 50
 
@@ -72,13 +73,14 @@ def sort_by_code_matches(ranking: Ranking, text: str) -> list[Hit]:
 
 
 def normalize_search_scores(ranking: Ranking) -> list[float]:
-    """Return the normalized search score of each hit, 0..1, in order: the mean over the legs.
+    """Return the normalized search score of each hit, in order: the mean over the legs, 0..1, and NAMED_SIGNAL.
 
     A leg's score is min-max normalized over these hits, and 0 for a hit that the leg has not found.
     """
     legs = [[hit.signals.get(leg) for hit in ranking] for leg in LEG_SIGNALS]
     normalized = [_normalize_min_max(scores) for scores in legs if any(score is not None for score in scores)]
-    return [sum(leg_scores) / len(leg_scores) for leg_scores in zip(*normalized, strict=True)] or [0.0] * len(ranking)
+    means = [sum(scores) / len(scores) for scores in zip(*normalized, strict=True)] or [0.0] * len(ranking)
+    return [mean + hit.signals.get(NAMED_SIGNAL, 0.0) for mean, hit in zip(means, ranking, strict=True)]
 
 
 def fuse_by_score(ranking: Ranking) -> list[Hit]:

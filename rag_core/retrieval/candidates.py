@@ -8,6 +8,7 @@ from rag_core.core.model import Hit, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.rankings import drop_duplicate_hits, sort_by_code_matches
 from rag_core.retrieval.cross_encoding import has_semantic_scores
+from rag_core.retrieval.named_documents import lift_named_documents
 from rag_core.retrieval.similar_passages import group_similar_hits, list_columns
 from rag_core.text.codes import compute_code_share, find_codes
 
@@ -18,11 +19,13 @@ MAX_ROW_SHARE = 1 / 3  # of those that are rows of one table
 def choose_candidates(ranking: Ranking, query: Query) -> list[Hit]:
     """Return the hits without near-identical and equal ones, those first that the rerankers of `query` are to read.
 
-    The order of a search service that reranks by itself is kept.
+    Hits of documents that the best passages name move up. The order of a search service that reranks by itself is kept.
     """
     distinct = drop_duplicate_hits(group_similar_hits(query.text, ranking))
+    if has_semantic_scores(distinct[:1]):
+        return distinct
     count = max(query.preset.search.reranked_hits, query.preset.grading.graded_hits)
-    return distinct if has_semantic_scores(distinct[:1]) else give_documents_room(distinct, query.text, count=count)
+    return give_documents_room(lift_named_documents(query.text_in_context, distinct), query.text, count=count)
 
 
 def give_documents_room(ranking: Ranking, query_text: str, *, count: int) -> list[Hit]:

@@ -2,8 +2,10 @@
 
 14 questions on three small guidelines, plain and with personal data, and a chat model that says to each the right
 answer in other words than the guideline. They are judged by a model that says yes, and by the facts alone; the same
-answers with their numbers doubled show what that yes is worth. Where the evidence does not have the answer, which
-`classical` takes from three excerpts of 400 characters without tables, nothing can be accepted.
+answers with their numbers doubled show what that yes is worth. To the questions that no guideline answers the model
+says what could be true. `--folder practices` asks as many about a veterinary and a dental practice, which were written
+before the levers and are not for tuning. Where the evidence does not have the answer, which `classical` takes from
+three excerpts of 400 characters, nothing can be accepted.
 """
 
 import argparse
@@ -12,11 +14,12 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from evals.answer_fit import LabelledJudge
 from evals.answers import CACHE, SCOPE, index_in_memory
-from rag_core.core.model import Answer
+from rag_core.core.model import Answer, Finding
 from rag_core.core.ports import Completion, Prompt
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
@@ -28,12 +31,18 @@ from rag_core.pipelines import answer_with_pipeline
 from rag_core.retrieval.excerpts import get_relevance
 
 MIN_RELEVANCE = resolve_preset("classical").guard.relevance_min
-FOLDER = Path(__file__).parent / "data" / "answers_by_hand" / "clinic"
+DATA = Path(__file__).parent / "data" / "answers_by_hand"
+FOLDER = DATA / "clinic"
+FOLDERS = ("clinic", "practices")
+JUDGES: Mapping[str, Finding | None] = {"a judge that says no": "not_stated", "no judge": None, "yes": "supported"}
 
 
 @dataclass(frozen=True, slots=True)
 class ClinicQuestion:
-    """A question in both forms, the strings of which a right answer has one, and a right answer in other words."""
+    """A question in both forms, the strings of which a right answer has one, and a right answer in other words.
+
+    Without such strings no guideline answers it, and the words are not true.
+    """
 
     id: str
     plain: str
@@ -58,18 +67,17 @@ class AnsweringModel:
         return Completion(json.dumps({"answerable": True, "sentences": [sentence]}), self.name)
 
 
-def load_clinic_questions() -> list[ClinicQuestion]:
-    """Return the questions in the order of the file."""
-    rows = map(json.loads, (FOLDER / "questions.jsonl").read_text("utf-8").splitlines())
+def load_clinic_questions(folder: Path = FOLDER, file_name: str = "questions.jsonl") -> list[ClinicQuestion]:
+    """Return the questions in the order of the file; one without a form with personal data has the plain one for it."""
     return [
         ClinicQuestion(
             row["id"],
             row["question"],
-            row["question_with_personal_data"],
-            tuple(row["must_contain"]),
+            row.get("question_with_personal_data", row["question"]),
+            tuple(row.get("must_contain", ())),
             row["paraphrase"],
         )
-        for row in rows
+        for row in map(json.loads, (folder / file_name).read_text("utf-8").splitlines())
     ]
 
 
@@ -80,25 +88,26 @@ def double_numbers(text: str) -> str:
 
 async def ask_clinic(
     cache: EvaluationCache,
+    questions: Sequence[ClinicQuestion],
     *,
     personal: bool,
-    has_judge: bool,
+    verdict: Finding | None,
     falsify: Callable[[str], str] = str,
-    every: int = 1,
+    folder: Path = FOLDER,
 ) -> dict[str, Answer]:
-    """Return the answer to one question in `every` by its id, when the model says the paraphrase as `falsify` makes it.
+    """Return the answers by the ids of the questions, when the model says each paraphrase as `falsify` makes it.
 
-    The judge supports all that the model says; without one the facts decide alone.
+    The judge gives this verdict on all that the model says; without one the facts decide alone.
     """
     uploads = [
         Upload(content=file.read_text("utf-8"), document_id=file.stem, source=file.name)
-        for file in sorted(FOLDER.glob("*.md"))
+        for file in sorted(folder.glob("*.md"))
     ]
     kit = replace(await index_in_memory(uploads, cache), has_chat_model=True)
     preset, answers = resolve_preset("classical"), {}
-    for question in load_clinic_questions()[::every]:
+    for question in questions:
         said = falsify(question.paraphrase)
-        judge = LabelledJudge([(said, "supported")]) if has_judge else None
+        judge = LabelledJudge([(said, verdict)]) if verdict else None
         query = preset.build_query(question.personal if personal else question.plain, SCOPE)
         asked = replace(kit, llm=AnsweringModel(said), judge=judge)
         answers[question.id] = await answer_with_pipeline(query, asked, Run(EVALUATION_TIMEOUT_S), pipeline="classical")
@@ -117,11 +126,11 @@ def is_answerable(question: ClinicQuestion, answer: Answer) -> bool:
     return any(string.casefold() in evidence.casefold() for string in question.answers)
 
 
-def _format_row(name: str, answers: Mapping[str, Answer]) -> list[object]:
+def _format_row(name: str, questions: Sequence[ClinicQuestion], answers: Mapping[str, Answer]) -> list[object]:
     accepted = [answer for answer in answers.values() if is_accepted(answer)]
     quoted = [answer for answer in answers.values() if answer.status == "answered" and answer.origin != "model"]
     confidence = sum(answer.confidence.value for answer in accepted) / max(1, len(accepted))
-    answerable = sum(is_answerable(question, answers[question.id]) for question in load_clinic_questions())
+    answerable = sum(is_answerable(question, answers[question.id]) for question in questions)
     return [
         name,
         len(answers),
@@ -133,18 +142,34 @@ def _format_row(name: str, answers: Mapping[str, Answer]) -> list[object]:
     ]
 
 
-async def run_trial(cache: EvaluationCache) -> str:
+def _describe_answer(question: ClinicQuestion, answer: Answer) -> str:
+    """Return what came in place of a right answer, whether the evidence has it, and what the confidence was made of."""
+    has_it = "has it" if is_answerable(question, answer) else "lacks it"
+    return f"{question.id}: evidence {has_it}; {answer.origin}: {answer.text!r} {dict(answer.confidence.inputs)}"
+
+
+async def run_trial(cache: EvaluationCache, folder: Path) -> str:
     """Return a table of all trials, then what was not accepted of the right answers that a judge supports."""
     rows, missed = [], []
+    questions = load_clinic_questions(folder)
+    ask = partial(ask_clinic, cache, folder=folder)
     for form, personal in (("plain", False), ("personal data", True)):
-        right = await ask_clinic(cache, personal=personal, has_judge=True)
-        rows.append(_format_row(f"right, {form}, judged", right))
-        missed += [f"{form} {id}: {one.text}" for id, one in right.items() if not is_accepted(one)]
-        rows.append(
-            _format_row(f"right, {form}, no judge", await ask_clinic(cache, personal=personal, has_judge=False))
-        )
-        wrong = await ask_clinic(cache, personal=personal, has_judge=True, falsify=double_numbers)
-        rows.append(_format_row(f"numbers doubled, {form}, a judge that says yes", wrong))
+        right = await ask(questions, personal=personal, verdict="supported")
+        rows.append(_format_row(f"right, {form}, judged", questions, right))
+        missed += [f"{form} {_describe_answer(q, right[q.id])}" for q in questions if not is_accepted(right[q.id])]
+        alone = await ask(questions, personal=personal, verdict=None)
+        rows.append(_format_row(f"right, {form}, no judge", questions, alone))
+        wrong = await ask(questions, personal=personal, verdict="supported", falsify=double_numbers)
+        rows.append(_format_row(f"numbers doubled, {form}, a judge that says yes", questions, wrong))
+    unanswerable = load_clinic_questions(folder, "unanswerable.jsonl")
+    for judge, verdict in JUDGES.items():
+        invented = await ask(unanswerable, personal=False, verdict=verdict)
+        rows.append(_format_row(f"unanswerable, {judge}", unanswerable, invented))
+        missed += [
+            f"unanswerable, {judge} {_describe_answer(q, invented[q.id])}"
+            for q in unanswerable
+            if invented[q.id].status == "answered"
+        ]
     columns = (
         "the model's answers",
         "n",
@@ -158,9 +183,11 @@ async def run_trial(cache: EvaluationCache) -> str:
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", choices=FOLDERS, default=FOLDERS[0])
+    arguments = parser.parse_args()
     cache = EvaluationCache(CACHE)
-    print(asyncio.run(run_trial(cache)))
+    print(asyncio.run(run_trial(cache, DATA / arguments.folder)))
     cache.close()
 
 

@@ -9,9 +9,9 @@ from rag_core.evaluation.evaluation_cache import EvaluationCache
 async def test_right_answers_in_own_words_that_a_judge_supports_are_accepted(tmp_path: Path) -> None:
     """S4-26, S4-03: with personal data in the question; all questions: `python -m evals.clinic_trial`."""
     cache = EvaluationCache(tmp_path / "cache.sqlite3")
-    answers = await clinic_trial.ask_clinic(cache, personal=True, has_judge=True, every=4)
-    cache.close()
     questions = clinic_trial.load_clinic_questions()[::4]
+    answers = await clinic_trial.ask_clinic(cache, questions, personal=True, verdict="supported")
+    cache.close()
     answerable = {one.id for one in questions if clinic_trial.is_answerable(one, answers[one.id])}
     accepted = {id for id, answer in answers.items() if clinic_trial.is_accepted(answer)}
     assert len(answerable) >= 2

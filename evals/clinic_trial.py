@@ -81,6 +81,13 @@ def load_clinic_questions(folder: Path = FOLDER, file_name: str = "questions.jso
     ]
 
 
+def _load_guidelines(folder: Path) -> list[Upload]:
+    return [
+        Upload(content=file.read_text("utf-8"), document_id=file.stem, source=file.name)
+        for file in sorted(folder.glob("*.md"))
+    ]
+
+
 def double_numbers(text: str) -> str:
     """Return a text with each number doubled, so that it is no longer true."""
     return re.sub(r"\d+(?:\.\d+)?", lambda number: f"{2 * float(number[0]):g}", text)
@@ -99,11 +106,7 @@ async def ask_clinic(
 
     The judge gives this verdict on all that the model says; without one the facts decide alone.
     """
-    uploads = [
-        Upload(content=file.read_text("utf-8"), document_id=file.stem, source=file.name)
-        for file in sorted(folder.glob("*.md"))
-    ]
-    kit = replace(await index_in_memory(uploads, cache), has_chat_model=True)
+    kit = replace(await index_in_memory(_load_guidelines(folder), cache), has_chat_model=True)
     preset, answers = resolve_preset("classical"), {}
     for question in questions:
         said = falsify(question.paraphrase)

@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 from operator import attrgetter
 
 from rag_core.core.model import Claim, Reading
-from rag_core.text.figures import has_digit, remove_dates
+from rag_core.text.figures import has_digit
 from rag_core.text.framing import has_verb, is_framing, is_title, states_something, strip_framing
 from rag_core.text.layout import (
     BOLD_HEADING_LEVEL,
@@ -25,13 +25,14 @@ from rag_core.text.layout import (
     split_into_parts,
 )
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
+from rag_core.text.table_rows import cut_heads, is_header_row, state_row
 from rag_core.text.terms import WORD_PATTERN, extract_terms
 
 # of a sentence without a known verb that needs no lead-in to be understood: with figures, such as "Every 90 days."
 MIN_SENTENCE_WORDS, MIN_UNCOUNTED_WORDS = 4, 3
 MAX_SHORT_REPLY_WORDS, MAX_PRONOUN_REPLY_WORDS = 2, 4  # after "No,": "it does not" says no more than the "No"
-# of what is written again for each item, row or reply below: the time stays linear in the text
-MAX_LEAD_INS, MAX_LEAD_IN_CHARS, MAX_COLUMN_CHARS, MAX_NAMED_COLUMNS = 8, 300, 60, 30
+# of what is written again for each item or reply below: the time stays linear in the text
+MAX_LEAD_INS, MAX_LEAD_IN_CHARS = 8, 300
 MAX_READ_PASSAGES = 64
 PROSE_DEPTH = -1  # of a lead-in that is no list item
 PRONOUN_START = re.compile(
@@ -186,29 +187,15 @@ def _read_row(part: Part, after: Part | None, around: _Surroundings) -> Reading 
     cells = split_cells(part.text)
     is_in_grid = bool(around.header) and around.after_rule  # between two rules, as every row of some tables
     around.listed, around.after_rule = True, False
-    if not is_in_grid and _is_header(cells, after, is_first=not (around.header or around.quoted)):
+    if not is_in_grid and is_header_row(cells, after, is_first=not (around.header or around.quoted)):
         rule = (after.text,) if after and is_header_rule(after) else ()
-        around.header = [cell[:MAX_COLUMN_CHARS] for cell in cells[:MAX_NAMED_COLUMNS]]
+        around.header = cut_heads(cells)
         around.header_lines = (part.text, *rule)
         return None
     around.header = around.header or [""]  # a table without header has none further down either
-    names = [*around.header, *[""] * (len(cells) - len(around.header))]
-    stated = [f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=False) if cell]
+    stated = state_row(around.header, cells)
     context = around.openings[-1].words if around.openings else around.heading
-    return Reading("; ".join(stated), context, around.list_frames()) if any(map(_has_word, stated)) else None
-
-
-def _is_header(cells: Sequence[str], after: Part | None, *, is_first: bool) -> bool:
-    """Return whether a row is the header of a table: above a rule, or the first, without the digits of the next.
-
-    Dates are no such digits: the columns of an annual report are years.
-    """
-    if after is None or after.kind not in ("row", "rule"):
-        return False
-    if after.kind == "rule":
-        return is_header_rule(after)
-    values = split_cells(after.text)
-    return is_first and len(values) == len(cells) and not has_digit(remove_dates(cells)) and has_digit(values)
+    return Reading(stated, context, around.list_frames()) if _has_word(stated) else None
 
 
 def _has_word(words: str) -> bool:

@@ -1,25 +1,39 @@
-"""Query-focused excerpts of passages: whole sentences within a number of characters (S4-17, S4-21)."""
+"""Query-focused excerpts of passages: whole sentences or table rows within a number of characters (S4-17, S4-21)."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rag_core.core.model import Evidence, Ranking
 from rag_core.core.ports import Reranker
+from rag_core.prompts import ExcerptEvidence, get_prompt_text
 from rag_core.text.sentences import find_sentences
-from rag_core.text.table_rows import find_prose_ranges
+from rag_core.text.table_rows import StatedRow, find_prose_ranges, find_stated_rows
 from rag_core.text.terms import extract_terms
 
 CharRange = tuple[int, int]  # start and end of a part of a text, end excluded
 
 
-def excerpt_hits(query_text: str, hits: Ranking, *, max_chars: int) -> list[Evidence]:
-    """Cut each hit to an excerpt of at most `max_chars` characters (0: a whole run of prose) and return the evidence.
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a passage that speaks to a question: characters `start` to `end`, said as `text`.
 
-    A hit that is all tables is left out.
+    That of prose is said as it stands. Rows of a table are said as sentences with their heads, and `start` is that of
+    the heads, although rows may stand between these and the ones that are said.
     """
-    ranges = [(hit, part) for hit in hits if (part := find_excerpt(query_text, hit.chunk.content, max_chars=max_chars))]
-    return number_evidence([Evidence("", hit, *part) for hit, part in ranges])
+
+    start: int
+    end: int
+    text: str
+
+
+def excerpt_hits(query_text: str, hits: Ranking, *, max_chars: int) -> list[Evidence]:
+    """Cut each hit to an excerpt of at most `max_chars` characters (0: a whole run) and return the evidence.
+
+    A hit without prose and without rows that can be said is left out.
+    """
+    cut = [(hit, part) for hit in hits if (part := find_excerpt(query_text, hit.chunk.content, max_chars=max_chars))]
+    return number_evidence([ExcerptEvidence("", hit, part.start, part.end, part.text) for hit, part in cut])
 
 
 def number_evidence(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -27,16 +41,25 @@ def number_evidence(evidence: Sequence[Evidence]) -> list[Evidence]:
     return [replace(passage, id=f"e{n}") for n, passage in enumerate(evidence, start=1)]
 
 
-def find_excerpt(query_text: str, content: str, *, max_chars: int) -> CharRange | None:
-    """Find the whole sentences that fit in `max_chars` around the one with most of the question's terms (0: no limit).
+def find_excerpt(query_text: str, content: str, *, max_chars: int) -> Excerpt | None:
+    """Find the sentences or table rows that fit in `max_chars` around the one with most of the question's terms.
 
-    Of two sentences with equally many terms, the one whose terms are rarer in the passage wins; all are of one run of
-    prose, table rows left out. A sentence longer than `max_chars` is cut after a word. None: there is no prose.
+    Of two with equally many terms, the one whose terms are rarer in the passage wins; all are of one run of prose or of
+    one table, a row counting as it is said. One longer than `max_chars` (0: no limit) is cut after a word. None: there
+    is no prose, and no table with heads but those of GRADE evidence.
     """
-    runs = [run for start, end in find_prose_ranges(content) if (run := _split_run_into_sentences(content, start, end))]
-    scores = _score_sentences_by_terms(extract_terms(query_text), content, runs)
-    best = max(range(len(runs)), key=lambda n: max(scores[n]), default=None)
-    return None if best is None else _fit_excerpt(scores[best], content, runs[best], max_chars or len(content))
+    ranges = find_prose_ranges(content)
+    prose = [run for start, end in ranges if (run := _split_run_into_sentences(content, start, end))]
+    tables = find_stated_rows(content)
+    texts = [[content[start:end] for start, end in run] for run in prose]
+    scores = _score_by_terms(extract_terms(query_text), texts + [[row.text for row in rows] for rows in tables])
+    best = max(range(len(scores)), key=lambda n: max(scores[n]), default=None)
+    if best is None:
+        return None
+    if best >= len(prose):
+        return _fit_rows(scores[best], tables[best - len(prose)], max_chars)
+    start, end = _fit_excerpt(scores[best], content, prose[best], max_chars or len(content))
+    return Excerpt(start, end, content[start:end])
 
 
 def cut_passage(query_text: str, content: str, *, max_chars: int) -> str:
@@ -49,7 +72,8 @@ def cut_passage(query_text: str, content: str, *, max_chars: int) -> str:
     sentences = _split_run_into_sentences(content, 0, len(content))
     if not sentences:
         return content[:max_chars]
-    (scores,) = _score_sentences_by_terms(extract_terms(query_text), content, [sentences])
+    texts = [content[start:end] for start, end in sentences]
+    (scores,) = _score_by_terms(extract_terms(query_text), [texts])
     start, end = _fit_excerpt(scores, content, sentences, max_chars)
     return content[start:end].strip()
 
@@ -57,7 +81,7 @@ def cut_passage(query_text: str, content: str, *, max_chars: int) -> str:
 async def rank_evidence_by_relevance(
     query_text: str, evidence: Sequence[Evidence], reranker: Reranker
 ) -> list[Evidence]:
-    """Sort evidence by the cross-encoder's score of its title and text, kept as the signal "relevance".
+    """Sort evidence by the cross-encoder's score of its title and text as it is said, kept as the signal "relevance".
 
     Equal passages keep their order; the ids are given anew.
 
@@ -65,7 +89,7 @@ async def rank_evidence_by_relevance(
         Unavailable: there is no cross-encoder, or it did not answer.
     """
     scores = await reranker.score_passages(
-        query_text, [f"{passage.hit.chunk.title}: {passage.text}" for passage in evidence]
+        query_text, [f"{passage.hit.chunk.title}: {get_prompt_text(passage)}" for passage in evidence]
     )
     scored = [_attach_relevance(passage, score) for passage, score in zip(evidence, scores, strict=True)]
     return number_evidence(sorted(scored, key=get_relevance, reverse=True))
@@ -104,13 +128,20 @@ def _split_run_into_sentences(content: str, start: int, end: int) -> list[CharRa
     ]
 
 
-def _score_sentences_by_terms(
-    query_terms: frozenset[str], content: str, runs: Sequence[Sequence[CharRange]]
-) -> list[list[float]]:
-    """Score each sentence of each run by its query terms: a term counts 1 + 1 / number of sentences that have it."""
-    matches = [[query_terms & extract_terms(content[start:end]) for start, end in run] for run in runs]
-    sentence_counts = Counter(term for run in matches for matched in run for term in matched)
-    return [[sum(1 + 1 / sentence_counts[term] for term in matched) for matched in run] for run in matches]
+def _score_by_terms(query_terms: frozenset[str], runs: Sequence[Sequence[str]]) -> list[list[float]]:
+    """Score each sentence or row of each run by its query terms: a term counts 1 + 1 / number of those that have it."""
+    matches = [[query_terms & extract_terms(text) for text in run] for run in runs]
+    counts = Counter(term for run in matches for matched in run for term in matched)
+    return [[sum(1 + 1 / counts[term] for term in matched) for matched in run] for run in matches]
+
+
+def _fit_rows(scores: Sequence[float], rows: Sequence[StatedRow], max_chars: int) -> Excerpt:
+    """Return the rows that fit in `max_chars` around the best-scored one, or the beginning of that one (0: all)."""
+    sizes = [len(row.text) + 1 for row in rows]  # with the break after each
+    window = fit_sentence_window(scores, sizes, max_chars + 1 if max_chars else sum(sizes))
+    first, last = window or (best := max(range(len(rows)), key=scores.__getitem__), best)
+    text = "\n".join(row.text for row in rows[first : last + 1])
+    return Excerpt(rows[first].head_start, rows[last].end, text if window else _cut_after_word(text, max_chars))
 
 
 def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRange], room: int) -> CharRange:
@@ -122,7 +153,11 @@ def _fit_excerpt(scores: Sequence[float], content: str, ranges: Sequence[CharRan
     if window:
         return ranges[window[0]][0], ranges[window[1]][1]
     start, _ = ranges[max(range(len(ranges)), key=scores.__getitem__)]
-    return start, start + len(content[start : start + room].rsplit(maxsplit=1)[0])
+    return start, start + len(_cut_after_word(content[start:], room))
+
+
+def _cut_after_word(text: str, room: int) -> str:
+    return text[:room].rsplit(maxsplit=1)[0]
 
 
 def _attach_relevance(passage: Evidence, score: float) -> Evidence:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from evals.answer_fit import LabelledJudge
 from rag_core.core.errors import DeadlineExceeded, InvalidRequest, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
-from rag_core.core.model import Answer, Chunk, Ranking, Scope
+from rag_core.core.model import Answer, Chunk, Ranking, Scope, Span
 from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, WebResult, WebSearch
 from rag_core.core.presets import choose_preset, resolve_preset
 from rag_core.core.run import Run
@@ -272,6 +273,25 @@ async def test_a_model_is_given_the_relevant_excerpts_without_tables_and_no_more
     given = llm.prompts[0].inputs["evidence"]
     assert len(given) == 2
     assert all(len(g["text"]) <= 400 for g in given)
+
+
+async def test_a_row_reaches_the_model_as_a_sentence_and_is_cited_where_it_stands() -> None:
+    """S4-45: no bar and no GRADE table in the prompt; the claim cites the line of the row."""
+    doses = "| Part | Limit |\n| --- | --- |\n| Axle | 90 degrees |\n| Gearbox | 140 degrees |"
+    grade = "| Gearbox | Certainty of evidence |\n| --- | --- |\n| Limit of 140 degrees | low ⊕⊕⊖⊖ |"
+    content = f"{grade}\n\n{doses}"
+    table = replace(chunk("a", content), spans=(Span(0, len(content), 3, 21, 28),))
+    said_by_model = "The limit of the gearbox is 140 degrees."
+    llm, judge = ScriptedLLM(answer=said((said_by_model, ["e1"]))), LabelledJudge([(said_by_model, "supported")])
+    answer = await asked(replace(await parts(table, llm=llm), judge=judge), "What is the limit of the gearbox?")
+    assert "Part: Axle; Limit: 90 degrees\\nPart: Gearbox; Limit: 140 degrees" in llm.prompts[0].user
+    assert not {"|", "⊕"} & set(llm.prompts[0].user)
+    assert "ertainty" not in llm.prompts[0].user
+    assert answer.origin == "model"
+    [citation] = answer.claims[0].citations
+    assert "| Gearbox | 140 degrees |" in citation.quote
+    assert citation.place
+    assert (citation.place.page, citation.place.line_end) == (3, 28)
 
 
 async def test_the_model_is_asked_with_the_documents_numbers() -> None:

@@ -9,7 +9,7 @@ QUESTION = "When does the gearbox overheat?"
 
 def cut(question: str, content: str, chars: int) -> str:
     part = find_excerpt(question, content, max_chars=chars)
-    return content[part[0] : part[1]] if part else ""
+    return part.text if part else ""
 
 
 def test_whole_sentences_around_the_answer_within_the_limit() -> None:
@@ -57,6 +57,29 @@ def test_an_excerpt_never_runs_through_a_table() -> None:
     """S4-45."""
     found = cut(QUESTION, "The gearbox is new.\n| gearbox | overheats |\nThe gearbox overheats at 140 degrees.", 400)
     assert found == "The gearbox overheats at 140 degrees."
+
+
+TABLE = """The gearbox is new.
+
+| Part | Limit | Action |
+| --- | --- | --- |
+| Axle | 90 degrees | wait |
+| Gearbox | 140 degrees | stop at once |
+| Brake | 300 degrees | go on |"""
+
+
+def test_an_excerpt_of_a_table_is_rows_said_with_their_heads() -> None:
+    """S4-17, S4-45: the rows that fit; their characters begin with the heads, which a reader needs."""
+    content, question = TABLE, "What is the limit of the gearbox in degrees?"
+    row = "Part: Gearbox; Limit: 140 degrees; Action: stop at once"
+    part = find_excerpt(question, content, max_chars=len(row))
+    assert part
+    assert part.text == row
+    assert content[part.start : part.end].startswith("| Part | Limit |")
+    assert content[part.start : part.end].endswith("| Gearbox | 140 degrees | stop at once |")
+    assert cut(question, content, 110).splitlines() == [row, "Part: Brake; Limit: 300 degrees; Action: go on"]
+    assert len(cut(question, content, 0).splitlines()) == 3
+    assert cut(question, content, 20) == "Part: Gearbox;"
 
 
 def test_no_limit_is_all_of_the_run() -> None:

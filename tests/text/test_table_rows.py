@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.text.table_rows import find_prose_ranges
+from rag_core.text.table_rows import find_prose_ranges, find_stated_rows
 
 GRADE = """Certainty assessment № of patients Effect
 № of studies Study design Risk of bias Inconsistency Indirectness Imprecision
@@ -45,3 +45,62 @@ def test_what_stands_around_a_table_is_kept_in_its_place() -> None:
         "Before it.\nStill before.",
         "After it.",
     ]
+
+
+DOSES = """| Drug | Dose | Stop when |
+| --- | --- | --- |
+| Maropitant | 1 mg/kg | no vomiting |
+| Mirtazapine | 2 mg | |"""
+EVIDENCE = """| Drug | Dose | Quality of the evidence |
+| --- | --- | --- |
+| Maropitant | 1 mg/kg | moderate |
+| Mirtazapine | 2 mg | low |"""
+
+
+def state(text: str) -> list[list[str]]:
+    return [[row.text for row in rows] for rows in find_stated_rows(text)]
+
+
+def test_a_row_of_a_table_is_said_with_its_heads() -> None:
+    """S4-45: no bar is left, and an empty cell says nothing."""
+    text = f"Before.\n\n{DOSES}\n\nAfter."
+    [rows] = find_stated_rows(text)
+    assert [row.text for row in rows] == [
+        "Drug: Maropitant; Dose: 1 mg/kg; Stop when: no vomiting",
+        "Drug: Mirtazapine; Dose: 2 mg",
+    ]
+    assert text[rows[1].start : rows[1].end] == "| Mirtazapine | 2 mg | |"
+    assert text[rows[1].head_start :].startswith("| Drug |")
+    assert [text[start:end].strip() for start, end in find_prose_ranges(text)] == ["Before.", "After."]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        EVIDENCE,
+        DOSES.replace("Stop when", "No. of studies"),
+        DOSES.replace("Stop when", "Risk of bias"),
+        DOSES.replace("Stop when", "Overall certainty").replace("no vomiting", "Very low (2 trials)"),
+        DOSES.replace("no vomiting", "⊕⊕⊖⊖"),
+        DOSES.replace("| --- | --- | --- |", "| --- | --- | --- |\n| № of studies | Study design | Imprecision |"),
+    ],
+)
+def test_a_table_of_grade_evidence_is_not_said_and_its_twin_is(table: str) -> None:
+    """S4-45: a table of doses of the same shape beside it."""
+    assert state(f"{table}\n\n{DOSES}") == state(DOSES)
+    assert find_prose_ranges(f"{table}\n\n{DOSES}") == []
+
+
+@pytest.mark.parametrize(
+    "text", ["| Home | Guidelines | Contact |", "Aspirin | 75 mg | daily\nPrasugrel | 10 mg | daily"]
+)
+def test_a_row_without_heads_is_not_said(text: str) -> None:
+    """S4-45: pipe-delimited noise."""
+    assert state(text) == []
+
+
+def test_bars_within_a_cell_and_tables_of_one_bar_leave_none() -> None:
+    """S4-45."""
+    text = "Age | Target\n--- | ---\n80 and over | 150 \\| 90"
+    assert state(text) == [["Age: 80 and over; Target: 150 / 90"]]
+    assert find_prose_ranges(text) == []

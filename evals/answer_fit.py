@@ -30,6 +30,7 @@ from rag_core.evaluation.calibration import (
 from rag_core.evaluation.evaluation_cache import CachedReranker, EvaluationCache
 from rag_core.evaluation.labelled_answers import GivenAnswer, give_labelled_answers, load_labelled_answers
 from rag_core.evaluation.markdown_tables import format_table
+from rag_core.text.normalization import parse_word_forms
 from rag_core.text.terms import extract_terms
 
 ANSWERS_FILE = Path(__file__).parent / "data" / "answers_by_hand" / "answers.jsonl"
@@ -63,8 +64,9 @@ class LabelledJudge:
         _, finding = max(self._labels, key=lambda label: _compute_overlap(terms, extract_terms(label[0])))
         if self._random.random() < self._turned:
             finding = TURNED[finding]
-        numbers = {term for term in terms if term[:1].isdigit()}
-        shared = [terms & extract_terms(passage) for passage in claim.passages]
+        words = parse_word_forms(claim.text)  # "four" is 4, too
+        numbers = {word for word in words if word[:1].isdigit()}
+        shared = [words & parse_word_forms(passage) for passage in claim.passages]
         passage = max(range(len(shared)), key=lambda n: (len(shared[n] & numbers), len(shared[n])))
         return Judgement(finding, SUPPORT[finding], passage, judge=self.name)
 

@@ -14,12 +14,20 @@ from rag_core.core.rankings import drop_duplicate_hits, fuse_by_weighted_sum, po
 from rag_core.core.run import Run
 from rag_core.retrieval.advanced import EXPANSION_CONTEXT_PASSAGES
 from rag_core.retrieval.boosts import boost_by_entities
-from rag_core.retrieval.excerpts import excerpt_hits, rank_evidence_by_relevance
+from rag_core.retrieval.excerpts import excerpt_hits, keep_first_excerpts, rank_evidence_by_relevance
 from rag_core.retrieval.neighbours import add_neighbouring_chunks
+from rag_core.retrieval.spelling_reranker import SpellingReranker
 from rag_core.retrieval.steps import EMBED_TIMEOUT_S, RERANK_TIMEOUT_S, SEARCH_TIMEOUT_S, expand_with_fallback
-from rag_core.text.abbreviations import expand_abbreviations, fold_case_except_codes
+from rag_core.text.abbreviations import (
+    Glossary,
+    expand_abbreviations,
+    find_definitions,
+    fold_case_except_codes,
+    merge_glossaries,
+)
 
 LEXICAL_WEIGHT, VECTOR_WEIGHT = 0.4, 0.6  # S4-14
+EXCERPTS_PER_HIT = 4  # of the best hits, to choose from: S4-17
 
 
 async def retrieve_evidence(query: Query, kit: Kit, run: Run) -> list[Evidence]:
@@ -109,21 +117,34 @@ async def search_expanded_queries(original_ranking: Ranking, query: Query, kit: 
 async def rank_excerpts_by_relevance(candidates: Ranking, query: Query, kit: Kit, run: Run) -> list[Evidence]:
     """Cut the best candidates to excerpts and sort these by the cross-encoder's relevance (S4-17).
 
-    An excerpt is sought in either spelling of an abbreviation, and scored with the question in its own. The excerpts
-    keep the order of the candidates when reranking is off or fails.
+    An excerpt is sought, and scored, in either spelling of an abbreviation, of the glossary or of what the candidates
+    define. Of the best candidates the cross-encoder chooses the excerpt, too. The excerpts keep the order of the
+    candidates when reranking is off or fails.
     """
     head = candidates[: query.preset.search.reranked_hits or None]
-    spelled_out = expand_abbreviations(query.text, kit.glossary)
-    parts = await asyncio.to_thread(excerpt_hits, spelled_out, head, max_chars=query.preset.guard.context_chars)
+    glossary = await asyncio.to_thread(_collect_glossary, head, kit.glossary)
+    parts = await asyncio.to_thread(
+        excerpt_hits,
+        query.text,
+        head,
+        max_chars=query.preset.guard.context_chars,
+        glossary=glossary,
+        alternatives=EXCERPTS_PER_HIT if query.preset.search.reranked_hits else 1,
+    )
     if not query.preset.search.reranked_hits:
         return parts
     return await run.attempt(
         "rerank",
-        rank_evidence_by_relevance(query.text, parts, kit.reranker),
-        otherwise=parts,
+        rank_evidence_by_relevance(query.text, parts, SpellingReranker(kit.reranker, glossary)),
+        otherwise=keep_first_excerpts(parts),
         fallback="the order of the fusion",
         within_s=RERANK_TIMEOUT_S,
     )
+
+
+def _collect_glossary(hits: Ranking, glossary: Glossary) -> Glossary:
+    """Return the glossary with the abbreviations that the hits define themselves."""
+    return merge_glossaries(glossary, *(find_definitions(hit.chunk.content) for hit in hits))
 
 
 async def widen_evidence(evidence: Sequence[Evidence], query: Query, kit: Kit, run: Run) -> list[Evidence]:
@@ -138,4 +159,6 @@ async def widen_evidence(evidence: Sequence[Evidence], query: Query, kit: Kit, r
         fallback="the passages found, without their neighbours",
         within_s=SEARCH_TIMEOUT_S,
     )
-    return await asyncio.to_thread(excerpt_hits, query.text, wider, max_chars=query.preset.guard.context_chars)
+    return await asyncio.to_thread(
+        excerpt_hits, query.text, wider, max_chars=query.preset.guard.context_chars, glossary=kit.glossary
+    )

@@ -1,5 +1,6 @@
 """Query-focused excerpts of passages: whole sentences or table rows within a number of characters (S4-17, S4-21)."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +8,12 @@ from dataclasses import dataclass, replace
 from rag_core.core.model import Evidence, Ranking
 from rag_core.core.ports import Reranker
 from rag_core.prompts import ExcerptEvidence, get_prompt_text
+from rag_core.text.abbreviations import NO_GLOSSARY, Glossary, abbreviate
 from rag_core.text.sentences import find_sentences
 from rag_core.text.table_rows import StatedRow, find_prose_ranges, find_stated_rows
 from rag_core.text.terms import extract_terms
 
+READ_CLOSELY = 5  # hits, best first, of which more than one excerpt is scored: half as many pairs again as hits
 CharRange = tuple[int, int]  # start and end of a part of a text, end excluded
 
 
@@ -27,13 +30,26 @@ class Excerpt:
     text: str
 
 
-def excerpt_hits(query_text: str, hits: Ranking, *, max_chars: int) -> list[Evidence]:
+def excerpt_hits(
+    query_text: str, hits: Ranking, *, max_chars: int, glossary: Glossary = NO_GLOSSARY, alternatives: int = 1
+) -> list[Evidence]:
     """Cut each hit to an excerpt of at most `max_chars` characters (0: a whole run) and return the evidence.
 
-    A hit without prose and without rows that can be said is left out.
+    A hit without prose and without rows that can be said is left out. The first READ_CLOSELY of them have up to
+    `alternatives` excerpts one after another, of which a cross-encoder can choose: see `find_excerpts`.
     """
-    cut = [(hit, part) for hit in hits if (part := find_excerpt(query_text, hit.chunk.content, max_chars=max_chars))]
-    return number_evidence([ExcerptEvidence("", hit, part.start, part.end, part.text) for hit, part in cut])
+    evidence: list[Evidence] = []
+    for rank, hit in enumerate(hits):
+        parts = find_excerpts(
+            query_text,
+            hit.chunk.content,
+            title=hit.chunk.title,
+            max_chars=max_chars,
+            count=alternatives if rank < READ_CLOSELY else 1,
+            glossary=glossary,
+        )
+        evidence += [ExcerptEvidence("", hit, part.start, part.end, part.text) for part in parts]
+    return number_evidence(evidence)
 
 
 def number_evidence(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -41,25 +57,44 @@ def number_evidence(evidence: Sequence[Evidence]) -> list[Evidence]:
     return [replace(passage, id=f"e{n}") for n, passage in enumerate(evidence, start=1)]
 
 
-def find_excerpt(query_text: str, content: str, *, max_chars: int) -> Excerpt | None:
-    """Find the sentences or table rows that fit in `max_chars` around the one with most of the question's terms.
+def find_excerpts(
+    query_text: str, content: str, *, title: str = "", max_chars: int, count: int = 1, glossary: Glossary = NO_GLOSSARY
+) -> list[Excerpt]:
+    """Find what fits in `max_chars` around the sentence or table row with most of the question's terms.
 
     Of two with equally many terms, the one whose terms are rarer in the passage wins; all are of one run of prose or of
-    one table, a row counting as it is said. One longer than `max_chars` (0: no limit) is cut after a word. None: there
-    is no prose, and no table with heads but those of GRADE evidence.
+    one table, a row counting as it is said. One longer than `max_chars` (0: no limit) is cut after a word. Terms of the
+    `title` do not count where there are others, and an abbreviation counts as much as its meaning. Up to `count` - 1
+    further excerpts are around the next best that none has; where there are any, the best row of a table stands alone
+    besides. None: there is no prose, and no table with heads but those of GRADE evidence.
     """
     ranges = find_prose_ranges(content)
     prose = [run for start, end in ranges if (run := _split_run_into_sentences(content, start, end))]
     tables = find_stated_rows(content)
     texts = [[content[start:end] for start, end in run] for run in prose]
-    scores = _score_by_terms(extract_terms(query_text), texts + [[row.text for row in rows] for rows in tables])
-    best = max(range(len(scores)), key=lambda n: max(scores[n]), default=None)
-    if best is None:
-        return None
-    if best >= len(prose):
-        return _fit_rows(scores[best], tables[best - len(prose)], max_chars)
-    start, end = _fit_excerpt(scores[best], content, prose[best], max_chars or len(content))
-    return Excerpt(start, end, content[start:end])
+    texts += [[row.text for row in rows] for rows in tables]
+    asked = extract_terms(abbreviate(query_text, glossary))
+    wanted = asked - extract_terms(abbreviate(title, glossary)) or asked
+    scores = _score_by_terms(wanted, [[abbreviate(text, glossary) for text in run] for run in texts])
+    ranked = sorted(
+        ((n, m) for n, run in enumerate(scores) for m in range(len(run))), key=lambda place: -scores[place[0]][place[1]]
+    )
+    found: list[Excerpt] = []
+    for n, m in ranked:
+        if len(found) >= count or (found and not scores[n][m]):
+            break
+        if any(texts[n][m] in excerpt.text for excerpt in found):
+            continue
+        around = [*scores[n][:m], math.inf, *scores[n][m + 1 :]]
+        if n < len(prose):
+            start, end = _fit_excerpt(around, content, prose[n], max_chars or len(content))
+            found.append(Excerpt(start, end, content[start:end]))
+            continue
+        rows = tables[n - len(prose)]
+        found.append(_fit_rows(around, rows, max_chars))
+        if count > 1 and len(rows[m].text) < len(found[-1].text):
+            found.append(Excerpt(rows[m].head_start, rows[m].end, rows[m].text))
+    return found
 
 
 def cut_passage(query_text: str, content: str, *, max_chars: int) -> str:
@@ -83,7 +118,8 @@ async def rank_evidence_by_relevance(
 ) -> list[Evidence]:
     """Sort evidence by the cross-encoder's score of its title and text as it is said, kept as the signal "relevance".
 
-    Equal passages keep their order; the ids are given anew.
+    Of the excerpts of one chunk the best is kept that is not said already. Equal passages keep their order; the ids are
+    given anew.
 
     Raises:
         Unavailable: there is no cross-encoder, or it did not answer.
@@ -92,7 +128,24 @@ async def rank_evidence_by_relevance(
         query_text, [f"{passage.hit.chunk.title}: {get_prompt_text(passage)}" for passage in evidence]
     )
     scored = [_attach_relevance(passage, score) for passage, score in zip(evidence, scores, strict=True)]
-    return number_evidence(sorted(scored, key=get_relevance, reverse=True))
+    return keep_first_excerpts(sorted(scored, key=get_relevance, reverse=True))
+
+
+def keep_first_excerpts(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return one excerpt of each chunk, the first that says something new, with the ids given anew.
+
+    Chunks overlap: an excerpt all of whose terms one before it has says nothing new. Chunks without another come last.
+    """
+    kept: dict[str, Evidence] = {}
+    known: list[frozenset[str]] = []
+    for passage in evidence:
+        terms = extract_terms(get_prompt_text(passage))
+        if passage.hit.chunk.id not in kept and not any(terms <= others for others in known):
+            kept[passage.hit.chunk.id] = passage
+            known.append(terms)
+    for passage in evidence:
+        kept.setdefault(passage.hit.chunk.id, passage)
+    return number_evidence(list(kept.values()))
 
 
 def get_relevance(passage: Evidence) -> float:
@@ -129,10 +182,11 @@ def _split_run_into_sentences(content: str, start: int, end: int) -> list[CharRa
 
 
 def _score_by_terms(query_terms: frozenset[str], runs: Sequence[Sequence[str]]) -> list[list[float]]:
-    """Score each sentence or row of each run by its query terms: a term counts 1 + 1 / number of those that have it."""
+    """Score each sentence or row of each run by its query terms: a term counts log(1 + all / those that have it)."""
     matches = [[query_terms & extract_terms(text) for text in run] for run in runs]
     counts = Counter(term for run in matches for matched in run for term in matched)
-    return [[sum(1 + 1 / counts[term] for term in matched) for matched in run] for run in matches]
+    total = sum(map(len, runs))
+    return [[sum(math.log1p(total / counts[term]) for term in matched) for matched in run] for run in matches]
 
 
 def _fit_rows(scores: Sequence[float], rows: Sequence[StatedRow], max_chars: int) -> Excerpt:

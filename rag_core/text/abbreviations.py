@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
+from types import MappingProxyType
 
 from rag_core.text.codes import find_codes
 from rag_core.text.periods import is_period
@@ -12,6 +13,9 @@ from rag_core.text.terms import stem_word
 
 Glossary = Mapping[str, str]  # meanings by the case-folded abbreviation
 
+NO_GLOSSARY: Glossary = MappingProxyType({})
+# "Clinical Frailty Scale (CFS)": Schwartz and Hearst, PSB 2003; a long form has at most twice as many words as letters
+_DEFINITION_PATTERN = re.compile(r"((?:[^\W_][\w'-]{0,40}[ \t\n]){1,12})\(([A-Z][\w&/-]{1,9})\)")
 ABBREVIATION_PATTERN = re.compile(r"[^\W_](?:[\w/&'-]*[^\W_])?")
 
 
@@ -72,6 +76,41 @@ def spell_as_in(passages: Sequence[str], text: str, glossary: Glossary) -> str:
     return spelled
 
 
+def abbreviate(text: str, glossary: Glossary) -> str:
+    """Return the text with each meaning replaced by its abbreviation, so that both spellings are the same term."""
+    if not glossary:
+        return text
+    return _replace_terms(
+        text, glossary, lambda written, others: written if written.casefold() in glossary else others[0]
+    )
+
+
+def find_definitions(text: str) -> Glossary:
+    """Return the abbreviations that a text defines in brackets behind their meaning: Clinical Frailty Scale (CFS)."""
+    found = ((match[2], _match_long_form(match[1].split(), match[2])) for match in _DEFINITION_PATTERN.finditer(text))
+    return {short.casefold(): meaning for short, meaning in found if meaning}
+
+
+def merge_glossaries(*glossaries: Glossary) -> Glossary:
+    """Return one glossary with the meanings of all, each once."""
+    merged: dict[str, dict[str, None]] = {}
+    for glossary in glossaries:
+        for abbreviation, meanings in glossary.items():
+            merged.setdefault(abbreviation, {}).update(dict.fromkeys(meanings.split(", ")))
+    return {abbreviation: ", ".join(meanings) for abbreviation, meanings in merged.items()}
+
+
+def _match_long_form(words: Sequence[str], short: str) -> str:
+    """Return the fewest last words that have the letters and digits of `short` in order, the first where they begin."""
+    signs = [sign for sign in short.casefold() if sign.isalnum()]
+    for count in range(1, min(len(words), 2 * len(signs)) + 1):
+        long_form = " ".join(words[-count:]).casefold()
+        rest = iter(long_form)
+        if long_form[:1] == signs[0] and count > 1 and all(sign in rest for sign in signs):
+            return " ".join(words[-count:])
+    return ""
+
+
 def _replace_terms(text: str, glossary: Glossary, choose: Callable[[str, tuple[str, ...]], str]) -> str:
     """Replace each abbreviation and meaning by what `choose` makes of it as written and of its other spellings."""
     choose_once = cache(choose)  # of few spellings, where a text can have many abbreviations
@@ -103,7 +142,7 @@ def _match_longest_term(
     return longest
 
 
-@lru_cache(maxsize=2)  # a process has one glossary, or two: its own and the packaged one
+@lru_cache(maxsize=8)  # a process has one glossary or two, and those of the documents that were found last
 def _list_spellings(glossary: tuple[tuple[str, str], ...]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Return by the stems of each abbreviation and meaning its other spellings."""
     spellings: dict[tuple[str, ...], tuple[str, ...]] = {}

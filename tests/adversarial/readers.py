@@ -24,7 +24,7 @@ from rag_core.prompts.screening import repeats_instructions, screen_text
 from rag_core.proposals.formatting import strip_markup
 from rag_core.providers.local_techniques import expand_by_feedback
 from rag_core.retrieval.captions import add_lexical_captions, highlight_terms
-from rag_core.retrieval.excerpts import find_excerpt
+from rag_core.retrieval.excerpts import find_excerpts
 from rag_core.retrieval.extractive_answers import select_answer_sentences_by_shared_terms
 from rag_core.text.abbreviations import (
     expand_abbreviations,
@@ -122,7 +122,7 @@ def _make_excerpts(text: str) -> None:
     hit = _make_hit(text)
     add_lexical_captions(QUESTION, [hit])
     highlight_terms(text, extract_terms(QUESTION))
-    find_excerpt(QUESTION, text, max_chars=400)
+    find_excerpts(QUESTION, text, max_chars=400)
     find_prose_ranges(text)
     pack_evidence(QUESTION, [hit], max_passages=1, max_tokens=SMALL_CHUNKS)
 

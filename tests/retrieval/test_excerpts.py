@@ -1,6 +1,7 @@
 """The part of a passage that speaks to the question."""
 
-from rag_core.retrieval.excerpts import cut_passage, excerpt_hits, find_excerpt, rank_evidence_by_relevance
+from rag_core.prompts import ExcerptEvidence
+from rag_core.retrieval.excerpts import cut_passage, excerpt_hits, find_excerpts, rank_evidence_by_relevance
 from tests.fakes import OverlapReranker, hit
 
 TEXT = "Brakes squeal. " * 20 + "The gearbox overheats at 140 degrees. A lamp is lit. " + "Tyres wear. " * 40
@@ -8,8 +9,7 @@ QUESTION = "When does the gearbox overheat?"
 
 
 def cut(question: str, content: str, chars: int) -> str:
-    part = find_excerpt(question, content, max_chars=chars)
-    return part.text if part else ""
+    return "".join(part.text for part in find_excerpts(question, content, max_chars=chars))
 
 
 def test_whole_sentences_around_the_answer_within_the_limit() -> None:
@@ -72,14 +72,57 @@ def test_an_excerpt_of_a_table_is_rows_said_with_their_heads() -> None:
     """S4-17, S4-45: the rows that fit; their characters begin with the heads, which a reader needs."""
     content, question = TABLE, "What is the limit of the gearbox in degrees?"
     row = "Part: Gearbox; Limit: 140 degrees; Action: stop at once"
-    part = find_excerpt(question, content, max_chars=len(row))
-    assert part
+    [part] = find_excerpts(question, content, max_chars=len(row))
     assert part.text == row
     assert content[part.start : part.end].startswith("| Part | Limit |")
     assert content[part.start : part.end].endswith("| Gearbox | 140 degrees | stop at once |")
     assert cut(question, content, 110).splitlines() == [row, "Part: Brake; Limit: 300 degrees; Action: go on"]
     assert len(cut(question, content, 0).splitlines()) == 3
     assert cut(question, content, 20) == "Part: Gearbox;"
+
+
+def test_words_of_the_title_do_not_say_where_to_look() -> None:
+    """S4-17: each passage of the document is about them."""
+    content = "Old gearboxes overheat often. They are heavy.\n\nOil is changed at 90 degrees."
+    title, question = "When old gearboxes overheat", "Is oil changed in old gearboxes that overheat?"
+    assert find_excerpts(question, content, max_chars=30)[0].text.startswith("Old gearboxes")
+    assert find_excerpts(question, content, title=title, max_chars=30)[0].text.startswith("Oil is changed")
+    assert find_excerpts("old gearboxes overheat", content, title=title, max_chars=30)[0].text.startswith("Old")
+
+
+def test_an_abbreviation_counts_as_much_as_its_meaning() -> None:
+    """S4-03, S4-17: the longer spelling is no more of an answer."""
+    content = "The high blood pressure team meets here. The BP target is 150."
+    glossary = {"bp": "high blood pressure"}
+    assert [part.text for part in find_excerpts("target of high blood pressure", content, max_chars=42)] == [
+        "The high blood pressure team meets here. "[:-1]
+    ]
+    [part] = find_excerpts("target of high blood pressure", content, max_chars=42, glossary=glossary)
+    assert part.text == "The BP target is 150."
+
+
+async def test_of_several_excerpts_of_a_passage_the_cross_encoder_chooses() -> None:
+    """S4-17: one for each chunk, whatever shares most words; a row of a table is also read alone."""
+    question = "What is the limit of the gearbox in degrees?"
+    parts = excerpt_hits(question, [hit("a", content=TABLE), hit("b", content=TEXT)], max_chars=400, alternatives=3)
+    texts = [str(part.said) for part in parts if isinstance(part, ExcerptEvidence) and part.hit.chunk.id == "a"]
+    assert texts[1:] == ["Part: Gearbox; Limit: 140 degrees; Action: stop at once", "The gearbox is new."]
+    ranked = await rank_evidence_by_relevance(question, parts, OverlapReranker())
+    assert sorted(part.hit.chunk.id for part in ranked) == ["a", "b"]
+    assert [part.id for part in ranked] == ["e1", "e2"]
+
+
+async def test_what_two_overlapping_passages_have_is_given_once() -> None:
+    """S4-15, S4-17: the second gives what else it has; one that has nothing else comes last."""
+    shared, rest = "The gearbox overheats at 140 degrees.", "A gearbox that overheats is replaced."
+    hits = [hit("a", content=shared), hit("b", content=shared), hit("c", content=f"{shared}\n\n# Care\n\n{rest}")]
+    parts = excerpt_hits(QUESTION, hits, max_chars=45, alternatives=3)
+    ranked = await rank_evidence_by_relevance(QUESTION, parts, OverlapReranker())
+    assert [(part.hit.chunk.id, part.text.split("\n")[-1]) for part in ranked] == [
+        ("a", shared),
+        ("c", rest),
+        ("b", shared),
+    ]
 
 
 def test_no_limit_is_all_of_the_run() -> None:

@@ -3,9 +3,12 @@
 import pytest
 
 from rag_core.text.abbreviations import (
+    abbreviate,
     expand_abbreviations,
+    find_definitions,
     fold_case_except_codes,
     load_packaged_glossary,
+    merge_glossaries,
     parse_glossary,
     spell_as_in,
 )
@@ -62,3 +65,21 @@ def test_words_are_folded_and_codes_are_not() -> None:
 def test_a_line_of_another_shape_is_refused() -> None:
     with pytest.raises(ValueError, match="unpack"):
         parse_glossary(["MI;myocardial infarction"])
+
+
+def test_what_a_text_defines_is_read_from_it() -> None:
+    """S4-03: Schwartz and Hearst, PSB 2003; what stands in brackets and is no abbreviation defines nothing."""
+    text = "A Clinical Frailty Scale (CFS) in type 2 diabetes mellitus (T2DM); urine albumin-to-creatinine ratio (ACR)"
+    assert find_definitions(text) == {
+        "cfs": "Clinical Frailty Scale",
+        "t2dm": "type 2 diabetes mellitus",
+        "acr": "albumin-to-creatinine ratio",
+    }
+    assert find_definitions("It is sold by the dozen (Tuesday) and in a box (XYZ).") == {}
+
+
+def test_meanings_are_abbreviated_and_glossaries_merged() -> None:
+    glossary = merge_glossaries({"bp": "blood pressure"}, {"bp": "bisphosphonate"}, {"bp": "blood pressure"})
+    assert glossary == {"bp": "blood pressure, bisphosphonate"}
+    assert abbreviate("Blood pressures (BP) and bisphosphonate", glossary) == "BP (BP) and BP"
+    assert abbreviate("Blood pressure", {}) == "Blood pressure"

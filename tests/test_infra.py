@@ -154,7 +154,8 @@ def test_the_app_is_given_settings_that_are_read_and_no_key() -> None:
 def test_every_address_that_the_app_can_be_given_is_given() -> None:
     azure = {name for name in settings_read() if name.startswith("AZURE_") and not name.endswith(("_KEY", "_VERSION"))}
     # rag setup's, for the index, and a number that only a measurement can tell
-    setup = {f"AZURE_SEARCH_{name}" for name in ("COMPRESSION", "TRUNCATED_DIMENSIONS", "VECTORIZER", "VECTOR_WEIGHT")}
+    of_setup = ("COMPRESSION", "TRUNCATED_DIMENSIONS", "VECTORIZER", "VECTORS_STORED", "VECTOR_WEIGHT")
+    setup = {f"AZURE_SEARCH_{name}" for name in of_setup}
     previews = {
         f"AZURE_SEARCH_{name}"
         for name in ("PREVIEW", "QUERY_REWRITES", "QUERY_LANGUAGE", "MAX_TEXT_RECALL_SIZE", "DOCUMENT_ACL")

@@ -207,10 +207,10 @@ async def _verify_draft(
     verified = await judge_claims(cited, [evidence] * len(cited), kit, run, question=query_text)
     if answer_draft.local:
         quotes = [claim for claim in verified if not is_opposite_of_asked(query_text, claim.statement)]
-        answered = await score_answered(query_text, select_cited_passages(quotes, evidence), kit, run)
+        answered = await score_answered(query_text, quotes, select_cited_passages(quotes, evidence), kit, run)
         return CheckedDraft(_keep_what_was_asked(query_text, quotes, evidence, run, answered), (), answered)
     supported = _lay_out_supported(verified, query_text, evidence)
-    answered = await score_answered(query_text, select_cited_passages(supported, evidence), kit, run)
+    answered = await score_answered(query_text, supported, select_cited_passages(supported, evidence), kit, run)
     left_out = [claim for claim in verified if claim.verdict == "unsupported"]
     _report_unverified(len(left_out), sentences, evidence, run)
     return CheckedDraft(supported, left_out, answered)

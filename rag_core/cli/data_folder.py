@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rag_core.cli.json_output import print_json
 from rag_core.cli.opened_service import load_command_settings
-from rag_core.cli.terminal_layout import format_count
 
 MAX_LISTED_DOCUMENTS = 20
 
@@ -30,6 +29,8 @@ def run_check_command(arguments: Namespace) -> int:
 
 def _describe_outdated(documents: Sequence[str]) -> str:
     """Name documents of an older reading, and how they are renewed; nothing has to be done."""
+    from rag_core.cli.terminal_layout import format_count  # with rich, which a deployment does not have
+
     count = format_count(len(documents), "document")
     listed = "".join(f"\n  {document}" for document in documents[:MAX_LISTED_DOCUMENTS])
     more = len(documents) - MAX_LISTED_DOCUMENTS

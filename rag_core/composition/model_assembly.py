@@ -133,10 +133,10 @@ def build_word_comparer(settings: Settings, embedder: Embedder) -> WordComparer 
 
 
 def build_entailment_scorer(settings: Settings) -> EntailmentScorer | None:
-    """Return this project's own small model; None where a library that runs it is missing."""
+    """Return this project's own small model; None where the packaged cross-encoder is missing, or another is used."""
     from rag_core.providers import local_models
 
-    folder = local_models.find_entailment_weights()
+    folder = local_models.find_entailment_weights(settings.models_dir)
     if folder is None:
         return None
     from rag_core.providers.local_entailment import LocalEntailment

@@ -145,7 +145,7 @@ def parse_tokenizer(data: bytes, model_name: str) -> Any:
     return tokenizer
 
 
-def _load_bert(folder: Path, model_file: Path | None) -> _LoadedBert:
+def _load_bert(folder: Path, model_file: Path | None = None) -> _LoadedBert:
     local_models.hash_model(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
     session = load_onnx_session(

@@ -61,9 +61,10 @@ def explain_missing_model(role: ModelRole, models_dir: Path | None) -> str:
     )
 
 
-def find_entailment_weights() -> Path | None:
-    """Return the folder of the packaged cross-encoder, to whose weights ENTAILMENT_FILE refers; None without it."""
-    return find_model_folder("reranker", None) if ENTAILMENT_FILE.is_file() else None
+def find_entailment_weights(models_dir: Path | None) -> Path | None:
+    """Return the folder of the packaged cross-encoder, whose weights ENTAILMENT_FILE uses; None if another is used."""
+    folder = find_model_folder("reranker", models_dir)
+    return folder if ENTAILMENT_FILE.is_file() and folder == _find_packaged_folder("reranker") else None
 
 
 @lru_cache

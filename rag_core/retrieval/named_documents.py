@@ -19,8 +19,8 @@ NAMING_PASSAGES = 2  # the best ones, in whose text titles are looked for
 MAX_BONUS = 0.15
 MIN_TITLE_CHARS = 4  # of a title or a part of it: shorter ones stand in texts by chance
 # what joins a title's parts, each of which may name the document: "Chapter - Section", "Name: an overview"
-_PARTS = re.compile(r"\s+[-–—|]\s+|:\s+")
-_AFTERTHOUGHT = re.compile(r"\s*\([^)]*\)")  # as in "Victoria (Australia)"
+_PARTS = re.compile(r"\s[-–—|]\s|:\s")
+_AFTERTHOUGHT = re.compile(r"\([^()]*\)")  # as in "Victoria (Australia)"
 _ARTICLES = ("the ", "a ", "an ")
 
 

@@ -36,10 +36,8 @@ def scorer() -> EntailmentScorer:
 
 
 async def test_what_is_stated_in_other_words_scores_above_what_is_not_stated(scorer: EntailmentScorer) -> None:
-    stated, unstated = (
-        [(await scorer.score_claim(claim, [PASSAGE]))[0].support for claim in claims]
-        for claims in (SUPPORTED, NOT_STATED)
-    )
+    stated = [(await scorer.score_claim(claim, [PASSAGE]))[0].support for claim in SUPPORTED]
+    unstated = [(await scorer.score_claim(claim, [PASSAGE]))[0].support for claim in NOT_STATED]
     assert min(stated) > max(unstated)
 
 
@@ -61,5 +59,5 @@ async def test_a_passage_answers_what_it_says_and_not_what_it_only_mentions(scor
 
 async def test_what_a_long_passage_says_at_its_end_is_found(scorer: EntailmentScorer) -> None:
     long = "The hall is heated with wood chips from the region. " * 40 + PASSAGE
-    (scores,) = await scorer.score_claim(SUPPORTED[2], [long])
+    (scores,) = await scorer.score_claim(SUPPORTED[0], [long])
     assert scores.support > 0.5

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from rag_core.answering.answerability import score_answered
+from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
 from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer
 from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
@@ -40,7 +40,6 @@ from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
 from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
 
-SCORING_TIMEOUT_S = 60.0
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
@@ -53,7 +52,7 @@ class CheckedDraft:
 
     kept: Sequence[Claim]
     left_out: Sequence[Claim] = ()
-    answered: float | None = None  # the probability that the cited passages have what is asked, by the small model
+    answered: float | None = None  # what `score_answered` says of them
 
 
 async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answer:

@@ -17,11 +17,11 @@ CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
     "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it, "
     "sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
-    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that a cited passage "
-    "has what is asked, where there is that model; relevance: the cross-encoder's best score of a cited passage, "
-    "replaced by coverage where there is none; coverage: the share of the question's terms in the cited passages and "
-    "titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such as a "
-    "number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
+    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that the answer or "
+    "a cited passage has what is asked, where there is that model; relevance: the cross-encoder's best score of a "
+    "cited passage, replaced by coverage where there is none; coverage: the share of the question's terms in the cited "
+    "passages and titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such "
+    "as a number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
 )
 
 
@@ -59,7 +59,7 @@ def compute_confidence(
     """Compute the confidence of an answer by CONFIDENCE_FORMULA, with its inputs rounded to four decimals.
 
     `cited` are the passages that the claims cite; `quoted` says that the claims are quotes; `left_out` are the
-    sentences of the draft that nothing supports; `answered` is what `score_answered` says of the cited passages.
+    sentences of the draft that nothing supports; `answered` is what `score_answered` says of them.
     Without claims the confidence is 0.
     """
     judged = (*claims, *left_out)

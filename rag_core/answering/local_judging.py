@@ -37,7 +37,6 @@ MIN_SUPPORT = 0.9
 MIN_CONTRADICTION = 0.8
 NO_PASSAGE_REASONS = ("not stated: no passage has these words",)  # what the facts alone can say of an unrelated claim
 LANGUAGE_REASONS = ("language: in another language than the passages, so not judged",)
-DENIED_REASONS = ("contradicted: the passage says otherwise",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ async def examine_claims(
     readable = {
         n: (claim, evidence)
         for n, (claim, evidence) in claims.items()
-        if evidence and not is_in_other_language(claim, evidence)
+        if evidence and not is_claim_in_other_language(claim, evidence)
     }
 
     async def examine_all(
@@ -87,7 +86,7 @@ async def _examine_claim(
     return ExaminedClaim(nearest, passages, await scorer.score_claim(text, [passage.text for passage in passages]))
 
 
-def is_in_other_language(claim: Claim, evidence: Sequence[Evidence]) -> bool:
+def is_claim_in_other_language(claim: Claim, evidence: Sequence[Evidence]) -> bool:
     """Return whether a claim seems to be in another language than its evidence."""
     return languages.is_in_other_language(claim.text, "\n".join(passage.text for passage in evidence))
 
@@ -148,7 +147,7 @@ def _decide_by_model(claim: Claim, examined: ExaminedClaim, context: str) -> _Ju
         return overrule_by_facts(claim.statement, examined.passages, found, context), passage
     passage, denied = max(scored, key=lambda one: one[1].contradiction)
     if denied.contradiction >= MIN_CONTRADICTION:
-        return Judgement("contradicted", scores.support, None, passage.quote, DENIED_REASONS, SMALL_MODEL), passage
+        return Judgement("contradicted", scores.support, None, passage.quote, (), SMALL_MODEL), passage
     return None
 
 

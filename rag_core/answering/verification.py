@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from rag_core.answering import citations, local_judging
 from rag_core.answering.citations import ClaimPassage
-from rag_core.answering.local_judging import ExaminedClaim, is_in_other_language
+from rag_core.answering.local_judging import ExaminedClaim, is_claim_in_other_language
 from rag_core.answering.overruling import overrule_by_facts
 from rag_core.core.kit import Kit
 from rag_core.core.model import Claim, Evidence, Finding, Judgement, Verdict
@@ -115,7 +115,7 @@ async def judge_claims(
 
 
 def _can_judge(judge: Judge, claim: Claim, evidence: Sequence[Evidence]) -> bool:
-    return judge.is_multilingual or not is_in_other_language(claim, evidence)
+    return judge.is_multilingual or not is_claim_in_other_language(claim, evidence)
 
 
 async def _ask_judge(

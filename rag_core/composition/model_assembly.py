@@ -69,10 +69,11 @@ def build_llm(settings: Settings, reranker: Reranker) -> LLM:
     provider_name = choose_chat_provider(settings).name
     if provider_name == "local":
         from rag_core.ingestion.enrichment import select_key_sentences
+        from rag_core.providers.local_models import find_entailment_weights
         from rag_core.providers.local_techniques import LocalTechniques
         from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
 
-        least = OPEN_ANSWERABILITY if build_entailment_scorer(settings) else MIN_ANSWERABILITY
+        least = OPEN_ANSWERABILITY if find_entailment_weights(settings.models_dir) else MIN_ANSWERABILITY
         return LocalTechniques(reranker, select_key_sentences, least_answerability=least)
     from rag_core.providers.openai import OpenAIChatModel
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 
@@ -29,13 +29,6 @@ FENCE_PATTERN = re.compile(
 CONTROL_CHARACTERS = re.compile(
     r"[<>&\x85\u2028\u2029]|\[(?=/?[A-Z_]+\])"
 )  # <|im_end|>, </data>, [INST]; JSON's own "[" is not
-
-
-@dataclass(frozen=True, slots=True)
-class ExcerptEvidence(Evidence):
-    """Evidence that a prompt says otherwise than it stands: table rows as sentences with their heads (S4-45)."""
-
-    said: str
 
 
 def build_query_expansion_prompt(
@@ -147,15 +140,10 @@ def build_answer_prompt(question: str, evidence: Sequence[Evidence]) -> Prompt:
     cited_ids = {"type": "array", "items": _build_choice_schema(passage.id for passage in evidence)}
     sentences = {"type": "array", "items": _build_object_schema(text={"type": "string"}, evidence=cited_ids)}
     encoded = [encode_evidence(passage) for passage in evidence]
-    said = [{**one, "text": get_prompt_text(passage)} for one, passage in zip(encoded, evidence, strict=True)]
+    said = [{**one, "text": passage.prompt_text} for one, passage in zip(encoded, evidence, strict=True)]
     schema = _build_object_schema(answerable={"type": "boolean"}, sentences=sentences)
     prompt = _build_prompt("answer", {"question": question, "evidence": said}, schema=schema)
     return replace(prompt, inputs={"question": question, "evidence": encoded})
-
-
-def get_prompt_text(evidence: Evidence) -> str:
-    """Return the text of a passage as a prompt for an answer says it: that of an excerpt may be table rows."""
-    return evidence.said if isinstance(evidence, ExcerptEvidence) else evidence.text
 
 
 def encode_evidence(evidence: Evidence) -> Mapping[str, object]:

@@ -131,6 +131,16 @@ def load_onnx_session(model_file: Path, model_name: str, *, weights_folder: Path
         raise _make_load_error(model_name, error) from error
 
 
+def compute_probabilities(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return the softmax of logits; of a single one the sigmoid."""
+    values = np.asarray(logits, dtype=np.float64)
+    if len(values) == 1:
+        values = np.array([values[0], 0.0])  # softmax([x, 0]) begins with the sigmoid of x
+    exponentials = np.exp(values - values.max())
+    probabilities: npt.NDArray[np.float64] = exponentials / exponentials.sum()
+    return probabilities
+
+
 def parse_tokenizer(data: bytes, model_name: str) -> Any:
     """Return the tokenizer of a tokenizer.json, which neither truncates nor pads. Raises Misconfigured."""
 

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from tokenizers import BertWordPieceTokenizer
 
 from rag_core.core.concurrency import run_together
 from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.core.model import Judgement
 from rag_core.core.ports import ClaimToJudge
-from rag_core.providers.bert import ONNX_RUNTIME_ERRORS, load_onnx_session, map_on_threads, parse_tokenizer
+from rag_core.providers.bert import (
+    ONNX_RUNTIME_ERRORS,
+    compute_probabilities,
+    load_onnx_session,
+    map_on_threads,
+    parse_tokenizer,
+)
 from rag_core.providers.entailment_folder import ENTAILMENT_FOLDER, EntailmentFolder, read_entailment_folder
 from rag_core.text.sentences import find_sentences
 from rag_core.text.terms import count_shared_terms, extract_terms
@@ -152,7 +157,7 @@ class EntailmentModel:
             )
         if not np.isfinite(logits).all():
             raise Unavailable(f"the {self.name} returned no numbers")
-        probabilities = _compute_probabilities(logits[0])
+        probabilities = compute_probabilities(logits[0])
         contradiction = 0.0 if labels.contradiction is None else float(probabilities[labels.contradiction])
         return float(probabilities[labels.entailment]), contradiction
 
@@ -200,15 +205,6 @@ def _choose_contradicting_passage(
     shared = count_shared_terms(extract_terms(claim_text), [text for _, text, _ in scored])
     related = [one for one, count in zip(scored, shared, strict=True) if count and count >= RELATED_SHARE * max(shared)]
     return max(related, key=lambda one: one[2].contradiction, default=None)
-
-
-def _compute_probabilities(logits: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the softmax of logits; of a single one the sigmoid."""
-    if len(logits) == 1:
-        logits = np.array([logits[0], 0.0])  # softmax([x, 0]) begins with the sigmoid of x
-    exponentials = np.exp(logits - logits.max())
-    probabilities: npt.NDArray[np.float64] = exponentials / exponentials.sum()
-    return probabilities
 
 
 def _load_model(folder: EntailmentFolder) -> _LoadedModel:

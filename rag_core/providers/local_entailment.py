@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from rag_core.core.ports import PassageScores
-from rag_core.providers.bert import BertModel
+from rag_core.providers.bert import BertModel, compute_probabilities
 from rag_core.providers.local_models import ENTAILMENT_FILE
 from rag_core.text.windows import split_windows
 
@@ -35,7 +35,7 @@ class LocalEntailment:
         question_ids = self._model.tokenize(question.rstrip("? "))[:MAX_FIRST_TOKENS]  # as it was trained
         return await self._model.map(
             lambda passage: max(
-                1 / (1 + float(np.exp(-logits[ANSWERED]))) for logits in self._run(question_ids, passage)
+                float(compute_probabilities(logits[ANSWERED:])[0]) for logits in self._run(question_ids, passage)
             ),
             passages,
         )
@@ -43,13 +43,12 @@ class LocalEntailment:
     def _score_claim(self, claim_ids: Sequence[int], passage: str) -> PassageScores:
         found = []
         for logits in self._run(claim_ids, passage):
-            exponentials = np.exp(logits[:ANSWERED] - logits[:ANSWERED].max())
-            shares = exponentials / exponentials.sum()
+            shares = compute_probabilities(logits[:ANSWERED])
             found.append(PassageScores(float(shares[SUPPORTED]), float(shares[CONTRADICTED])))
         return max(found, key=lambda scores: max(scores.support, scores.contradiction))
 
     def _run(self, first_ids: Sequence[int], passage: str) -> list[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
         """Return the outputs for each window of a passage, of which there is one at least."""
         tokens = self._model.tokenize(passage)
-        windows = split_windows(tokens, MAX_PAIR_TOKENS - len(first_ids), overlap=WINDOW_OVERLAP_TOKENS) or [tokens]
+        windows = split_windows(tokens, MAX_PAIR_TOKENS - len(first_ids), overlap=WINDOW_OVERLAP_TOKENS)
         return [self._model.run(first_ids, window) for window in windows]

@@ -75,24 +75,18 @@ class LocalTechniques:
         return " ".join(self._key_sentences("\n\n".join(_passages_from_inputs(inputs)), SUMMARY_SENTENCES))
 
     async def _answer_as_json(self, inputs: Mapping[str, object]) -> str:
-        sentences = await select_answer_sentences(
-            str(inputs["question"]),
-            _mappings_from_inputs(inputs, "evidence"),
-            self._reranker,
-            least=self._least_answerability,
-        )
+        sentences = await self._select_sentences(inputs)
         quotes = [{"text": text, "evidence": [id]} for text, id in sentences]
         return json.dumps({"answerable": bool(quotes), "sentences": quotes})
 
     async def _answer_as_text(self, inputs: Mapping[str, object]) -> str:
         """Return the extractive answer as text, one paragraph per sentence; "" when no passage answers the question."""
-        sentences = await select_answer_sentences(
-            str(inputs["question"]),
-            _mappings_from_inputs(inputs, "evidence"),
-            self._reranker,
-            least=self._least_answerability,
-        )
+        sentences = await self._select_sentences(inputs)
         return "\n\n".join(text for text, _ in sentences)  # paragraphs, because a table row ends without a full stop
+
+    async def _select_sentences(self, inputs: Mapping[str, object]) -> list[tuple[str, str]]:
+        question, passages = str(inputs["question"]), _mappings_from_inputs(inputs, "evidence")
+        return await select_answer_sentences(question, passages, self._reranker, least=self._least_answerability)
 
 
 def expand_by_feedback(query_text: str, passages: Sequence[str], *, count: int) -> list[str]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from rag_core.core.model import Evidence, Ranking
 from rag_core.core.ports import Reranker
-from rag_core.prompts import ExcerptEvidence, get_prompt_text
 from rag_core.text.abbreviations import NO_GLOSSARY, Glossary, abbreviate
 from rag_core.text.sentences import find_sentences
 from rag_core.text.table_rows import StatedRow, find_prose_ranges, find_stated_rows
@@ -48,7 +47,7 @@ def excerpt_hits(
             count=alternatives if rank < READ_CLOSELY else 1,
             glossary=glossary,
         )
-        evidence += [ExcerptEvidence("", hit, part.start, part.end, part.text) for part in parts]
+        evidence += [Evidence("", hit, part.start, part.end, part.text) for part in parts]
     return number_evidence(evidence)
 
 
@@ -125,7 +124,7 @@ async def rank_evidence_by_relevance(
         Unavailable: there is no cross-encoder, or it did not answer.
     """
     scores = await reranker.score_passages(
-        query_text, [f"{passage.hit.chunk.title}: {get_prompt_text(passage)}" for passage in evidence]
+        query_text, [f"{passage.hit.chunk.title}: {passage.prompt_text}" for passage in evidence]
     )
     scored = [_attach_relevance(passage, score) for passage, score in zip(evidence, scores, strict=True)]
     return keep_first_excerpts(sorted(scored, key=get_relevance, reverse=True))
@@ -139,7 +138,7 @@ def keep_first_excerpts(evidence: Sequence[Evidence]) -> list[Evidence]:
     kept: dict[str, Evidence] = {}
     known: list[frozenset[str]] = []
     for passage in evidence:
-        terms = extract_terms(get_prompt_text(passage))
+        terms = extract_terms(passage.prompt_text)
         if passage.hit.chunk.id not in kept and not any(terms <= others for others in known):
             kept[passage.hit.chunk.id] = passage
             known.append(terms)

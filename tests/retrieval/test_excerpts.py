@@ -1,6 +1,5 @@
 """The part of a passage that speaks to the question."""
 
-from rag_core.prompts import ExcerptEvidence
 from rag_core.retrieval.excerpts import cut_passage, excerpt_hits, find_excerpts, rank_evidence_by_relevance
 from tests.fakes import OverlapReranker, hit
 
@@ -105,7 +104,7 @@ async def test_of_several_excerpts_of_a_passage_the_cross_encoder_chooses() -> N
     """S4-17: one for each chunk, whatever shares most words; a row of a table is also read alone."""
     question = "What is the limit of the gearbox in degrees?"
     parts = excerpt_hits(question, [hit("a", content=TABLE), hit("b", content=TEXT)], max_chars=400, alternatives=3)
-    texts = [str(part.said) for part in parts if isinstance(part, ExcerptEvidence) and part.hit.chunk.id == "a"]
+    texts = [part.said for part in parts if part.said and part.hit.chunk.id == "a"]
     assert texts[1:] == ["Part: Gearbox; Limit: 140 degrees; Action: stop at once", "The gearbox is new."]
     ranked = await rank_evidence_by_relevance(question, parts, OverlapReranker())
     assert sorted(part.hit.chunk.id for part in ranked) == ["a", "b"]

@@ -99,17 +99,26 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A passage from which an answer is written: characters `start` to `end` of a chunk, cited as `id` ("e1", …)."""
+    """A passage from which an answer is written: characters `start` to `end` of a chunk, cited as `id` ("e1", …).
+
+    `said` is how a prompt says it, where that is not as it stands: table rows as sentences with their heads (S4-45).
+    """
 
     id: str
     hit: Hit
     start: int
     end: int
+    said: str = ""
 
     @property
     def text(self) -> str:
         """The text of the passage."""
         return self.hit.chunk.content[self.start : self.end]
+
+    @property
+    def prompt_text(self) -> str:
+        """The text as a prompt for an answer says it."""
+        return self.said or self.text
 
     @property
     def place(self) -> Span | None:

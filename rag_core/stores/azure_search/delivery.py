@@ -123,12 +123,7 @@ class OutboxDelivery:
             self.outbox.list_items, job, ITEM_SENT, after=after, limit=MAX_BATCH_ACTIONS
         ):
             after = items[-1].position
-            yield [
-                build_index_action(
-                    "upload", _make_job_chunk_key(job, item.position), json.loads(item.body) | {"live": True}
-                )
-                for item in items
-            ]
+            yield [_build_showing_action(_make_job_chunk_key(job, item.position), item.body) for item in items]
 
     def _build_record_actions(self, job: OutboxJob) -> list[IndexAction]:
         """Build the actions for the record of the document and for that of its workflow's state."""

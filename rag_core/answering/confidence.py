@@ -15,13 +15,13 @@ MAX_LOG_ODDS = 9.2  # of a relevance: more says nothing more
 
 CONFIDENCE_FORMULA = (
     "certainty x support x fit. certainty: the share of sentences that cite given evidence and do not hedge, 1 for "
-    "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has it, "
-    "sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
-    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that the answer or "
-    "a cited passage has what is asked, where there is that model; relevance: the cross-encoder's best score of a "
-    "cited passage, replaced by coverage where there is none; coverage: the share of the question's terms in the cited "
-    "passages and titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked for, such "
-    "as a number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
+    "sentences quoted from it; support: the mean probability, by the judge of each sentence, that the evidence has "
+    "it, sentences that were left out included; fit: the probability that they are what was asked for, logistic in "
+    "answered, relevance, names, kind and asserted. answered: the probability, by a small model, that the answer or a"
+    " cited passage has what is asked, where there is that model; relevance: the cross-encoder's best score of a "
+    "cited passage, replaced by coverage where there is none; coverage: the share of the question's terms in the "
+    "cited passages and titles; names: the same of its names; kind: 0 where the answer lacks the kind of thing asked "
+    "for, such as a number; asserted: 1 where a chat model says that this answers the question, 0 for quotes"
 )
 
 

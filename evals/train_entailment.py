@@ -16,7 +16,7 @@ import random
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -173,6 +173,10 @@ def read_rows(folder: Path) -> list[Mapping[str, Any]]:
     return list({row["passage"]: row for row in rows}.values())
 
 
+def _is_held_out(row: Mapping[str, Any]) -> bool:
+    return zlib.crc32(row["passage"].encode()) % HELD_OUT == 0
+
+
 def make_pairs(rows: Sequence[Mapping[str, Any]], tokenizer: Tokenizer, draw: random.Random | None) -> list[Pair]:
     """Return the pairs of rows; with `draw`, some passages have another beside or instead of them."""
     pairs: list[Pair] = []
@@ -249,9 +253,15 @@ def compute_loss(logits: Tensor, batch: Sequence[Pair]) -> Tensor:
 
 
 def train(
-    encoder: EntailmentEncoder, pairs: Sequence[Pair], held_out: Sequence[Pair], chosen: argparse.Namespace
+    encoder: EntailmentEncoder,
+    read_pairs: Callable[[random.Random], Sequence[Pair]],
+    held_out: Sequence[Pair],
+    chosen: argparse.Namespace,
 ) -> None:
-    """Train for so many minutes, with a rate that rises and falls linearly; report a quarter of the way each time."""
+    """Train for so many minutes, with a rate that rises and falls linearly; report a quarter of the way each time.
+
+    The pairs are made anew for each pass: with other neighbours and copies, and with the rows that came meanwhile.
+    """
     frozen = [encoder.words, encoder.places, encoder.kinds, encoder.norm, *list(encoder.layers)[:FROZEN_LAYERS]]
     for part in frozen:
         part.requires_grad_(requires_grad=False)
@@ -263,6 +273,8 @@ def train(
     optimizer = torch.optim.AdamW(groups, lr=chosen.rate, betas=(0.9, 0.98), weight_decay=0.01)
     draw, began, reported, losses = random.Random(1), time.monotonic(), 0, []
     while True:
+        pairs = read_pairs(draw)
+        print(f"a pass over {len(pairs)} pairs of {np.mean([len(pair.ids) for pair in pairs]):.0f} tokens", flush=True)
         for batch in batch_pairs(pairs, chosen.tokens, draw):
             done = (time.monotonic() - began) / (60 * chosen.minutes)
             if done >= 1:
@@ -281,7 +293,6 @@ def train(
                 reported = int(done * 4)
                 report(encoder, held_out)
                 torch.save(encoder.state_dict(), chosen.out / "state.pt")
-        print("every pair was seen once more", flush=True)
 
 
 def report(encoder: EntailmentEncoder, pairs: Sequence[Pair]) -> None:
@@ -385,30 +396,26 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=55.0)
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--tokens", type=int, default=2400, help="of a batch")
-    parser.add_argument("--export", action="store_true", help="only write what state.pt of OUT holds as ONNX")
+    parser.add_argument("--start", type=Path, help="a state.pt to train on from; with --minutes 0, to write as ONNX")
     chosen = parser.parse_args()
     folder = find_model_folder("reranker", None)
     assert folder, "the models of the package are not installed: make install"
     torch.manual_seed(1)
     chosen.out.mkdir(parents=True, exist_ok=True)
     encoder = load_cross_encoder(folder / "model.onnx")
-    if chosen.export:
-        encoder.load_state_dict(torch.load(chosen.out / "state.pt"))
-    else:
+    if chosen.start:
+        encoder.load_state_dict(torch.load(chosen.start))
+    if chosen.minutes:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        rows = read_rows(chosen.rows)
-        held_out = [row for row in rows if zlib.crc32(row["passage"].encode()) % HELD_OUT == 0]
-        learned = [row for row in rows if zlib.crc32(row["passage"].encode()) % HELD_OUT]
-        pairs = make_pairs(learned, tokenizer, random.Random(1))
-        print(
-            f"{len(rows)} passages, {len(pairs)} pairs of {np.mean([len(pair.ids) for pair in pairs]):.0f} tokens",
-            flush=True,
-        )
-        unseen = make_pairs(held_out, tokenizer, None)
-        train(encoder, pairs, unseen, chosen)
-        report(encoder, unseen)
+        held_out = make_pairs([row for row in read_rows(chosen.rows) if _is_held_out(row)], tokenizer, None)
+
+        def read_pairs(draw: random.Random) -> list[Pair]:
+            return make_pairs([row for row in read_rows(chosen.rows) if not _is_held_out(row)], tokenizer, draw)
+
+        train(encoder, read_pairs, held_out, chosen)
+        report(encoder, held_out)
         torch.save(encoder.state_dict(), chosen.out / "state.pt")
     export(encoder, chosen.out / "model.onnx", folder / "model.onnx")
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rag_core.evaluation import beir, markdown_tables, metrics
+from rag_core.evaluation.evaluation_report import EvaluationReport, EvaluationRow
 from rag_core.evaluation.labelled_collection import HALVES
-from rag_core.evaluation.pipeline_evaluation import EvaluationReport, EvaluationRow, evaluate_pipelines
+from rag_core.evaluation.pipeline_evaluation import evaluate_pipelines
 
 QUESTIONS_FILE = Path(__file__).parent / "data" / "multihop" / "questions.jsonl"
 COLLECTIONS = ("retrieval/xquad", "domain/psychology", "domain/governance/arbitrum", "retrieval/claude-docs")

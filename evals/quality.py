@@ -15,6 +15,7 @@ from typing import Any
 from evals import record
 from rag_core.evaluation import metrics, pipeline_evaluation
 from rag_core.evaluation.ablation import ABLATION_BASELINE, ABLATION_PRESETS, compare_presets
+from rag_core.evaluation.evaluation_report import EvaluationRow
 
 SETS: Mapping[str, Mapping[str, Any]] = {  # and how it is asked: how many of its questions, the first ones
     "retrieval/cranfield": {"max_questions": 100},
@@ -45,7 +46,7 @@ def _evaluate_set(folder: Path, **how: Any) -> record.Result:
     }
 
 
-def _convert_row(row: pipeline_evaluation.EvaluationRow) -> record.Result:
+def _convert_row(row: EvaluationRow) -> record.Result:
     beside = {"against": row.compared_to, "difference": asdict(row.difference)} if row.difference else {}
     return {**row.to_json(), "interval": _compute_interval(row.scores), **beside}
 

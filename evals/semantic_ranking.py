@@ -20,8 +20,9 @@ from local_emulator.search_service.serving import Application, serve_wsgi
 from rag_core.composition import assembly, model_assembly
 from rag_core.core.settings import Settings
 from rag_core.evaluation import markdown_tables, metrics
+from rag_core.evaluation.evaluation_report import EvaluationRow
 from rag_core.evaluation.labelled_collection import load_labelled_collection
-from rag_core.evaluation.pipeline_evaluation import EvaluationRow, IndexedCollection, parse_preset, run_on_collection
+from rag_core.evaluation.pipeline_evaluation import IndexedCollection, parse_preset, run_on_collection
 
 PRESETS = ("advanced", "advanced:semantic=20")
 USD_PER_RANKED_QUERY = 0.001  # plan `standard`, after 1,000 a month

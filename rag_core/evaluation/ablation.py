@@ -24,9 +24,9 @@ from typing import Any
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings
 from rag_core.evaluation import labelled_collection, markdown_tables, metrics
 from rag_core.evaluation.evaluation_cache import DEFAULT_CACHE_FILE
+from rag_core.evaluation.evaluation_report import EvaluationRow
 from rag_core.evaluation.pipeline_evaluation import (
     EvaluationProgress,
-    EvaluationRow,
     IndexedCollection,
     parse_preset,
     run_on_collection,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.ablation import compare_presets
-from rag_core.evaluation.pipeline_evaluation import EvaluationRow
+from rag_core.evaluation.evaluation_report import EvaluationRow
 
 GATE_SETS_DIR = Path(__file__).parent / "gate_sets"
 BASELINE_FILE = Path(__file__).parent / "baseline.json"

@@ -6,11 +6,9 @@ job's row. Every write is conditional on the row's ETag, so that only one of two
 """
 
 import asyncio
-import hashlib
-import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +27,15 @@ from rag_core.jobs.azure_job_blobs import (
     save_job_enrichments,
     save_job_payload,
     save_job_vectors,
+)
+from rag_core.jobs.azure_job_rows import (
+    ENDED_JOB_PREFIX,
+    OPEN_JOB_PREFIX,
+    SEQUENCE_ROW_KEY,
+    build_idempotency_row_key,
+    document_key_from_row,
+    job_row_from_stored,
+    select_due_row,
 )
 from rag_core.jobs.azure_storage import (
     AzureJobStorage,
@@ -50,12 +57,6 @@ from rag_core.jobs.job_rows import (
     SuspendedJobs,
 )
 
-OPEN_JOB_PREFIX, ENDED_JOB_PREFIX, IDEMPOTENCY_KEY_PREFIX, SEQUENCE_ROW_KEY = (
-    "open-",
-    "past-",
-    "key-",
-    "place",
-)  # row keys: three prefixes, and the sequence counter's key
 MAX_WRITE_ATTEMPTS = 20  # with n concurrent writers one succeeds in each attempt, so n attempts are enough
 MAX_RETRY_PAUSE_S = 0.02  # after the first attempt, and this much more after each further one: a few transactions' time
 CLEANUP_INTERVAL_S = 3600.0  # also the minimum age of a deleted orphan blob: a younger one may still get its job
@@ -132,7 +133,7 @@ class AzureJobs:
             if stored is None:
                 return None
             with suppress(RowChanged):
-                return await self._replace_row(stored, update(_job_row_from_stored(stored)))
+                return await self._replace_row(stored, update(job_row_from_stored(stored)))
         raise _make_contention_error()
 
     async def suspend_document_jobs(
@@ -221,7 +222,7 @@ class AzureJobs:
             operations.append(
                 build_replace_operation(key_row, key_values)
                 if key_row
-                else build_create_operation(_build_idempotency_row_key(new), key_values)
+                else build_create_operation(build_idempotency_row_key(new), key_values)
             )
         await self._tables.write_rows(*operations)
         return row
@@ -231,7 +232,7 @@ class AzureJobs:
 
         A failed job no longer occupies its key. Raises Conflict when the key was used for another upload.
         """
-        key_row = await self._tables.load_row(_build_idempotency_row_key(new)) if new["key"] is not None else None
+        key_row = await self._tables.load_row(build_idempotency_row_key(new)) if new["key"] is not None else None
         earlier = await self._find_job(key_row.values["job"]) if key_row else None
         return key_row, job_rows.check_same_upload(earlier, new) if earlier and earlier["state"] != "failed" else None
 
@@ -242,7 +243,7 @@ class AzureJobs:
             ENDED_JOB_PREFIX,
         ):  # in this order: a job moves from open to ended, and never back
             if stored := await self._tables.load_row(prefix + id):
-                return _job_row_from_stored(stored)
+                return job_row_from_stored(stored)
         return None
 
     async def _load_open_rows(self) -> list[StoredRow]:
@@ -251,8 +252,8 @@ class AzureJobs:
     async def _load_document_jobs(self, document_key: DocumentKey, before_place: int | None) -> list[JobRow]:
         rows = [
             row
-            for row in map(_job_row_from_stored, await self._load_open_rows())
-            if _document_key_from_row(row) == document_key
+            for row in map(job_row_from_stored, await self._load_open_rows())
+            if document_key_from_row(row) == document_key
         ]
         return [row for row in rows if before_place is None or row["place"] < before_place]
 
@@ -267,7 +268,7 @@ class AzureJobs:
             if job_rows.has_used_all_attempts(stored.values, now):
                 await self._replace_row(stored, job_rows.mark_failed(WORKER_ENDED_ERROR))
                 raise RowChanged("a job has failed: read the open jobs again")
-        row = _select_due_row([_job_row_from_stored(stored) for stored in rows_by_key.values()], now)
+        row = select_due_row([job_row_from_stored(stored) for stored in rows_by_key.values()], now)
         return (
             await self._replace_row(rows_by_key[OPEN_JOB_PREFIX + row["id"]], job_rows.mark_claimed(row, now))
             if row
@@ -276,7 +277,7 @@ class AzureJobs:
 
     async def _replace_row(self, stored: StoredRow, values: Mapping[str, Any]) -> JobRow:
         """Write a row with changed values, moving it when the job has ended, and return it. Raises RowChanged."""
-        row = {**_job_row_from_stored(stored), "updated": self._now(), **values}
+        row = {**job_row_from_stored(stored), "updated": self._now(), **values}
         if row["state"] in OPEN_STATES:
             await self._tables.write_rows(build_replace_operation(stored, row))
             return row
@@ -302,8 +303,8 @@ class AzureJobs:
                 await self._delete_ended_job(stored)
 
     async def _delete_ended_job(self, stored: StoredRow) -> None:
-        row = _job_row_from_stored(stored)
-        key_row = await self._tables.load_row(_build_idempotency_row_key(row)) if row["key"] is not None else None
+        row = job_row_from_stored(stored)
+        key_row = await self._tables.load_row(build_idempotency_row_key(row)) if row["key"] is not None else None
         with suppress(RowChanged):  # the next cleanup tries again
             key_operations = [build_delete_operation(key_row)] if key_row and key_row.values["job"] == row["id"] else []
             await self._tables.write_rows(build_delete_operation(stored), *key_operations)
@@ -380,32 +381,3 @@ class AzureLease:
 
 def _make_contention_error() -> Unavailable:
     return Unavailable("the job table is being changed by too many writers at once", code="jobs_unavailable")
-
-
-def _job_row_from_stored(stored: StoredRow) -> JobRow:
-    """Return a job's row with the columns that are not stored because they are None."""
-    return {**dict.fromkeys(("document", "key", "error", "result", "told", "lease")), **stored.values}
-
-
-def _select_due_row(rows: Sequence[JobRow], now: float) -> JobRow | None:
-    """Return the first row that is due or whose lease has expired; None when there is none.
-
-    Jobs of a document that a worker is indexing are passed over.
-    """
-    busy_documents = {
-        _document_key_from_row(row) for row in rows if row["state"] in CLAIMED_STATES and row["lease_until"] > now
-    }
-    due_rows = [row for row in rows if row["due" if row["state"] == "queued" else "lease_until"] <= now]
-    return next(
-        (row for row in due_rows if row["document"] is None or _document_key_from_row(row) not in busy_documents), None
-    )
-
-
-def _document_key_from_row(row: JobRow) -> tuple[str, str, str | None]:
-    return row["workflow"], row["user"], row["document"]
-
-
-def _build_idempotency_row_key(row: JobRow) -> str:
-    """Return the row key of a job's idempotency key, hashed because row keys may not contain all characters."""
-    owned_key = json.dumps([row["workflow"], row["user"], row["key"]])
-    return IDEMPOTENCY_KEY_PREFIX + hashlib.sha256(owned_key.encode()).hexdigest()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from evals import multihop
 from rag_core.evaluation import beir
+from rag_core.evaluation.evaluation_report import EvaluationReport, EvaluationRow
 from rag_core.evaluation.model_usage import ModelUsage
-from rag_core.evaluation.pipeline_evaluation import EvaluationReport, EvaluationRow
 
 
 def test_the_collections_become_one_in_which_each_question_has_its_two_documents(tmp_path: Path) -> None:

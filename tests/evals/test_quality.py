@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from evals import quality
+from rag_core.evaluation.evaluation_report import EvaluationReport, EvaluationRow
 from rag_core.evaluation.model_usage import ModelUsage
-from rag_core.evaluation.pipeline_evaluation import EvaluationReport, EvaluationRow
 
 
 def test_every_set_keeps_its_rows_with_the_interval_of_each_mean(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.evaluation import pipeline_evaluation
+from rag_core.evaluation.evaluation_report import EvaluationReport
 
 TINY = Path(__file__).parents[1] / "data" / "beir_tiny"
 
@@ -16,11 +17,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(cache: Path) -> pipeline_evaluation.EvaluationReport:
+def report(cache: Path) -> EvaluationReport:
     return pipeline_evaluation.evaluate_pipelines(TINY, cache_file=cache)
 
 
-def test_every_leg_and_pipeline_has_a_row_in_the_promised_fields(report: pipeline_evaluation.EvaluationReport) -> None:
+def test_every_leg_and_pipeline_has_a_row_in_the_promised_fields(report: EvaluationReport) -> None:
     rows = report.to_json()["rows"]
     assert [row["pipeline"] for row in rows] == ["words", "meaning", "hybrid", "standard", "rerank", "advanced"]
     assert all(
@@ -29,7 +30,7 @@ def test_every_leg_and_pipeline_has_a_row_in_the_promised_fields(report: pipelin
     assert all(row["n"] == 3 for row in rows)
 
 
-def test_the_words_row_is_the_one_worked_out_by_hand(report: pipeline_evaluation.EvaluationReport) -> None:
+def test_the_words_row_is_the_one_worked_out_by_hand(report: EvaluationReport) -> None:
     """S1-13: the code is found first; `lamp` second, for another says it thrice; no word of the third is there."""
     words = report.to_json()["rows"][0]
     assert words["ndcg@10"] == pytest.approx((1 + 1 / math.log2(3) + 0) / 3, abs=1e-4)
@@ -37,7 +38,7 @@ def test_the_words_row_is_the_one_worked_out_by_hand(report: pipeline_evaluation
     assert words["recall@10"] == pytest.approx(2 / 3, abs=1e-4)
 
 
-def test_meaning_finds_what_no_word_names_and_hybrid_has_both(report: pipeline_evaluation.EvaluationReport) -> None:
+def test_meaning_finds_what_no_word_names_and_hybrid_has_both(report: EvaluationReport) -> None:
     """S1-13: vectors find synonyms, words find codes."""
     by_name = {row.pipeline: row.scores for row in report.rows}
     assert by_name["words"]["meaning"]["mrr"] == 0
@@ -46,7 +47,7 @@ def test_meaning_finds_what_no_word_names_and_hybrid_has_both(report: pipeline_e
 
 
 def test_the_table_compares_hybrid_with_its_better_leg_and_pipelines_with_hybrid(
-    report: pipeline_evaluation.EvaluationReport,
+    report: EvaluationReport,
 ) -> None:
     assert [row.compared_to for row in report.rows] == ["", "", "meaning", "hybrid", "hybrid", "hybrid"]
     table = report.format_table().splitlines()
@@ -54,7 +55,7 @@ def test_the_table_compares_hybrid_with_its_better_leg_and_pipelines_with_hybrid
     assert len({line.count("|") for line in table[2:]}) == 1
 
 
-def test_a_second_run_gives_the_same_scores(report: pipeline_evaluation.EvaluationReport, cache: Path) -> None:
+def test_a_second_run_gives_the_same_scores(report: EvaluationReport, cache: Path) -> None:
     steps: set[str] = set()
     again = pipeline_evaluation.evaluate_pipelines(
         TINY, pipelines=["rerank"], cache_file=cache, progress=lambda step, done, of: steps.add(step)

@@ -7,10 +7,10 @@ chunks are uploaded once more, shown, from the outbox.
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rag_core.core.errors import RagError
+from rag_core.core.errors import RagError, Unavailable
 from rag_core.stores.azure_search import odata
 from rag_core.stores.azure_search.action_batches import (
     MAX_BATCH_ACTIONS,
@@ -19,9 +19,11 @@ from rag_core.stores.azure_search.action_batches import (
     build_index_action,
     send_actions,
 )
+from rag_core.stores.azure_search.document_records import document_from_job
 from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.outbox import ITEM_REFUSED, ITEM_SENT, ITEM_WAITING, Outbox, OutboxJob
 from rag_core.stores.azure_search.records import (
+    build_document_record,
     build_state_record,
     make_chunk_record_key,
     make_document_record_key,
@@ -58,6 +60,19 @@ class OutboxDelivery:
         if unchanged:
             raise RagError("Azure AI Search refused part of the change to the document", code="search_refused")
         return refused
+
+    async def deliver_or_list_unsearchable(self, job: OutboxJob) -> tuple[str, ...]:
+        """Deliver a job; while something of it is unsent, return the ids of all its chunks."""
+        try:
+            return await self.deliver(job)
+        except Unavailable:
+            return await self.list_unsearchable_chunks(job)
+
+    async def deliver_amended_record(self, job: OutboxJob, *, deleted_at: str | None) -> None:
+        """Send the same version again with its chunks hidden (`deleted_at` given) or shown (None)."""
+        document, chunks = replace(document_from_job(job), deleted_at=deleted_at), int((job.record or {})["ordinal"])
+        record = build_document_record(document, version=job.version, chunks=chunks)
+        await self.deliver(await asyncio.to_thread(self.outbox.amend, replace(job, record=record)))
 
     async def list_unsearchable_chunks(self, job: OutboxJob) -> tuple[str, ...]:
         """Return the ids of the chunks of an unfinished job: none of them is searchable yet."""

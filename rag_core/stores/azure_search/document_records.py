@@ -1,15 +1,22 @@
 """The records of a document: the one in the index, and the one in the outbox that the index has not taken yet."""
 
 import asyncio
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_core.core.errors import Conflict
-from rag_core.core.model import Chunk, Document, Scope
+from rag_core.core.model import Chunk, Document, Scope, Vector
 from rag_core.stores.access import can_write_document
 from rag_core.stores.azure_search.index_client import AzureIndexClient
 from rag_core.stores.azure_search.outbox import Outbox, OutboxJob
-from rag_core.stores.azure_search.records import document_from_azure_record, make_document_record_key
+from rag_core.stores.azure_search.records import (
+    build_acl_fields,
+    build_chunk_record,
+    build_document_record,
+    document_from_azure_record,
+    make_document_record_key,
+)
 from rag_core.stores.azure_search.service_errors import SearchRecord, parse_records
 
 
@@ -19,6 +26,7 @@ class DocumentRecords:
 
     client: AzureIndexClient
     outbox: Outbox
+    has_acl: bool = False  # whether the service shows each record to its readers only
 
     async def load(self, document_id: str, scope: Scope) -> list[SearchRecord]:
         """Return the document's record in the index and its unsent record in the outbox, where they exist."""
@@ -34,6 +42,20 @@ class DocumentRecords:
             return None, False
         record = dict(records[-1])
         return OutboxJob(0, scope.workflow_id, document_id, record["version"], record), unsent_job is not None
+
+    async def add_version(
+        self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], space: str
+    ) -> OutboxJob:
+        """Put a new version of a document into the outbox and return its job."""
+        version = uuid.uuid4().hex
+        acl = build_acl_fields(document) if self.has_acl else {}
+        bodies = (
+            (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space) | acl)
+            for chunk, vector in zip(chunks, vectors, strict=True)
+        )
+        record = build_document_record(document, version=version, chunks=len(chunks))
+        job = OutboxJob(0, document.workflow_id, document.id, version, record)
+        return await asyncio.to_thread(self.outbox.add, job, bodies)
 
 
 def can_write_records(records: Sequence[SearchRecord], scope: Scope) -> bool:

@@ -81,7 +81,7 @@ class AzureIndexClient:
     ) -> None:
         self.endpoint, self.index = endpoint, index
         self.api_version = previews.api_version or AZURE_SEARCH_API_VERSION
-        self._previews = previews
+        self.previews = previews
         self._key, self._dependency, self._transport = key, dependency, transport
         self._clients: tuple[SearchClient, SearchIndexClient] | None = None
         self._knowledge_client: KnowledgeBaseRetrievalClient | None = None
@@ -95,7 +95,7 @@ class AzureIndexClient:
 
         `elevated` reads for the store's own upkeep what the current user may not see, where the service checks that.
         """
-        parameters["headers"] = self._previews.build_headers(elevated=elevated)
+        parameters["headers"] = self.previews.build_headers(elevated=elevated)
         continuation: bytes | None = None
         while True:
             fetch = partial(self._fetch_page, text, parameters, continuation)
@@ -114,7 +114,7 @@ class AzureIndexClient:
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         """Count every value of these fields; count:0 makes each shard report all values, so that counts are exact."""
         parameters = {"facets": [f"{field},count:0" for field in fields], "filter": filter, "top": 0}
-        parameters["headers"] = self._previews.build_headers(elevated=elevated)
+        parameters["headers"] = self.previews.build_headers(elevated=elevated)
         return (await self._call_dependency(lambda limits: self._fetch_page("*", parameters, None, limits))).facets
 
     async def returns_vectors(self) -> bool:
@@ -123,7 +123,7 @@ class AzureIndexClient:
         Asked once, of the documents, since the app may not read definitions: what is not stored cannot be selected.
         """
         if self._returns_vectors is None:
-            headers = self._previews.build_headers(elevated=True)
+            headers = self.previews.build_headers(elevated=True)
             parameters = {"filter": MATCH_NOTHING, "select": [VECTOR_FIELD], "top": 1, "headers": headers}
 
             async def select(limits: RequestTimeouts) -> bool:
@@ -140,7 +140,7 @@ class AzureIndexClient:
 
     async def get_record(self, key: str, *, elevated: bool = False) -> SearchRecord | None:
         """Return the record with this key, or None; it sees a write before searches do."""
-        headers = self._previews.build_headers(elevated=True) if elevated else {}
+        headers = self.previews.build_headers(elevated=True) if elevated else {}
 
         async def fetch_record(limits: RequestTimeouts) -> SearchRecord | None:
             documents, _ = self._get_clients()
@@ -208,7 +208,7 @@ class AzureIndexClient:
         async def post(limits: RequestTimeouts) -> Mapping[str, Any]:
             client = self._get_knowledge_client(base)
             try:
-                headers = self._previews.build_headers(elevated=False)
+                headers = self.previews.build_headers(elevated=False)
                 return (await client.retrieve(dict(request), headers=headers, **limits)).as_dict()
             except ResourceNotFoundError as failure:
                 message = f"there is no knowledge base {base}: run rag setup to create it"

@@ -18,6 +18,7 @@ from rag_core.stores.azure_search.records import (
 from rag_core.stores.azure_search.schema import VECTOR_FIELD
 from rag_core.stores.azure_search.service_errors import parse_records
 
+MAX_IDS_PER_FILTER = 500  # ids in one filter
 ORDER_BY_ORDINAL = ["document_id asc", "ordinal asc", "id asc"]
 
 
@@ -27,6 +28,18 @@ async def search_chunks(filter: str, limit: int, client: AzureIndexClient) -> li
         "*", filter=filter, order_by=ORDER_BY_ORDINAL, select=list(SELECTED_CHUNK_FIELDS), top=limit
     )
     return parse_records(chunk_from_azure_record, records)
+
+
+async def load_chunks(ids: Sequence[str], filter: str, client: AzureIndexClient) -> list[Chunk]:
+    """Return the chunks of these ids that a filter selects, in parts of the ids."""
+    parts = [ids[start : start + MAX_IDS_PER_FILTER] for start in range(0, len(ids), MAX_IDS_PER_FILTER)]
+    found = [
+        await search_chunks(
+            odata.join_odata_with_and(filter, odata.build_odata_membership_filter("id", part)), len(part), client
+        )
+        for part in parts
+    ]
+    return [chunk for part in found for chunk in part]
 
 
 async def search_documents(filter: str, client: AzureIndexClient) -> list[Document]:

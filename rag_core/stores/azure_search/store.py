@@ -42,6 +42,7 @@ from rag_core.stores.azure_search.index_queries import (
     count_field_values,
     list_live_content_hashes,
     load_chunk_vectors,
+    load_chunks,
     load_document_space,
     load_settled_state,
     search_chunks,
@@ -50,24 +51,19 @@ from rag_core.stores.azure_search.index_queries import (
 from rag_core.stores.azure_search.knowledge_base import (
     build_knowledge_base,
     build_knowledge_source,
-    build_ranking,
-    build_retrieval_request,
-    make_knowledge_base_name,
-    read_found_passages,
 )
+from rag_core.stores.azure_search.knowledge_retrieval import retrieve_hits
 from rag_core.stores.azure_search.outbox import Outbox, OutboxJob
 from rag_core.stores.azure_search.previews import SearchPreviews
 from rag_core.stores.azure_search.records import (
     build_acl_fields,
-    build_chunk_record,
-    build_document_record,
     document_from_azure_record,
     encode_document_json,
     make_document_record_key,
 )
 from rag_core.stores.azure_search.search import search_azure_probe
 from rag_core.stores.azure_search.semantic_ranker import SemanticRanker
-from rag_core.stores.azure_search.service_errors import KnowledgeBaseRefused, parse_records
+from rag_core.stores.azure_search.service_errors import parse_records
 from rag_core.stores.azure_search.unstored_vectors import embed_deleted_version, is_version_embedded
 from rag_core.stores.document_rules import (
     EmbeddingSpace,
@@ -77,7 +73,6 @@ from rag_core.stores.document_rules import (
     require_same_embedding_space,
 )
 
-MAX_IDS_PER_FILTER = 500  # ids in one filter
 BATCH_TIMEOUT_S = 30.0  # a batch of up to 15 MB
 OTHER_SPACE_REMEDY = "configure the first, or name an empty index in AZURE_SEARCH_INDEX"
 
@@ -119,7 +114,7 @@ class AzureSearchStore:
         self._previews = previews
         self._outbox = Outbox(outbox)
         public = build_acl_fields(None) if previews.document_acl else {}
-        self._records = DocumentRecords(self._client, self._outbox)
+        self._records = DocumentRecords(self._client, self._outbox, has_acl=previews.document_acl)
         self._delivery = OutboxDelivery(self._client, self._outbox, public)
         self._space, self._dimensions, self._compression = space, dimensions, compression
         self._embedder, self._stores_vectors = embedder, stores_vectors
@@ -187,35 +182,14 @@ class AzureSearchStore:
     ) -> Ranking:
         """Retrieve as the port specifies; the scope filters the retrieval, and again the loading of what it found."""
         filter = await build_visible_filter(scope, filters, self._client)
-        labels = {variant.text: variant.label for variant in variants}
-        request = build_retrieval_request(
-            self._client.index, list(labels), filter=filter, limit=limit, in_preview=bool(self._previews.api_version)
-        )
-        try:
-            reply = await self._client.retrieve(make_knowledge_base_name(self._client.index), request)
-        except KnowledgeBaseRefused as refusal:
-            raise Unavailable(refusal.message, code=refusal.code) from refusal
-        passages = read_found_passages(reply)
-        ids = list(dict.fromkeys(passage.chunk_id for passage in passages))[:MAX_IDS_PER_FILTER]
-        visible = odata.join_odata_with_and(filter, odata.build_odata_membership_filter("id", ids))
-        chunks = await search_chunks(visible, len(ids), self._client) if ids else []
-        return build_ranking(passages, chunks, labels)[:limit]
+        return await retrieve_hits(variants, filter, limit, self._client)
 
     async def select(self, scope: Scope, *, filters: Sequence[Filter] = (), limit: int) -> Sequence[Chunk]:
         return await search_chunks(await build_visible_filter(scope, filters, self._client), limit, self._client)
 
     async def get(self, ids: Sequence[str], scope: Scope) -> Sequence[Chunk]:
         visible = odata.build_visible_chunks_filter(scope)
-        id_parts = [ids[start : start + MAX_IDS_PER_FILTER] for start in range(0, len(ids), MAX_IDS_PER_FILTER)]
-        chunk_parts = [
-            await search_chunks(
-                odata.join_odata_with_and(visible, odata.build_odata_membership_filter("id", part)),
-                len(part),
-                self._client,
-            )
-            for part in id_parts
-        ]
-        chunks_by_id = {chunk.id: chunk for part in chunk_parts for chunk in part}
+        chunks_by_id = {chunk.id: chunk for chunk in await load_chunks(ids, visible, self._client)}
         return [chunks_by_id[id] for id in ids if id in chunks_by_id]
 
     async def load_neighbours(self, chunk: Chunk, scope: Scope, *, before: int, after: int) -> Sequence[Chunk]:
@@ -285,8 +259,8 @@ class AzureSearchStore:
             old_hashes = await list_live_content_hashes(document.id, scope, self._client)
             failed: tuple[str, ...] = ()
             if any(vector is not None for vector in vectors) or not await self.is_embedded(document, chunks, scope):
-                job = await self._add_version(document, chunks, vectors, space)
-                failed = await self._deliver_or_list_unsearchable(job)
+                job = await self._records.add_version(document, chunks, vectors, space)
+                failed = await self._delivery.deliver_or_list_unsearchable(job)
         result = count_replaced_chunks(old_hashes, [chunk.content_hash for chunk in chunks])
         return ReplacementResult(result.added, result.unchanged, result.removed, failed)
 
@@ -309,7 +283,7 @@ class AzureSearchStore:
             job, is_unsent = await self._records.find_writable_job(document_id, scope)
             if job is None or not (job.is_live or is_unsent):
                 return False
-            await self._deliver_amended_record(job, deleted_at=format_deletion_time())
+            await self._delivery.deliver_amended_record(job, deleted_at=format_deletion_time())
             return True
 
     async def restore(self, document_id: str, scope: Scope) -> bool:
@@ -325,7 +299,7 @@ class AzureSearchStore:
                 return True
             if deleted_space := await load_document_space(*job.document_ref, self._client):
                 await self._require_same_space(deleted_space)
-            await self._deliver_amended_record(job, deleted_at=None)
+            await self._delivery.deliver_amended_record(job, deleted_at=None)
             return True
 
     async def purge(self, document_id: str, scope: Scope) -> bool:
@@ -385,20 +359,6 @@ class AzureSearchStore:
     def _get_document_lock(self, workflow_id: str, document_id: str) -> asyncio.Lock:
         return self._locks.setdefault((workflow_id, document_id), asyncio.Lock())
 
-    async def _add_version(
-        self, document: Document, chunks: Sequence[Chunk], vectors: Sequence[Vector | None], space: str
-    ) -> OutboxJob:
-        """Put a new version of a document into the outbox and return its job."""
-        version = uuid.uuid4().hex
-        acl = build_acl_fields(document) if self._previews.document_acl else {}
-        bodies = (
-            (chunk.id, build_chunk_record(document, chunk, vector, version=version, space=space) | acl)
-            for chunk, vector in zip(chunks, vectors, strict=True)
-        )
-        record = build_document_record(document, version=version, chunks=len(chunks))
-        job = OutboxJob(0, document.workflow_id, document.id, version, record)
-        return await asyncio.to_thread(self._outbox.add, job, bodies)
-
     async def _restore_by_embedding(self, job: OutboxJob, *, is_unsent: bool) -> None:
         """Write a deleted version anew, its vectors made again from its text: the deletion has dropped them."""
         if is_unsent:
@@ -407,20 +367,7 @@ class AzureSearchStore:
         if any(vector is not None for vector in vectors):
             await self._require_same_space(self._space)
         document = replace(document_from_job(job), deleted_at=None)
-        await self._delivery.deliver(await self._add_version(document, chunks, vectors, self._space))
-
-    async def _deliver_amended_record(self, job: OutboxJob, *, deleted_at: str | None) -> None:
-        """Send the same version again with its chunks hidden (`deleted_at` given) or shown (None)."""
-        document, chunks = replace(document_from_job(job), deleted_at=deleted_at), int((job.record or {})["ordinal"])
-        record = build_document_record(document, version=job.version, chunks=chunks)
-        amended_job = replace(job, record=record)
-        await self._delivery.deliver(await asyncio.to_thread(self._outbox.amend, amended_job))
-
-    async def _deliver_or_list_unsearchable(self, job: OutboxJob) -> tuple[str, ...]:
-        try:
-            return await self._delivery.deliver(job)
-        except Unavailable:
-            return await self._delivery.list_unsearchable_chunks(job)
+        await self._delivery.deliver(await self._records.add_version(document, chunks, vectors, self._space))
 
     async def _require_same_space(self, name: str) -> None:
         """Raise Conflict unless the live vectors are of the space `name`; all have the dimensions of the index."""

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
-from rag_core.answering.answer import answer_query
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.kit import Kit
 from rag_core.core.model import Answer, SearchResult
@@ -70,6 +69,8 @@ async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: st
         from rag_core.guard.classical import answer_classical
 
         return await answer_classical(query, note_techniques(kit, run), run)
+    from rag_core.answering.answer import answer_query  # loaded late: a search does not wait for it
+
     numbers = query.preset.search
     top_k = min(numbers.top_k, HITS_PER_PASSAGE * query.preset.evidence.top_n)
     narrow_query = query.override(captions=0, answers=0, top_k=top_k, semantic=min(numbers.reranked_hits, top_k))

@@ -3,6 +3,8 @@
 It alone resolves the preset with the operator's settings, the limits and the time, runs the pipeline, saves the run,
 collects the warnings and makes the reply. HTTP, the command line, the clients, notebooks, the workbench, the audit and
 the evaluation add only their own codec.
+
+A method imports what only it needs: a first search would else wait a tenth of its CPU for what it does not use.
 """
 
 import asyncio
@@ -10,11 +12,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from rag_core.answering import summaries
-from rag_core.answering.summaries import Summary
-from rag_core.answering.text_citation import cite_text
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
 from rag_core.core.kit import Kit
@@ -23,31 +22,29 @@ from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, Ind
 from rag_core.core.presets import Preset, choose_preset
 from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
-from rag_core.ingestion import lifecycle, source_view
-from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import index_document
-from rag_core.ingestion.plan import DryRun, IndexingPlan
-from rag_core.ingestion.source_view import DocumentList
-from rag_core.ingestion.upload import Upload, UploadLimits, upload_from_file
-from rag_core.jobs.indexer import Indexer, IndexingPolicy
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
-from rag_core.proposals import answering
-from rag_core.proposals.answering import MetadataFilters
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
-from rag_core.retrieval.document_reading import DocumentPassages, read_document_passages
-from rag_core.retrieval.graph import GraphOperation, explore_graph
-from rag_core.schema.ingest import DatabaseSource, IndexedDatabase, index_database
-from rag_core.schema.link_question import link_question
-from rag_core.schema.linking import LinkBudget
-from rag_core.schema_reply import SchemaReply
-from rag_core.workbench import rated_answers, saved_runs, usage
+from rag_core.workbench import rated_answers, saved_runs
 from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswers
 from rag_core.workbench.saved_runs import Replay
 from rag_core.workbench.session import WorkbenchSession
-from rag_core.workbench.usage import UsageReport
 
-DEFAULT_LINK_BUDGET = LinkBudget()
+if TYPE_CHECKING:
+    from rag_core.answering.summaries import Summary
+    from rag_core.ingestion.chunking import Chunking
+    from rag_core.ingestion.plan import IndexingPlan
+    from rag_core.ingestion.source_view import DocumentList
+    from rag_core.ingestion.upload import Upload, UploadLimits
+    from rag_core.jobs.indexer import IndexingPolicy
+    from rag_core.proposals.answering import MetadataFilters
+    from rag_core.retrieval.document_reading import DocumentPassages
+    from rag_core.retrieval.graph import GraphOperation
+    from rag_core.schema.ingest import DatabaseSource, IndexedDatabase
+    from rag_core.schema.linking import LinkBudget
+    from rag_core.schema_reply import SchemaReply
+    from rag_core.workbench.usage import UsageReport
+
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
 
 
@@ -148,7 +145,7 @@ class RAG:
         self,
         text: str,
         *,
-        metadata_filters: MetadataFilters | None = None,
+        metadata_filters: "MetadataFilters | None" = None,
         top_k: int | None = None,
         scope: Scope | None = None,
         run: Run | None = None,
@@ -157,6 +154,8 @@ class RAG:
 
         By default as many passages are searched for as the settings say, among the proposals that everyone may see.
         """
+        from rag_core.proposals import answering
+
         kit, run, allowed = self.kit, run or self.start_run(), metadata_filters or {}
         scope = scope or Scope(self.settings.collection)
         passages = answering.limit_passages(top_k or self.settings.proposals_top_k, run)
@@ -174,11 +173,11 @@ class RAG:
 
     async def index(
         self,
-        source: Upload | Path | str,
+        source: "Upload | Path | str",
         *,
         title: str | None = None,
         scope: Scope | str = "default",
-        chunking: Chunking | None = None,
+        chunking: "Chunking | None" = None,
         run: Run | None = None,
     ) -> IndexingResult:
         """Make a document searchable and wait until it is: an upload, or a file by its path.
@@ -186,6 +185,10 @@ class RAG:
         Raises:
             TooLarge, UnsupportedDocument, UnreadableDocument: the file cannot be indexed as it is.
         """
+        from rag_core.ingestion.chunking import Chunking
+        from rag_core.ingestion.indexing import index_document
+        from rag_core.ingestion.upload import Upload, upload_from_file
+
         upload = source if isinstance(source, Upload) else await asyncio.to_thread(upload_from_file, Path(source))
         upload = replace(upload, title=title) if title else upload
         run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or Chunking()
@@ -195,16 +198,18 @@ class RAG:
 
     async def estimate(
         self,
-        source: Upload | Path | str,
+        source: "Upload | Path | str",
         *,
         scope: Scope | str = "default",
-        chunking: Chunking | None = None,
+        chunking: "Chunking | None" = None,
         run: Run | None = None,
-    ) -> IndexingPlan:
+    ) -> "IndexingPlan":
         """Return what indexing a document would do and cost; nothing is written, embedded, described or billed.
 
         Files are read by the local parsers, because the layout service bills by the page.
         """
+        from rag_core.ingestion.plan import DryRun
+
         rehearsal = DryRun(self.kit, build_embedding_tariff(self.settings))
         rehearsed = RAG(rehearsal.kit, self.settings)
         await rehearsed.index(source, scope=scope, chunking=chunking, run=run or self.start_run())
@@ -212,10 +217,10 @@ class RAG:
 
     async def submit(
         self,
-        upload: Upload,
+        upload: "Upload",
         *,
         scope: Scope | str = "default",
-        chunking: Chunking | None = None,
+        chunking: "Chunking | None" = None,
         key: str | None = None,
         as_job: bool = False,
         run: Run | None = None,
@@ -224,6 +229,9 @@ class RAG:
 
         With `as_job` any document becomes a job. The same `key` again returns the first call's job or result.
         """
+        from rag_core.ingestion.chunking import Chunking
+        from rag_core.jobs.indexer import Indexer
+
         indexer = Indexer(self.kit, run or self.start_run(), self.indexing_policy)
         return await indexer.index(upload, as_scope(scope), chunking=chunking or Chunking(), key=key, as_job=as_job)
 
@@ -235,21 +243,25 @@ class RAG:
         refresh: bool = False,
         write: bool = True,
         run: Run | None = None,
-    ) -> Summary:
+    ) -> "Summary":
         """Return the stored summary of a document, or a new one where there is none or with `refresh`.
 
         Without `write`, which `refresh` needs, no model is asked and nothing is stored.
         """
+        from rag_core.answering.summaries import summarize_document
+
         kit, run = self.kit, run or self.start_run()
-        return await summaries.summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh, write=write)
+        return await summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh, write=write)
 
     async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
         """Return each sentence of any text with a verdict and the passages of the index that bear on it."""
+        from rag_core.answering.text_citation import cite_text
+
         return await cite_text(text, as_scope(scope), self.kit, run or self.start_run())
 
     async def graph(
         self,
-        operation: GraphOperation,
+        operation: "GraphOperation",
         *,
         entity: str | None = None,
         target: str | None = None,
@@ -259,18 +271,22 @@ class RAG:
         run: Run | None = None,
     ) -> EntityGraph:
         """Return a part of the graph of entities that occur together in chunks."""
+        from rag_core.retrieval.graph import explore_graph
+
         exploring = explore_graph(
             operation, as_scope(scope), self.kit.index, entity=entity, target=target, depth=depth, limit=limit
         )
         return await (run or self.start_run()).step("graph", exploring)
 
     async def index_database(
-        self, source: DatabaseSource, *, scope: Scope | str = "default", run: Run | None = None
-    ) -> IndexedDatabase:
+        self, source: "DatabaseSource", *, scope: Scope | str = "default", run: Run | None = None
+    ) -> "IndexedDatabase":
         """Read a database, which nothing is written to, and index its schema: tables, columns, keys, frequent values.
 
         No value that looks like personal data is kept.
         """
+        from rag_core.schema.ingest import index_database
+
         return await index_database(source, as_scope(scope), self.kit, run or Run(within_s=INDEXING_TIMEOUT_S))
 
     async def link_schema(
@@ -278,11 +294,11 @@ class RAG:
         text: str,
         *,
         database: str | None = None,
-        budget: LinkBudget = DEFAULT_LINK_BUDGET,
+        budget: "LinkBudget | None" = None,
         by_model: bool = False,
         scope: Scope | str = "default",
         run: Run | None = None,
-    ) -> SchemaReply:
+    ) -> "SchemaReply":
         """Return what a writer of SQL needs for a question: tables, columns, joins, values, rules, questions before.
 
         Without a name the only database of the scope is meant. Rules are passages of the scope's other documents.
@@ -292,7 +308,11 @@ class RAG:
             NotFound: no such database is indexed here.
             InvalidRequest: there are several, and none is named.
         """
-        run, scope = run or self.start_run(), as_scope(scope)
+        from rag_core.schema.link_question import link_question
+        from rag_core.schema.linking import LinkBudget
+        from rag_core.schema_reply import SchemaReply
+
+        run, scope, budget = run or self.start_run(), as_scope(scope), budget or LinkBudget()
         linked = await link_question(text, database, scope, self.kit, run, budget=budget, by_model=by_model)
         return SchemaReply(linked, run, scope.workflow_id)
 
@@ -303,9 +323,11 @@ class RAG:
         counting = self.kit.index.store.count_facets(tuple(fields), as_scope(scope), limit=limit)
         return await (run or self.start_run()).step("facets", counting)
 
-    async def documents(self, *, scope: Scope | str = "default", run: Run | None = None) -> DocumentList:
+    async def documents(self, *, scope: Scope | str = "default", run: Run | None = None) -> "DocumentList":
         """Return the documents of a scope, and those of them that were deleted and can be restored."""
-        return await source_view.list_documents(as_scope(scope), self.kit, run or self.start_run())
+        from rag_core.ingestion.source_view import list_documents
+
+        return await list_documents(as_scope(scope), self.kit, run or self.start_run())
 
     async def read(
         self,
@@ -315,8 +337,10 @@ class RAG:
         max_tokens: int = 4000,
         scope: Scope | str = "default",
         run: Run | None = None,
-    ) -> DocumentPassages:
+    ) -> "DocumentPassages":
         """Return the passages of a document in its own order, from one on as many as fit, and at least that one."""
+        from rag_core.retrieval.document_reading import read_document_passages
+
         run, scope = run or self.start_run(), as_scope(scope)
         return await read_document_passages(
             document_id, scope, self.kit.index, run, first_passage=first_passage, max_tokens=max_tokens
@@ -326,11 +350,15 @@ class RAG:
         self, document_id: str, *, purge: bool = False, scope: Scope | str = "default", run: Run | None = None
     ) -> None:
         """Take a document out of every search, to be restored; with `purge` remove every copy of it for good."""
-        await lifecycle.delete_document(document_id, as_scope(scope), self.kit, run or self.start_run(), purge=purge)
+        from rag_core.ingestion.lifecycle import delete_document
+
+        await delete_document(document_id, as_scope(scope), self.kit, run or self.start_run(), purge=purge)
 
     async def restore(self, document_id: str, *, scope: Scope | str = "default", run: Run | None = None) -> None:
         """Bring a deleted document back as it was."""
-        await lifecycle.restore_document(document_id, as_scope(scope), self.kit.index, run or self.start_run())
+        from rag_core.ingestion.lifecycle import restore_document
+
+        await restore_document(document_id, as_scope(scope), self.kit.index, run or self.start_run())
 
     async def replay(
         self, query_id: int, preset: str, *, scope: Scope | str = "default", run: Run | None = None
@@ -350,23 +378,29 @@ class RAG:
         session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
         return await rated_answers.collect_rated_answers(session, limit=limit)
 
-    async def usage(self, *, days: int, scope: Scope | str = "default", run: Run | None = None) -> UsageReport:
+    async def usage(self, *, days: int, scope: Scope | str = "default", run: Run | None = None) -> "UsageReport":
         """Return what the saved runs of the last `days` days have used, today included."""
+        from rag_core.workbench.usage import report_usage
+
         session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
-        return await usage.report_usage(session, days=days)
+        return await report_usage(session, days=days)
 
     async def close(self) -> None:
         """Close every adapter that holds something open."""
         await self.kit.close()
 
     @property
-    def upload_limits(self) -> UploadLimits:
+    def upload_limits(self) -> "UploadLimits":
         """The limits that the settings put on an upload."""
+        from rag_core.ingestion.upload import UploadLimits
+
         return UploadLimits(self.settings.max_upload_bytes, self.settings.parse_timeout_s)
 
     @property
-    def indexing_policy(self) -> IndexingPolicy:
+    def indexing_policy(self) -> "IndexingPolicy":
         """Which documents the settings let be indexed within a request."""
+        from rag_core.jobs.indexer import IndexingPolicy
+
         said = self.settings
         return IndexingPolicy(self.upload_limits, said.inline_max_bytes, said.inline_max_chunks, said.require_vectors)
 

@@ -9,7 +9,6 @@ from rag_core.answering.citation_styles import (
     list_numbered_citations,
     number_citations,
 )
-from rag_core.answering.explanations import explain_verdict
 from rag_core.core.json_codec import lines_to_json
 from rag_core.core.model import Citation, Claim
 from rag_core.text.sentences import shorten_at_word
@@ -73,6 +72,8 @@ def format_claims(claims: Sequence[Claim], style: CitationStyle) -> list[ClaimRe
 
 
 def _format_claim(claim: Claim, numbered: Sequence[tuple[int, Citation]], style: CitationStyle) -> ClaimReply:
+    from rag_core.answering.explanations import explain_verdict  # loaded late: a search has no claims
+
     judgement = claim.judgement
     return {
         "text": claim.text,

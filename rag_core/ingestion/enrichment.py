@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rag_core.ingestion.entities.acronyms import find_acronyms, find_defined_terms
-from rag_core.ingestion.entities.extraction import extract_entities
 from rag_core.text.sentences import find_sentences
 from rag_core.text.stop_words import KEY_PHRASE_STOP_WORDS
 
@@ -23,6 +22,8 @@ _WORD_OR_MARK = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|\n\s*\n")
 
 def extract_keywords(question: str) -> tuple[str, ...]:
     """Return what a question names, each once: its entities, its acronyms and a few key phrases (S0-71)."""
+    from rag_core.ingestion.entities.extraction import extract_entities  # loaded late: it compiles patterns of names
+
     entities = [entity.value for entity in extract_entities(question)]
     return tuple(dict.fromkeys([*entities, *find_acronyms(question), *_select_key_phrases(question)]))
 

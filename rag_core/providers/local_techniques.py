@@ -40,19 +40,21 @@ class LocalTechniques:
         self._reranker = reranker
         self._least_answerability = least_answerability
         self._key_sentences = key_sentences
+        # named when used, as the name of a ranker is told by the hash of its model
         self._techniques: dict[str, tuple[str, Technique]] = {
             "query_expansion": ("pseudo-relevance feedback, wording rules, no hypothetical answer", self._expand_query),
-            "rerank": (f"cross-encoder {reranker.name}", self._grade_passages),
+            "rerank": ("cross-encoder {ranker.name}", self._grade_passages),
             "summary": ("key sentences", self._summarize_passages),
-            "answer": (f"sentences chosen by {reranker.name}", self._answer_as_json),
-            "rag_augmentation": (f"sentences chosen by {reranker.name}", self._answer_as_text),
+            "answer": ("sentences chosen by {ranker.name}", self._answer_as_json),
+            "rag_augmentation": ("sentences chosen by {ranker.name}", self._answer_as_text),
         }
 
     async def complete(self, prompt: Prompt) -> Completion:
         if prompt.task not in self._techniques:
             raise Unavailable(f"{prompt.task} needs a chat model, and none is configured", code="llm_unavailable")
         technique, run_technique = self._techniques[prompt.task]
-        return Completion(await run_technique(prompt.inputs), f"local: {technique}", local=True)
+        completion = await run_technique(prompt.inputs)
+        return Completion(completion, f"local: {technique.format(ranker=self._reranker)}", local=True)
 
     async def _expand_query(self, inputs: Mapping[str, object]) -> str:
         """Return the expansion as JSON, without a HyDE answer: the best passage in its place lowered nDCG."""

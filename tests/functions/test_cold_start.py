@@ -56,3 +56,25 @@ def test_importing_the_app_loads_no_vendor_no_model_and_no_pydantic() -> None:
 
 def test_a_heavy_import_would_be_seen() -> None:
     assert "pydantic" in heavy(loaded_by("import function_app, functions.consult"))
+
+
+UNUSED_BY_A_SEARCH = (
+    "rag_core.answering.answer",
+    "rag_core.answering.verification",
+    "rag_core.guard",
+    "rag_core.ingestion.entities.extraction",
+    "rag_core.ingestion.indexing",
+    "rag_core.jobs.indexer",
+    "rag_core.proposals",
+    "rag_core.schema",
+    "sqlalchemy",
+)
+
+
+def test_a_first_search_loads_neither_answering_nor_indexing() -> None:
+    """With the kit of a laptop: its local techniques are built, and load what they need when they are used."""
+    modules = loaded_by(
+        "import asyncio, functions.consult, rag_core; asyncio.run(rag_core.RAG().search('what?', pipeline='standard'))"
+    )
+    assert "rag_core.stores.embedded.search" in modules
+    assert sorted(m for m in modules if m.startswith(UNUSED_BY_A_SEARCH)) == []

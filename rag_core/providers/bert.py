@@ -1,7 +1,6 @@
 """A BERT-shaped ONNX model in a folder: its tokenizer and session, loaded on first use and shared by all threads."""
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -149,18 +148,17 @@ def parse_tokenizer(data: bytes, model_name: str) -> Any:
         return _make_load_error(model_name, failure) if is_damage else None
 
     with ForeignFailures(translate):
-        tokenizer = Tokenizer.from_str(json.dumps(json.loads(data)))
+        tokenizer = Tokenizer.from_buffer(data)
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
 
 
 def _load_bert(folder: Path, model_file: Path | None = None) -> _LoadedBert:
-    local_models.hash_model(folder)
+    graph = local_models.find_optimized_graph(folder)
     tokenizer = parse_tokenizer((folder / "tokenizer.json").read_bytes(), folder.name)
-    session = load_onnx_session(
-        model_file or folder / "model.onnx", folder.name, weights_folder=folder if model_file else None
-    )
+    file = model_file or graph
+    session = load_onnx_session(file or folder / "model.onnx", folder.name, weights_folder=folder if file else None)
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     if cls_id is None or sep_id is None:
         raise Misconfigured(f"the tokenizer of the model {folder.name} has no [CLS] and [SEP]: not a BERT-shaped model")

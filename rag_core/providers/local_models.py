@@ -18,6 +18,8 @@ PACKAGED_FOLDERS: dict[ModelRole, str] = {"embedder": "bge_small_en", "reranker"
 BGE_SMALL_SHA256 = "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743"
 MINILM_L12_SHA256 = "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1"
 PINNED_LICENCES = {BGE_SMALL_SHA256: "MIT", MINILM_L12_SHA256: "Apache-2.0"}  # by the NOTICE of the package
+# by hash of model: its optimized graph, which reads its weights (`evals/optimize_graphs.py`)
+GRAPH_FILES = {BGE_SMALL_SHA256: "local_embedder.onnx", MINILM_L12_SHA256: "local_reranker.onnx"}
 ENTAILMENT_FILE = Path(__file__).parent / "local_entailment.onnx"  # made by `evals/train_entailment.py`
 MODEL_FILES = ("model.onnx", "tokenizer.json")
 LANGUAGE_NAMES = {  # of those that `guess_language` tells, but English
@@ -83,6 +85,12 @@ def hash_model(folder: Path) -> str:
             code="model_changed",
         )
     return digest
+
+
+def find_optimized_graph(folder: Path) -> Path | None:
+    """Return the file with the optimized graph of the folder's model, which refers to its weights; None for another."""
+    name = GRAPH_FILES.get(hash_model(folder))
+    return Path(__file__).parent / name if name else None
 
 
 def hash_file(path: Path) -> str:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from rag_core.core.errors import Misconfigured
-from rag_core.providers.bert import BertModel, _load_bert
+from rag_core.providers import local_models
+from rag_core.providers.bert import BertModel, _load_bert, load_onnx_session
 from tests import local
 
 
@@ -35,3 +36,26 @@ def test_a_damaged_model_is_for_the_operator_to_put_right(tmp_path: Path, model:
     (tmp_path / "tokenizer.json").write_bytes(tokenizer)
     with pytest.raises(Misconfigured, match="cannot be loaded"):
         BertModel(tmp_path, threads=1).run([1])
+
+
+@pytest.mark.parametrize("role", ["embedder", "reranker"])
+def test_the_optimized_graph_gives_what_the_model_gives(role: local_models.ModelRole) -> None:
+    """To the bit, so that no index has to be embedded again; its weights are those of the package."""
+    folder = local.folder(role)
+    graph = local_models.find_optimized_graph(folder)
+    assert graph is not None
+    sessions = (
+        load_onnx_session(folder / "model.onnx", role),
+        load_onnx_session(graph, role, weights_folder=folder),
+    )
+    for length in (3, 40, 300):
+        ids = np.random.default_rng(length).integers(1000, 30000, (1, length))
+        kinds = (np.arange(length) > length // 2).astype(np.int64)[None]
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": kinds}
+        given, optimized = (session.run(None, feed)[0] for session in sessions)
+        assert np.array_equal(given, optimized)
+
+
+def test_a_model_of_ones_own_is_opened_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"another")
+    assert local_models.find_optimized_graph(tmp_path) is None

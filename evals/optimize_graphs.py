@@ -1,0 +1,71 @@
+"""Write the packaged models' graphs as ONNX Runtime optimizes them, so that no start does it again.
+
+python -m evals.optimize_graphs [FOLDER]
+
+The weights stay in the package's `model.onnx`, and only the graphs ship (docs/decisions/0082-waiting-and-searching.md).
+It is run again when the pinned models or ONNX Runtime change what `tests/providers/test_bert.py` compares.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import onnx
+import onnxruntime
+
+from rag_core.providers import local_models
+from rag_core.providers.bert import SLOW_FUSIONS
+
+MIN_EXTERNAL_BYTES = 10_000  # of weights: what is smaller ships
+WEIGHT_TYPES = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)  # a byte each, so that they may begin anywhere in a file
+
+
+def optimize_graph(model_file: Path) -> onnx.ModelProto:
+    """Return the optimized graph of a model, its weights by their places in the model's file.
+
+    Raises ValueError for weights that do not stand there as they are.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # for any machine
+        options.optimized_model_filepath = f"{folder}/optimized.onnx"
+        providers = ["CPUExecutionProvider"]
+        onnxruntime.InferenceSession(str(model_file), options, providers=providers, disabled_optimizers=SLOW_FUSIONS)
+        model = onnx.load(options.optimized_model_filepath)
+    _refer_to_weights(model, model_file)
+    used = {node.domain for node in model.graph.node}
+    operator_sets = [one for one in model.opset_import if one.domain in used]
+    del model.opset_import[:], model.graph.value_info[:]
+    model.opset_import.extend(operator_sets)
+    return model
+
+
+def _refer_to_weights(model: onnx.ModelProto, model_file: Path) -> None:
+    given = model_file.read_bytes()
+    for tensor in model.graph.initializer:
+        raw = tensor.raw_data
+        if tensor.data_type not in WEIGHT_TYPES or len(raw) < MIN_EXTERNAL_BYTES:
+            continue
+        place = {"location": model_file.name, "offset": given.index(raw), "length": len(raw)}
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(local_models.__file__).parent
+    parser.add_argument("folder", type=Path, nargs="?", default=default, help="where to write them; of the package")
+    chosen = parser.parse_args()
+    for role in ("embedder", "reranker"):
+        folder = local_models.find_model_folder(role, None)
+        if folder is None:
+            raise SystemExit(local_models.MODELS_NOT_INSTALLED)
+        file = chosen.folder / local_models.GRAPH_FILES[local_models.hash_model(folder)]
+        onnx.save(optimize_graph(folder / "model.onnx"), str(file))
+        print(f"{file}: {file.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -88,9 +88,12 @@ def hash_model(folder: Path) -> str:
 
 
 def find_optimized_graph(folder: Path) -> Path | None:
-    """Return the file with the optimized graph of the folder's model, which refers to its weights; None for another."""
-    name = GRAPH_FILES.get(hash_model(folder))
-    return Path(__file__).parent / name if name else None
+    """Return the file with the optimized graph of the folder's model, which refers to its weights.
+
+    None for a model of one's own, and in a deployment, which leaves the graphs out.
+    """
+    file = Path(__file__).parent / GRAPH_FILES.get(hash_model(folder), "none")
+    return file if file.is_file() else None
 
 
 def hash_file(path: Path) -> str:

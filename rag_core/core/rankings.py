@@ -1,10 +1,13 @@
 """Pure operations on rankings: fusion by rank or by score, pooling, removal of duplicates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from rag_core.core.model import Hit, Ranking
 from rag_core.text.codes import compute_code_share, find_codes
+
+Key = TypeVar("Key", bound=Hashable)
 
 LEG_SIGNALS = ("words", "meaning")  # the signals of the lexical and of the vector leg
 NAMED_SIGNAL = "named"  # what a hit gains because the best passages name its document
@@ -22,11 +25,17 @@ def fuse_by_reciprocal_rank(*rankings: Ranking, k: int = 60) -> list[Hit]:
 
     Formula: Cormack, Clarke and Buettcher, SIGIR 2009, section 2, where k = 60. Of each signal the highest is kept.
     """
-    scores: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, hit in enumerate(ranking, start=1):
-            scores[hit.chunk.id] = scores.get(hit.chunk.id, 0.0) + 1.0 / (k + rank)
+    scores = sum_reciprocal_ranks(([hit.chunk.id for hit in ranking] for ranking in rankings), k=k)
     return sort_by_score([_set_score(hit, scores[hit.chunk.id]) for hit in _merge_rankings(rankings)])
+
+
+def sum_reciprocal_ranks(rankings: Iterable[Sequence[Key]], *, k: int) -> dict[Key, float]:
+    """Return the sum over the rankings of 1 / (k + rank), rank from 1, for everything that one of them has."""
+    scores: dict[Key, float] = {}
+    for ranking in rankings:
+        for rank, key in enumerate(ranking, start=1):
+            scores[key] = scores.get(key, 0.0) + 1.0 / (k + rank)
+    return scores
 
 
 def fuse_by_weighted_sum(*parts: tuple[Ranking, float]) -> list[Hit]:
@@ -77,10 +86,17 @@ def normalize_search_scores(ranking: Ranking) -> list[float]:
 
     A leg's score is min-max normalized over these hits, and 0 for a hit that the leg has not found.
     """
-    legs = [[hit.signals.get(leg) for hit in ranking] for leg in LEG_SIGNALS]
-    normalized = [_normalize_min_max(scores) for scores in legs if any(score is not None for score in scores)]
-    means = [sum(scores) / len(scores) for scores in zip(*normalized, strict=True)] or [0.0] * len(ranking)
+    means = average_normalized_scores([[hit.signals.get(leg) for hit in ranking] for leg in LEG_SIGNALS])
     return [mean + hit.signals.get(NAMED_SIGNAL, 0.0) for mean, hit in zip(means, ranking, strict=True)]
+
+
+def average_normalized_scores(legs: Sequence[Sequence[float | None]]) -> list[float]:
+    """Return for each place the mean over the legs of its min-max normalized scores; a leg without any does not count.
+
+    Every leg has a score, or None for what it has not found, for each place.
+    """
+    normalized = [_normalize_min_max(scores) for scores in legs if any(score is not None for score in scores)]
+    return [sum(scores) / len(scores) for scores in zip(*normalized, strict=True)] or [0.0] * len(legs[0])
 
 
 def fuse_by_score(ranking: Ranking) -> list[Hit]:

@@ -92,8 +92,9 @@ def find_optimized_graph(folder: Path) -> Path | None:
 
     None for a model of one's own, and in a deployment, which leaves the graphs out.
     """
-    file = Path(__file__).parent / GRAPH_FILES.get(hash_model(folder), "none")
-    return file if file.is_file() else None
+    name = GRAPH_FILES.get(hash_model(folder))
+    file = Path(__file__).parent / name if name else None
+    return file if file and file.is_file() else None
 
 
 def hash_file(path: Path) -> str:

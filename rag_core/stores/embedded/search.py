@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +13,9 @@ import apsw
 import numpy as np
 
 from rag_core.core.errors import Conflict, Misconfigured, StorageFull, Unavailable
-from rag_core.core.model import Chunk, Filter, Hit, Ranking, Scope, Vector
+from rag_core.core.model import Filter, Hit, Ranking, Scope, Vector
 from rag_core.core.ports import Probe
-from rag_core.core.rankings import MIN_LEG_DEPTH, fuse_by_reciprocal_rank, fuse_by_score, sort_by_score
+from rag_core.core.rankings import MIN_LEG_DEPTH, average_normalized_scores, sum_reciprocal_ranks
 from rag_core.stores.access import list_scope_readers
 from rag_core.stores.embedded import lexical_index, records
 from rag_core.stores.embedded.database import IndexDatabase, get_lexical_index_folder
@@ -55,6 +54,14 @@ class SearchSnapshot(NamedTuple):
     filters: Sequence[Filter]
     visible_versions: Int64Array | None
     depth: int
+
+
+class FoundRow(NamedTuple):
+    """The row of a chunk as a search found it: its score, and that of each leg. What is returned becomes a `Hit`."""
+
+    row: int
+    score: float
+    signals: Mapping[str, float]
 
 
 class EmbeddedSearch:
@@ -139,19 +146,19 @@ class EmbeddedSearch:
         ids = records.load_chunk_ids_by_row(snapshot.db, list(rows))
         if len(ids) < len(rows):
             raise DamagedLexicalIndexError(snapshot.workflow.generation, "it holds chunks that the database does not")
-        stubs = {row: _make_chunk_stub(id) for row, id in ids.items()}
-        rankings = [
-            _fuse_sqlite_legs(
-                [
-                    _hits_from_scored_rows(scored_legs[position], signal, probe.label, stubs)[: snapshot.depth]
+        found = [
+            _fuse_scored_rows(
+                {
+                    signal: _sort_scored_rows(scored_legs[position], ids)[: snapshot.depth]
                     for signal, scored_legs in legs.items()
-                ],
+                },
+                ids,
                 is_hybrid=bool(probe.lexical_query) and probe.vector is not None,
                 rrf_k=rrf_k,
             )[:limit]
             for position, probe in enumerate(probes)
         ]
-        return _load_sqlite_hit_chunks(snapshot.db, rankings, {id: row for row, id in ids.items()})
+        return _load_hits(snapshot.db, found, [probe.label for probe in probes])
 
     def _search_lexical_leg(self, snapshot: SearchSnapshot, probes: Sequence[Probe]) -> list[ScoredRows]:
         if not any(probe.lexical_query for probe in probes):
@@ -304,24 +311,36 @@ def _find_admitted_positions(snapshot: SearchSnapshot, vector_snapshot: VectorSn
     return vector_snapshot.find_positions_of_rows([row for (row,) in rows])
 
 
-def _hits_from_scored_rows(scored_rows: ScoredRows, signal: str, label: str, stubs: Mapping[int, Chunk]) -> list[Hit]:
-    found_by = (label,)
-    return sort_by_score([Hit(stubs[row], score, {signal: score}, (), found_by) for row, score in scored_rows])
+def _sort_scored_rows(scored_rows: ScoredRows, ids: Mapping[int, str]) -> ScoredRows:
+    """Return the rows by score, highest first; rows of equal score are ordered by the ids of their chunks."""
+    return sorted(scored_rows, key=lambda scored: (-scored[1], ids[scored[0]]))
 
 
-def _fuse_sqlite_legs(legs: list[list[Hit]], *, is_hybrid: bool, rrf_k: int) -> list[Hit]:
-    """Fuse two legs by score, ties by reciprocal rank (docs/decisions/0016); a single leg keeps its order."""
-    return fuse_by_score(fuse_by_reciprocal_rank(*legs, k=rrf_k)) if is_hybrid else [hit for leg in legs for hit in leg]
+def _fuse_scored_rows(
+    legs: Mapping[str, ScoredRows], ids: Mapping[int, str], *, is_hybrid: bool, rrf_k: int
+) -> list[FoundRow]:
+    """Fuse two legs by score, ties by reciprocal rank (docs/decisions/0016); a single leg keeps its order.
+
+    It is `fuse_by_score` of `fuse_by_reciprocal_rank`, of rows: a hit is made for a fifth of them, and takes longer.
+    """
+    if not is_hybrid:
+        return [FoundRow(row, score, {signal: score}) for signal, leg in legs.items() for row, score in leg]
+    scores = sum_reciprocal_ranks(([row for row, _ in leg] for leg in legs.values()), k=rrf_k)
+    rows = sorted(scores, key=lambda row: (-scores[row], ids[row]))
+    by_leg = {signal: dict(leg) for signal, leg in legs.items()}
+    means = average_normalized_scores([[leg.get(row) for row in rows] for leg in by_leg.values()])
+    best_first = sorted(range(len(rows)), key=lambda n: -means[n])
+    return [
+        FoundRow(row, scores[row], {signal: leg[row] for signal, leg in by_leg.items() if row in leg})
+        for row in (rows[n] for n in best_first)
+    ]
 
 
-def _make_chunk_stub(id: str) -> Chunk:
-    """Return a chunk that has only its id; the rest is loaded for the hits that are returned."""
-    return Chunk(id, "", 0, "", "", "", "")
-
-
-def _load_sqlite_hit_chunks(
-    db: apsw.Connection, rankings: list[list[Hit]], rows_by_id: Mapping[str, int]
-) -> list[Ranking]:
-    hit_rows = {rows_by_id[hit.chunk.id] for ranking in rankings for hit in ranking}
-    chunks = records.load_chunks_by_row(db, records.build_sqlite_membership_condition("row", list(hit_rows)))
-    return [[replace(hit, chunk=chunks[rows_by_id[hit.chunk.id]]) for hit in ranking] for ranking in rankings]
+def _load_hits(db: apsw.Connection, found: Sequence[Sequence[FoundRow]], labels: Sequence[str]) -> list[Ranking]:
+    """Return the hits of each probe with their chunks, of which each is loaded once."""
+    rows = {one.row for of_probe in found for one in of_probe}
+    chunks = records.load_chunks_by_row(db, records.build_sqlite_membership_condition("row", list(rows)))
+    return [
+        [Hit(chunks[one.row], one.score, one.signals, (), (label,)) for one in of_probe]
+        for of_probe, label in zip(found, labels, strict=True)
+    ]

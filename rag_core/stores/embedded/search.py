@@ -155,7 +155,8 @@ class EmbeddedSearch:
                 ids,
                 is_hybrid=bool(probe.lexical_query) and probe.vector is not None,
                 rrf_k=rrf_k,
-            )[:limit]
+                limit=limit,
+            )
             for position, probe in enumerate(probes)
         ]
         return _load_hits(snapshot.db, found, [probe.label for probe in probes])
@@ -317,19 +318,19 @@ def _sort_scored_rows(scored_rows: ScoredRows, ids: Mapping[int, str]) -> Scored
 
 
 def _fuse_scored_rows(
-    legs: Mapping[str, ScoredRows], ids: Mapping[int, str], *, is_hybrid: bool, rrf_k: int
+    legs: Mapping[str, ScoredRows], ids: Mapping[int, str], *, is_hybrid: bool, rrf_k: int, limit: int
 ) -> list[FoundRow]:
-    """Fuse two legs by score, ties by reciprocal rank (docs/decisions/0016); a single leg keeps its order.
+    """Return the best rows of two legs, fused by score, ties by reciprocal rank (docs/decisions/0016), or of one leg.
 
     It is `fuse_by_score` of `fuse_by_reciprocal_rank`, of rows: a hit is made for a fifth of them, and takes longer.
     """
     if not is_hybrid:
-        return [FoundRow(row, score, {signal: score}) for signal, leg in legs.items() for row, score in leg]
+        return [FoundRow(row, score, {signal: score}) for signal, leg in legs.items() for row, score in leg[:limit]]
     scores = sum_reciprocal_ranks(([row for row, _ in leg] for leg in legs.values()), k=rrf_k)
     rows = sorted(scores, key=lambda row: (-scores[row], ids[row]))
     by_leg = {signal: dict(leg) for signal, leg in legs.items()}
     means = average_normalized_scores([[leg.get(row) for row in rows] for leg in by_leg.values()])
-    best_first = sorted(range(len(rows)), key=lambda n: -means[n])
+    best_first = sorted(range(len(rows)), key=lambda n: -means[n])[:limit]
     return [
         FoundRow(row, scores[row], {signal: leg[row] for signal, leg in by_leg.items() if row in leg})
         for row in (rows[n] for n in best_first)

@@ -55,16 +55,21 @@ class VectorSnapshot:
         return live_positions
 
     def search(self, probes: Sequence[Sequence[float]], among: Int64Array | None, depth: int) -> list[list[ScoredRow]]:
-        """Rank rows by cosine for each probe: the best `depth` of all, or of `among`, and any ties with the last."""
+        """Rank rows by cosine for each probe: the best `depth` of all, or of `among`, and any ties with the last.
+
+        Each probe is multiplied by itself: a product with three takes half as long again as three products.
+        """
         unit_probes = _normalize_vectors(np.asarray(probes, dtype=np.float32))
         positions = np.flatnonzero(self.live) if among is None else among
         if not len(positions):
             return [[] for _ in probes]
-        if len(positions) < MAX_GATHERED_SHARE * len(self.rows):
-            scores = self.vectors[positions] @ unit_probes.T
-        else:
-            scores = (self.vectors @ unit_probes.T)[positions]
-        return [self._rank_exactly(positions, scores[:, i], unit_probes[i], depth) for i in range(len(unit_probes))]
+        is_gathered = len(positions) < MAX_GATHERED_SHARE * len(self.rows)
+        vectors = self.vectors[positions] if is_gathered else self.vectors
+        has_all = len(vectors) == len(positions)
+        return [
+            self._rank_exactly(positions, scores if has_all else scores[positions], probe, depth)
+            for probe, scores in ((probe, vectors @ probe) for probe in unit_probes)
+        ]
 
     def _rank_exactly(
         self, positions: Int64Array, scores: Float32Array, probe: Float32Array, depth: int

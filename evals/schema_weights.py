@@ -9,9 +9,9 @@ import numpy.typing as npt
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.evaluation.schema_collection import SchemaQuestion
+from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.features import (
     Features,
-    LinkEvidence,
     compute_column_features,
     compute_joined_features,
     compute_table_features,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from rag_core.schema.features import LinkEvidence
+from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.model import Choice, ColumnKey, ValueMatch
 from rag_core.text.identifiers import list_roots
 from rag_core.text.question_cues import COMPUTING_ROOTS

@@ -6,11 +6,10 @@ from typing import TypeVar
 
 from rag_core.schema import weights
 from rag_core.schema.choices import choose_values, find_choices
+from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.features import (
     Features,
     JoinedKeys,
-    LinkEvidence,
-    SchemaWords,
     compute_column_features,
     compute_joined_features,
     compute_table_features,
@@ -19,6 +18,7 @@ from rag_core.schema.features import (
 )
 from rag_core.schema.joins import JoinGraph, list_key_ends
 from rag_core.schema.model import ColumnKey, Database, ForeignKey, LinkedColumn, LinkedTable, SchemaLinks
+from rag_core.schema.schema_words import SchemaWords
 
 K = TypeVar("K")
 CHOSEN_CHANCE = 0.95  # of a table that a chat model chose

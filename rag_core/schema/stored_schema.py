@@ -12,11 +12,12 @@ from rag_core.core.ports import ChunkStore, Probe
 from rag_core.schema import documents
 from rag_core.schema.answerable import EVERYDAY_QUESTIONS, Background
 from rag_core.schema.documents import PastQuestion
-from rag_core.schema.features import LinkEvidence, SchemaWords
+from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
 from rag_core.schema.named_values import find_alike_columns, find_person_columns
 from rag_core.schema.question_reading import QuestionReading
+from rag_core.schema.schema_words import SchemaWords
 from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
 from rag_core.schema.value_matching import ScoredMatch, match_values
 from rag_core.text.identifiers import list_roots

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from rag_core.schema.choices import choose_values, find_choices
-from rag_core.schema.features import LinkEvidence, SchemaWords
+from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.model import Choice, Column, Database, Table, ValueMatch
 from rag_core.schema.question_reading import QuestionReading
+from rag_core.schema.schema_words import SchemaWords
 from rag_core.schema.similarity import find_near_columns
 from rag_core.schema.value_matching import ScoredMatch
 

@@ -104,6 +104,7 @@ def run_eval_schema_command(arguments: Namespace) -> int:
         max_questions=arguments.queries,
         half=arguments.half,
         by_model=arguments.by_model,
+        past_questions=arguments.past_questions,
     )
     report = _run_with_kit(evaluate)
     print(json.dumps(report.to_json(), indent=2) if arguments.json else report.format_tables())

@@ -87,6 +87,11 @@ def _add_schema_command(scores: "argparse._SubParsersAction[Any]") -> None:
     schema.add_argument(
         "--by-model", action="store_true", help="measure the choice of tables by the chat model too: a call a question"
     )
+    schema.add_argument(
+        "--past-questions",
+        action="store_true",
+        help="measure linking with the questions of the other half and their SQL as asked before, too",
+    )
     schema.set_defaults(command=evaluation_commands.run_eval_schema_command)
 
 

@@ -16,6 +16,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.evaluation import beir
+from rag_core.schema.documents import PastQuestion
 from rag_core.schema.ingest import index_inspected_database
 from rag_core.schema.inspection import InspectedDatabase, inspect_database
 from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
@@ -125,14 +126,21 @@ def _build_column(described: Mapping[str, Any]) -> Column:
     )
 
 
-async def index_databases(collection: SchemaCollection, kit: Kit) -> None:
-    """Index every database as a workflow of its own."""
+async def index_databases(
+    collection: SchemaCollection,
+    kit: Kit,
+    *,
+    suffix: str = "",
+    past: Mapping[str, Sequence[PastQuestion]] | None = None,
+) -> None:
+    """Index every database as a workflow of its own: its name with a suffix, with its `past` questions by database."""
     for name, database in collection.databases.items():
         values = {table.name: _list_values(table, database) for table in database.tables}
         if (file := collection.folder / f"{name}.sqlite").is_file():
             values |= _read_values(file, kit)
         inspected = InspectedDatabase(database, {table: kept for table, kept in values.items() if kept})
-        await index_inspected_database(inspected, [], Scope(name), kit, Run())
+        asked_before = list((past or {}).get(name, ()))
+        await index_inspected_database(inspected, asked_before, Scope(f"{name}{suffix}"), kit, Run())
 
 
 def _list_values(table: Table, database: Database) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from rag_core.evaluation.labelled_collection import HALVES
 from rag_core.evaluation.restricted_databases import FilledDatabase, fill_database
 from rag_core.evaluation.schema_budgets import BudgetRow, ValueScores, measure_budgets, measure_values
 from rag_core.evaluation.schema_collection import SchemaCollection, SchemaQuestion, index_databases
+from rag_core.evaluation.schema_history import index_histories
 from rag_core.rag import RAG
 from rag_core.schema.ddl import write_ddl, write_whole_ddl
 from rag_core.schema.documents import COLUMN_PART, filter_part, parse_column_key
@@ -98,13 +99,15 @@ async def evaluate_schema_linking(
     max_questions: int | None = None,
     half: str = "",
     by_model: bool = False,
+    past_questions: bool = False,
 ) -> SchemaReport:
     """Index the databases in an empty index and link the questions, all or those of a half, in every way.
 
-    `by_model` adds the linking in which the chat model chooses tables, at the cost of a call a question.
+    `by_model` adds the linking in which the chat model chooses tables, at the cost of a call a question;
+    `past_questions` that with the questions of the other half and their SQL as asked before.
 
     Raises:
-        Misconfigured: there is no chat model.
+        Misconfigured: there is no chat model, or no half for past questions.
     """
     if by_model and not kit.has_chat_model:
         raise Misconfigured("--by-model needs a chat model: see docs/reference/settings.md")
@@ -112,7 +115,8 @@ async def evaluate_schema_linking(
     asked = asked[:max_questions]
     await index_databases(collection, kit)
     filled = {name: fill_database(one, collection.folder) for name, one in collection.databases.items()}
-    ways = list_link_ways(collection.databases, kit, by_model=by_model)
+    histories = await index_histories(collection, kit, half=half) if past_questions else {}
+    ways = list_link_ways(collection.databases, kit, by_model=by_model, histories=histories)
     scores = {name: await score_links(find, asked, filled) for name, find in ways}
     part = f", {half} half" if half else ""
     return SchemaReport(
@@ -124,9 +128,9 @@ async def evaluate_schema_linking(
 
 
 def list_link_ways(
-    databases: Mapping[str, Database], kit: Kit, *, by_model: bool = False
+    databases: Mapping[str, Database], kit: Kit, *, by_model: bool = False, histories: Mapping[str, str] | None = None
 ) -> Iterator[tuple[str, Find]]:
-    """Yield the ways to find columns, by name."""
+    """Yield the ways to find columns, by name; those of `histories` by the suffix of their workflows."""
     rag = RAG(kit)
 
     async def find_all(one: SchemaQuestion) -> SchemaLinks:
@@ -142,9 +146,9 @@ def list_link_ways(
         database = databases[one.database]
         return _give_columns(database, _rank_by_names(one.text, database))
 
-    async def link(one: SchemaQuestion, *, by_model: bool = False) -> SchemaLinks:
-        reply = await rag.link_schema(one.text, scope=one.database, budget=LinkBudget(LIMIT), by_model=by_model)
-        return reply.links
+    async def link(one: SchemaQuestion, *, by_model: bool = False, suffix: str = "") -> SchemaLinks:
+        scope = f"{one.database}{suffix}"
+        return (await rag.link_schema(one.text, scope=scope, budget=LinkBudget(LIMIT), by_model=by_model)).links
 
     yield "the whole schema", find_all
     yield "the question, `standard`", search
@@ -152,6 +156,8 @@ def list_link_ways(
     yield "`link_schema`", link
     if by_model:
         yield "`link_schema` by model", partial(link, by_model=True)
+    for suffix, name in (histories or {}).items():
+        yield name, partial(link, suffix=suffix)
 
 
 def _give_columns(database: Database, found: Sequence[ColumnKey], *, limit: int = LIMIT) -> SchemaLinks:

@@ -30,10 +30,14 @@ _LINE = re.compile(r"([a-z_ ]{1,20}): ")
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:
-    """A question that was asked of a database, with the SQL that answered it."""
+    """A question that was asked of a database, with the SQL that answered it, and the columns that this reads.
+
+    There are none where nobody read the SQL, or nobody could.
+    """
 
     question: str
     sql: str
+    columns: tuple[ColumnKey, ...] = ()
 
 
 def build_source(database: str) -> str:
@@ -59,8 +63,13 @@ def build_table_upload(table: Table, database: Database, values: Mapping[str, Se
 
 def build_questions_upload(database: str, questions: Sequence[PastQuestion]) -> Upload:
     """Return the document of the questions that were asked of a database before."""
-    parts = [(QUESTION_PART, f"question: {_fold_line(one.question)}\nsql: {_fold_line(one.sql)}") for one in questions]
+    parts = [(QUESTION_PART, _format_past_question(one)) for one in questions]
     return _build_upload(database, "questions asked before", parts)
+
+
+def _format_past_question(one: PastQuestion) -> str:
+    lines = [f"question: {_fold_line(one.question)}", f"sql: {_fold_line(one.sql)}"]
+    return "\n".join([*lines, *([f"reads: {_dump(one.columns)}"] if one.columns else [])])
 
 
 def build_document_id(database: str, name: str) -> str:
@@ -168,9 +177,12 @@ def parse_values(chunk: Chunk) -> list[str]:
 
 
 def parse_past_question(chunk: Chunk) -> PastQuestion:
-    """Return the question and the SQL in a chunk."""
+    """Return the question, its SQL and the columns that this reads in a chunk."""
     lines = parse_lines(chunk.content)
-    return PastQuestion(*(next(iter(lines.get(name, ())), "") for name in ("question", "sql")))
+    question, sql, reads = (next(iter(lines.get(name, ())), "") for name in ("question", "sql", "reads"))
+    pairs = _load_first(reads)
+    pairs = [pair for pair in (pairs if isinstance(pairs, list) else []) if isinstance(pair, list) and len(pair) == 2]
+    return PastQuestion(question, sql, tuple((str(table), str(column)) for table, column in pairs))
 
 
 def parse_lines(content: str) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from rag_core.schema.model import ColumnKey, ForeignKey
+from rag_core.schema.past_use import PastUse
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.schema_words import KEY_WORDS, SchemaWords
 from rag_core.schema.similarity import ColumnSimilarity
@@ -24,6 +25,7 @@ class LinkEvidence:
     near_columns: Mapping[str, Sequence[ColumnKey]] = field(default_factory=dict)  # by phrase of the question itself
     answerable: float | None = None
     alike: Mapping[ColumnKey, float] = field(default_factory=dict)  # columns that may have a name as a value, 0..1
+    past: PastUse = field(default_factory=PastUse)
 
     def find_unknown_words(self) -> list[str]:
         """Return the words of the question, as it spells them, that nothing accounts for.

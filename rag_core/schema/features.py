@@ -199,8 +199,16 @@ def compute_logit(chance: float) -> float:
 
 def weigh_features(features: Features, weights: Mapping[str, float]) -> float:
     """Return the chance, 0..1, that weighted features give."""
-    total = sum(value * weights[name] for name, value in features.items())
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+    return _compute_chance(sum(value * weights[name] for name, value in features.items()))
+
+
+def add_evidence(chance: float, log_odds: float) -> float:
+    """Return a chance after further evidence; without any it stays as it is."""
+    return _compute_chance(compute_logit(chance) + log_odds) if log_odds else chance
+
+
+def _compute_chance(logit: float) -> float:
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
 
 
 def rank_end_chances(

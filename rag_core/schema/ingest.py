@@ -68,6 +68,7 @@ async def index_inspected_database(
 ) -> IndexedDatabase:
     """Index what was read of a database, and the questions asked before; tables that it lost are purged."""
     database = inspected.database
+    past, notes = await asyncio.to_thread(_read_past_sql, past, inspected) if past else (past, [])
     uploads = [
         documents.build_table_upload(table, database, inspected.values.get(table.name, {})) for table in database.tables
     ]
@@ -77,8 +78,25 @@ async def index_inspected_database(
     chunks, embedded = sum(one.chunks for one in results), sum(one.embedded for one in results)
     columns = len(database.columns)
     return IndexedDatabase(
-        database.name, len(database.tables), columns, chunks, embedded, removed, tuple(inspected.notes)
+        database.name, len(database.tables), columns, chunks, embedded, removed, (*inspected.notes, *notes)
     )
+
+
+def _read_past_sql(past: list[PastQuestion], inspected: "InspectedDatabase") -> tuple[list[PastQuestion], list[str]]:
+    """Return the questions asked before with the columns that their SQL reads, and what could not be read."""
+    from rag_core.schema.sql_reading import SqlReader  # SQLGlot comes with the extra `local`
+
+    reader = SqlReader(inspected.database, inspected.dialect)
+    read = [reader.list_read_columns(one.sql) for one in past]
+    with_columns = [replace(one, columns=tuple(sorted(columns or ()))) for one, columns in zip(past, read, strict=True)]
+    unread = sum(columns is None for columns in read)
+    strange = sum(columns is not None and not columns for columns in read)
+    notes = {
+        f"the SQL of {unread} of {len(past)} past questions cannot be read as {inspected.dialect}: they are shown, "
+        "but say nothing of the columns that a question needs": unread,
+        f"the SQL of {strange} of {len(past)} past questions reads no column of this database": strange,
+    }
+    return with_columns, [note for note, count in notes.items() if count]
 
 
 def _inspect(source: DatabaseSource, kit: Kit) -> "InspectedDatabase":

@@ -57,11 +57,15 @@ SERVERS = {  # by the beginning of the address
 
 @dataclass(slots=True)
 class InspectedDatabase:
-    """What was read of a database: its schema, the values to keep by table and column, and what was left out."""
+    """What was read of a database: its schema, the values to keep by table and column, and what was left out.
+
+    `dialect` is its kind of SQL as SQLAlchemy names it.
+    """
 
     database: Database
     values: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    dialect: str = "sqlite"
 
 
 def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) -> InspectedDatabase:
@@ -78,7 +82,7 @@ def inspect_database(url: str, *, find_personal: FindPersonal, within_s: float) 
     reader = _Reader(find_personal, time.monotonic() + within_s)
     try:
         with connect_read_only(url, reader.is_statement_over) as connection:
-            return reader.read(connection, name_database(url))
+            return replace(reader.read(connection, name_database(url)), dialect=connection.dialect.name)
     except SQLAlchemyError as error:
         raise Unavailable(f"the database cannot be read: {_describe(error)}", code="source_unavailable") from error
 

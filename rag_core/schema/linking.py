@@ -10,6 +10,7 @@ from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.features import (
     Features,
     JoinedKeys,
+    add_evidence,
     compute_column_features,
     compute_joined_features,
     compute_table_features,
@@ -23,17 +24,22 @@ from rag_core.schema.schema_words import SchemaWords
 K = TypeVar("K")
 CHOSEN_CHANCE = 0.95  # of a table that a chat model chose
 NAMED_TABLES = 4  # of which a column that names their rows is always given
+SAID_LIFT = 0.2  # of a table by past questions, which is then a reason to name it
 CUTS = (2, 3, 4)  # tables, from the likeliest, whose joins are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class LinkWeights:
-    """The weights of the features, by name: of columns of content and of keys, of tables, of columns among joins."""
+    """The weights of the features, by name: of columns of content and of keys, of tables, of columns among joins.
+
+    `past` is that of what the words of a question lift, for tables and columns alike.
+    """
 
     content: Mapping[str, float]
     key: Mapping[str, float]
     table: Mapping[str, float]
     joined: Mapping[str, float]
+    past: float = weights.PAST_WEIGHT
 
 
 LINK_WEIGHTS = LinkWeights(weights.CONTENT_WEIGHTS, weights.KEY_WEIGHTS, weights.TABLE_WEIGHTS, weights.JOINED_WEIGHTS)
@@ -65,11 +71,13 @@ def link_columns(
     """
     chances = score_columns(evidence, compute_column_features(evidence), weights)
     table_chances = score_tables(compute_table_features(evidence, chances), weights)
+    table_chances = _lift_chances(table_chances, evidence.past.tables, weights.past)
     table_chances |= {table: max(CHOSEN_CHANCE, table_chances[table]) for table in chosen if table in table_chances}
     joined_features = compute_joined_features(
         evidence, chances, table_chances, find_joined_keys(evidence.words, chances, table_chances)
     )
     scores = {column: weigh_features(one, weights.joined) for column, one in joined_features.items()}
+    scores = _lift_chances(scores, evidence.past.columns, weights.past)
     return _select(evidence, scores, table_chances, budget, chosen)
 
 
@@ -87,6 +95,11 @@ def score_columns(
 def score_tables(features: Mapping[str, Features], weights: LinkWeights) -> dict[str, float]:
     """Return the chance, 0..1, of each table."""
     return {table: weigh_features(one, weights.table) for table, one in features.items()}
+
+
+def _lift_chances(chances: Mapping[K, float], lifts: Mapping[K, float], weight: float) -> dict[K, float]:
+    """Return the chances with the evidence of past questions added to their log odds."""
+    return {one: add_evidence(chance, weight * lifts.get(one, 0.0)) for one, chance in chances.items()}
 
 
 def find_joined_keys(
@@ -181,6 +194,8 @@ def _explain(
     reasons = [f"the question has its value {match.condition}" for match in matches]
     if evidence.table_coverage.get(table):
         reasons.append("the question or a rule names it")
+    if evidence.past.tables.get(table, 0.0) >= SAID_LIFT:
+        reasons.append("questions asked before with its words read it")
     columns = [name for owner, name in best if owner == table and not evidence.words.by_column[owner, name].is_key]
     if columns:
         reasons.append(f"the question is about its {', '.join(columns[:3])}")

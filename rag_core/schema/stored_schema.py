@@ -16,6 +16,7 @@ from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
 from rag_core.schema.named_values import find_alike_columns, find_person_columns
+from rag_core.schema.past_use import QuestionLog
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.schema_words import SchemaWords
 from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
@@ -28,6 +29,7 @@ MAX_KEPT_SCHEMAS = 32  # of one store, by scope: what each reader may see
 # of 388 columns the recall of 20 was 0.920 with 100 and 0.904 with all
 MAX_RANKED_COLUMNS = 100
 MAX_SCHEMA_CHUNKS = 5000  # tables and columns of one database
+MAX_LOGGED_QUESTIONS = 5000  # that are counted, of a database
 MAX_VALUE_CHUNKS = 40  # that share most words with a question
 MAX_PAST_QUESTIONS, MAX_RULES = 3, 5
 MAX_HINTS, MAX_HINT_CHARS = 2, 300  # sentences of rules that are read with a question
@@ -38,12 +40,14 @@ SOURCE_PREFIX = documents.build_source("")
 class StoredSchema:
     """A database read from the index, with its words, and the columns by the chunks in which they stand.
 
-    `backgrounds`, by embedding space, are filled when first needed.
+    `log` has the questions that were asked of it before; `backgrounds`, by embedding space, are filled when first
+    needed.
     """
 
     database: Database
     words: SchemaWords
     columns_by_chunk: Mapping[str, ColumnKey]
+    log: QuestionLog = field(default_factory=QuestionLog)
     backgrounds: dict[str, Background] = field(default_factory=dict)
 
 
@@ -97,7 +101,10 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     database = infer_keys(documents.parse_database(name, chunks))
     known = set(database.columns)
     keys = {chunk.id: key for chunk in chunks if (key := documents.parse_column_key(chunk)) in known}
-    return StoredSchema(database, SchemaWords(database), keys)
+    filters = documents.filter_part(name, documents.QUESTION_PART)
+    asked = await index.store.select(scope, filters=filters, limit=MAX_LOGGED_QUESTIONS)
+    log = QuestionLog(map(documents.parse_past_question, asked), frozenset(known))
+    return StoredSchema(database, SchemaWords(database), keys, log)
 
 
 async def load_background(schema: StoredSchema, scope: Scope, index: Index) -> Background | None:
@@ -136,7 +143,8 @@ async def gather_evidence(
     cosines = [_collect_cosines(ranking, schema) for ranking in rankings] or _compare_words(question, schema.words)
     similarities = compare_columns(schema.database.columns, cosines[0], cosines[1:])
     near = zip(question.own_phrases, map(find_near_columns, cosines[1:]), strict=False)
-    evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near), alike=alike)
+    past = schema.log.find_past_use(question)
+    evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near), alike=alike, past=past)
     if background is None or not rankings or not rankings[0]:
         return evidence
     return replace(evidence, answerable=background.estimate_answerable(max(cosines[0].values())))

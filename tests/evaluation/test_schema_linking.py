@@ -84,6 +84,25 @@ async def test_by_model_the_tables_are_chosen_by_the_chat_model_in_a_row_of_its_
         await schema_linking.evaluate_schema_linking(collection, replace(kit, has_chat_model=False), by_model=True)
 
 
+async def test_past_questions_are_those_of_the_other_half_in_rows_of_their_own(folder: Path) -> None:
+    """The other half has a question that is nearly the one that is asked: the last row is without it."""
+    again = {"text": "How tall are heroes with blue eyes?", "metadata": {"db": "h", "columns": ["hero.name"]}}
+    again["metadata"] |= {"gold_sql": "SELECT name FROM hero"}
+    queries = folder / "queries.jsonl"
+    first = queries.read_text().splitlines()[0]
+    queries.write_text(f"{first}\n{json.dumps(again)}")
+    collection = load_schema_collection(folder)
+    report = await schema_linking.evaluate_schema_linking(
+        collection, build_schema_kit(), half="first", past_questions=True
+    )
+    assert list(report.scores)[-2:] == [
+        "`link_schema` with past questions (1)",
+        "with past questions, none from 0.8 alike (0)",
+    ]
+    with pytest.raises(Misconfigured, match="needs --half"):
+        await schema_linking.evaluate_schema_linking(collection, build_schema_kit(), past_questions=True)
+
+
 def test_the_command_prints_a_row_a_way(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "schema", str(folder), "--queries", "1"]) == 0
     printed = capsys.readouterr().out

@@ -1,5 +1,6 @@
 """Reading of live databases, and what of them is stored."""
 
+import json
 import sqlite3
 from pathlib import Path
 
@@ -179,6 +180,22 @@ async def test_past_questions_come_back_the_most_alike_first(file: Path, tmp_pat
     without = await index_database(DatabaseSource(f"sqlite:///{file}"), SCOPE, kit, Run())
     assert (without.embedded, without.removed) == (0, 1)  # what is indexed is what was given last
     assert not await find_past_questions("Who is tallest?", None, "heroes", SCOPE, kit.index)
+
+
+async def test_the_columns_of_past_sql_are_kept_and_unreadable_sql_is_named(file: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    others = [("Who is tall?", "SELECT FROM WHERE ("), ("How many?", "SELECT COUNT(*) FROM bill")]
+    lines = [json.dumps({"question": question, "sql": sql}) for question, sql in others]
+    questions.write_text(PAST_QUESTIONS + "\n".join(lines))
+    kit = build_schema_kit()
+    read = await index_database(DatabaseSource(f"sqlite:///{file}", questions=questions), SCOPE, kit, Run())
+    assert read.notes[-2:] == (
+        "the SQL of 1 of 4 past questions cannot be read as sqlite: they are shown, but say nothing of the columns "
+        "that a question needs",
+        "the SQL of 1 of 4 past questions reads no column of this database",
+    )
+    found = await find_past_questions("How many heroes have blue eyes?", None, "heroes", SCOPE, kit.index)
+    assert found[0].columns == (("superhero", "eye_colour_id"),)
 
 
 def test_a_line_without_a_question_is_named(tmp_path: Path) -> None:

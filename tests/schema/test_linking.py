@@ -1,5 +1,6 @@
 """Linking a question to a schema, end to end over an index in memory, and its parts by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,25 @@ async def test_a_question_is_linked_to_its_columns_joins_and_values(heroes: Kit)
     assert "CREATE TABLE superhero (" in links.ddl
     assert "FOREIGN KEY (eye_colour_id) REFERENCES colour (id)" in links.ddl
     assert "invoice" not in links.ddl
+
+
+async def test_what_past_sql_read_for_a_word_of_the_question_is_linked_and_said(tmp_path: Path) -> None:
+    """ "Rookies" stands in no name, value or description: only the log knows what was read for it."""
+    write_heroes(tmp_path / "heroes.sqlite")
+    questions = tmp_path / "questions.jsonl"
+    sql = "SELECT COUNT(*) FROM superhero WHERE weight_kg < 70"
+    asked = [("How many rookies are there?", sql), ("Which city has most bills?", "SELECT customer_city FROM invoice")]
+    questions.write_text("\n".join(json.dumps({"question": text, "sql": sql}) for text, sql in asked))
+    kit, scores = build_schema_kit(), []
+    for file in (None, questions):
+        await index_database(DatabaseSource(f"sqlite:///{tmp_path}/heroes.sqlite", questions=file), SCOPE, kit, Run())
+        links = await link("Name the rookies", kit)
+        scores.append(next(one.score for one in links.columns if one.column.name == "weight_kg"))
+    assert scores[1] > 1.5 * scores[0]
+    hero = next(one for one in links.tables if one.name == "superhero")
+    assert "questions asked before with its words read it" in hero.reasons
+    elsewhere = await link("Which invoices are open?", kit)
+    assert not any("asked before" in reason for one in elsewhere.tables for reason in one.reasons)
 
 
 async def test_the_ddl_stays_within_its_tokens_and_says_what_was_dropped(heroes: Kit) -> None:

@@ -53,6 +53,20 @@ class JoinGraph:
             joined.add(table)
         return list(chosen)
 
+    def close(
+        self, tables: Sequence[str], path: Sequence[ForeignKey], *, column_scores: Mapping[ColumnKey, float]
+    ) -> list[ForeignKey]:
+        """Return the path, then the likeliest key of every two of the tables that it does not join directly.
+
+        A path reaches each table once, but SQL may join a table to two others: results to races and to drivers.
+        """
+        joined = {frozenset((key.table, key.referenced_table)): key for key in path}
+        keys = dict.fromkeys(key for table in tables for key in self.keys_by_table.get(table, ()))
+        further = [key for key in keys if {key.table, key.referenced_table} <= set(tables)]
+        for key in sorted(further, key=lambda one: -max(column_scores.get(end, 0.0) for end in list_key_ends(one))):
+            joined.setdefault(frozenset((key.table, key.referenced_table)), key)
+        return list(dict.fromkeys((*path, *joined.values())))
+
     def _find_path(
         self,
         starts: Collection[str],

@@ -132,12 +132,15 @@ def _select(
     table_scores = {table: chance + _best_of(table, scores) for table, chance in table_chances.items()}
     likeliest = sorted(_sort_by_score(table_scores), key=lambda table: table not in chosen)
     wanted = _choose_tables(likeliest, database, budget)
-    joins = JoinGraph.from_database(database).connect(wanted, table_scores=table_chances, column_scores=scores)
+    graph = JoinGraph.from_database(database)
+    path = graph.connect(wanted, table_scores=table_chances, column_scores=scores)
+    joins = graph.close(wanted, path, column_scores=scores)
     columns = {(table.name, column.name): column for table, column in database.iterate_columns()}
     tables = list(dict.fromkeys((*wanted, *(table for key in joins for table in (key.table, key.referenced_table)))))
     likely = [one for one in _sort_by_score(scores) if one[0] in tables]
     needed = {end for key in joins for end in list_key_ends(key)} | _find_names(likely, tables, evidence.words)
     best = _keep_needed(likely, needed, budget.columns)
+    joins = [key for key in joins if key in path or set(list_key_ends(key)) <= set(best)]
     return SchemaLinks(
         database=database.name,
         tables=tuple(LinkedTable(name, table_scores[name], _explain(name, evidence, joins, best)) for name in tables),

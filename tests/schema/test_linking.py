@@ -238,6 +238,26 @@ def test_a_path_leads_over_the_table_that_the_question_is_about() -> None:
     assert graph.connect(["driver", "race"], table_scores={"result": 0.9}, column_scores={}) == list(keys[:2])
 
 
+def test_every_two_tables_have_their_likeliest_key_though_the_path_needs_it_not() -> None:
+    """The path reaches results by the race; SQL of "in which race did X come first" joins them to drivers as well."""
+    to_race, to_driver, to_second = (
+        ForeignKey("result", column, referenced, "id")
+        for column, referenced in (("race", "race"), ("driver", "driver"), ("second_driver", "driver"))
+    )
+    lap = (ForeignKey("lap", "driver", "driver", "id"), ForeignKey("lap", "race", "race", "id"))
+    tables = tuple(Table(name, (Column("id"),), ("id",)) for name in ("race", "lap", "driver", "result"))
+    graph = JoinGraph.from_database(Database("f", tables, (to_race, to_second, to_driver, *lap)))
+    given = ["race", "lap", "driver", "result"]
+    scores = {("result", "race"): 0.9, ("result", "driver"): 0.5}
+    path = graph.connect(given, table_scores={}, column_scores=scores)
+    assert to_race in path
+    assert to_driver not in path
+    closed = graph.close(given, path, column_scores=scores)
+    assert closed[: len(path)] == path
+    assert set(closed) == {to_race, to_driver, *lap}
+    assert graph.close(given[:3], path[:2], column_scores={}) == path[:2]  # of other tables than these there is none
+
+
 def test_a_key_is_proposed_by_names_and_types_that_agree() -> None:
     publisher = Table("publisher", (Column("id", "INTEGER"),), ("id",))
     hero = Table(

@@ -18,13 +18,14 @@ from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_answer
-from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
-from rag_core.core.presets import Preset, choose_preset
+from rag_core.core.model import Answer, Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
+from rag_core.core.presets import Preset, Query, choose_preset
 from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
 from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
+from rag_core.text.anaphora import stands_alone
 from rag_core.workbench import rated_answers, saved_runs
 from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswers
 from rag_core.workbench.saved_runs import Replay
@@ -135,11 +136,27 @@ class RAG:
         query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
+        if answer.status == "unknown" and query.history and stands_alone(text):
+            query, answer = await self._answer_alone(query, answer, run)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         reply = AnswerReply(answer, query, preset, run, {})
         shown = {"asked": text, "follows": follows, "reply": reply.to_json()} if kit.keep_runs else {}
         saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run, shown=shown)
         return replace(reply, saved=saved)
+
+    async def _answer_alone(self, query: Query, refusal: Answer, run: Run) -> tuple[Query, Answer]:
+        """Return the query without the turns before it and its answer, if it has one; else the query and its refusal.
+
+        A new subject is drowned by the turns before, where no chat model writes the question to stand alone.
+        """
+        own_query, before = replace(query, history=()), (list(run.warnings), dict(run.techniques))
+        run.warnings.clear()
+        run.techniques.pop("conversation", None)
+        answer = await answer_with_pipeline(own_query, self.kit, run, pipeline=query.preset.pipeline)
+        if answer.status != "unknown":
+            return own_query, answer
+        run.warnings[:], run.techniques = before
+        return query, refusal
 
     async def answer_proposals(
         self,

@@ -158,3 +158,23 @@ def test_of_a_long_conversation_the_last_turns_are_read_in_part() -> None:
     turns = select_user_turns(history)
     assert [turn.split()[0] for turn in turns] == [str(n) for n in range(20 - MAX_USER_TURNS, 20)]
     assert max(map(len, turns)) == 600
+
+
+class DistractedReranker(OverlapReranker):
+    """Finds nothing relevant once a question is read after an earlier turn."""
+
+    async def score_passages(self, text: str, passages: Sequence[str]) -> Sequence[float]:
+        if text.startswith(HISTORY[0].content):
+            return [0.0] * len(passages)
+        return await super().score_passages(text, passages)
+
+
+@pytest.mark.parametrize(
+    ("question", "status"), [("When is the cabin filter changed?", "answered"), (QUESTION, "unknown")]
+)
+async def test_a_new_subject_that_the_turns_before_drown_is_asked_by_itself(question: str, status: str) -> None:
+    """Only a question that says itself what it is about: "it" would be anything."""
+    parts = replace(kit(await filled(GEARBOX, CABIN)), has_chat_model=False, reranker=DistractedReranker())
+    reply = await RAG(parts).answer(question, scope=query("").scope, history=HISTORY, preset="standard")
+    assert reply.answer.status == status
+    assert ("conversation" in reply.run.techniques) == (status == "unknown")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from rag_core.answering.answerability import SCORING_TIMEOUT_S, score_answered
-from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer
+from rag_core.answering.computing.computed_answers import ComputedAnswer, compute_answer, look_up_answer
 from rag_core.answering.conditions import find_unknown_names, find_unmet_conditions
 from rag_core.answering.confidence import (
     compute_confidence,
@@ -42,6 +42,7 @@ from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWER
 
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
+REFUSAL_WARNINGS = ("low_confidence", "condition_not_found")  # of quotes that were not given as the answer
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 DEFAULT_GENERATION = GenerationOptions()
 
@@ -73,7 +74,27 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
         run.warn("not_computed", f"this was not computed: {computed.reason}")
     if computed and (computed.claim or not kit.has_chat_model):
         return _build_computed_answer(query.text, computed, evidence)
-    return await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
+    answer = await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
+    if answer.status == "unknown" and not kit.has_chat_model:
+        return await _look_up_cell(query, hits, evidence, kit, run) or answer
+    return answer
+
+
+async def _look_up_cell(
+    query: Query, hits: Ranking, evidence: tuple[Evidence, ...], kit: Kit, run: Run
+) -> Answer | None:
+    """Return the answer that is a cell of a table, which the small model takes for too terse to be one; else None."""
+    found = await run.attempt(
+        "look_up",
+        look_up_answer(query, hits, kit, run),
+        otherwise=None,
+        fallback="the refusal of what was quoted",
+        within_s=COMPUTING_TIMEOUT_S,
+    )
+    if not found or not found.claim:
+        return None
+    run.warnings[:] = [warning for warning in run.warnings if warning.code not in REFUSAL_WARNINGS]
+    return _build_computed_answer(query.text, found, evidence)
 
 
 def _build_computed_answer(query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...]) -> Answer:

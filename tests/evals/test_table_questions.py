@@ -104,3 +104,60 @@ async def test_rows_that_a_filter_leaves_out_are_not_counted(made: Kit) -> None:
     query = resolve_preset("standard").build_query("How many wagons are in Graz?", SCOPE, filters=conditions)
     answer = await answer_with_pipeline(query, made, Run(60))
     assert answer.text == "1. Counted: rows with Depot Graz: W2 (Graz)."
+
+
+POOLS = """# Pools
+
+Visitors of each pool, by year.
+
+| Pool | District | Length (m) | Visitors 2023 | Visitors 2024 | Heated | Entrance fee |
+| --- | --- | --- | --- | --- | --- | --- |
+| Kornhaus | North | 25 | 84,200 | 91,350 | yes | CHF 8 |
+| Marzili | South | 50 | 203,150 | 221,080 | no | CHF 12 |
+| Hallerbad | North | 33 | 45,900 | 42,010 | yes | CHF 7 |
+
+Energy used in 2024.
+
+| Item | Spring | Summer |
+| --- | --- | --- |
+| Chlorine (kg) | 310 | 890 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("How many pools are heated?", "2. Counted: rows with Heated yes: Kornhaus (yes), Hallerbad (yes)."),
+        ("Which pools are not heated?", "Marzili (no). Selected: rows with Heated no."),
+        ("Which pools are not in the North district?", "Marzili (South). Selected: rows with District not North."),
+        ("Which pools are in the North district?", "Kornhaus (North), Hallerbad (North)."),
+        ("How many districts have a pool?", "2. Counted: different District: North, South."),
+        ("Which pools are longer than 30 metres?", "Marzili (50), Hallerbad (33)."),
+        ("Which pools cost less than CHF 10?", "Kornhaus (CHF 8), Hallerbad (CHF 7)."),
+        ("How many more visitors did Marzili have in 2024 than in 2023?", "17,930, an increase."),
+        ("How much did Hallerbad's visitors fall from 2023 to 2024?", "3,890, a decrease."),
+        ("How much chlorine was used in summer?", "Chlorine (kg), Summer: 890."),
+        ("How many visitors did all pools have together in 2024?", "354,440. Sum of Visitors 2024"),
+        ("What does Marzili cost?", "Marzili, Entrance fee: CHF 12."),
+    ],
+)
+async def test_a_citizens_question_about_a_table_is_answered_from_its_cells(text: str, begin: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=POOLS, filename="pools.md"))], made)
+    answer, _ = await ask(text, made)
+    assert answer.text.startswith(begin)
+    assert [claim.judgement.judge for claim in answer.claims if claim.judgement] == [COMPUTED]
+
+
+async def test_the_cell_that_is_the_answer_is_cited_first(made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=POOLS, filename="pools.md"))], made)
+    answer, _ = await ask("Which pool had the most visitors in 2024?", made)
+    assert "Marzili" in answer.claims[0].citations[0].quote
+
+
+@pytest.mark.parametrize(
+    "text", ["How many pools are supervised?", "Which pools are clean?", "What colour is Marzili?"]
+)
+async def test_a_condition_that_no_column_settles_is_not_computed(text: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=POOLS, filename="pools.md"))], made)
+    _, run = await ask(text, made)
+    assert "operation" not in run.techniques

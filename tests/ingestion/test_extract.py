@@ -10,6 +10,7 @@ from rag_core.core.errors import RagError, UnreadableDocument, UnsupportedDocume
 from rag_core.core.model import Extraction
 from rag_core.ingestion.extract import extract_in_process
 from rag_core.ingestion.sandbox import extract_in_sandbox
+from rag_core.text.layout import split_cells
 from tests.ingestion.documents import docx
 
 MALFORMED = Path(__file__).parents[1] / "data" / "malformed"
@@ -304,6 +305,16 @@ def test_a_document_s_own_title_is_told() -> None:
     assert noted.title == "Shift: manual"
     assert [(b.kind, b.line_start, b.line_end) for b in noted.blocks] == [("paragraph", 2, 4), ("heading", 6, 6)]
     assert extract_in_process(b"---\n\nJust a line above.\n\n---\n", "a.md").title == ""
+
+
+def test_a_word_table_keeps_an_empty_last_cell() -> None:
+    """Where a row of totals seemed shorter than its header, nothing was computed over the table."""
+    rows = "".join(
+        f"<w:tr>{''.join(f'<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>' for cell in row)}</w:tr>"
+        for row in (("Pool", "Heated"), ("Total", ""))
+    )
+    (table,) = extract_in_process(docx(f"<w:tbl>{rows}</w:tbl>"), "a.docx").blocks
+    assert [len(split_cells(row)) for row in table.text.split("\n")] == [2, 2]
 
 
 def test_a_markdown_table_is_a_block_of_its_own() -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from rag_core.answering.citations import ClaimPassage, build_citation
 from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
-from rag_core.answering.computing.questions import AskedOperation, parse_operation
+from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
 from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.core.kit import Kit
@@ -35,7 +35,17 @@ class ComputedAnswer:
 
 async def compute_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
     """Compute what a question asks for from whole tables of the documents found; None where it does not ask."""
-    asked = parse_operation(query.text)
+    return await _compute_over_tables(parse_operation(query.text), query, hits, kit, run)
+
+
+async def look_up_answer(query: Query, hits: Ranking, kit: Kit, run: Run) -> ComputedAnswer | None:
+    """Return the cell of a table that a question asks for by its row and column; None where there is no such cell."""
+    return await _compute_over_tables(parse_lookup(query.text), query, hits, kit, run)
+
+
+async def _compute_over_tables(
+    asked: AskedOperation | None, query: Query, hits: Ranking, kit: Kit, run: Run
+) -> ComputedAnswer | None:
     if asked is None or not hits:
         return None
     tables = await run.step("tables", _load_tables(query, hits, kit))
@@ -81,8 +91,14 @@ def _state_result(asked: AskedOperation, resolved: Resolved) -> str:
     scale = _find_scale(table)
     condition = f" with {resolved.condition}" if resolved.condition else ""
     if computation.kind == "count":
-        what = "items of the list" if table.is_list else f"rows{condition}"
+        rows = f"different {cells[0].column}" if resolved.is_distinct else "rows"
+        what = "items of the list" if table.is_list else f"{rows}{condition}"
+        if resolved.is_distinct:
+            return f"{len(cells)}. Counted: {what}: {_join_listed([cell.text for cell in cells])}."
         return f"{len(cells)}. Counted: {what}: {_list_labels(cells)}."
+    if computation.kind == "lookup":
+        values = [f"{cell.column}: {cell.text}{scale}" for cell in cells]
+        return f"{cells[0].row.label}, {'; '.join(values)}."
     if computation.kind == "filter":
         return f"{_list_labels(cells)}. Selected: rows{condition}."
     if computation.kind == "sum":

@@ -8,7 +8,8 @@ from typing import Literal
 from rag_core.answering.computing.stored_tables import CitedRow
 from rag_core.text.figures import Figure, parse_figure
 
-OperationKind = Literal["count", "sum", "compare", "extreme", "filter", "difference", "ratio"]
+OperationKind = Literal["count", "sum", "compare", "extreme", "filter", "difference", "ratio", "lookup"]
+UNCOMPUTED = ("count", "filter", "lookup")  # over cells that need be no figures; the result is their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,14 @@ def is_recomputed(computation: Computation) -> bool:
     if not all(cell.text and cell.text in cell.row.quote for cell in computation.cells):
         return False
     figures = [parse_figure(cell.text) for cell in computation.cells]
-    if computation.kind not in ("count", "filter") and not all(figures):
+    if computation.kind not in UNCOMPUTED and not all(figures):
         return False
     values = [figure.value if figure else Decimal(0) for figure in figures]
     return _compute_result(computation.kind, values, computation.is_highest) == computation.result
 
 
 def _compute_result(kind: OperationKind, values: Sequence[Decimal], is_highest: bool) -> Decimal:
-    if kind in ("count", "filter"):
+    if kind in UNCOMPUTED:
         return Decimal(len(values))
     if kind == "sum":
         return sum(values, Decimal(0))

@@ -11,8 +11,8 @@ from rag_core.text.terms import WORD_PATTERN, extract_terms
 MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
 _MORE = "more|higher|larger|bigger|greater|longer|heavier|above"
 _LESS = "fewer|less|lower|smaller|shorter|lighter|cheaper|below"
-_HIGHEST = "highest|largest|biggest|greatest|most|maximum|longest|heaviest"
-_LOWEST = "lowest|smallest|least|fewest|minimum|shortest|lightest|cheapest"
+_HIGHEST = "highest|largest|biggest|greatest|most|maximum|longest|heaviest|newest"
+_LOWEST = "lowest|smallest|least|fewest|minimum|shortest|lightest|cheapest|oldest"
 _CHANGE = r"(?:grow|grew|growth|increas\w*|decreas\w*|rise|rose|fall|fell|chang\w*|drop\w*|declin\w*)"
 _COMPARISONS = {
     ">=": "at least|no less than|no fewer than|since",
@@ -24,32 +24,69 @@ _COMPARISON = re.compile(
     "|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in zip("abcd", _COMPARISONS.values(), strict=True)),
     re.IGNORECASE,
 )
-_FIGURE_AFTER = re.compile(r" ((?:[$€£¥] ?)?\d[\d,]{0,20}(?:\.\d{1,9})? ?%?)(?!\w)")
+_CURRENCY = r"(?:(?:USD|EUR|GBP|CHF|JPY) |[$€£¥] ?)?"
+_FIGURE_AFTER = re.compile(rf" ({_CURRENCY}\d[\d,]{{0,20}}(?:\.\d{{1,9}})? ?%?)(?!\w)")
 _CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
 _DIFFERENCE = re.compile(
-    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b", re.IGNORECASE
+    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b"
+    rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b",
+    re.IGNORECASE,
 )
-_COMPARED = re.compile(rf"\b(?:{_MORE}|{_LESS})\b(?! than [\d$€£])", re.IGNORECASE)
+_COMPARED = re.compile(rf"\b(?:{_MORE}|{_LESS})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)
-_ADDED = re.compile(r"\b(?:total|sum|combined|altogether|in all)\b", re.IGNORECASE)
+_ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all)\b", re.IGNORECASE)
 _BEST = re.compile(rf"\b(?:{_HIGHEST}|{_LOWEST})\b", re.IGNORECASE)
-_LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) [$€£]?\d", re.IGNORECASE)
+_LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) {_CURRENCY}\d", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:which|what|who)\b", re.IGNORECASE)
 _LISTING = re.compile(r"(?:which|what|list|name|show)\b", re.IGNORECASE)
+_SELECTION = re.compile(r"(?:which|list|name|show)\b|what \w+s (?:are|were|do|does|did|have|has|had)\b", re.IGNORECASE)
+_FACT = re.compile(
+    r"(?:what|when|where|who|which|how (?:much|many|long|far|big|high|heavy|old|often))\b", re.IGNORECASE
+)
+_NEGATION = re.compile(r"\b(?:not|no|without|never)\b|n[’']t\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"[’']s\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"(?:what|how much)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
 _WHAT_IS_COUNTED = re.compile(
-    r"\bhow many (.{1,80}?)(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)", re.IGNORECASE
+    r"\b(?:how many|which|what|list|name|show)(?: (?:me|all|the)\b)* (.{1,80}?)"
+    r"(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)",
+    re.IGNORECASE,
 )
 _DOWN = re.compile(rf"\b(?:{_LESS}|{_LOWEST}|less expensive|least expensive)\b", re.IGNORECASE)
-_IMPLIED = {"expensiv": "price cost", "cheap": "price cost", "heav": "weight", "light": "weight", "long": "length"}
+_PRICE, _BEGINNING = "price cost fee fare charge", "year opened founded built since"
+_IMPLIED = {
+    "expensiv": _PRICE,
+    "cheap": _PRICE,
+    "cost": _PRICE,
+    "heav": "weight",
+    "light": "weight",
+    "long": "length",
+    "oldest": _BEGINNING,
+    "newest": _BEGINNING,
+}
 _OPERATION_TERMS = extract_terms(
     f"{_MORE} {_LESS} {_HIGHEST} {_LOWEST} {' '.join(_COMPARISONS.values())}".replace("|", " ")
     + " how many much percent percentage difference between change changed changes grow grew growth increase decrease"
     " increased decreased rise rose fall fell drop dropped decline declined total sum combined altogether all number"
     " list name show there each or than from since during compared expensive cheap which what who one value amount"
+    " together used not no without never"
 )
+# as heads of columns write a unit that a question says in full
+_UNIT_SIGNS = {
+    **dict.fromkeys(("metre", "metres", "meter", "meters"), "m"),
+    **dict.fromkeys(("kilometre", "kilometres", "kilometer", "kilometers"), "km"),
+    **dict.fromkeys(("centimetre", "centimetres", "centimeter", "centimeters"), "cm"),
+    **dict.fromkeys(("kilo", "kilos", "kilogram", "kilograms"), "kg"),
+    **dict.fromkeys(("gram", "grams"), "g"),
+    **dict.fromkeys(("litre", "litres", "liter", "liters"), "l"),
+    **dict.fromkeys(("hour", "hours"), "h"),
+    **dict.fromkeys(("minute", "minutes"), "min"),
+    **dict.fromkeys(("second", "seconds"), "s"),
+    **dict.fromkeys(("euro", "euros"), "eur"),
+    **dict.fromkeys(("franc", "francs"), "chf"),
+    **dict.fromkeys(("dollar", "dollars"), "usd"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +108,8 @@ class Condition:
 class AskedOperation:
     """The operation that a question asks for; `terms` are those of its subject, which a table has to have.
 
-    `counted` are the terms of what is counted.
+    `counted` are the terms of what is counted or listed. `is_negated` says that a condition without a figure is not to
+    hold: "not heated". `adds_up` says that figures are to be added: "how many places in all".
     """
 
     kind: OperationKind
@@ -81,6 +119,14 @@ class AskedOperation:
     terms: frozenset[str]
     implied: frozenset[str]
     counted: frozenset[str]
+    is_negated: bool = False
+    adds_up: bool = False
+
+
+def parse_lookup(question: str) -> AskedOperation | None:
+    """Return the cell that a question for a fact may ask for; None for a question of another form."""
+    text = " ".join(question.split()).rstrip("? ")
+    return _describe_operation("lookup", text) if len(text) <= MAX_OPERATION_CHARS and _FACT.match(text) else None
 
 
 def parse_operation(question: str) -> AskedOperation | None:
@@ -89,15 +135,20 @@ def parse_operation(question: str) -> AskedOperation | None:
     if len(text) > MAX_OPERATION_CHARS:
         return None
     kind = _find_kind(text)
-    if kind is None:
-        return None
+    return None if kind is None else _describe_operation(kind, text)
+
+
+def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
     conditions = tuple(_find_conditions(text)) if kind in ("count", "filter", "sum", "extreme") else ()
     words = [word.casefold() for word in WORD_PATTERN.findall(text)]
     implied = {
-        term for start, names in _IMPLIED.items() if any(w.startswith(start) for w in words) for term in names.split()
+        term
+        for start, names in _IMPLIED.items()
+        if any(w.startswith(start) for w in words)
+        for term in extract_terms(names)
     }
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
-    left = text
+    left = _POSSESSIVE.sub("", text)
     for condition in conditions:
         left = left.replace(condition.text, " ")
     counted = _WHAT_IS_COUNTED.search(left)
@@ -109,6 +160,8 @@ def parse_operation(question: str) -> AskedOperation | None:
         extract_terms(left) - _OPERATION_TERMS - spoken,
         frozenset(implied),
         extract_terms(counted[1]) - _OPERATION_TERMS if counted else frozenset(),
+        bool(_NEGATION.search(left)),
+        bool(_ADDED.search(left)),
     )
 
 
@@ -123,6 +176,7 @@ def _find_kind(text: str) -> OperationKind | None:
         ("sum", bool(_AMOUNT.match(text) and _ADDED.search(text))),
         ("extreme", bool(_CHOICE.match(text) and _BEST.search(text))),
         ("filter", bool(_LISTING.match(text) and _LIMITED.search(text))),
+        ("filter", bool(_SELECTION.match(text))),
     )
     return next((kind for kind, is_asked in kinds if is_asked), None)
 
@@ -135,7 +189,8 @@ def _find_conditions(text: str) -> list[Condition]:
         if figure_match and figure:
             comparison = dict(zip("abcd", _COMPARISONS, strict=True))[match.lastgroup or "c"]
             after = text[figure_match.end() :].split()
-            unit = after[0] if after and len(after[0]) <= 3 and after[0].isalpha() else ""
+            sign = _UNIT_SIGNS.get(after[0].casefold(), "") if after else ""
+            unit = after[0] if after and (sign or (len(after[0]) <= 3 and after[0].isalpha())) else ""
             end = figure_match.end() + (len(unit) + 1 if unit else 0)
             found.append(
                 Condition(
@@ -143,7 +198,7 @@ def _find_conditions(text: str) -> list[Condition]:
                     figure,
                     text[match.start() : end],
                     text[: match.start()],
-                    f"{unit} {' '.join(after[:4])}",
+                    f"{sign or unit} {' '.join(after[:4])}",
                 )
             )
     return found

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag_core.answering.computing.operations import CitedCell, Computation, compute
+from rag_core.answering.computing.operations import CitedCell, Computation, OperationKind, compute
 from rag_core.answering.computing.questions import AskedOperation, Condition
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
 from rag_core.text.figures import is_period, parse_figure
@@ -19,6 +19,10 @@ _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
 _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
 _WORDLESS = re.compile(r"\W*")
+_UNIT_OF_LABEL = re.compile(r"\s*\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
+_COST_TERMS = extract_terms("cost costs")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,15 @@ class Resolved:
     computation: Computation
     condition: str = ""
     without_figure: tuple[str, ...] = ()
+    is_distinct: bool = False  # of a count: of different cells of a column, each cited once
 
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """The reason why something that was asked is not computed."""
+    """The reason why something that was asked is not computed; another table may have the column that one lacks."""
 
     reason: str
+    lacks_column: bool = False
 
 
 def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | Unresolved | None:
@@ -49,6 +55,8 @@ def resolve(asked: AskedOperation, tables: Sequence[StoredTable]) -> Resolved | 
     best = max(view.own_count for view in views)
     fitting = [view for view in views if view.own_count == best]
     outcomes = [outcome for view in fitting if (outcome := view.resolve()) is not None]
+    if any(isinstance(outcome, Resolved) for outcome in outcomes):
+        outcomes = [outcome for outcome in outcomes if isinstance(outcome, Resolved) or not outcome.lacks_column]
     if len(outcomes) > 1 and not _agree(outcomes):
         names = " and ".join(f"“{_describe(view.table)}”" for view in fitting[:3])
         return Unresolved(f"more than one table fits the question: {names}")
@@ -90,8 +98,9 @@ class _TableView:
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
         wanted = asked.terms - {term for term in asked.terms if _is_written_out(term, asked.text, codes)}
+        said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if _has_term(term, own)]
-        covers = bool(wanted) and all(_has_term(term, known) for term in wanted)
+        covers = bool(wanted) and all(_has_term(term, known) or (said and term in _COST_TERMS) for term in wanted)
         return cls(asked, table, named, equal, covers, len(found))
 
     def resolve(self) -> Resolved | Unresolved | None:
@@ -100,18 +109,44 @@ class _TableView:
             return Unresolved("a row of the table is stored in parts, so it may be incomplete")
         if kind in ("compare", "difference", "ratio"):
             return self._resolve_pair()
+        if kind == "lookup":
+            return self._resolve_lookup()
         if self.table.is_list:
             items = [CitedCell(row, self.table.columns[0], row.label) for row in self.table.rows]
             return Resolved(self.table, compute("count", items)) if kind == "count" and not self.equal_cells else None
         rows, condition, reason = self._select_rows()
         if reason:
-            return Unresolved(reason)
-        if kind in ("count", "filter"):
+            return Unresolved(reason, any(self._find_condition_column(c) is None for c in self.asked.conditions))
+        if kind in ("count", "filter") and not self._adds_up_figures():
             return self._resolve_count(rows, condition)
         column = self._choose_column()
         if isinstance(column, Unresolved):
             return column
         return None if column is None else self._resolve_over(rows, column, condition)
+
+    def _adds_up_figures(self) -> bool:
+        """Return whether what is counted is a column of figures, to be added: "How many places are there in all"."""
+        heads = [self.table.columns[n] for n in self._list_figure_columns()]
+        return (
+            self.asked.adds_up and not self.named_rows and _has_any(self.asked.counted, extract_terms(" ".join(heads)))
+        )
+
+    def _resolve_lookup(self) -> Resolved | None:
+        """Take the cell of the one row that the question names in the column that it names, or else the whole row."""
+        if len(self.named_rows) != 1 or self.table.is_list:
+            return None
+        row, label = self.named_rows[0], extract_terms(self.named_rows[0].label)
+        asked = (self.asked.terms | self.asked.implied) - label
+        shares = {
+            n: sum(_has_term(term, asked) for term in terms) / len(terms)
+            for n, name in enumerate(self.table.columns)
+            if n and (terms := extract_terms(name)) and row.cells[n].strip()
+        }
+        best = max(shares.values(), default=0.0)
+        columns = [n for n, share in shares.items() if share == best]
+        if not columns or (best and len(columns) > 1):
+            return None
+        return Resolved(self.table, compute("lookup", [self._get_cell(row, n) for n in columns]))
 
     def _resolve_pair(self) -> Resolved | Unresolved | None:
         """Resolve an operation on two cells: of two rows in a column, or of a row in two columns, as they are named."""
@@ -135,18 +170,62 @@ class _TableView:
         return Resolved(self.table, compute(self.asked.kind, cells))
 
     def _resolve_count(self, rows: Sequence[CitedRow], condition: str) -> Resolved | None:
-        """Count the rows, if what is counted names them; a column of figures is summed and not counted."""
+        """Count or list the rows, if what is counted names them, or the different cells of the column that it names.
+
+        A column of figures is added up and not counted. A column that the question names without saying what its cells
+        have to be is a condition that is not understood.
+        """
         figures = [self.table.columns[column] for column in self._list_figure_columns()]
-        counted, subject = self.asked.counted, extract_terms(f"{self.table.columns[0]} {self.table.about}")
-        if self.asked.kind == "count" and (
-            self.named_rows
-            or _has_any(counted, extract_terms(" ".join(figures)))
-            or not (_has_any(counted, subject | extract_terms(self.table.title)))
-        ):
+        subject = extract_terms(f"{self.table.columns[0]} {self.table.about} {self.table.title}")
+        distinct = self._find_counted_column() if self.asked.kind == "count" else None
+        is_limited = bool(self.equal_cells or self.asked.conditions)
+        if self.asked.kind == "count" or not self.asked.conditions:
+            is_subject = distinct is not None or _has_any(self.asked.counted, subject)
+            if _has_any(self.asked.counted, extract_terms(" ".join(figures))):
+                return self._resolve_lookup()
+            if self.named_rows or not is_subject:
+                return None
+        if (self.asked.kind == "filter" and not is_limited) or self._find_open_conditions(subject, distinct):
             return None
-        shown = self._find_shown_columns()
-        cells = [CitedCell(row, self.table.columns[shown[0]], row.cells[shown[0]]) for row in rows]
-        return Resolved(self.table, compute(self.asked.kind, cells), condition) if rows else None
+        if distinct is not None:
+            first: dict[str, CitedRow] = {}
+            for row in rows:
+                first.setdefault(row.cells[distinct], row)
+            cells = [CitedCell(row, self.table.columns[distinct], text) for text, row in first.items() if text]
+        else:
+            shown = self._find_shown_columns()[0]
+            cells = [CitedCell(row, self.table.columns[shown], row.cells[shown]) for row in rows]
+        return (
+            Resolved(self.table, compute(self.asked.kind, cells), condition, is_distinct=distinct is not None)
+            if cells
+            else None
+        )
+
+    def _find_counted_column(self) -> int | None:
+        """Return the column of words, not the first, whose name is what is counted: different machines in a log."""
+        counted, figures = self.asked.counted, self._list_figure_columns()
+        if _has_any(counted, extract_terms(self.table.columns[0])):
+            return None
+        named = [
+            n
+            for n, name in enumerate(self.table.columns)
+            if n and n not in figures and (terms := extract_terms(name)) and terms <= counted
+        ]
+        return named[0] if len(named) == 1 and named[0] not in dict(self.equal_cells) else None
+
+    def _find_open_conditions(self, subject: frozenset[str], distinct: int | None) -> list[str]:
+        """Return the terms of the question that no condition and not the subject of the table accounts for."""
+        columns = {*dict(self.equal_cells), *(self._find_condition_column(c) for c in self.asked.conditions), distinct}
+        words = [self.table.columns[n] for n in columns if n is not None] + [cell for _, cell in self.equal_cells]
+        known = subject | extract_terms(" ".join(words)) | extract_terms(" ".join(row.group for row in self.table.rows))
+        codes = {term for _, cell in self.equal_cells for term in extract_terms(cell)}
+        return [
+            term
+            for term in self.asked.terms
+            if not _has_term(term, known)
+            and term not in _COST_TERMS
+            and not _is_written_out(term, self.asked.text, codes)
+        ]
 
     def _find_shown_columns(self) -> list[int]:
         """Return the columns whose cells decide: those of the conditions, else the first."""
@@ -155,7 +234,7 @@ class _TableView:
         return named or [0]
 
     def _resolve_over(self, rows: Sequence[CitedRow], column: int, condition: str) -> Resolved | Unresolved | None:
-        kind = self.asked.kind
+        kind: OperationKind = "sum" if self.asked.kind == "count" else self.asked.kind
         cells = [self._get_cell(row, column) for row in rows]
         filled = [cell for cell in cells if cell.figure]
         missing = tuple(cell.row.label for cell in cells if not cell.figure)
@@ -169,6 +248,8 @@ class _TableView:
             return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
         if kind == "sum" and any(row.group for row in rows):
             return Unresolved("the rows of the table stand below titles, and some may be totals of others")
+        if kind == "extreme":  # the cells that are the answer come first
+            filled.sort(key=lambda cell: -cell.value if self.asked.is_highest else cell.value)
         return Resolved(self.table, compute(kind, filled, is_highest=self.asked.is_highest), condition, missing)
 
     def _select_rows(self) -> tuple[list[CitedRow], str, str]:
@@ -178,9 +259,14 @@ class _TableView:
         by_column: dict[int, set[str]] = {}
         for column, cell in self.equal_cells:
             by_column.setdefault(column, set()).add(cell)
+        flags = [column for column in by_column if _holds_flags(self.table, column)]
+        if self.asked.is_negated and len(flags or by_column) != 1:
+            return [], "", "it is not said which of its conditions is not to hold"
         for column, wanted in by_column.items():
-            rows = [row for row in rows if row.cells[column] in wanted]
-            said.append(f"{self.table.columns[column] or 'the column'} {' or '.join(sorted(wanted))}")
+            is_negated = self.asked.is_negated and not flags
+            rows = [row for row in rows if (row.cells[column] in wanted) != is_negated]
+            values = " or ".join(sorted(wanted)) or "empty"
+            said.append(f"{self.table.columns[column] or 'the column'} {'not ' if is_negated else ''}{values}")
         for condition in self.asked.conditions:
             column_of = self._find_condition_column(condition)
             if column_of is None:
@@ -196,10 +282,10 @@ class _TableView:
         return rows, " and ".join(said), ""
 
     def _find_condition_column(self, condition: Condition) -> int | None:
-        """Return the column of figures that a condition names, by the words after it or else before it."""
+        """Return the column of figures that a condition names, by the words after it, before it, or implied."""
         columns = self._list_figure_columns()
-        for words in (condition.words_after, condition.words_before):
-            terms = extract_terms(words)
+        words = condition.words_after, condition.words_before
+        for terms in (*map(extract_terms, words), self.asked.implied):
             named = [n for n in columns if _has_any(extract_terms(self.table.columns[n]), terms)]
             if len(named) == 1:
                 return named[0]
@@ -240,6 +326,9 @@ class _TableView:
 
     def _order_by_mention(self, columns: Sequence[int]) -> list[int]:
         """Return columns in the order in which the question names them, the earlier period first for a change."""
+        years = {n: found[0] for n in columns if (found := _YEAR.findall(self.table.columns[n]))}
+        if self.asked.kind != "compare" and len(set(years.values())) == len(columns):
+            return sorted(columns, key=lambda n: years[n])
         telling = {n: extract_terms(self.table.columns[n]) for n in columns}
         words = _fold_words(self.asked.text)
         own = {n: telling[n] - frozenset().union(*(telling[m] for m in columns if m != n)) for n in columns}
@@ -257,7 +346,7 @@ def _find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRo
     words, asked_terms = _fold_words(asked.text), extract_terms(asked.text)
     found = []
     for row in () if table.is_list else table.rows:
-        terms = extract_terms(row.label)
+        terms = extract_terms(_UNIT_OF_LABEL.sub("", row.label))
         if _is_total(row, table) and row.label.casefold() not in asked.text.casefold():
             continue
         if terms and not is_period(row.label) and terms <= asked_terms:
@@ -280,15 +369,31 @@ def _find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[
     if table.is_list or asked.kind in ("compare", "difference", "ratio"):
         return ()
     found: list[tuple[int, str]] = []
-    named = extract_terms(" ".join(table.columns))
+    named = {word for column in table.columns for word in _fold_words(column)}
     for n in range(1, len(table.columns)):
-        for cell in dict.fromkeys(row.cells[n] for row in table.rows):
+        if asked.kind != "lookup" and _holds_flags(table, n):
+            if (name := extract_terms(table.columns[n])) and name <= asked.terms:
+                wanted = _NO if asked.is_negated else _YES
+                found += [(n, cell) for cell in _list_cells(table, n) if cell.strip().casefold() in wanted]
+            continue
+        for cell in _list_cells(table, n):
             terms = extract_terms(cell)
-            if parse_figure(cell) or not terms or terms <= named or not terms <= asked.terms:
+            if parse_figure(cell) or not terms or named.issuperset(_fold_words(cell)) or not terms <= asked.terms:
                 continue
             if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
     return tuple(found)
+
+
+def _list_cells(table: StoredTable, column: int) -> list[str]:
+    """Return the different cells of a column, without those of totals."""
+    return list(dict.fromkeys(row.cells[column] for row in table.rows if not _is_total(row, table)))
+
+
+def _holds_flags(table: StoredTable, column: int) -> bool:
+    """Return whether the cells of a column say yes or no, both of them."""
+    cells = {cell.strip().casefold() for cell in _list_cells(table, column)}
+    return cells.issubset(_YES + _NO) and not cells.isdisjoint(_YES) and not cells.isdisjoint(_NO)
 
 
 def _fold_words(text: str) -> list[str]:

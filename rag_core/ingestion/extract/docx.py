@@ -29,6 +29,7 @@ from rag_core.ingestion.extract.docx_styles import (
     resolve_paragraph_style,
 )  # fmt: skip
 from rag_core.ingestion.extract.extraction import clean_text, collect_blocks
+from rag_core.ingestion.tables import format_table_row
 
 MAX_PART_BYTES = 64 * 1024 * 1024  # of XML
 MAX_SPANNED_COLUMNS = 63  # the most columns of a table in Word
@@ -180,7 +181,7 @@ class _DocxReader:
         return f"{'  ' * depth}{mark} "
 
     def _format_table_row(self, row: Element, table: Element) -> str:
-        """Return the cells of a row joined by bars, with an empty cell for each further column that a cell spans."""
+        """Return a row with bars between its cells, with an empty cell for each further column that a cell spans."""
         if row.find(f"{W}trPr/{W}del") is not None:
             return ""
         cells: list[str] = []
@@ -193,7 +194,7 @@ class _DocxReader:
                 " ".join(clean_text(" ".join(texts)).split()),
                 *[""] * (min(int(span or 1), MAX_SPANNED_COLUMNS) - 1),
             ]
-        return " | ".join(cells)
+        return format_table_row(cells)
 
     def _read_pending_notes(self) -> Iterator[DocxItem]:
         """Yield the notes referred to since the last call, each behind its number."""

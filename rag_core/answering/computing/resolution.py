@@ -1,28 +1,30 @@
 """Which table, rows and columns a computation is about; a reason in words where the question does not settle that."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
+from rag_core.answering.computing.named_cells import (
+    find_equal_cells,
+    find_named_rows,
+    fold_words,
+    has_any,
+    has_term,
+    holds_flags,
+    is_total,
+    is_written_out,
+)
 from rag_core.answering.computing.operations import CitedCell, Computation, OperationKind, compute
 from rag_core.answering.computing.questions import AskedOperation, Condition
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
-from rag_core.text.figures import is_period, parse_figure
-from rag_core.text.terms import WORD_PATTERN, extract_terms
+from rag_core.text.figures import parse_figure
+from rag_core.text.terms import extract_terms
 
-MIN_SHARED_LETTERS = 4  # at the beginning of two terms that mean the same, as of "supply" and "supplier"
-MIN_SHARED_SHARE = 0.6  # of the longer one
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
 MAX_EMPTY_SHARE = 0.25  # of the cells among which the highest is looked for: where more have no figure, it tells little
-_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
-_LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
-_SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
 _WORDLESS = re.compile(r"\W*")
-_UNIT_OF_LABEL = re.compile(r"\s*\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
 _COST_TERMS = extract_terms("cost costs")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +92,17 @@ class _TableView:
 
     @classmethod
     def from_table(cls, asked: AskedOperation, table: StoredTable) -> "_TableView":
-        named = _find_named_rows(asked, table)
-        equal = _find_equal_cells(asked, table)
+        named = find_named_rows(asked, table)
+        equal = find_equal_cells(asked, table)
         groups = " ".join({row.group for row in named or table.rows})
         words = [*table.columns, table.about, groups, *(row.label for row in named), *(cell for _, cell in equal)]
         own = extract_terms(" ".join(words))
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
-        wanted = asked.terms - {term for term in asked.terms if _is_written_out(term, asked.text, codes)}
+        wanted = asked.terms - {term for term in asked.terms if is_written_out(term, asked.text, codes)}
         said = asked.implied & known  # "cost" is said by a column "Price"
-        found = [term for term in wanted if _has_term(term, own)]
-        covers = bool(wanted) and all(_has_term(term, known) or (said and term in _COST_TERMS) for term in wanted)
+        found = [term for term in wanted if has_term(term, own)]
+        covers = bool(wanted) and all(has_term(term, known) or (said and term in _COST_TERMS) for term in wanted)
         return cls(asked, table, named, equal, covers, len(found))
 
     def resolve(self) -> Resolved | Unresolved | None:
@@ -128,7 +130,7 @@ class _TableView:
         """Return whether what is counted is a column of figures, to be added: "How many places are there in all"."""
         heads = [self.table.columns[n] for n in self._list_figure_columns()]
         return (
-            self.asked.adds_up and not self.named_rows and _has_any(self.asked.counted, extract_terms(" ".join(heads)))
+            self.asked.adds_up and not self.named_rows and has_any(self.asked.counted, extract_terms(" ".join(heads)))
         )
 
     def _resolve_lookup(self) -> Resolved | None:
@@ -138,7 +140,7 @@ class _TableView:
         row, label = self.named_rows[0], extract_terms(self.named_rows[0].label)
         asked = (self.asked.terms | self.asked.implied) - label
         shares = {
-            n: sum(_has_term(term, asked) for term in terms) / len(terms)
+            n: sum(has_term(term, asked) for term in terms) / len(terms)
             for n, name in enumerate(self.table.columns)
             if n and (terms := extract_terms(name)) and row.cells[n].strip()
         }
@@ -180,8 +182,8 @@ class _TableView:
         distinct = self._find_counted_column() if self.asked.kind == "count" else None
         is_limited = bool(self.equal_cells or self.asked.conditions)
         if self.asked.kind == "count" or not self.asked.conditions:
-            is_subject = distinct is not None or _has_any(self.asked.counted, subject)
-            if _has_any(self.asked.counted, extract_terms(" ".join(figures))):
+            is_subject = distinct is not None or has_any(self.asked.counted, subject)
+            if has_any(self.asked.counted, extract_terms(" ".join(figures))):
                 return self._resolve_lookup()
             if self.named_rows or not is_subject:
                 return None
@@ -204,7 +206,7 @@ class _TableView:
     def _find_counted_column(self) -> int | None:
         """Return the column of words, not the first, whose name is what is counted: different machines in a log."""
         counted, figures = self.asked.counted, self._list_figure_columns()
-        if _has_any(counted, extract_terms(self.table.columns[0])):
+        if has_any(counted, extract_terms(self.table.columns[0])):
             return None
         named = [
             n
@@ -222,9 +224,9 @@ class _TableView:
         return [
             term
             for term in self.asked.terms
-            if not _has_term(term, known)
+            if not has_term(term, known)
             and term not in _COST_TERMS
-            and not _is_written_out(term, self.asked.text, codes)
+            and not is_written_out(term, self.asked.text, codes)
         ]
 
     def _find_shown_columns(self) -> list[int]:
@@ -254,12 +256,12 @@ class _TableView:
 
     def _select_rows(self) -> tuple[list[CitedRow], str, str]:
         """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
-        rows = [row for row in self.table.rows if not _is_total(row, self.table)]
+        rows = [row for row in self.table.rows if not is_total(row, self.table)]
         said = []
         by_column: dict[int, set[str]] = {}
         for column, cell in self.equal_cells:
             by_column.setdefault(column, set()).add(cell)
-        flags = [column for column in by_column if _holds_flags(self.table, column)]
+        flags = [column for column in by_column if holds_flags(self.table, column)]
         if self.asked.is_negated and len(flags or by_column) != 1:
             return [], "", "it is not said which of its conditions is not to hold"
         for column, wanted in by_column.items():
@@ -286,7 +288,7 @@ class _TableView:
         columns = self._list_figure_columns()
         words = condition.words_after, condition.words_before
         for terms in (*map(extract_terms, words), self.asked.implied):
-            named = [n for n in columns if _has_any(extract_terms(self.table.columns[n]), terms)]
+            named = [n for n in columns if has_any(extract_terms(self.table.columns[n]), terms)]
             if len(named) == 1:
                 return named[0]
         return None
@@ -307,12 +309,12 @@ class _TableView:
         shared = frozenset.intersection(*terms.values()) if len(columns) > 1 else frozenset()
         asked = self.asked.terms | self.asked.implied
         shares = {
-            n: sum(_has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
+            n: sum(has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
             for n in columns
         }
         best = max(shares.values(), default=0.0)
         if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
-            return [] if columns and not _has_any(shared, asked) and len(columns) > 1 else columns
+            return [] if columns and not has_any(shared, asked) and len(columns) > 1 else columns
         return [n for n in columns if shares[n] == best]
 
     def _list_figure_columns(self) -> list[int]:
@@ -330,7 +332,7 @@ class _TableView:
         if self.asked.kind != "compare" and len(set(years.values())) == len(columns):
             return sorted(columns, key=lambda n: years[n])
         telling = {n: extract_terms(self.table.columns[n]) for n in columns}
-        words = _fold_words(self.asked.text)
+        words = fold_words(self.asked.text)
         own = {n: telling[n] - frozenset().union(*(telling[m] for m in columns if m != n)) for n in columns}
         return sorted(columns, key=lambda n: min((words.index(t) for t in own[n] if t in words), default=len(words)))
 
@@ -339,81 +341,6 @@ class _TableView:
 
     def _list_columns(self, columns: Sequence[int]) -> str:
         return ", ".join(f"“{self.table.columns[n]}”" for n in columns[:4])
-
-
-def _find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRow, ...]:
-    """Return the rows whose label the question has in full, in the order of mention; of nested labels the longest."""
-    words, asked_terms = _fold_words(asked.text), extract_terms(asked.text)
-    found = []
-    for row in () if table.is_list else table.rows:
-        terms = extract_terms(_UNIT_OF_LABEL.sub("", row.label))
-        if _is_total(row, table) and row.label.casefold() not in asked.text.casefold():
-            continue
-        if terms and not is_period(row.label) and terms <= asked_terms:
-            first = min((words.index(w) for w in _fold_words(row.label) if w in words), default=len(words))
-            found.append((first, terms, row))
-    kept = [f for f in found if not any(f[1] < other[1] for other in found)]
-    return _choose_group([row for _, _, row in sorted(kept, key=lambda f: f[0])], asked.terms)
-
-
-def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[CitedRow, ...]:
-    """Return the rows below the title that the question names, where labels are repeated below others."""
-    labels = {row.label for row in rows}
-    below = [row for row in rows if row.group and extract_terms(row.group) <= terms]
-    is_chosen = len(labels) < len(rows) and {row.label for row in below} == labels
-    return tuple(below if is_chosen else rows)
-
-
-def _find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[int, str], ...]:
-    """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools"."""
-    if table.is_list or asked.kind in ("compare", "difference", "ratio"):
-        return ()
-    found: list[tuple[int, str]] = []
-    named = {word for column in table.columns for word in _fold_words(column)}
-    for n in range(1, len(table.columns)):
-        if asked.kind != "lookup" and _holds_flags(table, n):
-            if (name := extract_terms(table.columns[n])) and name <= asked.terms:
-                wanted = _NO if asked.is_negated else _YES
-                found += [(n, cell) for cell in _list_cells(table, n) if cell.strip().casefold() in wanted]
-            continue
-        for cell in _list_cells(table, n):
-            terms = extract_terms(cell)
-            if parse_figure(cell) or not terms or named.issuperset(_fold_words(cell)) or not terms <= asked.terms:
-                continue
-            if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
-                found.append((n, cell))
-    return tuple(found)
-
-
-def _list_cells(table: StoredTable, column: int) -> list[str]:
-    """Return the different cells of a column, without those of totals."""
-    return list(dict.fromkeys(row.cells[column] for row in table.rows if not _is_total(row, table)))
-
-
-def _holds_flags(table: StoredTable, column: int) -> bool:
-    """Return whether the cells of a column say yes or no, both of them."""
-    cells = {cell.strip().casefold() for cell in _list_cells(table, column)}
-    return cells.issubset(_YES + _NO) and not cells.isdisjoint(_YES) and not cells.isdisjoint(_NO)
-
-
-def _fold_words(text: str) -> list[str]:
-    return [word.casefold() for word in WORD_PATTERN.findall(text)]
-
-
-def _is_written_out(term: str, text: str, codes: Iterable[str]) -> bool:
-    """Return whether a word stands before a code in brackets that the table has, as in "Texas (TX)"."""
-    words = text.casefold().split()
-    return any(
-        before.startswith(term) and word.strip("?,.") == f"({code})"
-        for before, word in pairwise(words)
-        for code in codes
-    )
-
-
-def _is_total(row: CitedRow, table: StoredTable) -> bool:
-    """Return whether a row is a total of others; "All depots" only as the last row."""
-    is_last = row is table.rows[-1] and bool(_LAST_TOTAL.match(row.label))
-    return is_last or bool(_TOTAL.match(row.label))
 
 
 def _find_obstacle(cells: Sequence[CitedCell]) -> str:
@@ -427,18 +354,3 @@ def _find_mixed_units(cells: Sequence[CitedCell]) -> str:
     """Return why figures cannot be compared; a figure without a unit has that of the others."""
     units = {cell.figure.unit for cell in cells if cell.figure and cell.figure.unit}
     return f"the figures are in different units: {', '.join(sorted(units))}" if len(units) > 1 else ""
-
-
-def _has_any(terms: Iterable[str], others: frozenset[str]) -> bool:
-    return any(_has_term(term, others) for term in terms)
-
-
-def _has_term(term: str, terms: frozenset[str]) -> bool:
-    """Return whether terms have this one, or one that begins like it."""
-    return term in terms or any(_begins_alike(term, other) for other in terms)
-
-
-def _begins_alike(term: str, other: str) -> bool:
-    shared = next((n for n, (a, b) in enumerate(zip(term, other, strict=False)) if a != b), min(len(term), len(other)))
-    longest = max(len(term), len(other))
-    return shared >= MIN_SHARED_LETTERS and shared >= MIN_SHARED_SHARE * longest and not term.isdigit()

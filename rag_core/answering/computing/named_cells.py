@@ -1,0 +1,110 @@
+"""The rows and cells of a table that a question names, and when a word of a question names something."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rag_core.answering.computing.questions import AskedOperation
+from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
+from rag_core.text.figures import is_period, parse_figure
+from rag_core.text.terms import WORD_PATTERN, extract_terms
+
+MIN_SHARED_LETTERS = 4  # at the beginning of two terms that mean the same, as of "supply" and "supplier"
+MIN_SHARED_SHARE = 0.6  # of the longer one
+_TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
+_LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
+_SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
+_UNIT_OF_LABEL = re.compile(r"\s*\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
+_YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
+
+
+def find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRow, ...]:
+    """Return the rows whose label the question has in full, in the order of mention; of nested labels the longest."""
+    words, asked_terms = fold_words(asked.text), extract_terms(asked.text)
+    found = []
+    for row in () if table.is_list else table.rows:
+        terms = extract_terms(_UNIT_OF_LABEL.sub("", row.label))
+        if is_total(row, table) and row.label.casefold() not in asked.text.casefold():
+            continue
+        if terms and not is_period(row.label) and terms <= asked_terms:
+            first = min((words.index(w) for w in fold_words(row.label) if w in words), default=len(words))
+            found.append((first, terms, row))
+    kept = [f for f in found if not any(f[1] < other[1] for other in found)]
+    return _choose_group([row for _, _, row in sorted(kept, key=lambda f: f[0])], asked.terms)
+
+
+def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[CitedRow, ...]:
+    """Return the rows below the title that the question names, where labels are repeated below others."""
+    labels = {row.label for row in rows}
+    below = [row for row in rows if row.group and extract_terms(row.group) <= terms]
+    is_chosen = len(labels) < len(rows) and {row.label for row in below} == labels
+    return tuple(below if is_chosen else rows)
+
+
+def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[int, str], ...]:
+    """Return the columns of words, and the cells in them, that the question names in full: "TX", "Northgate Tools"."""
+    if table.is_list or asked.kind in ("compare", "difference", "ratio"):
+        return ()
+    found: list[tuple[int, str]] = []
+    named = {word for column in table.columns for word in fold_words(column)}
+    for n in range(1, len(table.columns)):
+        if asked.kind != "lookup" and holds_flags(table, n):
+            if (name := extract_terms(table.columns[n])) and name <= asked.terms:
+                wanted = _NO if asked.is_negated else _YES
+                found += [(n, cell) for cell in _list_cells(table, n) if cell.strip().casefold() in wanted]
+            continue
+        for cell in _list_cells(table, n):
+            terms = extract_terms(cell)
+            if parse_figure(cell) or not terms or named.issuperset(fold_words(cell)) or not terms <= asked.terms:
+                continue
+            if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
+                found.append((n, cell))
+    return tuple(found)
+
+
+def _list_cells(table: StoredTable, column: int) -> list[str]:
+    """Return the different cells of a column, without those of totals."""
+    return list(dict.fromkeys(row.cells[column] for row in table.rows if not is_total(row, table)))
+
+
+def holds_flags(table: StoredTable, column: int) -> bool:
+    """Return whether the cells of a column say yes or no, both of them."""
+    cells = {cell.strip().casefold() for cell in _list_cells(table, column)}
+    return cells.issubset(_YES + _NO) and not cells.isdisjoint(_YES) and not cells.isdisjoint(_NO)
+
+
+def fold_words(text: str) -> list[str]:
+    """Return the words of a text, case-folded, in order."""
+    return [word.casefold() for word in WORD_PATTERN.findall(text)]
+
+
+def is_written_out(term: str, text: str, codes: Iterable[str]) -> bool:
+    """Return whether a word stands before a code in brackets that the table has, as in "Texas (TX)"."""
+    words = text.casefold().split()
+    return any(
+        before.startswith(term) and word.strip("?,.") == f"({code})"
+        for before, word in pairwise(words)
+        for code in codes
+    )
+
+
+def is_total(row: CitedRow, table: StoredTable) -> bool:
+    """Return whether a row is a total of others; "All depots" only as the last row."""
+    is_last = row is table.rows[-1] and bool(_LAST_TOTAL.match(row.label))
+    return is_last or bool(_TOTAL.match(row.label))
+
+
+def has_any(terms: Iterable[str], others: frozenset[str]) -> bool:
+    """Return whether terms have any of these, or one that begins like it."""
+    return any(has_term(term, others) for term in terms)
+
+
+def has_term(term: str, terms: frozenset[str]) -> bool:
+    """Return whether terms have this one, or one that begins like it."""
+    return term in terms or any(_begins_alike(term, other) for other in terms)
+
+
+def _begins_alike(term: str, other: str) -> bool:
+    shared = next((n for n, (a, b) in enumerate(zip(term, other, strict=False)) if a != b), min(len(term), len(other)))
+    longest = max(len(term), len(other))
+    return shared >= MIN_SHARED_LETTERS and shared >= MIN_SHARED_SHARE * longest and not term.isdigit()

@@ -9,7 +9,7 @@ from typing import Literal
 from rag_core.core.errors import Misconfigured, UnsupportedScript
 from rag_core.core.run import warn_current_run
 from rag_core.providers.entailment_folder import find_entailment_folder
-from rag_core.text.languages import guess_language
+from rag_core.text.languages import guess_question_language
 
 ModelRole = Literal["embedder", "reranker"]
 
@@ -22,7 +22,7 @@ PINNED_LICENCES = {BGE_SMALL_SHA256: "MIT", MINILM_L12_SHA256: "Apache-2.0"}  # 
 GRAPH_FILES = {BGE_SMALL_SHA256: "local_embedder.onnx", MINILM_L12_SHA256: "local_reranker.onnx"}
 ENTAILMENT_FILE = Path(__file__).parent / "local_entailment.onnx"  # made by `evals/train_entailment.py`
 MODEL_FILES = ("model.onnx", "tokenizer.json")
-LANGUAGE_NAMES = {  # of those that `guess_language` tells, but English
+LANGUAGE_NAMES = {  # of those that `guess_question_language` tells, but English
     "de": "German",
     "fr": "French",
     "es": "Spanish",
@@ -114,15 +114,15 @@ def check_query_language(query_text: str, folder: Path) -> None:
     """
     letters = [letter for letter in query_text if letter.isalpha()]
     is_latin = 2 * sum(map(_is_latin_script_letter, letters)) >= len(letters)
-    language = LANGUAGE_NAMES.get(guess_language(query_text))
+    language = LANGUAGE_NAMES.get(guess_question_language(query_text))
     if (is_latin and not language) or hash_model(folder) not in (BGE_SMALL_SHA256, MINILM_L12_SHA256):
         return
     if not is_latin:
         raise UnsupportedScript("the local model reads English, and the question is in another script")
     warn_current_run(
         "language_unread",
-        f"the question looks {language}, and the local models read English: its words are searched for, and what is "
-        "meant by them is mostly missed",
+        f"the question looks {language}, and the local models read English: only its words are searched for, so most "
+        "of what English documents say is missed. Ask in English, or configure models that read it",
     )
 
 

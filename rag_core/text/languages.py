@@ -18,6 +18,18 @@ LANGUAGE_WORDS = {  # frequent words, most of which no other of these languages 
     "pt": "para não os uma em da do ligue pela manhã o que de um com é ao por mais dos se na",
     "sv": "och att är på före för till jag från det som en av den med inte om har ett kan",
 }
+QUESTION_WORDS = {  # what questions begin with and turn on, beside LANGUAGE_WORDS
+    "en": "what which whose whom where why how do does did was i we my our your should would could may much many often",
+    "de": "wie was wer wann wo warum wieso welche welcher welches wieviel wieviele viel oft muss müssen darf dürfen "
+    "soll gibt hat haben ich mein meine unser nach seit",
+    "fr": "quel quelle quels quelles comment combien quand où pourquoi quoi faut peut doit est-ce je nous mon ma notre",
+    "es": "qué cuál cuáles cuánto cuánta cuántos cuántas cómo cuándo dónde quién quiénes puedo tiene",
+    "it": "quale quali quanto quanta quanti quante come quando dove chi perché cosa posso deve",
+    "nl": "wat welke wie hoeveel hoe waar wanneer waarom mag moet moeten kan hoelang",
+    "pl": "jaki jaka jakie ile kto kiedy gdzie dlaczego czy co",
+    "pt": "qual quais quanto quanta quantos quantas como quando onde quem porque posso deve",
+    "sv": "vad vilken vilket vilka hur när var vem varför måste många",
+}
 MIN_LANGUAGE_WORDS = 2  # of a text whose language is told
 MAX_LATIN_CODE_POINT = 0x24F  # the end of the block Latin Extended-B
 OTHER_SCRIPT = "another script"
@@ -55,6 +67,21 @@ def guess_language(text: str) -> str:
     if best < MIN_LANGUAGE_WORDS or best == second:
         return ""
     return next(language for language, count in counts.items() if count == best)
+
+
+def guess_question_language(text: str) -> str:
+    """Return the language of a question as `guess_language` does, also by the words that only questions have.
+
+    One such word is enough where no word of another language stands beside it: "Wann?".
+    """
+    if guess_language(text) == OTHER_SCRIPT:
+        return OTHER_SCRIPT
+    words = _WORD.findall(text.lower())
+    asked = {name: sum(word in listed.split() for word in words) for name, listed in QUESTION_WORDS.items()}
+    counts = {name: count + asked[name] for name, count in count_language_words(text).items()}
+    best, second = sorted(counts.values())[-1:-3:-1]
+    guess = next(name for name, count in counts.items() if count == best)
+    return guess if best > second and (best >= MIN_LANGUAGE_WORDS or asked[guess]) else ""
 
 
 def is_in_other_language(text: str, known: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_core.text.languages import OTHER_SCRIPT, guess_language, is_in_other_language
+from rag_core.text.languages import OTHER_SCRIPT, guess_language, guess_question_language, is_in_other_language
 
 ENGLISH = "The signing keys are rotated every 90 days by the platform team, and a copy is kept in the vault."
 
@@ -42,3 +42,20 @@ def test_a_text_in_another_language_than_a_known_one_is_told(text: str) -> None:
 def test_a_short_or_unclear_text_is_not_said_to_be_in_another_language(text: str) -> None:
     assert not is_in_other_language(text, ENGLISH)
     assert not is_in_other_language("Die Schlüssel werden alle 90 Tage ersetzt.", "P0700 P0300")
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Wie oft muss die Maschine entkalkt werden?", "de"),
+        ("Wann endet der Vertrag?", "de"),
+        ("Quelle est la limite d'hôtel à Vienne ?", "fr"),
+        ("Combien de jours de congé ai-je ?", "fr"),
+        ("What does F03 mean and what do I do?", "en"),  # "do" and "to" are frequent words of Polish, too
+        ("What is the hotel limit in São Paulo?", "en"),
+        ("papers on W boson decay", ""),
+        ("Ключи меняются?", OTHER_SCRIPT),
+    ],
+)
+def test_the_language_of_a_question_is_told_from_what_it_asks_with(question: str, language: str) -> None:
+    assert guess_question_language(question) == language

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.cli import (
-    commands,
     data_folder,
+    document_commands,
+    indexing_commands,
     migrate,
     reindex,
+    service_commands,
 )
 from rag_core.cli.options import (
     build_budget_options,
@@ -35,7 +37,7 @@ def add_setup_command(verbs: "_Commands") -> None:
         action="store_true",
         help="create your own index, which every folder without a .rag above it then uses",
     )
-    setup.set_defaults(command=commands.run_setup_command)
+    setup.set_defaults(command=service_commands.run_setup_command)
 
 
 def add_index_command(verbs: "_Commands") -> None:
@@ -62,7 +64,7 @@ def add_index_command(verbs: "_Commands") -> None:
         help="a dbt schema.yml or other YAML file, or a folder of them or of CSV files",
     )
     index.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql")
-    index.set_defaults(command=commands.run_index_command)
+    index.set_defaults(command=indexing_commands.run_index_command)
 
 
 def add_ingest_command(verbs: "_Commands") -> None:
@@ -85,7 +87,7 @@ def add_ingest_command(verbs: "_Commands") -> None:
     ingest.add_argument(
         "--workflow", type=parse_id_option, metavar="ID", help="workflow to index into (default: $RAG_COLLECTION)"
     )
-    ingest.set_defaults(command=commands.run_ingest_command)
+    ingest.set_defaults(command=indexing_commands.run_ingest_command)
 
 
 def add_reindex_command(verbs: "_Commands") -> None:
@@ -134,7 +136,7 @@ def add_summary_command(verbs: "_Commands") -> None:
         help="summarize a document",
     )
     summary.add_argument("document", metavar="DOC", help="its id, path or title")
-    summary.set_defaults(command=commands.run_summary_command)
+    summary.set_defaults(command=document_commands.run_summary_command)
 
 
 def add_documents_command(verbs: "_Commands") -> None:
@@ -147,7 +149,7 @@ def add_documents_command(verbs: "_Commands") -> None:
     documents.add_argument(
         "--deleted", action="store_true", help="list the deleted documents that can be restored instead"
     )
-    documents.set_defaults(command=commands.run_documents_command)
+    documents.set_defaults(command=document_commands.run_documents_command)
 
 
 def add_delete_command(verbs: "_Commands") -> None:
@@ -159,7 +161,7 @@ def add_delete_command(verbs: "_Commands") -> None:
     )
     delete.add_argument("document", metavar="DOC", help="its id, path or title")
     delete.add_argument("--purge", action="store_true", help="remove it permanently, also after a delete")
-    delete.set_defaults(command=commands.run_delete_command)
+    delete.set_defaults(command=document_commands.run_delete_command)
 
 
 def add_restore_command(verbs: "_Commands") -> None:
@@ -170,7 +172,7 @@ def add_restore_command(verbs: "_Commands") -> None:
         help="restore a deleted document",
     )
     restore.add_argument("document", metavar="DOC", help="its id, path or title")
-    restore.set_defaults(command=commands.run_restore_command)
+    restore.set_defaults(command=document_commands.run_restore_command)
 
 
 def add_check_command(verbs: "_Commands") -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_core.cli import (
-    commands,
     doctor,
     mcp_command,
     models,
+    service_commands,
 )
 from rag_core.cli.evaluation_parser import add_eval_command
 from rag_core.cli.examples import EXAMPLES
@@ -78,13 +78,13 @@ def _add_serve_command(verbs: "_Commands") -> None:
     )
     serve.add_argument(
         "--host",
-        default=commands.LOOPBACK,
+        default=service_commands.LOOPBACK,
         metavar="ADDRESS",
         help="interface to serve on; others than 127.0.0.1 want the key of $RAG_FUNCTIONS_KEY (default: 127.0.0.1)",
     )
     serve.add_argument("--azure", action="store_true", help="use the Azure clients against emulated services")
     serve.add_argument("--admin", action="store_true", help="grant every caller the admin role (local use only)")
-    serve.set_defaults(command=commands.run_serve_command)
+    serve.set_defaults(command=service_commands.run_serve_command)
 
 
 def _add_mcp_command(verbs: "_Commands") -> None:
@@ -102,7 +102,9 @@ def _add_completion_command(verbs: "_Commands") -> None:
     """Add `rag completion`."""
     completion = verbs.add_parser("completion", help="print the script that completes commands and options in a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "powershell", "tcsh"))
-    completion.set_defaults(command=lambda arguments: commands.run_completion_command(arguments, build_parser()))
+    completion.set_defaults(
+        command=lambda arguments: service_commands.run_completion_command(arguments, build_parser())
+    )
 
 
 def _add_log_command(verbs: "_Commands") -> None:
@@ -117,7 +119,7 @@ def _add_log_command(verbs: "_Commands") -> None:
         help="number of entries (default: 20)",
     )
     log.add_argument("--json", action="store_true", help="print all fields of each entry")
-    log.set_defaults(command=commands.run_log_command)
+    log.set_defaults(command=service_commands.run_log_command)
 
 
 def _add_audit_command(verbs: "_Commands") -> None:
@@ -128,7 +130,7 @@ def _add_audit_command(verbs: "_Commands") -> None:
         parents=[build_data_option(), build_json_option()],
         help="plant canaries in several scopes and try to read them from others",
     )
-    isolation.set_defaults(command=commands.run_audit_isolation_command)
+    isolation.set_defaults(command=service_commands.run_audit_isolation_command)
 
 
 def _add_models_command(verbs: "_Commands") -> None:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.cli import (
-    commands,
     opened_citation,
+    question_commands,
     schema_commands,
 )
 from rag_core.cli.options import (
@@ -34,7 +34,7 @@ def add_query_command(verbs: "_Commands") -> None:
     query.add_argument("--pipeline", dest="preset", help=argparse.SUPPRESS)  # its name before
     query.add_argument("--top-k", type=int, default=5, metavar="N", help="number of passages (default: 5)")
     query.add_argument("--json", action="store_true", help="print the reply of api/consult_rag")
-    query.set_defaults(command=commands.run_query_command)
+    query.set_defaults(command=question_commands.run_query_command)
 
 
 def add_link_command(verbs: "_Commands") -> None:
@@ -78,7 +78,7 @@ def add_ask_command(verbs: "_Commands") -> None:
         help="citation style (default: sections for classical, else numbers)",
     )
     ask.add_argument("--json", action="store_true", help="print the reply of api/rag/ask")
-    ask.set_defaults(command=commands.run_ask_command)
+    ask.set_defaults(command=question_commands.run_ask_command)
 
 
 def add_chat_command(verbs: "_Commands") -> None:
@@ -88,7 +88,7 @@ def add_chat_command(verbs: "_Commands") -> None:
         parents=[build_data_option(), build_workflow_option(), build_answering_preset_option(), build_json_option()],
         help="answer one question after the other, each read after those before",
     )
-    chat.set_defaults(command=commands.run_chat_command)
+    chat.set_defaults(command=question_commands.run_chat_command)
 
 
 def add_replay_command(verbs: "_Commands") -> None:
@@ -110,7 +110,7 @@ def add_replay_command(verbs: "_Commands") -> None:
         default="advanced",
         help=f"preset that ranks: {', '.join(presets.RANKING_PRESETS)} (default: advanced)",
     )
-    replay.set_defaults(command=commands.run_replay_command)
+    replay.set_defaults(command=question_commands.run_replay_command)
 
 
 def add_facets_command(verbs: "_Commands") -> None:
@@ -128,7 +128,7 @@ def add_facets_command(verbs: "_Commands") -> None:
         metavar="N",
         help="number of values shown; the total is always exact (default: 20)",
     )
-    facets.set_defaults(command=commands.run_facets_command)
+    facets.set_defaults(command=question_commands.run_facets_command)
 
 
 def add_graph_command(verbs: "_Commands") -> None:
@@ -141,7 +141,7 @@ def add_graph_command(verbs: "_Commands") -> None:
     graph.add_argument("entity", metavar="ENTITY")
     graph.add_argument("--to", metavar="OTHER", help="show the shortest paths to this entity instead")
     graph.add_argument("--limit", type=int, default=20, metavar="N", help="number of entities shown (default: 20)")
-    graph.set_defaults(command=commands.run_graph_command)
+    graph.set_defaults(command=question_commands.run_graph_command)
 
 
 def add_cite_command(verbs: "_Commands") -> None:
@@ -152,7 +152,7 @@ def add_cite_command(verbs: "_Commands") -> None:
         help="find the support for each sentence of a text",
     )
     cite.add_argument("text", metavar="TEXT", help="the text, or - for standard input")
-    cite.set_defaults(command=commands.run_cite_command)
+    cite.set_defaults(command=question_commands.run_cite_command)
 
 
 def add_open_command(verbs: "_Commands") -> None:

@@ -1,0 +1,67 @@
+"""The commands about single documents: their summary, their list, deletion and restoring."""
+
+from argparse import Namespace
+from typing import TYPE_CHECKING
+
+from rag_core.cli.json_output import print_json
+from rag_core.cli.named_documents import find_document_id
+from rag_core.cli.opened_service import run_with_index
+from rag_core.core.model import Scope
+from rag_core.core.run import Run
+
+if TYPE_CHECKING:
+    from rag_core.rag import RAG
+
+
+@run_with_index
+async def run_summary_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print a document's summary."""
+    from rag_core.cli import terminal_output
+
+    scope = Scope(arguments.workflow)
+    document_id = find_document_id(arguments.document, await rag.kit.index.store.list_documents(scope))
+    summary = await rag.summarize(document_id, scope=scope, run=run)
+    if arguments.json:
+        print_json(summary)
+        return 0
+    terminal_output.print_document_summary(summary)
+    terminal_output.print_run(run)
+    return 0
+
+
+@run_with_index
+async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Print the documents, or those that can be restored."""
+    from rag_core.cli import terminal_output
+
+    store, scope = rag.kit.index.store, Scope(arguments.workflow)
+    documents = await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
+    print_json(documents) if arguments.json else terminal_output.print_documents(documents)
+    return 0
+
+
+@run_with_index
+async def run_delete_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Delete a document, or with --purge remove it permanently."""
+    store, scope = rag.kit.index.store, Scope(arguments.workflow)
+    candidates = [*await store.list_documents(scope), *(await store.list_deleted(scope) if arguments.purge else ())]
+    document_id = find_document_id(arguments.document, candidates)
+    await rag.delete(document_id, scope=scope, purge=arguments.purge, run=run)
+    done = "purged" if arguments.purge else "deleted"
+    if arguments.json:
+        print_json({"document_id": document_id, "done": done})
+    else:
+        print(f"{document_id}: {done}{'' if arguments.purge else '; rag restore restores it'}")
+    return 0
+
+
+@run_with_index
+async def run_restore_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
+    """Restore a deleted document."""
+    scope = Scope(arguments.workflow)
+    document_id = find_document_id(arguments.document, await rag.kit.index.store.list_deleted(scope))
+    await rag.restore(document_id, scope=scope, run=run)
+    print_json({"document_id": document_id, "done": "restored"}) if arguments.json else print(
+        f"{document_id}: restored"
+    )
+    return 0

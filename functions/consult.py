@@ -8,8 +8,8 @@ from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, Identifier, NonBlankText, ReplyFormat, Request
 from rag_core.compact_replies import CompactConsultReply, format_compact_search
 from rag_core.core.model import Filter, Turn
-from rag_core.core.presets import PRESET_NAMES, choose_preset
-from rag_core.rag import PresetChoice
+from rag_core.core.preset_choice import PresetChoice, choose_preset
+from rag_core.core.presets import PRESET_NAMES
 from rag_core.replies import ConsultReply
 
 FilterField = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,137}$")]  # "metadata." and a field name

@@ -7,8 +7,9 @@ from typing import Any, Unpack
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.core.kit import Kit
 from rag_core.core.model import Filter, IndexingResult, Scope, Turn
+from rag_core.core.preset_choice import PresetChoice
 from rag_core.ingestion.upload import Upload
-from rag_core.rag import RAG, PresetChoice
+from rag_core.rag import RAG
 from rag_core.replies import AskReply, ConsultReply
 from rag_core.schema.linking import LinkBudget
 from rag_core.schema_reply import LinkReply

@@ -78,6 +78,21 @@ async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: st
     return await answer_query(query, result.hits, note_techniques(kit, run), run)
 
 
+async def answer_alone(query: Query, refusal: Answer, kit: Kit, run: Run) -> tuple[Query, Answer]:
+    """Return the query without the turns before it and its answer, if it has one; else the query and its refusal.
+
+    A new subject is drowned by the turns before, where no chat model writes the question to stand alone.
+    """
+    own_query, before = replace(query, history=()), (list(run.warnings), dict(run.techniques))
+    run.warnings.clear()
+    run.techniques.pop("conversation", None)
+    answer = await answer_with_pipeline(own_query, kit, run, pipeline=query.preset.pipeline)
+    if answer.status != "unknown":
+        return own_query, answer
+    run.warnings[:], run.techniques = before
+    return query, refusal
+
+
 async def _explain_empty_result(query: Query, kit: Kit) -> tuple[str, str]:
     """Return why nothing was found: a warning's code, and in words what would be right."""
     fields = await kit.index.store.list_facet_fields(query.scope)

@@ -12,17 +12,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_answer
-from rag_core.core.model import Answer, Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
-from rag_core.core.presets import Preset, Query, choose_preset
+from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
+from rag_core.core.preset_choice import PresetChoice, resolve_choice
 from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
-from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
+from rag_core.pipelines import answer_alone, answer_with_pipeline, search_with_pipeline
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
 from rag_core.text.anaphora import stands_alone
@@ -47,22 +47,6 @@ if TYPE_CHECKING:
     from rag_core.workbench.usage import UsageReport
 
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
-
-
-class PresetChoice(TypedDict, total=False):
-    """What a request may say of its preset; None is the same as not said. The flags can only switch a stage off.
-
-    A `preset` that is resolved already, as the evaluation has, is used as it is.
-    """
-
-    pipeline: str | None
-    preset: str | Preset | None
-    top_k: int | None
-    top_n: int | None
-    search_type: str | None
-    enable_rerank: bool | None
-    enable_query_expansion: bool | None
-    enable_hyde: bool | None
 
 
 class RAG:
@@ -105,7 +89,7 @@ class RAG:
         `history` has the turns before the question, in order.
         """
         kit, run = self.kit, run or self.start_run()
-        preset = self._choose_preset(choice, kit, run)
+        preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
         query = preset.build_query(text, as_scope(scope), filters=filters, facets=facets, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         result = await search_with_pipeline(query, kit, run, pipeline=preset.pipeline)
@@ -132,31 +116,17 @@ class RAG:
         """
         kit, run = self.kit, run or self.start_run()
         kit = replace(kit, keep_runs=kit.keep_runs or keep)
-        preset = self._choose_preset(choice, kit, run)
+        preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
         query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
         query, kit = await resolve_conversation(query, kit, run)
         answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
         if answer.status == "unknown" and query.history and stands_alone(text):
-            query, answer = await self._answer_alone(query, answer, run)
+            query, answer = await answer_alone(query, answer, self.kit, run)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         reply = AnswerReply(answer, query, preset, run, {})
         shown = {"asked": text, "follows": follows, "reply": reply.to_json()} if kit.keep_runs else {}
         saved = await saved_runs.save_answer_run(query, answer, preset, origin, kit, run, shown=shown)
         return replace(reply, saved=saved)
-
-    async def _answer_alone(self, query: Query, refusal: Answer, run: Run) -> tuple[Query, Answer]:
-        """Return the query without the turns before it and its answer, if it has one; else the query and its refusal.
-
-        A new subject is drowned by the turns before, where no chat model writes the question to stand alone.
-        """
-        own_query, before = replace(query, history=()), (list(run.warnings), dict(run.techniques))
-        run.warnings.clear()
-        run.techniques.pop("conversation", None)
-        answer = await answer_with_pipeline(own_query, self.kit, run, pipeline=query.preset.pipeline)
-        if answer.status != "unknown":
-            return own_query, answer
-        run.warnings[:], run.techniques = before
-        return query, refusal
 
     async def answer_proposals(
         self,
@@ -420,17 +390,6 @@ class RAG:
 
         said = self.settings
         return IndexingPolicy(self.upload_limits, said.inline_max_bytes, said.inline_max_chunks, said.require_vectors)
-
-    def _choose_preset(self, choice: PresetChoice, kit: Kit, run: Run) -> Preset:
-        """Resolve the preset and warn of what the request asks for in vain."""
-        if isinstance(resolved := choice.get("preset"), Preset):
-            return resolved
-        preset, ineffective = choose_preset(**choice, preset_overrides=self.settings.preset_overrides)  # type: ignore[arg-type]
-        for message in ineffective:
-            run.warn("no_effect", message)
-        if choice.get("enable_hyde") and preset.expansion.hyde_answers and not kit.has_chat_model:
-            run.warn("no_effect", "enable_hyde has no effect: only a chat model writes a HyDE answer")
-        return preset
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from rag_core.answering.citation_styles import CitationStyle, choose_default_sty
 from rag_core.answering.drafting import join_claims
 from rag_core.cli.terminal_layout import wrap_for_terminal
 from rag_core.core.model import Answer, Claim, Confidence
-from rag_core.core.presets import choose_preset
+from rag_core.core.preset_choice import choose_preset
 
 NO_CONFIDENCE = Confidence(0.0, {}, "")
 WORK_BY_STEP = {  # what a reader is told of; the other steps take no time that is felt

@@ -288,10 +288,6 @@ PRESET_ALIASES: Mapping[str, str] = MappingProxyType({"default": "workbench"})  
 PRESET_NAMES = (*PRESETS, *PRESET_ALIASES)
 RANKING_PRESETS = tuple(name for name in PRESET_NAMES if name != "facets")  # which only counts
 
-STAGE_FLAGS = MappingProxyType(
-    {"rerank": "enable_rerank", "rewordings": "enable_query_expansion", "imaginings": "enable_hyde"}
-)
-
 
 def find_preset_name(name: str) -> str:
     """Return the preset's own name when `name` is another name of it, else `name`."""
@@ -334,44 +330,6 @@ def _is_valid_number(name: str, field: str, value: Any) -> bool:
     return True
 
 
-def choose_preset(
-    *,
-    pipeline: str | None = None,
-    preset: str | None = None,
-    top_k: int | None = None,
-    top_n: int | None = None,
-    search_type: str | None = None,
-    enable_rerank: bool | None = None,
-    enable_query_expansion: bool | None = None,
-    enable_hyde: bool | None = None,
-    preset_overrides: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
-) -> tuple[Preset, tuple[str, ...]]:
-    """Return the preset for a request, with a warning for each flag of the request that has no effect.
-
-    None is a value that the request does not give. `preset_overrides` has the operator's numbers by the preset's name;
-    the request's own take precedence. The pipeline decides which stages it has: a flag can only switch one off.
-
-    Raises:
-        InvalidRequest: a name is unknown, a number is out of range, or the preset is of another pipeline.
-    """
-    name = find_preset_name(preset or pipeline or "advanced")  # S1-34
-    if preset is None and name not in PRESETS:
-        raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
-    stage_flags = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
-    available = PRESETS[name].list_numbers() if name in PRESETS else {}
-    stages_off = {stage: 0 for stage, flag in stage_flags.items() if flag is False and stage in available}
-    numbers = {"top_k": top_k, "top_n": top_n, "search_type": search_type}
-    given_numbers = {field: value for field, value in numbers.items() if value is not None}
-    chosen = resolve_preset(name, **{**preset_overrides.get(name, {}), **stages_off, **given_numbers})
-    if pipeline not in (None, chosen.pipeline):
-        raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")
-    in_force = chosen.list_numbers()
-    ineffective = [STAGE_FLAGS[stage] for stage, flag in stage_flags.items() if flag and not in_force.get(stage)]
-    return chosen, tuple(
-        f"{flag} has no effect: {_describe_pipeline(chosen)} has no such stage" for flag in ineffective
-    )
-
-
 def _validate_preset_number(number: str, value: object, preset: Preset) -> None:
     """Raise InvalidRequest when the preset has no such number, or `value` is out of its range."""
     if number not in preset.list_numbers():
@@ -394,8 +352,3 @@ def _adapt_to_search_type(preset: Preset) -> Preset:
     if preset.search.search_type == "semantic" and preset.pipeline != "facets":
         return preset.override(semantic=preset.search.reranked_hits or SEMANTIC_CANDIDATES)
     return preset
-
-
-def _describe_pipeline(preset: Preset) -> str:
-    """Return the pipeline and search type in words."""
-    return f"the pipeline {preset.pipeline} with search_type {preset.search.search_type}"

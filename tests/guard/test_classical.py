@@ -16,7 +16,8 @@ from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoRedactor
 from rag_core.core.model import Answer, Chunk, Ranking, Scope, Span
 from rag_core.core.ports import LLM, ChunkStore, Embedder, Probe, Prompt, Reranker, WebResult, WebSearch
-from rag_core.core.presets import choose_preset, resolve_preset
+from rag_core.core.preset_choice import choose_preset
+from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.core.settings import load_settings
 from rag_core.guard.classical import CLASSICAL_GENERATION, NO_RESULTS_TEXT, WEB_CONFIDENCE_FACTOR

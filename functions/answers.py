@@ -13,7 +13,8 @@ from rag_core.answering.claim_replies import ClaimReply, format_claims
 from rag_core.compact_replies import CompactAskReply, format_compact_answer
 from rag_core.core.errors import InvalidRequest
 from rag_core.core.presets import RANKING_PRESETS
-from rag_core.replies import AskReply, Done, format_run
+from rag_core.replies import AskReply
+from rag_core.run_reply import Done, format_run
 
 ANSWERING_PIPELINES = ["standard", "rerank", "advanced", "classical", "agentic"]
 PassageCount = Annotated[int, Field(ge=1, le=20)]

@@ -19,7 +19,8 @@ from rag_core.core.model import Chunk, Document, Span
 from rag_core.ingestion import source_view
 from rag_core.ingestion.reading import is_outdated
 from rag_core.prompts.screening import screen_stored_text
-from rag_core.replies import Done, EntityReply, format_entity, format_run
+from rag_core.replies import EntityReply, format_entity
+from rag_core.run_reply import Done, format_run
 
 DEFAULT_LISTED_DOCUMENTS = 50  # 2,000 to 5,000 tokens
 DEFAULT_READ_TOKENS = 4000

@@ -15,7 +15,8 @@ from rag_core.core.model import Block, IndexingResult, Job
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.plan import IndexingPlan
 from rag_core.ingestion.upload import Upload
-from rag_core.replies import Done, EntityReply, format_entity, format_run
+from rag_core.replies import EntityReply, format_entity
+from rag_core.run_reply import Done, format_run
 
 BoxInput = Annotated[
     tuple[StrictFloat, StrictFloat, StrictFloat, StrictFloat], Field(strict=False)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from functions.operations import Call, operation
 from functions.requests import Identifier, LineText, Request
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 
 
 class GraphRequest(Request):

@@ -1,7 +1,7 @@
 """The handler of health. It loads no pydantic, because a probe calls it before anybody else."""
 
 from functions.operations import Call, operation
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 
 
 class HealthReply(Done):

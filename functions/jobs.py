@@ -7,7 +7,7 @@ from functions.operations import Call, operation
 from functions.requests import Identifier, Request
 from rag_core.core.errors import Conflict, NotFound
 from rag_core.core.model import IndexingResult, Job
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 
 AcceptedStatus = Literal["queued", "running", "failed"]  # the result of one that is done is a 200
 

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from functions.operations import CHANGE_ERRORS, READ_ERRORS, Call, operation
 from functions.requests import Identifier, Request
 from functions.saved_queries import QueryRequest, open_session
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench import kept_answers
 from rag_core.workbench.kept_answers import FeedbackFields
 from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswerRow

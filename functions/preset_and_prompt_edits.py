@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from functions.operations import ADMIN_ERRORS, Call, operation
 from functions.requests import NO_OTHER_KEYS, ExactInt, FieldName, LineText, NonBlankText, Request
 from rag_core.core.presets import NUMBER_RANGES, find_preset_name
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench import preset_and_prompt_edits as edits
 
 PresetNumbers = dict[str, str | int | float]

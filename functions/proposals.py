@@ -15,7 +15,8 @@ from rag_core.core.model import Citation
 from rag_core.proposals import sources
 from rag_core.proposals.ingest import ingest_proposals
 from rag_core.proposals.records import STAGE_NAMES, STATUSES
-from rag_core.replies import ConfidenceReply, Done, SavedQueryId, format_run
+from rag_core.replies import ConfidenceReply, SavedQueryId
+from rag_core.run_reply import Done, format_run
 
 
 class ProposalFilters(Request):

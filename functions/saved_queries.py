@@ -13,7 +13,8 @@ from rag_core.answering.claim_replies import BoxReply, LinesReply
 from rag_core.core.errors import make_unknown_query_error
 from rag_core.core.model import SavedQuery, VectorStatus
 from rag_core.prompts.screening import screen_stored_text
-from rag_core.replies import Advice, DegradationReply, Done, EntityReply, format_run
+from rag_core.replies import EntityReply
+from rag_core.run_reply import Advice, DegradationReply, Done, format_run
 from rag_core.workbench import expansion_step
 from rag_core.workbench.session import WorkbenchSession, find_next_step, load_saved_query
 

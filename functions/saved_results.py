@@ -12,7 +12,7 @@ from rag_core.core.errors import make_unknown_result_error
 from rag_core.core.model import SavedResult
 from rag_core.core.presets import RANKING_PRESETS
 from rag_core.prompts.screening import screen_stored_text
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench.saved_runs import RankingSnapshot
 from rag_core.workbench.session import load_saved_query
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from functions.operations import READ_ERRORS, Call, operation
 from functions.requests import Identifier, Request
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench.usage import UsageTotal
 
 

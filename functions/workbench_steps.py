@@ -9,7 +9,7 @@ from functions.operations import CHANGE_ERRORS, STEP_ERRORS, Call, operation
 from functions.requests import Identifier, NonBlankText, Request
 from functions.saved_queries import QueryRequest, QueryText, open_session
 from rag_core.core.model import VectorStatus
-from rag_core.replies import Done, format_run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench import augmentation_step, expansion_step, retrieval_steps
 
 PastedText = Annotated[NonBlankText, StringConstraints(max_length=100_000)]

@@ -14,51 +14,12 @@ from rag_core.core.json_codec import lines_to_json
 from rag_core.core.model import Answer, Entity, Evidence, Facet, FacetBucket, Hit, Ranking, SearchResult
 from rag_core.core.presets import Preset, Query
 from rag_core.core.run import Run
+from rag_core.run_reply import Done, format_run
 from rag_core.workbench.saved_runs import SavedRunFields
 
 MAX_CITED_CHARS = 300  # of a passage that has a counted value
 LEG_NAMES: dict[str, Literal["bm25", "vector"]] = {"words": "bm25", "meaning": "vector"}  # by signal; S4-51
 SavedQueryId = Annotated[int | None, "the id of the saved query, where calls are archived"]
-
-
-class DegradationReply(TypedDict):
-    """A step that fell back: `code` and `reason` say why, `fallback` what was used instead."""
-
-    step: str
-    code: str
-    reason: str
-    fallback: str
-
-
-class Advice(TypedDict):
-    """A warning about the request."""
-
-    code: str
-    message: str
-
-
-class Usage(TypedDict):
-    """Tokens used by hosted models, embeddings included; `cost_usd` is null when the price of a model is unknown.
-
-    `layout_pages` were sent to Document Intelligence, and are in the cost.
-    """
-
-    input_tokens: int
-    output_tokens: int
-    layout_pages: int
-    cost_usd: float | None
-
-
-class Done(TypedDict):
-    """The fields of every reply: `degraded` has the steps that fell back, `timings` are milliseconds by step."""
-
-    success: Literal[True]
-    run_id: str
-    degraded: list[DegradationReply]
-    warnings: list[Advice]
-    timings: dict[str, float]
-    techniques: dict[str, str]
-    usage: Usage
 
 
 class EntityReply(TypedDict):
@@ -306,26 +267,6 @@ class AnswerReply:
             "workflow_id": self.query.scope.workflow_id,
             **self.saved,
         }
-
-
-def format_run(run: Run) -> Done:
-    """Return what every reply says of its call: who did which step, how long it took, what it cost, what fell back."""
-    return {
-        "success": True,
-        "run_id": run.id,
-        "degraded": [
-            {"step": d.step, "code": d.code, "reason": d.reason, "fallback": d.fallback} for d in run.degraded
-        ],
-        "warnings": [{"code": warning.code, "message": warning.message} for warning in run.warnings],
-        "timings": dict(run.timings),
-        "techniques": dict(run.techniques),
-        "usage": {
-            "input_tokens": run.input_tokens,
-            "output_tokens": run.output_tokens,
-            "layout_pages": run.layout_pages,
-            "cost_usd": None if run.cost_usd is None else round(run.cost_usd, 9),
-        },
-    }
 
 
 def format_entity(entity: Entity) -> EntityReply:

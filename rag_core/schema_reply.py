@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
 from rag_core.core.run import Run
-from rag_core.replies import Done, Passage, format_passage, format_run
+from rag_core.replies import Passage, format_passage
+from rag_core.run_reply import Done, format_run
 from rag_core.schema.answerable import MIN_ANSWERABLE
 from rag_core.schema.link_question import LinkedQuestion
 from rag_core.schema.model import Choice, ForeignKey, LinkedColumn, SchemaLinks, ValueMatch

@@ -35,7 +35,7 @@ async def run_index_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.cli.indexing_progress import IndexingProgress
     from rag_core.ingestion.plan import BudgetSpent
     from rag_core.rag import INDEXING_TIMEOUT_S
-    from rag_core.replies import format_run
+    from rag_core.run_reply import format_run
 
     indexing_run, stopped = Run(INDEXING_TIMEOUT_S), ""
     budgeted, rehearsal = _apply_budget(arguments, rag)
@@ -80,7 +80,7 @@ async def run_ingest_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.proposals import sources
     from rag_core.proposals.ingest import ingest_proposals
     from rag_core.rag import INDEXING_TIMEOUT_S, RAG
-    from rag_core.replies import format_run
+    from rag_core.run_reply import format_run
 
     loaded = rag.settings
     source = arguments.source or loaded.proposals_source

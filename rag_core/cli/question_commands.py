@@ -170,7 +170,7 @@ async def run_cite_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     """Print the support for each sentence of a text."""
     from rag_core.answering.claim_replies import format_claims
     from rag_core.cli import terminal_output
-    from rag_core.replies import format_run
+    from rag_core.run_reply import format_run
 
     text = sys.stdin.read() if arguments.text == "-" else arguments.text
     claims = await rag.cite(_require_text(text), scope=arguments.workflow, run=run)

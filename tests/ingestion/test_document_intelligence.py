@@ -20,7 +20,7 @@ from rag_core.ingestion.extract import document_intelligence, extract_in_process
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, extraction_from_layout
 from rag_core.ingestion.extract.image import load_frame, straighten_picture
 from rag_core.ingestion.file_extraction import extract_file
-from rag_core.replies import format_run
+from rag_core.run_reply import format_run
 from tests.ingestion.office_files import make_zip
 from tests.ingestion.pictures import draw_page, make_mixed_pdf, make_picture, photograph
 

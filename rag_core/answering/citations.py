@@ -288,16 +288,16 @@ def rank_passages_for_judge(statement: str, evidence: Sequence[Evidence]) -> lis
 def _generate_windows(evidence: Evidence, claim_terms: frozenset[str]) -> Iterator[ClaimPassage]:
     """Yield passages of SENTENCES_FOR_JUDGE parts of the evidence, of which each begins with the last of another.
 
-    Evidence of fewer parts is one passage. Each part is read as by itself, but a lead-in only once.
+    Evidence of fewer parts is one passage. Each part is read as by itself, but a lead-in only once; a row of a table is
+    said with its heads.
     """
-    statements = _read_evidence(evidence)
+    statements = [one for one in _read_evidence(evidence) if one.reading or one.part.kind not in ("row", "rule")]
     for first in range(0, max(1, len(statements) - 1), SENTENCES_FOR_JUDGE - 1):
         window = statements[first : first + SENTENCES_FOR_JUDGE]
         if window:
-            texts = [_read_alone(window[0]), *(statement.words for statement in window[1:])]
-            if window[0].reading and window[0].part.kind == "row":
-                texts = [statement.reading.statement if statement.reading else "" for statement in window]
-            yield _build_claim_passage(evidence, window[0], window[-1], "\n".join(filter(None, texts)), claim_terms)
+            others = (_read_alone(one) if one.part.kind == "row" else one.words for one in window[1:])
+            text = "\n".join(filter(None, [_read_alone(window[0]), *others]))
+            yield _build_claim_passage(evidence, window[0], window[-1], text, claim_terms)
 
 
 def _read_evidence(evidence: Evidence) -> tuple[Statement, ...]:

@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rag_core.answering.alignment import align_words
 from rag_core.answering.citations import ClaimPassage
-from rag_core.answering.facts.amounts import rewrite_fractions
-from rag_core.answering.facts.comparison import compute_word_share, find_contradictions, find_fact_conflicts
+from rag_core.answering.clauses import find_clause_conflicts, select_confirmed
+from rag_core.answering.facts.comparison import (
+    compute_word_share,
+    find_contradictions,
+    find_fact_conflicts,
+    read_words,
+)
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.core.model import Finding, Judgement
 
@@ -30,9 +36,12 @@ def overrule_by_facts(
     if judgement.finding != "supported":
         return judgement
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
+    alignment = align_words(read_words(claim_text), read_words(deciding), ())
     related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
     missing = _find_missing_amounts(claim_text, "\n".join(dict.fromkeys([deciding, *related])), question)
-    missing += find_contradictions(claim_text, deciding, context=question, min_share=MIN_OVERRULING_SHARE)
+    differing = find_contradictions(claim_text, deciding, context=question, min_share=MIN_OVERRULING_SHARE)
+    missing += select_confirmed(differing, alignment)
+    missing += [c for c in find_clause_conflicts(alignment) if c.kind in OVERRULING_KINDS]
     elsewhere = _find_missing_amounts(claim_text, deciding, question)
     if not missing and not elsewhere:
         return judgement
@@ -45,5 +54,5 @@ def overrule_by_facts(
 
 
 def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
-    found = find_fact_conflicts(rewrite_fractions(claim_text), passage_text, context=question)
+    found = find_fact_conflicts(claim_text, passage_text, context=question)
     return [conflict for conflict in found if conflict.kind in OVERRULING_KINDS]

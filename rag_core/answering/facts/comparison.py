@@ -6,10 +6,17 @@ otherwise is overruled. Texts that agree in all of them need not say the same.
 """
 
 import re
+from collections.abc import Set
 
-from rag_core.answering.facts.amounts import compare_amounts, compare_months, compare_ranges, compare_units
+from rag_core.answering.facts.amounts import (
+    compare_amounts,
+    compare_ranges,
+    compare_units,
+)
 from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.dates import compare_dates
 from rag_core.answering.facts.names import compare_names
+from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity, compare_ways
 from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
@@ -28,18 +35,21 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
     `context` is what else the names of the claim may stand in, such as the question or the title of the document.
     """
-    claim_words = read_words(claim)
-    passage_words = read_words(passage)
-    context_forms = frozenset(word.form for word in read_words(context))
-    found = [*compare_facts(claim_words, passage_words), *compare_names(claim_words, passage_words, context_forms)]
+    claim_words = read_words(rewrite_amounts(claim))
+    passage_words = read_words(rewrite_amounts(passage))
+    context_forms = frozenset(word.form for word in read_words(rewrite_amounts(context)))
+    found = [
+        *compare_facts(claim_words, passage_words, context_forms),
+        *compare_names(claim_words, passage_words, context_forms),
+    ]
     return tuple(sorted(dict.fromkeys(found), key=lambda conflict: not conflict.stated))
 
 
-def compare_facts(claim: Words, passage: Words) -> list[FactConflict]:
+def compare_facts(claim: Words, passage: Words, context_forms: Set[str] = frozenset()) -> list[FactConflict]:
     """Return the facts of a claim's words that a passage's do not have or contradict; names are not compared."""
     return [
-        *compare_amounts(claim, passage),
-        *compare_months(claim, passage),
+        *compare_amounts(claim, passage, context_forms),
+        *compare_dates(claim, passage),
         *compare_ranges(claim, passage),
         *compare_polarity(claim, passage),
         *compare_order(claim, passage),

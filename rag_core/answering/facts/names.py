@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Set
 
-from rag_core.answering.facts.amounts import is_month, parse_amount
+from rag_core.answering.facts.amounts import is_amount
 from rag_core.answering.facts.conflicts import FactConflict
+from rag_core.answering.facts.dates import is_month
 from rag_core.answering.facts.words import Words, is_same_word
 from rag_core.text.stop_words import QUESTION_STOP_WORDS
 
@@ -25,6 +26,6 @@ def _is_name(words: Words, n: int) -> bool:
     """Return whether a word is a code, or capitalized where no sentence begins."""
     word = words[n]
     if any(map(str.isdigit, word.form)):
-        return parse_amount(word.form) is None
+        return not is_amount(word.form)
     begins = n == 0 or any(sign in word.before for sign in '.!?:;\n•*|"“(')
     return word.raw[:1].isupper() and not begins and word.form not in QUESTION_STOP_WORDS and not is_month(word)

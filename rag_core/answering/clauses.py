@@ -90,7 +90,7 @@ def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
     A number may be a sum of those of the whole passage. One that stands elsewhere in it is in the wrong place only if
     the claim has the other one as well, or no further number.
     """
-    missing = {conflict.word for conflict in compare_facts(alignment.claim, alignment.passage)}
+    missing = {c.word for c in compare_facts(alignment.claim, alignment.passage) if c.stated}
     return [
         conflict
         for clause in match_clauses(alignment)

@@ -216,7 +216,7 @@ async def redact_query(query: Query, kit: Kit, run: Run) -> Query:
     Raises:
         Unavailable: the redactor failed (redaction_failed).
     """
-    redaction = await run.step("redact", redact_text(query.text, kit.redactor))
+    redaction = await run.step("redact", redact_text(query.text, kit.redactor, is_question=True))
     report_redactions("question", redaction.spans, run)
     return replace(query, text=redaction.text)
 

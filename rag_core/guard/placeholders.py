@@ -17,13 +17,19 @@ _ANNOUNCEMENTS = (
 )
 _EMPTY_WORDS = QUESTION_STOP_WORDS | frozenset(_ANNOUNCEMENTS.split())
 _ANNOUNCED_PLACEHOLDER = re.compile(
-    rf"(?:\b(?i:{'|'.join(_ANNOUNCEMENTS.split())}|at|by|for|from|of|on|to|with)\b[\s.:#]{{1,3}}){{0,5}}"
+    rf"(?:\b(?i:{'|'.join(_ANNOUNCEMENTS.split())}|at|b|by|for|from|in|of|on|to|with)\b(?:['’]s)?[\s.:#]{{1,3}}){{0,5}}"
     rf"{_PLACEHOLDER.pattern}"
 )
 _BRACKETS = re.compile(r"\([^()]{0,200}\)")
-_CLAUSE_END = re.compile(r"[,;:.!?](?=\s|$)|\n|\s[-–—]\s")
+_CLAUSE_END = re.compile(r"(?:[,;:!?]|(?<![\s(]b)\.)(?=\s|$)|\n|\s[-–—]\s")
 _WORD = re.compile(r"[^\W_]+")
 _BLANK_BEFORE_SIGN = re.compile(r"(?<=\S)[ \t]{1,3}(?=[,;:.!?](?:\s|$))")
+_SIGN_IN_BRACKET = re.compile(r"(?<=\()[\s,;:]{1,5}|[\s,;:]{1,5}(?=\))")
+_EMPTY_BRACKETS = re.compile(r"\s{0,2}\(\)")
+# whose telephone it is stands before: "care home phone [PHONE]"
+_ANNOUNCED_PHONE = re.compile(
+    r"(?:\S{1,20}\s){0,3}(?i:phone|telephone|tel|mobile|fax)[.:]{0,2}\s\[PHONE\][\s.,;:]{0,3}"
+)
 
 
 def remove_placeholders(text: str) -> str:
@@ -35,10 +41,18 @@ def remove_placeholders(text: str) -> str:
         return text
     text = _BRACKETS.sub(lambda part: "" if _is_announcement(part[0]) else part[0], _TITLE.sub("", text))
     ends = [0, *(end.end() for end in _CLAUSE_END.finditer(text)), len(text)]
-    kept = [clause for start, end in pairwise(ends) if not _is_announcement(clause := text[start:end])]
-    tidy = " ".join(_BLANK_BEFORE_SIGN.sub("", _ANNOUNCED_PLACEHOLDER.sub("", " ".join(kept))).split()).rstrip(" ,;:-")
+    clauses = [text[start:end] for start, end in pairwise(ends)]
+    kept = [_keep_open_brackets(clause) if _is_announcement(clause) else clause for clause in clauses]
+    rest = _BLANK_BEFORE_SIGN.sub("", _ANNOUNCED_PLACEHOLDER.sub("", " ".join(kept)))
+    tidy = " ".join(_EMPTY_BRACKETS.sub("", _SIGN_IN_BRACKET.sub("", rest)).split()).strip(" ,;:-")
     question_mark = "?" if text.rstrip().endswith("?") and tidy and not tidy.endswith("?") else ""
     return tidy + question_mark or text
+
+
+def _keep_open_brackets(clause: str) -> str:
+    """Return of a clause a bracket that another one closes or opens, "" without any."""
+    opened, closed = clause.count("("), clause.count(")")
+    return "(" if opened > closed else ")" if closed > opened else ""
 
 
 def _is_announcement(part: str) -> bool:
@@ -47,5 +61,7 @@ def _is_announcement(part: str) -> bool:
     A question in such words is none, unless it has a placeholder, too.
     """
     rest = _PLACEHOLDER.sub(" ", part)
+    if _ANNOUNCED_PHONE.fullmatch(part.strip()):
+        return True
     is_question = rest == part and part.rstrip().endswith("?")
     return not is_question and _EMPTY_WORDS.issuperset(word.casefold() for word in _WORD.findall(rest))

@@ -1,6 +1,7 @@
 """Redaction of personal data in a text, and the rule-based redactor that needs no service."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from rag_core.core.model import PiiSpan, Redaction
 from rag_core.core.ports import Redactor
 from rag_core.guard.pii import (
     announcements,
+    dates,
     locale_hints,
     obfuscated_emails,
     patterns,
@@ -32,6 +34,7 @@ TYPOGRAPHY_TO_ASCII = str.maketrans(
     "‐‑‒–—―−\u00a0\u2007\u2009\u202f’＠．０１２３４５６７８９",  # typographic forms of - space ' @ . and digits
     "-------" + "    " + "'@.0123456789",
 )
+BIRTH_DATE = re.compile(rf"[,;(\s]{{1,3}}(?:b\.|\*)?\s?(?P<date>{dates.DATE_FORMS})(?![\w/-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +101,29 @@ class JoinedRedactor:
         return [*self.first.find_pii_spans(text), *self.second.find_pii_spans(text)]
 
 
-async def redact_text(text: str, redactor: Redactor) -> Redaction:
+async def redact_text(text: str, redactor: Redactor, *, is_question: bool = False) -> Redaction:
     """Replace personal data in a text by `[TYPE]`.
+
+    In a question a date right after a person's name is one of birth; in other texts it may be that of a letter.
 
     Raises:
         Unavailable: the redactor failed, or returned a span outside the text (redaction_failed).
     """
     try:
-        spans = merge_spans(await asyncio.to_thread(redactor.find_pii_spans, text))
+        found = await asyncio.to_thread(redactor.find_pii_spans, text)
+        spans = merge_spans([*found, *(find_birth_dates(text, found) if is_question else ())])
         return Redaction(replace_spans(text, spans), spans)
     except Unavailable as failure:
         raise Unavailable(failure.message, code="redaction_failed") from failure
+
+
+def find_birth_dates(text: str, spans: Iterable[PiiSpan]) -> Iterator[PiiSpan]:
+    """Yield each date that stands right after a person's name: "Ann Lee, 1938-02-17", "Ann Lee (b. 19.01.1944"."""
+    folded = text.translate(TYPOGRAPHY_TO_ASCII)
+    for span in spans:
+        found = BIRTH_DATE.match(folded, span.end) if span.type == "PERSON" else None
+        if found and dates.is_date(found["date"]):
+            yield PiiSpan(*found.span("date"), "DOB", SURE_SCORE)
 
 
 def merge_spans(spans: Iterable[PiiSpan]) -> tuple[PiiSpan, ...]:

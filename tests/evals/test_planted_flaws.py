@@ -66,7 +66,7 @@ FLAWS: Mapping[str, tuple[object, str, object, Callable[[], Awaitable[None]]]] =
     "numbers are no facts": (
         comparison,
         "compare_amounts",
-        lambda claim, passage: (),
+        lambda claim, passage, context_forms: (),
         partial(hold, hand_made_gate.measure_veto),
     ),
     "grades shifted by one": (

@@ -130,6 +130,10 @@ async def test_the_log_has_the_placeholders_and_not_the_data() -> None:
         ("Is the patient [fasting], and since when?", "Is the patient [fasting], and since when?"),
         ("Is [PERSON] to come [fasting] for an INR?", "Is to come [fasting] for an INR?"),
         ("I'm [PERSON], [EMAIL], and I have a question. What is PCI?", "What is PCI?"),
+        ("Which dose for [PERSON] (b. [DOB], 82 years, tel. [PHONE])?", "Which dose (82 years)?"),
+        ("Target for [PERSON] (DOB [DOB], CFS 6, daughter's phone [PHONE])?", "Target (CFS 6)?"),
+        ("A hypo: [PERSON], care home phone [PHONE]. What now?", "A hypo: What now?"),
+        ("An MI in [PERSON], bleeding risk normal: how long?", "An MI, bleeding risk normal: how long?"),
         ("Who calls the patient? By phone, or mail?", "Who calls the patient? By phone, or mail?"),
     ],
 )

@@ -150,6 +150,24 @@ def test_an_answer_is_looked_at_again_and_keeps_its_citations() -> None:
     assert clean(answer) == "Start 5 mg [1]. Ask Dr. [PERSON], [PHONE] [Ward Notes, Section 2]."
 
 
+@pytest.mark.parametrize(
+    ("question", "left"),
+    [
+        ("Dose for Mrs Theodora Winkelhaus, 1938-02-17, eGFR 45?", "Dose for Mrs [PERSON], [DOB], eGFR 45?"),
+        ("Mrs Ilse Vogtländer, 7 June 1944, is ill.", "Mrs [PERSON], [DOB], is ill."),
+        ("Karl-Heinz Ostermann (b. 19.01.1944, 58 kg)", "[PERSON] (b. [DOB], 58 kg)"),
+        ("Rosa Lindqvist (03/11/1950) had a fall on 3 May 2024.", "[PERSON] ([DOB]) had a fall on 3 May 2024."),
+        ("Rosa Lindqvist came on 3 May 2024, aged 83.", "[PERSON] came on 3 May 2024, aged 83."),
+    ],
+)
+async def test_a_date_right_after_a_name_is_one_of_birth_in_a_question(question: str, left: str) -> None:
+    """S4-01: in another text it may be that of a letter, which an answer needs."""
+    redacted = await redact_text(question, RuleBasedRedactor(), is_question=True)
+    assert redacted.text == left
+    letter = await redact_text("Signed: Rosa Lindqvist, 3 May 2024.", RuleBasedRedactor())
+    assert letter.text == "Signed: [PERSON], 3 May 2024."
+
+
 async def test_a_redaction_says_where_and_what_stood_there() -> None:
     """C30: reported as spans, never silently."""
     text = "Mail a@example.com about SSN 123-45-6789."

@@ -96,10 +96,9 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     chosen = parser.parse_args()
     confidence.WITH_BOTH_MODELS = replace(confidence.WITH_BOTH_MODELS, least=0.0)  # every question is answered
-    extractive_answers.MIN_ANSWERABILITY = 0.0
-    gates = {"OPEN_ANSWERABILITY": 0.0} | dict.fromkeys(("find_unmet_conditions", "find_unknown_names"), lambda *_: ())
-    for name, opened in gates.items():
-        setattr(answer, name, opened)
+    extractive_answers.MIN_ANSWERABILITY = extractive_answers.OPEN_ANSWERABILITY = 0.0
+    for name in ("find_unmet_conditions", "find_unknown_names"):
+        setattr(answer, name, lambda *_: ())
     cache = EvaluationCache(CACHE)
     try:
         outcomes = asyncio.run(ask_written_questions(chosen.data, load_all_questions(), cache))

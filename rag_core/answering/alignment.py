@@ -36,9 +36,11 @@ Similarities = Sequence[Sequence[float]]  # of each word of one text to each of 
 Block = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
     """A claim's words and the passage's, with the `strengths` of its content words: 1 is the same word, 0 none.
+
+    It is equal to itself alone, so that what follows from it can be kept.
 
     `matrix` has the strength of each word of the claim with each of the passage: none for a word without meaning.
     `blocks` are the parts of the claim that stand together in the passage, in the claim's order, as pairs of indices.

@@ -38,7 +38,7 @@ from rag_core.core.model import Answer, Claim, Evidence, Ranking
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.prompts.screening import screen_text
-from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
+from rag_core.retrieval.extractive_answers import get_least_answerability
 
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
@@ -179,7 +179,7 @@ async def _draft_or_extract(
 
 
 async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -> Draft:
-    least = OPEN_ANSWERABILITY if kit.entailment_scorer else MIN_ANSWERABILITY
+    least = get_least_answerability(is_compared=kit.entailment_scorer is not None)
     extracted_draft = await run.attempt(
         "extract",
         extract_draft(query_text, evidence, kit.reranker, least=least),

@@ -5,8 +5,9 @@ illness is excluded", and no fact that the other text lacks. Each part of the cl
 passage that has most of its words.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from rag_core.answering.alignment import SIMILAR, Alignment, is_content
@@ -21,6 +22,7 @@ CLAUSE_SIGNS = ".,;:!?()\n—–|"
 COORDINATORS = parse_word_list(
     "and or but while whereas although though because if unless when which who whose except yet nor"
 )
+KEPT_ALIGNMENTS, KEPT_CLAUSES = 16, 64  # of which the last comparisons are kept: each claim needs them several times
 MAX_WINDOW_CLAUSES = 4  # of a passage that one clause of a claim may need
 CLAUSE_COST = 0.35  # of each clause more, in aligned words
 FACT_BONUS = 0.3  # for a fact of the claim that a window has: of two equally near ones the one that agrees is meant
@@ -50,7 +52,7 @@ CONVERSES = parse_word_list(  # words for one event by its two sides
 CLAUSE_BOUND_KINDS: frozenset[FactKind] = frozenset(["negation", "quantity", "modality"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MatchedClause:
     """A clause of a claim, and the consecutive clauses of the passage that have most of its words.
 
@@ -80,7 +82,7 @@ def select_confirmed(conflicts: Sequence[FactConflict], alignment: Alignment) ->
     "Each member has one vote, and no member may hold more than 10%" does not deny that each member has one vote.
     """
     near = [clause for clause in match_clauses(alignment) if clause.strength >= MIN_CONFIRMING_STRENGTH]
-    confirmed = {conflict.kind for clause in near for conflict in compare_facts(clause.claim, clause.passage)}
+    confirmed = {conflict.kind for clause in near for conflict in compare_clause(clause)}
     return [c for c in conflicts if c.kind not in CLAUSE_BOUND_KINDS or c.kind in confirmed]
 
 
@@ -94,7 +96,7 @@ def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
     return [
         conflict
         for clause in match_clauses(alignment)
-        for conflict in compare_facts(clause.claim, clause.passage)
+        for conflict in compare_clause(clause)
         if conflict.stated
         and clause.is_certain(conflict.kind)
         and (conflict.kind not in AMOUNT_KINDS or conflict.word in missing or _is_misplaced(conflict, alignment))
@@ -157,13 +159,21 @@ def _list_neighbours(words: Words, raw: str, step: int) -> list[str]:
     return [word.form for word in beside if is_content(word)][:ANCHOR_WORDS]
 
 
+@lru_cache(maxsize=KEPT_CLAUSES)
+def compare_clause(clause: MatchedClause) -> tuple[FactConflict, ...]:
+    """Return the facts of a clause that what the passage says of the same does not have or contradicts."""
+    return tuple(compare_facts(clause.claim, clause.passage))
+
+
+@lru_cache(maxsize=KEPT_ALIGNMENTS)
 def match_clauses(
     alignment: Alignment, *, max_clauses: int = MAX_WINDOW_CLAUSES, fact_bonus: float = FACT_BONUS
-) -> Iterator[MatchedClause]:
-    """Yield each clause of an aligned claim with what the passage says of the same, in at most `max_clauses` clauses.
+) -> tuple[MatchedClause, ...]:
+    """Return each clause of an aligned claim with what the passage says of the same, in at most `max_clauses` clauses.
 
     They are of one record, where the passage lists several.
     """
+    matched = []
     stated, records = split_clauses(alignment.passage), find_record_starts(alignment.passage)
     windows = [
         (stated[first][0], stated[last][1], CLAUSE_COST * (last - first))
@@ -175,7 +185,8 @@ def match_clauses(
     for claimed in split_clauses(alignment.claim):
         rated = [(_match_window(alignment, claimed, (start, end), compared), cost) for start, end, cost in windows]
         if rated:
-            yield max(rated, key=lambda pair: _rate(pair[0], pair[1], fact_bonus))[0]
+            matched.append(max(rated, key=lambda pair: _rate(pair[0], pair[1], fact_bonus))[0])
+    return tuple(matched)
 
 
 def _rate(match: MatchedClause, cost: float, fact_bonus: float) -> float:

@@ -1,6 +1,6 @@
 """Facts over every judge: no model's "supported" stands on a number, unit or date that the passages do not have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rag_core.answering.alignment import align_words
@@ -8,7 +8,6 @@ from rag_core.answering.citations import ClaimPassage
 from rag_core.answering.clauses import find_clause_conflicts, select_confirmed
 from rag_core.answering.facts.comparison import (
     compute_word_share,
-    find_contradictions,
     find_fact_conflicts,
     read_words,
 )
@@ -38,11 +37,13 @@ def overrule_by_facts(
     deciding = "" if judgement.passage is None else passages[judgement.passage].text
     alignment = align_words(read_words(claim_text), read_words(deciding), ())
     related = (p.text for p in passages if compute_word_share(claim_text, p.text) >= MIN_RELATED_SHARE)
-    missing = _find_missing_amounts(claim_text, "\n".join(dict.fromkeys([deciding, *related])), question)
-    differing = find_contradictions(claim_text, deciding, context=question, min_share=MIN_OVERRULING_SHARE)
-    missing += select_confirmed(differing, alignment)
-    missing += [c for c in find_clause_conflicts(alignment) if c.kind in OVERRULING_KINDS]
-    elsewhere = _find_missing_amounts(claim_text, deciding, question)
+    conflicts = find_fact_conflicts(claim_text, deciding, context=question)
+    elsewhere = _select_amounts(conflicts)
+    whole = "\n".join(dict.fromkeys([deciding, *related]))
+    missing = _select_amounts(find_fact_conflicts(claim_text, whole, context=question)) if elsewhere else []
+    if compute_word_share(claim_text, deciding) >= MIN_OVERRULING_SHARE:
+        missing += select_confirmed([conflict for conflict in conflicts if conflict.stated], alignment)
+    missing += _select_amounts(find_clause_conflicts(alignment))
     if not missing and not elsewhere:
         return judgement
     facts = dict.fromkeys(conflict.reason for conflict in missing or elsewhere)
@@ -53,6 +54,5 @@ def overrule_by_facts(
     return replace(judgement, finding=finding, support=CONTRADICTED_SUPPORT, reasons=reasons, judge=FACTS)
 
 
-def _find_missing_amounts(claim_text: str, passage_text: str, question: str) -> list[FactConflict]:
-    found = find_fact_conflicts(claim_text, passage_text, context=question)
-    return [conflict for conflict in found if conflict.kind in OVERRULING_KINDS]
+def _select_amounts(conflicts: Iterable[FactConflict]) -> list[FactConflict]:
+    return [conflict for conflict in conflicts if conflict.kind in OVERRULING_KINDS]

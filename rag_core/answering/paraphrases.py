@@ -7,10 +7,17 @@ difference may be harmless.
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from rag_core.answering.alignment import Alignment, Block, is_content
-from rag_core.answering.clauses import MatchedClause, find_record_starts, match_clauses, split_clauses
-from rag_core.answering.facts.comparison import compare_facts
+from rag_core.answering.clauses import (
+    KEPT_ALIGNMENTS,
+    MatchedClause,
+    compare_clause,
+    find_record_starts,
+    match_clauses,
+    split_clauses,
+)
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, has_figure, is_opposite
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
@@ -55,7 +62,7 @@ _CLAUSE_SIGNS = ".,;:!?()\n—–"
 
 def find_differences(alignment: Alignment) -> Iterator[str]:
     """Yield, as "kind: word", what keeps an aligned claim from being a light paraphrase of its passage."""
-    clauses = list(match_clauses(alignment))
+    clauses = match_clauses(alignment)
     places = sorted({n for clause in clauses for n in _select_places(alignment, clause)})
     stated = [alignment.passage[n] for n in places]
     yield from (f"clause: {clause.claim[0].raw}" for clause in clauses if _is_weak(clause))
@@ -70,7 +77,7 @@ def find_differences(alignment: Alignment) -> Iterator[str]:
     if _count_negations(alignment.claim) % 2 != _count_negations(stated) % 2:
         yield "negation: other"
     yield from (f"direction: {word}" for word in _find_opposites(alignment))
-    yield from (c.reason for clause in clauses for c in compare_facts(clause.claim, clause.passage) if _is_other(c))
+    yield from (c.reason for clause in clauses for c in compare_clause(clause) if _is_other(c))
     yield from _find_ambiguities(alignment, clauses)
     yield from (f"left out: {word}" for word in _find_omitted_subjects(alignment))
     if not all(_keeps_order(alignment, clause) for clause in clauses):
@@ -87,7 +94,7 @@ def _find_ambiguities(alignment: Alignment, clauses: Sequence[MatchedClause]) ->
         if clause.strength >= MIN_CLAUSE_STRENGTH and clause.count:
             yield from (
                 f"elsewhere: {conflict.word}"
-                for conflict in compare_facts(clause.claim, clause.passage)
+                for conflict in compare_clause(clause)
                 if conflict.stated and conflict.kind in ("direction", "number", "unit", "date")
             )
     records = find_record_starts(alignment.passage)
@@ -197,6 +204,7 @@ def _find_increasing(order: Sequence[int]) -> Sequence[int]:
     return max(chains, key=len, default=())
 
 
+@lru_cache(maxsize=KEPT_ALIGNMENTS)
 def find_exchange(alignment: Alignment) -> FactConflict | None:
     """Return the two parts of a claim that have changed places around a third; None for none, or another voice."""
     order = alignment.order

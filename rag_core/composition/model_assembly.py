@@ -71,9 +71,9 @@ def build_llm(settings: Settings, reranker: Reranker) -> LLM:
         from rag_core.ingestion.enrichment import select_key_sentences
         from rag_core.providers.local_models import find_entailment_weights
         from rag_core.providers.local_techniques import LocalTechniques
-        from rag_core.retrieval.extractive_answers import MIN_ANSWERABILITY, OPEN_ANSWERABILITY
+        from rag_core.retrieval.extractive_answers import get_least_answerability
 
-        least = OPEN_ANSWERABILITY if find_entailment_weights(settings.models_dir) else MIN_ANSWERABILITY
+        least = get_least_answerability(is_compared=find_entailment_weights(settings.models_dir) is not None)
         return LocalTechniques(reranker, select_key_sentences, least_answerability=least)
     from rag_core.providers.openai import OpenAIChatModel
 

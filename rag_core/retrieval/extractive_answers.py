@@ -51,6 +51,11 @@ class PassageSentence:
     page: int = 0
 
 
+def get_least_answerability(*, is_compared: bool) -> float:
+    """Return the least answerability of quotes: nearly none where a model compares them and the question later."""
+    return OPEN_ANSWERABILITY if is_compared else MIN_ANSWERABILITY
+
+
 async def select_answer_sentences(
     query_text: str, passages: Sequence[PromptPassage], reranker: Reranker, *, least: float = MIN_ANSWERABILITY
 ) -> list[tuple[str, str]]:

@@ -59,9 +59,11 @@ def fit_weights(questions: Sequence[GatheredQuestion]) -> LinkWeights:
     for evidence, needed, features in columns:
         for column, of_column in features.items():
             examples[evidence.words.by_column[column].is_key].append((of_column, column in needed))
-    weights = replace(NO_WEIGHTS, content=_fit(examples[False], COLUMN_RIDGE), key=_fit(examples[True], COLUMN_RIDGE))
-    weights = replace(weights, table=_fit(_list_table_examples(columns, weights), TABLE_RIDGE))
-    return replace(weights, joined=_fit(_list_joined_examples(columns, weights), JOINED_RIDGE))
+    weights = replace(
+        NO_WEIGHTS, content=fit_logistic(examples[False], COLUMN_RIDGE), key=fit_logistic(examples[True], COLUMN_RIDGE)
+    )
+    weights = replace(weights, table=fit_logistic(_list_table_examples(columns, weights), TABLE_RIDGE))
+    return replace(weights, joined=fit_logistic(_list_joined_examples(columns, weights), JOINED_RIDGE))
 
 
 _Gathered = Iterable[tuple[LinkEvidence, frozenset[ColumnKey], dict[ColumnKey, Features]]]
@@ -86,7 +88,7 @@ def _list_joined_examples(gathered: _Gathered, weights: LinkWeights) -> list[Exa
     return examples
 
 
-def _fit(examples: Sequence[Example], ridge: float) -> dict[str, float]:
+def fit_logistic(examples: Sequence[Example], ridge: float) -> dict[str, float]:
     """Return the weights by Newton's method; only the bias is not held back."""
     names = list(examples[0][0])
     values = np.array([[float(features[name]) for name in names] for features, _ in examples])

@@ -6,7 +6,6 @@ from typing import Annotated, TypedDict
 from rag_core.core.run import Run
 from rag_core.replies import Passage, format_passage
 from rag_core.run_reply import Done, format_run
-from rag_core.schema.answerable import MIN_ANSWERABLE
 from rag_core.schema.link_question import LinkedQuestion
 from rag_core.schema.model import Choice, ForeignKey, LinkedColumn, SchemaLinks, ValueMatch
 from rag_core.text.identifiers import find_unit
@@ -118,7 +117,7 @@ class SchemaReply:
     @property
     def is_elsewhere(self) -> bool:
         """Whether the question is no nearer to the schema than questions about other things."""
-        return self.links.answerable is not None and self.links.answerable < MIN_ANSWERABLE
+        return self.links.not_in_schema
 
     def to_json(self) -> LinkReply:
         """Return the reply of `link_schema`."""

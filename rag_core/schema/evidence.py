@@ -23,7 +23,7 @@ class LinkEvidence:
     similarities: Mapping[ColumnKey, ColumnSimilarity]
     matches: Sequence[ScoredMatch]
     near_columns: Mapping[str, Sequence[ColumnKey]] = field(default_factory=dict)  # by phrase of the question itself
-    answerable: float | None = None
+    nearness: float | None = None  # of the nearest column, against everyday questions
     alike: Mapping[ColumnKey, float] = field(default_factory=dict)  # columns that may have a name as a value, 0..1
     past: PastUse = field(default_factory=PastUse)
 

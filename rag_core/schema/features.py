@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag_core.schema.chances import compute_chance, compute_logit
 from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.joins import list_key_ends
 from rag_core.schema.model import Column, ColumnKey, ForeignKey, Table
@@ -12,7 +13,6 @@ from rag_core.schema.schema_words import ColumnWords
 Features = dict[str, float]
 SMALL_TABLE_COLUMNS = 3  # of a table that only gives names to ids
 NEAR_PHRASE = 1.5  # standard deviations above which a similarity begins to tell something
-MIN_CHANCE = 0.005  # so that a logit stays finite
 
 
 def compute_column_features(evidence: LinkEvidence) -> dict[ColumnKey, Features]:
@@ -191,24 +191,9 @@ def _compute_joined(
     }
 
 
-def compute_logit(chance: float) -> float:
-    """Return log(p / (1 - p)) of a chance, kept off 0 and 1."""
-    kept = min(max(chance, MIN_CHANCE), 1 - MIN_CHANCE)
-    return math.log(kept / (1 - kept))
-
-
 def weigh_features(features: Features, weights: Mapping[str, float]) -> float:
     """Return the chance, 0..1, that weighted features give."""
-    return _compute_chance(sum(value * weights[name] for name, value in features.items()))
-
-
-def add_evidence(chance: float, log_odds: float) -> float:
-    """Return a chance after further evidence; without any it stays as it is."""
-    return _compute_chance(compute_logit(chance) + log_odds) if log_odds else chance
-
-
-def _compute_chance(logit: float) -> float:
-    return 1 / (1 + math.exp(-max(-30.0, min(30.0, logit))))
+    return compute_chance(sum(value * weights[name] for name, value in features.items()))
 
 
 def rank_end_chances(

@@ -9,7 +9,7 @@ from rag_core.core.model import Ranking, Scope, Vector
 from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.schema import stored_schema
-from rag_core.schema.answerable import Background
+from rag_core.schema.answerable import Background, describe_columns, estimate_answerable, is_in_schema
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.linking import LinkBudget, link_columns
@@ -19,6 +19,7 @@ from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.stored_schema import StoredSchema
 
 MODEL_STEP = "link_schema"
+SCORING_TIMEOUT_S = 20.0  # of a model that reads one passage
 WITHOUT_MODEL = "the tables were chosen without a chat model"
 
 
@@ -58,7 +59,7 @@ async def link_question(
         wide = await _link(asked, kit, run, budget.widen(CANDIDATES))
         reading = await _read_by_model(text, wide, schema, kit, run)
         asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), tables=reading.tables)
-    links = await _link(asked, kit, run, budget)
+    links = await _estimate_answerable(text, await _link(asked, kit, run, budget), kit, run)
     return LinkedQuestion(await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens), rules, past)
 
 
@@ -82,6 +83,23 @@ async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> Schema
     )
     evidence = await run.step("columns", gathering)
     return await run.step("link", asyncio.to_thread(link_columns, evidence, budget, chosen=asked.tables))
+
+
+async def _estimate_answerable(text: str, links: SchemaLinks, kit: Kit, run: Run) -> SchemaLinks:
+    """Return the links with the chance that the schema answers the question; without a nearness there is none."""
+    if links.nearness is None:
+        return links
+    answered: Sequence[float] = ()
+    if kit.entailment_scorer is not None:
+        answered = await run.attempt(
+            "answerable",
+            kit.entailment_scorer.score_answers(text, [describe_columns(links)]),
+            otherwise=(),
+            fallback="whether the schema answers the question was told by similarity alone",
+            within_s=SCORING_TIMEOUT_S,
+        )
+    chance = estimate_answerable(links.nearness, next(iter(answered), None))
+    return replace(links, answerable=chance, not_in_schema=not is_in_schema(chance, was_read=bool(answered)))
 
 
 async def _load_background(asked: _Asked, kit: Kit, run: Run) -> Background | None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from rag_core.schema import weights
+from rag_core.schema.chances import add_evidence
 from rag_core.schema.choices import choose_values, find_choices
 from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.features import (
     Features,
     JoinedKeys,
-    add_evidence,
     compute_column_features,
     compute_joined_features,
     compute_table_features,
@@ -148,7 +148,7 @@ def _select(
         joins=tuple(joins),
         values=tuple(choose_values(evidence, {column: scores[column] for column in best})),
         unknown_words=tuple(evidence.find_unknown_words()),
-        answerable=evidence.answerable,
+        nearness=evidence.nearness,
         choices=tuple(find_choices(evidence, {column: scores[column] for column in best})),
         parts=evidence.question.parts,
     )

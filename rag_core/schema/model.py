@@ -139,9 +139,10 @@ class SchemaLinks:
     """What of a database a question was linked to, best first; joins connect the tables where keys do.
 
     `ddl` shows it as CREATE TABLE statements of at most the asked tokens; `dropped` names the columns, of those that
-    were linked, for which there was no room, `answerable` the chance, 0..1, that the schema answers the question, None
-    without an embedder, `unknown_words` those of the question that nothing accounts for, and
-    `parts` the questions into which a chat model split it.
+    were linked, for which there was no room. `nearness` is by how many standard deviations the nearest column is nearer
+    than to everyday questions, `answerable` the chance, 0..1, that the schema answers the question, both None without
+    an embedder; with a small chance the question is `not_in_schema`. `unknown_words` are those of the question that
+    nothing accounts for, and `parts` the questions into which a chat model split it.
     """
 
     database: str
@@ -153,7 +154,9 @@ class SchemaLinks:
     ddl_tokens: int = 0
     dropped: tuple[str, ...] = field(default=())
     unknown_words: tuple[str, ...] = ()
+    nearness: float | None = None
     answerable: float | None = None
+    not_in_schema: bool = False
     choices: tuple[Choice, ...] = ()
     parts: tuple[str, ...] = ()
 

@@ -136,7 +136,7 @@ async def gather_evidence(
     """Return what the index says of a question: the columns near to it in meaning, and its words that are values.
 
     `vectors` are of the question and of its phrases, in order; without any the columns are told by words alone. With a
-    `background` it is estimated whether the schema answers the question.
+    `background` it is measured how much nearer the schema is to the question than to everyday questions.
     """
     matches, alike = await _find_values(question, schema, scope, index)
     rankings = await _search_columns(vectors, schema, scope, index) if vectors else ()
@@ -147,7 +147,7 @@ async def gather_evidence(
     evidence = LinkEvidence(question, schema.words, similarities, matches, dict(near), alike=alike, past=past)
     if background is None or not rankings or not rankings[0]:
         return evidence
-    return replace(evidence, answerable=background.estimate_answerable(max(cosines[0].values())))
+    return replace(evidence, nearness=background.measure_nearness(max(cosines[0].values())))
 
 
 def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]) -> list[str]:

@@ -1,15 +1,18 @@
 """Linking a question to a schema, end to end over an index in memory, and its parts by hand."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rag_core.core.errors import InvalidRequest, NotFound
+from rag_core.core.errors import InvalidRequest, NotFound, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.model import Scope
+from rag_core.core.ports import PassageScores
 from rag_core.core.run import Run
-from rag_core.schema.answerable import Background
+from rag_core.schema.answerable import Background, estimate_answerable
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.ingest import DatabaseSource, index_database
 from rag_core.schema.joins import JoinGraph, infer_keys, list_key_ends, propose_keys
@@ -138,8 +141,42 @@ async def test_a_question_about_something_else_is_said_not_to_be_in_the_schema(h
 def test_the_chance_is_counted_from_everyday_questions() -> None:
     background = Background.from_cosines([0.4, 0.6])
     assert (background.mean, background.spread) == pytest.approx((0.5, 0.1))
-    assert background.estimate_answerable(0.5) == pytest.approx(0.0911, abs=1e-3)
-    assert background.estimate_answerable(0.5 + 0.1 * 2.3 / 1.08) == pytest.approx(0.5)
+    assert background.measure_nearness(0.7) == pytest.approx(2)
+    assert estimate_answerable(0) == pytest.approx(0.0911, abs=1e-3)
+    assert estimate_answerable(2.3 / 1.08) == pytest.approx(0.5)
+
+
+class _Reader:
+    """A small model that gives every passage one chance, and fails where there is none."""
+
+    def __init__(self, chance: float | None) -> None:
+        self.chance = chance
+        self.passages: list[str] = []
+
+    async def score_claim(self, claim: str, passages: Sequence[str]) -> Sequence[PassageScores]:
+        raise AssertionError("a schema is no claim")
+
+    async def score_answers(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        if self.chance is None:
+            raise Unavailable("the model failed")
+        self.passages += passages
+        return [self.chance] * len(passages)
+
+
+async def test_a_model_that_reads_the_columns_tells_what_nearness_does_not(heroes: Kit) -> None:
+    reader = _Reader(0.9)
+    there = await link(QUESTION, replace(heroes, entailment_scorer=reader))
+    absent = await link(QUESTION, replace(heroes, entailment_scorer=_Reader(0.0)))
+    assert "The table superhero has" in reader.passages[0]
+    assert "Blue is a colour." in reader.passages[0]
+    assert (absent.answerable or 1) < (there.answerable or 0)
+
+
+async def test_without_what_the_model_reads_nearness_decides_and_the_run_says_so(heroes: Kit) -> None:
+    run, kit = Run(), replace(heroes, entailment_scorer=_Reader(None))
+    links = (await link_question(QUESTION, None, SCOPE, kit, run, budget=LinkBudget())).links
+    assert links.answerable == estimate_answerable(links.nearness or 0)
+    assert "whether the schema answers the question was told by similarity alone" in str(run.degraded)
 
 
 async def test_another_workflow_or_user_sees_no_schema(heroes: Kit) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import re
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from rag_core.schema_reply import SchemaReply
 HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 QUESTION = "What is the average height of villains with blue eyes?"
 INSTRUCTIONS = "Write one SELECT statement for SQLite that answers the question. Use no table or column but these."
+IN_A_RULE = " -- in a rule"  # of a value that the question itself does not have
 MAX_ATTEMPTS = 3
 MAX_ROWS = 20
 MAX_STEPS = 10**8  # of SQLite's virtual machine, some seconds
@@ -31,8 +32,9 @@ MAX_STEPS = 10**8  # of SQLite's virtual machine, some seconds
 
 @dataclass(frozen=True)
 class AgentRun:
-    """What was asked of the model and run: the prompt of the last attempt, its SQL, and the rows."""
+    """What was linked, what was asked of the model and run: the prompt of the last attempt, its SQL, and the rows."""
 
+    linked: SchemaReply
     prompt: str
     sql: str
     rows: Sequence[tuple[object, ...]]
@@ -53,7 +55,7 @@ class ParaphrasingLLM:
         said = prompt.user
         question = _get_part(said, "Question").casefold()
         joins = re.findall(r"^(\w+)\.(\w+) = (\w+)\.(\w+)$", _get_part(said, "Joins"), re.M)
-        conditions = re.findall(r"^(\w+)\.(\w+) = '(.*)'$", _get_part(said, "Values"), re.M)
+        conditions = re.findall(rf"^(\w+)\.(\w+) = '(.*?)'(?:{IN_A_RULE})?$", _get_part(said, "Values"), re.M)
         table, measure = self._find_measure(_get_part(said, "Schema"), question)
         rules = _get_part(said, "Rules")
         wanted = [one for one in conditions if f"{one[2]} are never" not in rules]
@@ -80,13 +82,14 @@ async def answer_by_sql(question: str, file: Path, rag: RAG, llm: LLM, *, scope:
     Raises:
         sqlite3.Error: the last attempt failed too.
     """
-    linked = format_links(question, await rag.link_schema(question, scope=scope))
+    reply = await rag.link_schema(question, scope=scope)
+    linked = format_links(question, reply)
     errors: list[str] = []
     while True:
         text = linked + "".join(f"\n\n# Error\n{error}" for error in errors)
         sql = (await llm.complete(Prompt("sql", INSTRUCTIONS, text))).text
         try:
-            return AgentRun(text, sql, run_sql(sql, file), errors)
+            return AgentRun(reply, text, sql, run_sql(sql, file), errors)
         except sqlite3.Error as error:
             if len(errors) + 1 == MAX_ATTEMPTS:
                 raise
@@ -94,17 +97,38 @@ async def answer_by_sql(question: str, file: Path, rag: RAG, llm: LLM, *, scope:
 
 
 def format_links(question: str, reply: SchemaReply) -> str:
-    """Format what a writer of SQL is told: the question, the schema, joins, values and rules."""
+    """Format what a writer of SQL is told: the question, the schema, joins, values, rules and past questions."""
     links = reply.links
     joins = [f"{key.table}.{key.column} = {key.referenced_table}.{key.referenced_column}" for key in links.joins]
     parts = {
         "Question": [question],
         "Schema": [links.ddl],
         "Joins": joins,
-        "Values": [match.condition for match in links.values],
-        "Rules": [hit.chunk.content for hit in reply.linked.rules],
+        "Values": [f"{match.condition}{IN_A_RULE * match.by_rule}" for match in links.values],
+        "Rules": [f"[{hit.chunk.title}] {hit.chunk.content}" for hit in reply.linked.rules],
+        "Asked before": [f"{one.question}\n{one.sql}" for one in reply.linked.past_questions],
     }
-    return "\n\n".join(f"# {name}\n" + "\n".join(lines) for name, lines in parts.items())
+    return _join_parts(parts)
+
+
+def format_reasons(reply: SchemaReply) -> str:
+    """Format what a person checks of a link: why each table, how sure each column, the cost and what is left open."""
+    links = reply.links
+    parts = {
+        "Tables": [f"{one.name}: {'; '.join(one.reasons)}" for one in links.tables],
+        "Columns": [f"{one.score:.2f} {one.table}.{one.column.name}" for one in links.columns],
+        "Words that nothing accounts for": list(links.unknown_words),
+        "Left open": [
+            f"{one.words}: {', '.join('.'.join(option[:2]) for option in one.options)}" for one in links.choices
+        ],
+        "Cost": [f"{links.ddl_tokens} tokens; dropped: {', '.join(links.dropped) or 'nothing'}"],
+        "Chance that this schema answers the question": [f"{links.answerable or 0:.2f}"],
+    }
+    return _join_parts(parts)
+
+
+def _join_parts(parts: Mapping[str, Sequence[str]]) -> str:
+    return "\n\n".join(f"# {name}\n" + "\n".join(lines) for name, lines in parts.items() if lines)
 
 
 def run_sql(sql: str, file: Path) -> list[tuple[object, ...]]:
@@ -121,12 +145,12 @@ def _get_part(text: str, name: str) -> str:
     return text.partition(f"# {name}\n")[2].partition("\n\n# ")[0]
 
 
-async def run_trial(file: Path, rules: Path) -> AgentRun:
-    """Index a database and its rules, and answer `QUESTION` by SQL."""
+async def run_trial(file: Path, rules: Path, questions: Path | None = None) -> AgentRun:
+    """Index a database, its rules and the questions that were asked of it before, and answer `QUESTION` by SQL."""
     kit = assembly.build_in_memory_kit(HERE)
     try:
         rag = RAG(kit)
-        await rag.index_database(DatabaseSource(f"sqlite:///{file}"), scope="trial")
+        await rag.index_database(DatabaseSource(f"sqlite:///{file}", questions=questions), scope="trial")
         await rag.index(rules, scope="trial")
         return await answer_by_sql(QUESTION, file, rag, ParaphrasingLLM(), scope="trial")
     finally:
@@ -137,10 +161,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", type=Path, metavar="FILE.sqlite")
     parser.add_argument("rules", type=Path, metavar="RULES.md")
+    parser.add_argument("--questions", type=Path, metavar="FILE", help="JSON Lines with question and sql, asked before")
     chosen = parser.parse_args()
-    run = asyncio.run(run_trial(chosen.file.absolute(), chosen.rules))
+    run = asyncio.run(run_trial(chosen.file.absolute(), chosen.rules, chosen.questions))
     rows = "\n".join(map(str, run.rows))
-    print(f"# Rules file\n{chosen.rules.read_text()}\n{run.prompt}\n\n# SQL\n{run.sql}\n\n# Rows\n{rows}")
+    rules = f"# Rules file\n{chosen.rules.read_text()}"
+    print("\n\n".join([rules, format_reasons(run.linked), run.prompt, f"# SQL\n{run.sql}", f"# Rows\n{rows}"]))
     return 0
 
 

@@ -233,11 +233,15 @@ def _format_links(linked: Mapping[str, Any]) -> str:
     """Return what was linked to a question; names and values of a database are quoted, as texts of documents are."""
     texts = {
         "Tables for the question": linked["ddl"],
-        "Values in the question": "\n".join(match["condition"] for match in linked["value_matches"]),
+        "Values in the question and its rules": "\n".join(map(_format_match, linked["value_matches"])),
         "Asked before": "\n\n".join(f"{past['question']}\n{past['sql']}" for past in linked["past_questions"]),
     }
     quoted = [f"{title}:\n{_quote_lines(text)}" for title, text in texts.items() if text]
     return "\n\n".join([*quoted, *map(_quote_passage, linked["rules"])])
+
+
+def _format_match(match: Mapping[str, Any]) -> str:
+    return f"{match['condition']}{' (in a rule)' if match.get('by_rule') else ''}"
 
 
 def _quote_passage(passage: Mapping[str, Any]) -> str:

@@ -47,12 +47,13 @@ class JoinReply(TypedDict):
 
 
 class ValueMatchReply(TypedDict):
-    """Words of the question that are a value of a column, in the column's spelling, as a condition of SQL."""
+    """Words of the question or of a rule that are a value of a column, in its spelling, as a condition of SQL."""
 
     table: str
     column: str
     value: str
     condition: str
+    by_rule: Annotated[bool, "whether a rule has the words and the question does not: read it before using the value"]
 
 
 class ChoiceOption(TypedDict):
@@ -184,4 +185,10 @@ def _format_choice(choice: Choice) -> ChoiceReply:
 
 
 def _format_match(match: ValueMatch) -> ValueMatchReply:
-    return {"table": match.table, "column": match.column, "value": match.value, "condition": match.condition}
+    return {
+        "table": match.table,
+        "column": match.column,
+        "value": match.value,
+        "condition": match.condition,
+        "by_rule": match.by_rule,
+    }

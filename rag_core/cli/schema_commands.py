@@ -73,7 +73,8 @@ def _print_links(reply: "SchemaReply") -> None:
     for table in links.tables:
         print(f"{table.name}: {'; '.join(table.reasons)}")
     _print_group("joins", [f"{k.table}.{k.column} = {k.referenced_table}.{k.referenced_column}" for k in links.joins])
-    _print_group("values in the question", [match.condition for match in links.values])
+    _print_group("values in the question", [match.condition for match in links.values if not match.by_rule])
+    _print_group("values in the rules", [match.condition for match in links.values if match.by_rule])
     _print_group("left open", [_format_choice(one) for one in links.choices])
     _print_group("parts of the question", links.parts)
     _print_group("rules", [_format_rule(hit) for hit in reply.linked.rules])
@@ -83,6 +84,8 @@ def _print_links(reply: "SchemaReply") -> None:
     )
     _print_group("left out for want of room", links.dropped)
     print(f"\n{links.ddl}\n\n{links.ddl_tokens} tokens")
+    if links.answerable is not None:
+        print(f"chance that this schema answers the question: {links.answerable:.2f}")
 
 
 def _format_rule(hit: "Hit") -> str:

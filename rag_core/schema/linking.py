@@ -194,9 +194,9 @@ def _explain(
 ) -> tuple[str, ...]:
     """Return in words why a table is needed, the surest reason first."""
     matches = [one.match for one in evidence.matches if one.column[0] == table]
-    reasons = [f"the question has its value {match.condition}" for match in matches]
-    if evidence.table_coverage.get(table):
-        reasons.append("the question or a rule names it")
+    reasons = [f"{'a rule' if one.by_rule else 'the question'} has its value {one.condition}" for one in matches]
+    if named := evidence.table_coverage.get(table):
+        reasons.append(f"the question or a rule {'names it' if named == 1 else 'has a part of its name'}")
     if evidence.past.tables.get(table, 0.0) >= SAID_LIFT:
         reasons.append("questions asked before with its words read it")
     columns = [name for owner, name in best if owner == table and not evidence.words.by_column[owner, name].is_key]

@@ -91,12 +91,13 @@ ColumnKey = tuple[str, str]  # the names of a table and of a column of it
 
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
-    """Words of the question that are a value of a column, in the column's spelling."""
+    """Words of the question, or only of a rule that was read with it, that are a value of a column as it spells it."""
 
     table: str
     column: str
     value: str
     words: str
+    by_rule: bool = False
 
     @property
     def condition(self) -> str:

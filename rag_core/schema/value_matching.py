@@ -41,11 +41,14 @@ def match_values(
     A value that stands only within longer ones is left out, and so is a single word in lower case that is one of the
     `names` of the schema, given as roots: "members" asks for the table rather than for `position = 'Member'`.
     """
-    text = _Text.from_question(question)
+    text, asked = _Text.from_question(question), len(_WORD.findall(question.text))
     found = {(key, value): (words, spans) for key, value, words, spans in _iterate_found(text, values, set(names))}
     taken = {span for _, spans in found.values() for span in spans}
     kept = [
-        ScoredMatch(ValueMatch(*key, value, " ".join(words)), _compute_strength(words))
+        ScoredMatch(
+            ValueMatch(*key, value, " ".join(words), by_rule=spans[0][0] >= asked),
+            _compute_strength(words),
+        )
         for (key, value), (words, spans) in found.items()
         if not all(_is_within_another(span, taken) for span in spans)
     ]

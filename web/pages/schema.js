@@ -116,8 +116,8 @@ function JoinList({ joins }) {
 
 function ValueList({ matches }) {
   if (!matches.length) return null;
-  return html`<section class="card stack tight" aria-labelledby="values"><h2 id="values">Values in the question</h2>
-    <ul class="plain stack tight">${matches.map(({ condition }) => html`<li><code>${condition}</code></li>`)}</ul></section>`;
+  return html`<section class="card stack tight" aria-labelledby="values"><h2 id="values">Values in the question and its rules</h2>
+    <ul class="plain stack tight">${matches.map(({ condition, by_rule }) => html`<li><code>${condition}</code>${by_rule && " (in a rule)"}</li>`)}</ul></section>`;
 }
 
 function Ddl({ links }) {

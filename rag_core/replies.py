@@ -353,17 +353,17 @@ def format_passage(hit: Hit) -> Passage:
 
 def _format_metadata(hit: Hit) -> PassageMetadata:
     """Return where a passage stands, together with the document's own metadata."""
-    chunk = hit.chunk
+    chunk, place = hit.chunk, hit.chunk.place
     position: PassageMetadata = {
         "source": chunk.source,
         "page": chunk.page,
         "chunk_id": str(chunk.ordinal),  # S1-38 has a short number here; the unique id is the document's `id`
         "document_id": chunk.document_id,
-        "lines": lines_to_json(chunk.place),
+        "lines": lines_to_json(place),
         "section": list(chunk.heading_path),
     }
     if hit.similar_count:
         position["similar_count"] = hit.similar_count
-    if chunk.place and chunk.place.locator:
-        position["locator"] = chunk.place.locator
+    if place and place.locator:
+        position["locator"] = place.locator
     return cast(PassageMetadata, {**chunk.metadata, **position})

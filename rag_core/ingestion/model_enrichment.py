@@ -160,7 +160,7 @@ async def load_descriptions(
     marked = [Filter(f"metadata.{MARK}", "eq", model.name)]
     here = replace(scope, document_ids=(document.id,))
     stored = await kit.index.store.select(here, filters=marked, limit=MAX_DESCRIBED_CHUNKS)
-    return {chunk.content_hash: Description(chunk.summary, chunk.entities) for chunk in stored}
+    return {chunk.content_hash: Description(chunk.summary, tuple(chunk.entities)) for chunk in stored}
 
 
 def estimate_enrichment(

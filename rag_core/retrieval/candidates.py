@@ -35,6 +35,8 @@ def give_documents_room(ranking: Ranking, query_text: str, *, count: int) -> lis
     being short. As good is a hit with a code of `query_text`, for one that has any. Hits with more of its codes come
     first; the rest keeps its order.
     """
+    if not count:
+        return list(ranking)
     wanted = find_codes(query_text)
     ordered: list[Hit] = []
     seen: Counter[object] = Counter()

@@ -44,7 +44,8 @@ def group_similar_hits(query_text: str, ranking: Ranking) -> list[Hit]:
         texts = [hit for hit in hits if hit.chunk.id not in row_ids]
         for group in [*_group_rows(query_text, rows), *_group_texts(texts)]:
             counts[group[0].chunk.id] = len(group) - 1
-    return [replace(hit, similar_count=counts[hit.chunk.id]) for hit in ranking if hit.chunk.id in counts]
+    best = [(hit, counts[hit.chunk.id]) for hit in ranking if hit.chunk.id in counts]
+    return [hit if hit.similar_count == count else replace(hit, similar_count=count) for hit, count in best]
 
 
 def list_columns(chunk: Chunk) -> tuple[str, ...]:

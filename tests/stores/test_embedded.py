@@ -13,7 +13,8 @@ import apsw
 import pytest
 
 from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
-from rag_core.core.model import Scope
+from rag_core.core.json_codec import span_from_json_array
+from rag_core.core.model import Chunk, Document, Entity, Scope, Span
 from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records, search
 from tests.faults import child_writer
 from tests.stores.sample import SCOPE, bare, find, ids, put
@@ -56,6 +57,32 @@ async def test_two_legs_are_fused_by_what_they_scored_before_the_rest_is_cut_off
     assert [hit.chunk.content.split() for hit in ranking] == [texts[0].split(), texts[1].split()]
     whole = await find(store, "seal oil pump valve rust", limit=20)
     assert whole[1].score < whole[2].score  # by rank
+
+
+async def test_of_a_hit_spans_and_entities_are_read_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They equal what was written, whichever is compared with which."""
+    store, read = EmbeddedStore(None), list[str]()
+    spans, entities = (Span(0, 5, 2, 1, 1), Span(6, 9, 3, 1, 2)), (Entity("dtc", "P0700"),)
+    document = Document("manual", SCOPE.workflow_id, "", "", "", "")
+    chunk = Chunk("manual#0", "manual", 0, "P0700 oil", "", "", "", spans, entities=entities)
+    await store.replace_document(document, [chunk], [None], SCOPE, space="")
+    await find(store, "oil", how="words")  # builds the word index, for which all is read
+    monkeypatch.setattr(
+        records, "span_from_json_array", lambda values: read.append("span") or span_from_json_array(values)
+    )
+    [hit] = await find(store, "oil", how="words")
+    assert read == []
+    found = hit.chunk
+    assert found == chunk == found
+    assert read == ["span", "span"]
+    assert (list(found.spans), found.spans[1:], len(found.spans)) == (list(spans), spans[1:], 2)
+    assert (repr(found), hash(found.entities)) == (repr(chunk), hash(entities))
+
+
+async def test_a_damaged_column_of_a_hit_is_told_as_damage() -> None:
+    damaged = records._read_later("[[1,", span_from_json_array)
+    with pytest.raises(Misconfigured, match="damaged"):
+        list(damaged)
 
 
 async def test_an_acknowledged_write_is_on_the_disk(folder: Path) -> None:

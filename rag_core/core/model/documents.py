@@ -134,7 +134,7 @@ class Chunk:
     """A stored passage with everything needed to cite it; its score in a search belongs to a `Hit`.
 
     `spans` are in order of `start` and cover `content` except for the breaks between blocks, and between lines that
-    have a box each.
+    have a box each. A store may read `spans` and `entities` when they are first asked for.
     """
 
     id: str
@@ -144,11 +144,11 @@ class Chunk:
     title: str
     source: str
     content_hash: str
-    spans: tuple[Span, ...] = ()
+    spans: Sequence[Span] = ()
     parent_id: str | None = None
     heading_path: tuple[str, ...] = ()
     summary: str = ""
-    entities: tuple[Entity, ...] = ()
+    entities: Sequence[Entity] = ()
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property

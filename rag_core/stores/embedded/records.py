@@ -4,9 +4,9 @@
 
 import json
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 import apsw
 
@@ -21,6 +21,7 @@ from rag_core.core.ports import StoreDescription
 from rag_core.stores.access import list_document_readers
 from rag_core.stores.document_rules import EmbeddingSpace
 from rag_core.stores.embedded.change_mark import ChangeMark
+from rag_core.stores.embedded.database import translate_apsw_errors
 from rag_core.stores.embedded.filters import SqliteCondition, collect_stored_field_values
 from rag_core.stores.embedded.row_checksums import (
     CHECKED_COLUMNS,
@@ -31,6 +32,8 @@ from rag_core.stores.embedded.row_checksums import (
 
 CHANGE_COUNT_VERSION = 3  # of the schema
 SQLITE_SYNCHRONOUS_NAMES = ("off", "normal", "full", "extra")
+
+T = TypeVar("T")
 
 ScoredRow = tuple[int, float]  # the row of a chunk, and its score
 
@@ -338,16 +341,55 @@ def _chunk_from_sqlite_row(*columns: Any) -> Chunk:
     (id, document_id, ordinal, content, title, source, content_hash, spans, parent_id) = columns[:9]
     heading_path, summary, entities, metadata = columns[9:]
     return Chunk(
-        id, document_id, ordinal, content, title, source, content_hash,
-        tuple(map(span_from_json_array, _parse_list(spans))),
-        parent_id, tuple(_parse_list(heading_path)), summary,
-        tuple(map(entity_from_json_array, _parse_list(entities))), json.loads(metadata) if metadata != "{}" else {},
+        id, document_id, ordinal, content, title, source, content_hash, _read_later(spans, span_from_json_array),
+        parent_id, () if heading_path == "[]" else tuple(json.loads(heading_path)), summary,
+        _read_later(entities, entity_from_json_array), {} if metadata == "{}" else json.loads(metadata),
     )  # fmt: skip
 
 
-def _parse_list(text: str) -> Sequence[Any]:
-    """Return the list of a column; most of them are empty, and reading these took a sixth of a search."""
-    return () if text == "[]" else list(json.loads(text))
+class _ReadLater(Sequence[T]):
+    """The items of a column with a JSON array, read when first asked for; it equals the tuple of them.
+
+    A search reads more chunks than it returns, and spans and entities were most of the time of reading them.
+    """
+
+    __slots__ = ("_items", "_read_item", "_text")
+
+    def __init__(self, text: str, read_item: Callable[[Any], T]) -> None:
+        self._text, self._read_item = text, read_item
+        self._items: tuple[T, ...] | None = None
+
+    def _read(self) -> tuple[T, ...]:
+        if self._items is None:
+            with translate_apsw_errors():  # of a damaged text, as where it is read
+                self._items = tuple(map(self._read_item, json.loads(self._text)))
+        return self._items
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self._read()[index]
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        return self._read() == (other._read() if isinstance(other, _ReadLater) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._read())
+
+    def __repr__(self) -> str:
+        return repr(self._read())
+
+
+def _read_later(text: str, read_item: Callable[[Any], T]) -> Sequence[T]:
+    return () if text == "[]" else _ReadLater(text, read_item)
 
 
 def _repeat_placeholder(count: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rag_core import prompts
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import DeadlineExceeded, Unavailable
 from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Chunk, Document, Scope
 from rag_core.core.ports import LLM, Prompt
@@ -26,8 +26,10 @@ from rag_core.ingestion.model_enrichment import (
     enrich_chunks,
     estimate_call,
     estimate_enrichment,
+    format_payment,
     format_saved,
     load_descriptions,
+    load_payments,
     parse_saved,
 )
 from rag_core.prompts.completions import complete_text, make_invalid_completion_error
@@ -49,7 +51,7 @@ async def enrich_document(
         return document, list(chunks)
     stored = await kit.index.store.load_document(document.id, scope)
     known = await load_descriptions(document, scope, kit, model)
-    purse = EnrichmentPurse(model, run)
+    purse = EnrichmentPurse(model, run, await load_payments(log, model))
     described = await enrich_chunks(document, chunks, known, purse, kit.llm, log)
     summary = find_known_summary(document, stored, known)
     if summary is None and any(MARK in chunk.metadata for chunk in described):
@@ -101,7 +103,7 @@ async def _summarize(
     if not model.budget_usd:
         return None
     prompt = prompts.build_summary_prompt(document.title, list(_choose_summaries(chunks)))
-    estimate = estimate_call(prompt, model, 0)
+    estimate, spent_usd = estimate_call(prompt, model, 0), purse.spent_usd
     if not purse.can_afford(estimate):
         reason = f"the summary of the document was not asked for: it could cost {estimate.usd or 0:.4f} USD more"
         run.degrade("enrichment", "enrichment_budget", reason, _KEY_SENTENCES)
@@ -111,10 +113,13 @@ async def _summarize(
             asking = _ask_for_summary(prompt, chunks, llm)
             text = await run.step("enrichment", asking, within_s=min(CALL_TIMEOUT_S, run.remaining_s / 2))
     except Unavailable as error:
+        if isinstance(error, DeadlineExceeded):
+            purse.book_lost_call(estimate)
         reason = f"the summary of the document: {error.message}"
         run.degrade("enrichment", "enrichment_incomplete", reason, _KEY_SENTENCES)
-        return None
-    await log.save_enrichments({key: format_saved(Description(text, ()))}, model.name)
+        text = None
+    written = {} if text is None else {key: format_saved(Description(text, ()))}
+    await log.save_enrichments({**format_payment(purse.spent_usd - spent_usd), **written}, model.name)
     return text
 
 

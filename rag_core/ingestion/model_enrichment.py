@@ -6,13 +6,14 @@ text has been described stays described: a worker that goes on, or a later uploa
 
 import asyncio
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from rag_core import prompts
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import DeadlineExceeded, Unavailable
 from rag_core.core.json_codec import entity_from_json_array, entity_to_json_array
 from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Chunk, Document, Entity, Filter, Scope
@@ -33,6 +34,8 @@ CALLS_AT_ONCE = 4
 MAX_SUMMARY_CHARS = 500
 MAX_DESCRIBED_CHUNKS = 50_000
 CALL_TIMEOUT_S = 120.0
+MIN_CALL_S = 10.0  # less time than this for a reply: it would be cut off, and paid for all the same
+PAYMENT = "payment:"  # what a key in the log begins with where its value is what some calls have cost, in USD
 MARK = "enriched_by"  # the metadata of a chunk that a model has described: the name of the model
 FALLBACK = "their key sentence, and the entities found without a model"
 
@@ -68,7 +71,7 @@ class Description:
 
 
 class EnrichmentLog(Protocol):
-    """Where what was paid for is kept until the document is in the index, as JSON by content hash."""
+    """Where what was paid for, and the payments, are kept until the document is in the index: JSON by key."""
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]: ...
     async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None: ...
@@ -94,12 +97,19 @@ class RememberingLog:
 
 @dataclass(slots=True)
 class EnrichmentPurse:
-    """The money for one document: what was spent of the budget, as far as the replies say."""
+    """The money for one document: what was spent of the budget, as far as the replies say, also by earlier attempts.
+
+    A call that was cut off counts with what it costs at most: the model may have written all of its reply.
+    """
 
     model: EnrichmentModel
     run: Run
     spent_usd: float = 0.0
     stopped: list[Chunk] = field(default_factory=list)
+
+    def book_lost_call(self, estimate: EnrichmentEstimate) -> None:
+        """Book a call whose reply nobody has waited for."""
+        self.spent_usd += estimate.usd or 0.0
 
     def choose_affordable(self, batches: Sequence[Sequence[Chunk]], document: Document) -> list[Sequence[Chunk]]:
         """Return the first batches that cost no more than is left at most; the chunks of the others are stopped."""
@@ -200,41 +210,57 @@ async def _describe_new_chunks(
     model, run, batches = purse.model, purse.run, list(_batch(chunks))
     failures: dict[str, int] = {}
     for at in range(0, len(batches), CALLS_AT_ONCE):
-        chosen = purse.choose_affordable(batches[at : at + CALLS_AT_ONCE], document)
+        chosen, spent_usd = purse.choose_affordable(batches[at : at + CALLS_AT_ONCE], document), purse.spent_usd
         timeout_s = min(CALL_TIMEOUT_S, run.remaining_s / 2)
+        if at and chosen and timeout_s < MIN_CALL_S:
+            raise DeadlineExceeded("there is no time left to describe more passages: what was described is kept")
         with purse.paying(*(estimate_call(_build_prompt(batch, document), model, len(batch)) for batch in chosen)):
-            described = await run.step("enrichment", _ask_all(document, chosen, llm, failures, timeout_s))
+            described = await run.step("enrichment", _ask_all(document, chosen, purse, llm, failures, timeout_s))
         known.update(described)
-        await log.save_enrichments({key: format_saved(value) for key, value in described.items()}, model.name)
+        paid = format_payment(purse.spent_usd - spent_usd)
+        await log.save_enrichments(
+            {**paid, **{key: format_saved(value) for key, value in described.items()}}, model.name
+        )
         if described:
             run.techniques["enrichment"] = model.name
     _note_failures(failures, purse, run)
 
 
 async def _ask_all(
-    document: Document, batches: Sequence[Sequence[Chunk]], llm: LLM, failures: dict[str, int], timeout_s: float
+    document: Document,
+    batches: Sequence[Sequence[Chunk]],
+    purse: EnrichmentPurse,
+    llm: LLM,
+    failures: dict[str, int],
+    timeout_s: float,
 ) -> dict[str, Description]:
-    replies = await asyncio.gather(*(_describe(batch, document, llm, failures, timeout_s) for batch in batches))
+    replies = await asyncio.gather(*(_describe(batch, document, purse, llm, failures, timeout_s) for batch in batches))
     return {key: value for reply in replies for key, value in reply.items()}
 
 
 async def _describe(
-    batch: Sequence[Chunk], document: Document, llm: LLM, failures: dict[str, int], timeout_s: float
+    batch: Sequence[Chunk],
+    document: Document,
+    purse: EnrichmentPurse,
+    llm: LLM,
+    failures: dict[str, int],
+    timeout_s: float,
 ) -> dict[str, Description]:
     """Return the usable descriptions of a reply; why there are none, or fewer, is counted by chunks."""
+    prompt = _build_prompt(batch, document)
     try:
         async with asyncio.timeout(timeout_s):
             sources = [chunk.content for chunk in batch]
-            reply = await complete_object(
-                _build_prompt(batch, document), llm, sources=sources, max_chars=MAX_SUMMARY_CHARS
-            )
+            reply = await complete_object(prompt, llm, sources=sources, max_chars=MAX_SUMMARY_CHARS)
             if reply.local:
                 raise make_invalid_completion_error("came from a local technique")
             by_id = index_by_id(
                 get_completion_list(reply.fields, "passages"), "id", [f"p{n}" for n in range(len(batch))]
             )
     except (Unavailable, TimeoutError) as error:
-        reason = error.message if isinstance(error, Unavailable) else f"no reply within {CALL_TIMEOUT_S:g} s"
+        if isinstance(error, TimeoutError):
+            purse.book_lost_call(estimate_call(prompt, purse.model, len(batch)))
+        reason = error.message if isinstance(error, Unavailable) else f"no reply within {timeout_s:.0f} s"
         failures[reason] = failures.get(reason, 0) + len(batch)
         return {}
     read = {chunk.content_hash: _read(by_id.get(f"p{n}"), chunk) for n, chunk in enumerate(batch)}
@@ -316,5 +342,16 @@ def format_saved(description: Description) -> str:
 
 def parse_saved(saved: Mapping[str, str]) -> dict[str, Description]:
     """Return the descriptions that a log has kept, by the key that each has there."""
-    read = {key: json.loads(text) for key, text in saved.items()}
+    read = {key: json.loads(text) for key, text in saved.items() if not key.startswith(PAYMENT)}
     return {key: Description(text, tuple(map(entity_from_json_array, pairs))) for key, (text, pairs) in read.items()}
+
+
+def format_payment(usd: float) -> dict[str, str]:
+    """Return what calls have cost as an entry of a log, under a key of its own; none where it is nothing."""
+    return {f"{PAYMENT}{uuid.uuid4().hex}": json.dumps(usd)} if usd > 0 else {}
+
+
+async def load_payments(log: EnrichmentLog, model: EnrichmentModel) -> float:
+    """Return what was paid for the document by this attempt and those before it, in USD."""
+    saved = await log.load_enrichments(model.name)
+    return sum(float(json.loads(usd)) for key, usd in saved.items() if key.startswith(PAYMENT))

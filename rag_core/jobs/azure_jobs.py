@@ -344,6 +344,7 @@ class AzureLease:
     async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None:
         await self.renew()
         await self.jobs.save_enrichments(self.row["id"], model, enrichments)
+        await self._update_row(partial(job_rows.mark_described, enrichments=enrichments))
 
     async def claim_document(self, document_id: str) -> None:
         row = await self._update_row(lambda row: {"document": document_id, "state": "writing"})

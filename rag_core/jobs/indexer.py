@@ -100,11 +100,11 @@ class Indexer:
             return await self._enqueue_job(add_job)
         prepared = await self._enrich(prepared, prepared.enrichments)
         try:
-            return await self._index_inline(prepared, add_job) or await self._enqueue_job(add_job)
+            return await self._index_inline(prepared, add_job) or await self._enqueue_enriched(prepared, add_job)
         except Unavailable as error:
             if self.policy.require_vectors:
                 raise
-            return await self._enqueue_after_failure(add_job, error)
+            return await self._enqueue_after_failure(prepared, add_job, error)
 
     async def run_job(self, lease: Lease, *, in_request: bool = False) -> IndexingResult | Job:
         """Continue a job as far as possible; return the result, or the job when it waits for a retry.
@@ -150,9 +150,19 @@ class Indexer:
             return job.result or job
         return await self.run_job(lease, in_request=True)
 
-    async def _enqueue_after_failure(self, add_job: AddJob, error: Unavailable) -> Job:
+    async def _enqueue_enriched(self, prepared: PreparedUpload, add_job: AddJob) -> Job:
+        """Enqueue a job that begins with what a model wrote of the document within the request."""
+        if not prepared.enrichments.saved:
+            return await self._enqueue_job(add_job)
+        job, lease = await add_job(hold=True)
+        if lease is not None:
+            await prepared.enrichments.copy_to(lease)
+            job = await lease.release()
+        return await self._notify_worker(job)
+
+    async def _enqueue_after_failure(self, prepared: PreparedUpload, add_job: AddJob, error: Unavailable) -> Job:
         with suppress(Unavailable):
-            job = await self._enqueue_job(add_job)
+            job = await self._enqueue_enriched(prepared, add_job)
             self.run.degrade("index", error.code, error.message, RETRIED_AS_JOB)
             return job
         raise error

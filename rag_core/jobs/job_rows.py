@@ -16,7 +16,7 @@ from rag_core.core.model import IndexingResult, Job, Scope
 
 LEASE_DURATION_S = 60.0
 SUSPENSION_S = 240.0  # longer than a request: the document's jobs wait while a request changes the document itself
-MAX_ATTEMPTS = 8  # in a row without new vectors
+MAX_ATTEMPTS = 8  # in a row without new vectors or descriptions
 RETRY_DELAYS_S = (
     5.0,
     20.0,
@@ -102,6 +102,11 @@ def is_being_written(row: JobRow, now: float) -> bool:
 def mark_progress(row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int) -> JobRow:
     """Return the columns for `embedded` of `chunks` embedded; new vectors reset the count of attempts."""
     return {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
+
+
+def mark_described(row: JobRow, enrichments: Mapping[str, str]) -> JobRow:
+    """Return the columns for what a chat model wrote: something new resets the count of attempts."""
+    return {"attempts": 1 if enrichments else row["attempts"]}
 
 
 def mark_suspended(row: JobRow, until: float, now: float) -> JobRow:

@@ -321,6 +321,7 @@ def _select_job_enrichments(db: sqlite3.Connection, row: JobRow, model: str) -> 
 def _insert_job_enrichments(db: sqlite3.Connection, row: JobRow, enrichments: Mapping[str, str], model: str) -> None:
     rows = [(row["id"], model, content_hash, text) for content_hash, text in enrichments.items()]
     db.executemany("insert or replace into job_enrichments values (?, ?, ?, ?)", rows)
+    _update_job_row(db, row, **job_rows.mark_described(row, enrichments))
 
 
 def _claim_document_for_job(

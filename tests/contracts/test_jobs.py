@@ -207,6 +207,19 @@ async def test_progress_gives_new_attempts(table: Jobs, clock: Clock) -> None:
         clock.seconds += RETRY_DELAYS_S[0]
 
 
+async def test_descriptions_give_new_attempts_too(table: Jobs, clock: Clock) -> None:
+    """S1-31: a long document is described in more attempts than a failing one may have; nothing new is none."""
+    await put(table)
+    for attempt in range(MAX_ATTEMPTS + 1):
+        lease = await claimed(table)
+        await lease.save_enrichments({f"hash {attempt}": "[]"}, "mini")
+        assert (await lease.schedule_retry(DOWN, {})).attempts == 1
+        clock.seconds += RETRY_DELAYS_S[0]
+    lease = await claimed(table)
+    await lease.save_enrichments({}, "mini")
+    assert (await lease.schedule_retry(DOWN, {})).attempts == 2
+
+
 async def test_work_that_is_given_back_is_there_at_once_and_was_no_attempt(table: Jobs) -> None:
     await put(table)
     back = await (await claimed(table)).release()

@@ -1,21 +1,29 @@
 """Entities and summaries by a chat model: priced first, up to a ceiling, and never paid for twice."""
 
+import asyncio
 import json
 from dataclasses import replace
 
 import pytest
 
-from rag_core.core.errors import Unavailable
+from rag_core.core.errors import DeadlineExceeded, Unavailable
 from rag_core.core.index import Index
 from rag_core.core.kit import EnrichmentModel, Kit
 from rag_core.core.model import Chunk, Entity, Scope
-from rag_core.core.ports import Prompt
+from rag_core.core.ports import Completion, Prompt
 from rag_core.core.run import Run
 from rag_core.evaluation import bulk_indexing
-from rag_core.ingestion import document_enrichment
+from rag_core.ingestion import document_enrichment, model_enrichment
 from rag_core.ingestion.chunking import Chunking
-from rag_core.ingestion.indexing import index_document
-from rag_core.ingestion.model_enrichment import BATCH_CHUNKS, MARK
+from rag_core.ingestion.indexing import index_document, prepare_document
+from rag_core.ingestion.model_enrichment import (
+    BATCH_CHUNKS,
+    CALLS_AT_ONCE,
+    MARK,
+    RememberingLog,
+    load_payments,
+    parse_saved,
+)
 from rag_core.ingestion.plan import DryRun, Tariff
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.prompts import parse_fenced_data
@@ -181,6 +189,42 @@ async def test_the_dry_run_says_what_it_will_cost_and_the_ceiling_stops_before_m
     assert [prompt.task for prompt in llm.prompts] == [*["enrichment"] * 3, "summary"]
     assert sum(MARK in chunk.metadata for chunk in chunks) == 3 * BATCH_CHUNKS
     assert [d.code for d in run.degraded] == ["enrichment_budget"]
+
+
+class SilentLLM(ScriptedLLM):
+    """Writes for longer than anybody waits."""
+
+    async def complete(self, prompt: Prompt) -> Completion:
+        self.prompts.append(prompt)
+        return await asyncio.get_running_loop().create_future()
+
+
+async def test_a_call_that_was_cut_off_counts_with_what_it_costs_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider bills what it wrote, read or not: a model that is too slow must not cost more than the ceiling."""
+    monkeypatch.setattr(model_enrichment, "CALL_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(model_enrichment, "MIN_CALL_S", 0.0)
+    many = Upload(document_id="m", filename="m.csv", data=("a\n" + "\n".join(f"row {n}" for n in range(95))).encode())
+    llm, log, run = SilentLLM(), RememberingLog(), Run()
+    prices = replace(MODEL, budget_usd=0.05)  # a call of this model costs 0.0084 USD at most
+    parts = replace(kit(Index(EmbeddedStore(None), ConceptEmbedder()), llm=llm), enrichment=prices)
+    prepared = await prepare_document(many, SCOPE, parts, run, chunking=Chunking(), limits=UploadLimits(10**6, 30.0))
+    await document_enrichment.enrich_document(*prepared, SCOPE, parts, run, log)
+    assert 0 < len(llm.prompts) < 10, "of ten batches"
+    assert {d.code for d in run.degraded} == {"enrichment_incomplete", "enrichment_budget"}
+    assert 0.03 < await load_payments(log, prices) <= prices.budget_usd
+
+
+async def test_no_further_call_is_sent_that_there_is_no_time_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was described before is kept for the next attempt, in place of ever shorter calls that are all cut off."""
+    monkeypatch.setattr(model_enrichment, "MIN_CALL_S", 1000.0)
+    many = Upload(document_id="m", filename="m.csv", data=("a\n" + "\n".join(f"row {n}" for n in range(95))).encode())
+    parts, llm = build_kit(describe)
+    log, run = RememberingLog(), Run()
+    prepared = await prepare_document(many, SCOPE, parts, run, chunking=Chunking(), limits=UploadLimits(10**6, 30.0))
+    with pytest.raises(DeadlineExceeded):
+        await document_enrichment.enrich_document(*prepared, SCOPE, parts, run, log)
+    described = parse_saved(await log.load_enrichments(MODEL.name))
+    assert (len(llm.prompts), len(described)) == (CALLS_AT_ONCE, CALLS_AT_ONCE * BATCH_CHUNKS)
 
 
 async def test_an_unchanged_passage_is_not_paid_for_again() -> None:

@@ -297,6 +297,31 @@ async def test_what_a_chat_model_wrote_is_not_paid_again_by_the_next_attempt(sho
     assert {chunk.metadata.get("enriched_by") for chunk in chunks} == {"mini"}
 
 
+async def test_what_a_chat_model_wrote_in_the_request_is_not_paid_again_by_the_job(shop: Shop) -> None:
+    llm = ScriptedLLM(enrichment=describe, summary="A table of rows.")
+    shop.kit = replace(shop.kit, llm=llm, enrichment=EnrichmentModel("mini", 1.0, 1.0, 0, budget_usd=1.0))
+    job = await shop.index(rows(12))
+    asked = len(llm.prompts)
+    assert asked == 3, "more chunks to embed than a request waits for, but few enough to describe"
+    await shop.drain()
+    assert ((await shop.job(job)).state, len(llm.prompts)) == ("done", asked)
+
+
+async def test_the_ceiling_of_a_document_is_one_for_all_attempts(shop: Shop) -> None:
+    """S1-31: what earlier attempts have paid for the document is not there to be spent again."""
+    llm = ScriptedLLM(enrichment=describe, summary="A table of rows.")  # a call books 0.001 USD, and costs more at most
+    shop.kit = replace(shop.kit, llm=llm, enrichment=EnrichmentModel("mini", 0.1, 0.1, 0, budget_usd=0.0035))
+    job = await shop.index(rows(80))
+    shop.store.down = True
+    for wait_s in RETRY_DELAYS_S[:3]:
+        await shop.drain()
+        shop.clock.seconds += wait_s
+    shop.store.down = False
+    await shop.drain()
+    assert (await shop.job(job)).state == "done"
+    assert 0 < len(llm.prompts) <= 4, "0.0035 USD are less than four calls"
+
+
 async def test_the_same_key_gives_the_first_result_also_eight_at_once(shop: Shop) -> None:
     """C35 (RELIABILITY): one copy; whoever comes while it is made is given its job."""
     given = await asyncio.gather(*(shop.index(NOTES, key="k") for _ in range(8)))

@@ -38,11 +38,11 @@ class Lease(Protocol):
         ...
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:
-        """Return what a chat model wrote of chunks in earlier attempts, as JSON by content hash."""
+        """Return what a chat model wrote of chunks in earlier attempts and what it cost, as JSON by key."""
         ...
 
     async def save_enrichments(self, enrichments: Mapping[str, str], model: str) -> None:
-        """Save what a chat model wrote of chunks, as JSON by content hash, so that it is not paid for twice."""
+        """Save what a chat model wrote of chunks and what it cost, as JSON by key, so that it is not paid for twice."""
         ...
 
     async def claim_document(self, document_id: str) -> None:

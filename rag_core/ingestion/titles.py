@@ -37,7 +37,7 @@ def choose_title(upload: Upload, extraction: Extraction, source: str) -> str:
         return _shorten(given)
     stem = source.rpartition("/")[2].rpartition(".")[0]
     headings = [strip_heading_marks(block) for block in extraction.blocks if block.kind == "heading"]
-    candidates = [clean_text(title).strip() for title in (extraction.title, *headings[:10])]
+    candidates = [_shorten(clean_text(title)) for title in (extraction.title, *headings[:10])]
     stated = next((title for title in candidates if title and not _NOTICE.fullmatch(title)), "")
     return _shorten(_complete_title(stated or next(filter(None, (*candidates, stem, source))), extraction.blocks))
 

@@ -9,7 +9,8 @@ _LEGAL_FORM = (
     r"(?:(?i:inc|incorporated|corp|corporation|company|limited|ltd|plc|llc|llp|gmbh|pty\sltd|pte\sltd|co\.,?\sltd)\.?"
     r"|L\.L\.C\.|L\.P\.|LP|AG|SE|KG|S\.A\.S?\.?|SAS|S\.p\.A\.|S\.r\.l\.|N\.V\.|B\.V\.|NV|BV|ASA|A/S|Oyj?|K\.K\.)"
 )
-_NAME_WORD = r"(?:[^\W\d_a-z][\w.'’&-]*|&)"
+# bounded, and never given back: a word may begin anew after each of its dots
+_NAME_WORD = r"(?:[^\W\d_a-z][\w.'’&-]{0,80}+|&)"
 _ORGANIZATION = re.compile(
     rf"(?<![\w&])(?P<name>{_NAME_WORD}(?:\s(?:(?:and|et|und)\s)?{_NAME_WORD}){{0,5}}?)"
     rf",?\s(?P<form>{_LEGAL_FORM})(?!\w)"

@@ -1,15 +1,17 @@
 """A data folder is checked, repaired, backed up while it is used, and made again from a backup."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from rag_core.cli import main
 from rag_core.composition.data_folder import back_up_data_folder, check_data_folder, restore_backup
-from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound
+from rag_core.core.errors import Conflict, InvalidRequest, Misconfigured, NotFound, Unavailable
 from rag_core.ingestion import reading
-from rag_core.stores.embedded import EmbeddedStore, current_index
+from rag_core.stores.embedded import EmbeddedStore, check, current_index
 from tests.stores.sample import SCOPE, find, ids, put
 
 LONG = ["crocodile " + "and so on " * 2000]
@@ -52,12 +54,12 @@ async def test_documents_of_an_older_reading_are_named_until_they_are_indexed_ag
     """It is no damage, nothing is forced, and the command that is named does it."""
     folder, notes = tmp_path / "data", tmp_path / "notes.txt"
     notes.write_text("The depot opens at six.")
-    index, check = ["index", "--data", str(folder), str(notes)], ["check", "--data", str(folder)]
+    index, checking = ["index", "--data", str(folder), str(notes)], ["check", "--data", str(folder)]
     with pytest.MonkeyPatch.context() as earlier:
         earlier.setattr(reading, "READING_VERSION", reading.READING_VERSION - 1)
         assert await asyncio.to_thread(main, index) == 0
     capsys.readouterr()
-    assert await asyncio.to_thread(main, check) == 0
+    assert await asyncio.to_thread(main, checking) == 0
     said = capsys.readouterr().out
     assert "1 document read by an older version" in said
     assert "notes.txt (" in said
@@ -94,6 +96,17 @@ async def test_a_damaged_document_is_named_and_left_out_and_the_others_stay(
     assert [document.id for document in await repaired.list_documents(SCOPE)] == ["gone", "manual"]
     assert current_index.read_index_locations(folder).previous == current_index.IndexLocation()
     await repaired.close()
+
+
+async def test_no_repair_begins_while_somebody_writes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the other process commits after the copy was made would not be in the index that takes its place."""
+    monkeypatch.setattr(check, "SQLITE_BUSY_TIMEOUT_MS", 1)
+    spoil(folder / "index.sqlite", b"and so on and so on")
+    with closing(apsw.Connection(str(folder / "index.sqlite"))) as writer:
+        writer.execute("begin immediate")
+        with pytest.raises(Unavailable, match="another process is writing"):
+            check.repair_database(folder)
+    assert current_index.read_index_locations(folder).current == current_index.IndexLocation()
 
 
 async def test_a_damaged_word_index_is_repaired_where_it_lies(folder: Path) -> None:

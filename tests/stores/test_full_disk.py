@@ -17,6 +17,7 @@ import pytest
 
 from rag_core.core.errors import Misconfigured, RagError, StorageFull
 from rag_core.stores.embedded import EmbeddedStore
+from rag_core.stores.embedded.disk_reserve import RESERVE_BYTES, make_disk_reserve
 from rag_core.stores.embedded.row_checksums import CHECKED_COLUMNS
 from tests.faults.small_disks import WHY_NO_MOUNT, fill_disk, make_read_only, mounted_disk
 from tests.stores.sample import SCOPE, find, ids, put
@@ -192,3 +193,12 @@ async def test_an_index_of_an_older_version_is_read_on_a_full_disk(tmp_path: Pat
     db = apsw.Connection(str(folder / "index.sqlite"))
     assert (db.pragma("user_version"), db.reserve_bytes()) == (3, 8)
     db.close()
+
+
+def test_a_reserve_that_had_no_room_is_made_once_there_is_some(tmp_path: Path) -> None:
+    """A file of nothing holds no room: without this no document could be deleted from the full disk that comes next."""
+    with file_size_limit(RESERVE_BYTES // 2):
+        make_disk_reserve(tmp_path)
+    make_disk_reserve(tmp_path)
+    (reserve,) = tmp_path.iterdir()
+    assert reserve.stat().st_size == RESERVE_BYTES

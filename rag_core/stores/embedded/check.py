@@ -1,18 +1,19 @@
 """The check of an index in its folder, page by page, and the repair: a copy of what is whole becomes the index."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import apsw
 
-from rag_core.core.errors import Misconfigured
+from rag_core.core.errors import Misconfigured, Unavailable
 from rag_core.stores.embedded import current_index, lexical_checksums, lexical_index, records
 from rag_core.stores.embedded.change_mark import write_change_mark
 from rag_core.stores.embedded.current_index import SPACES_FOLDER
 from rag_core.stores.embedded.database import (
     DAMAGE_CODE,
+    SQLITE_BUSY_TIMEOUT_MS,
     IndexDatabase,
     connect_to_index_database,
     get_database_file,
@@ -147,9 +148,17 @@ def _list_word_damage(db: apsw.Connection, folder: Path) -> list[tuple[str, str]
     return damaged
 
 
-def _keep_writers_out(folder: Path) -> "closing[apsw.Connection]":
-    """Hold the write lock of a database for as long as the block lasts, if it is whole enough to be locked."""
-    db = apsw.Connection(str(get_database_file(folder)))
-    with suppress(apsw.Error):
-        db.execute("begin immediate")
-    return closing(db)
+@contextmanager
+def _keep_writers_out(folder: Path) -> Iterator[None]:
+    """Hold the write lock of a database for as long as the block lasts, if it is whole enough to be locked.
+
+    Raises Unavailable while another process writes: what it commits after the copy would be lost.
+    """
+    with closing(apsw.Connection(str(get_database_file(folder)))) as db:
+        db.set_busy_timeout(SQLITE_BUSY_TIMEOUT_MS)
+        try:
+            db.execute("begin immediate")
+        except apsw.Error as failure:
+            if isinstance(failure, apsw.BusyError):
+                raise Unavailable("another process is writing to the index", code="store_busy") from failure
+        yield

@@ -13,7 +13,8 @@ def make_disk_reserve(folder: Path) -> None:
     file = _get_reserve_file(folder)
     with suppress(OSError):
         disk = os.statvfs(folder)
-        if file.exists() or disk.f_bavail * disk.f_frsize < FREE_BYTES_NEEDED:
+        is_held = file.exists() and file.stat().st_size >= RESERVE_BYTES  # less where there was no room for all of it
+        if is_held or disk.f_bavail * disk.f_frsize < FREE_BYTES_NEEDED:
             return
         handle = os.open(file, os.O_WRONLY | os.O_CREAT, 0o600)
         try:

@@ -150,18 +150,19 @@ class OpenAIEmbedder:
 
     async def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text; a model whose vectors turn out too long is asked to shorten them from then on."""
+        sends_dimensions = self._sends_dimensions  # another call may learn meanwhile that they are needed
         try:
-            return await self._embed_batch_once(texts)
+            return await self._embed_batch_once(texts, sends_dimensions=sends_dimensions)
         except Unavailable as error:
-            if error.details.get("dimensions", 0) <= self.dimensions or self._sends_dimensions:  # type: ignore[operator]
+            if error.details.get("dimensions", 0) <= self.dimensions or sends_dimensions:  # type: ignore[operator]
                 raise
             self._sends_dimensions = True
-            return await self._embed_batch_once(texts)
+            return await self._embed_batch_once(texts, sends_dimensions=True)
 
-    async def _embed_batch_once(self, texts: Sequence[str]) -> list[Vector]:
+    async def _embed_batch_once(self, texts: Sequence[str], *, sends_dimensions: bool) -> list[Vector]:
         request: dict[str, Any] = {"model": self._profile.embedding_model, "input": texts}
         request["encoding_format"] = self._profile.embedding_encoding
-        if self._sends_dimensions:
+        if sends_dimensions:
             request["dimensions"] = self.dimensions
         return await self._service.call(
             lambda client, within_s: client.embeddings.create(**request, timeout=within_s),

@@ -1,5 +1,6 @@
 """What the client asks of each provider; what they promise is under contracts, how they fail under faults."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from azure.core.credentials import AccessToken
 from azure.core.exceptions import ClientAuthenticationError
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types import CreateEmbeddingResponse
 
 from rag_core import prompts
 from rag_core.core.errors import Unavailable
@@ -233,6 +235,29 @@ async def test_a_model_that_is_too_wide_is_asked_for_less() -> None:
         async with embedder(at("openai", server)) as client:
             await client.embed_query("why?")
         assert "dimensions" not in body(server)
+
+
+async def test_two_questions_at_once_learn_that_a_model_is_too_wide() -> None:
+    """The first call of each was sent before anybody knew: the second is not refused for what the first learned."""
+
+    class WideService:
+        """Gives 4 numbers unless it is asked for fewer, both first calls at the same time."""
+
+        def __init__(self) -> None:
+            self.embeddings, self.both_asked, self.asked = self, asyncio.Event(), 0
+
+        async def create(self, *, dimensions: int = 4, **_: Any) -> CreateEmbeddingResponse:
+            self.asked += 1
+            if self.asked == 2:
+                self.both_asked.set()
+            await self.both_asked.wait()
+            return CreateEmbeddingResponse.model_validate(embeddings([[1.0] * dimensions]))
+
+    async with embedder(replace(PROVIDER_PROFILES["openai"], dimensions=2)) as client:
+        client._service.__dict__["_client"] = WideService()
+        vectors = await asyncio.gather(client.embed_query("a"), client.embed_query("b"))
+        client._service.__dict__.pop("_client")
+    assert [len(vector) for vector in vectors] == [2, 2]
 
 
 async def test_of_a_text_too_long_the_beginning_is_sent() -> None:

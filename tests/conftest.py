@@ -1,6 +1,7 @@
 """What every test has: the local models loaded, and the tables of the archive made, once a process."""
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Generator, Iterator
 
 import pytest
 
@@ -16,3 +17,14 @@ def what_is_made_alike_is_made_once() -> Iterator[None]:
         patch.setattr(bert, "_load_bert", remember_models(bert._load_bert))
         patch.setattr(database, "_upgrade_archive_schema", remember_tables(database._upgrade_archive_schema))
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while the tests are collected, and never look at them again: a tenth of the time of that."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

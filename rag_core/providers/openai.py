@@ -24,6 +24,7 @@ from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFa
 from rag_core.core.telemetry import SpanAttributes, trace_span
 from rag_core.prompts.screening import screen_text
 from rag_core.providers.call_usage import LOCAL_MODEL_PREFIX, record_usage
+from rag_core.providers.certificates import load_trusted_certificates
 from rag_core.providers.chat_requests import (
     build_chat_request,
     choose_chat_parameters,
@@ -262,7 +263,7 @@ def _create_openai_client(profile: ProviderProfile, key: str | None, unavailable
 
     Azure's `v1` is OpenAI's protocol at one address, whatever the model; a dated version is the protocol before it.
     """
-    http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False)
+    http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, verify=load_trusted_certificates())
     if profile.name != "azure":
         return openai.AsyncOpenAI(
             api_key=key or "none", base_url=profile.base_url, max_retries=0, http_client=http_client

@@ -10,6 +10,7 @@ import httpx2
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import WebResult
 from rag_core.core.retrying import RETRIED_STATUS_CODES, Dependency, TransientFailure, parse_retry_after_s
+from rag_core.providers.certificates import load_trusted_certificates
 from rag_core.text.sentences import shorten_character_references
 
 DUCKDUCKGO_ENDPOINT = "https://html.duckduckgo.com/html"
@@ -34,7 +35,9 @@ class DuckDuckGoSearch:
     def __init__(self, endpoint: str = DUCKDUCKGO_ENDPOINT, *, dependency: Dependency | None = None) -> None:
         self._endpoint = f"{endpoint}/"  # without the trailing slash it redirects
         self._dependency = dependency or Dependency(self.name, code="web_unavailable", try_s=WEB_ATTEMPT_TIMEOUT_S)
-        self._client = httpx2.AsyncClient(headers=WEB_REQUEST_HEADERS, follow_redirects=False)
+        self._client = httpx2.AsyncClient(
+            headers=WEB_REQUEST_HEADERS, follow_redirects=False, verify=load_trusted_certificates()
+        )
 
     async def search(self, text: str, limit: int) -> Sequence[WebResult]:
         page = await self._dependency.call(lambda within_s: self._fetch_result_page(text[:MAX_QUERY_CHARS], within_s))

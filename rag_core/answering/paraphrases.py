@@ -8,6 +8,7 @@ difference may be harmless.
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import combinations
 
 from rag_core.answering.alignment import Alignment, Block, is_content
 from rag_core.answering.clauses import (
@@ -90,7 +91,7 @@ def _find_ambiguities(alignment: Alignment, clauses: Sequence[MatchedClause]) ->
     "Illness is covered from day one" has a clause on illness and one on what is covered from day one. Two records of a
     list are two such clauses.
     """
-    for clause in match_clauses(alignment, max_clauses=1, fact_bonus=0.01):
+    for clause in _match_single_clauses(alignment):
         if clause.strength >= MIN_CLAUSE_STRENGTH and clause.count:
             yield from (
                 f"elsewhere: {conflict.word}"
@@ -206,17 +207,47 @@ def _find_increasing(order: Sequence[int]) -> Sequence[int]:
 
 @lru_cache(maxsize=KEPT_ALIGNMENTS)
 def find_exchange(alignment: Alignment) -> FactConflict | None:
-    """Return the two parts of a claim that have changed places around a third; None for none, or another voice."""
+    """Return two parts of a claim that have changed places, around a third or between two clauses; None for none.
+
+    In another voice the parts around a third rightly change places.
+    """
     order = alignment.order
     for n in range(len(order) - 2):
         first, middle, last = alignment.blocks[n : n + 3]
         others = order[:n] + order[n + 3 :]
         is_reversed = order[n] == order[n + 1] + 1 == order[n + 2] + 2
         is_short = max(len(first), len(last)) <= MAX_EXCHANGED_WORDS
-        if is_reversed and is_short and others == sorted(others) and _has_same_voice(alignment, middle):
+        is_same = all(
+            alignment.matrix[index][place] == 1 for index, place in (*first, *last) if index in alignment.strengths
+        )
+        if is_reversed and is_short and is_same and others == sorted(others) and _has_same_voice(alignment, middle):
             words = [" ".join(alignment.claim[index].raw for index, _ in block) for block in (first, last)]
             return FactConflict("order", words[0], words[1])
-    return None
+    return next(_find_exchanges_of_clauses(alignment), None)
+
+
+def _find_exchanges_of_clauses(alignment: Alignment) -> Iterator[FactConflict]:
+    """Yield two words of a claim of which each stands in the passage where the clause of the other has its place.
+
+    So are those who do things in "the operator replaces the seal, the technician cleans the filter".
+    """
+    for one, other in combinations(_match_single_clauses(alignment), 2):
+        words = next(_find_words_of(alignment, one, other), None), next(_find_words_of(alignment, other, one), None)
+        if words[0] and words[1]:
+            yield FactConflict("order", words[0], words[1])
+
+
+def _match_single_clauses(alignment: Alignment) -> Sequence[MatchedClause]:
+    return match_clauses(alignment, max_clauses=1, fact_bonus=0.01)
+
+
+def _find_words_of(alignment: Alignment, clause: MatchedClause, other: MatchedClause) -> Iterator[str]:
+    """Yield the content words of a clause that the passage has not where it says the same, but where the other does."""
+    for n in clause.places:
+        if n in alignment.strengths and not has_figure(alignment.claim[n]):
+            row = alignment.matrix[n]
+            if max(row[clause.start : clause.end]) < 1 == max(row[other.start : other.end]):
+                yield alignment.claim[n].raw
 
 
 def _find_omitted_subjects(alignment: Alignment) -> Iterator[str]:

@@ -27,7 +27,7 @@ from rag_core.text.abbreviations import (
 )
 
 LEXICAL_WEIGHT, VECTOR_WEIGHT = 0.4, 0.6  # S4-14
-EXCERPTS_PER_HIT = 4  # of the best hits, to choose from: S4-17
+EXCERPTS_PER_HIT = 3  # of the best hits, to choose from: S4-17
 
 
 async def retrieve_evidence(query: Query, kit: Kit, run: Run) -> list[Evidence]:

@@ -15,7 +15,8 @@ PASSAGE = (
     "The bakery closes at 6 p.m. on weekdays because few customers come later. Rye bread is baked before wheat bread. "
     "The owner pays the rent to the landlord. Cakes may be ordered two days ahead. "
     "Only regular customers can pay by invoice. The oven is cleaned every Friday with vinegar. "
-    "Sales of rolls rose in March and sales of cakes fell in April."
+    "Sales of rolls rose in March and sales of cakes fell in April. "
+    "The filter is cleaned by the baker, but only a technician may replace the seal."
 )
 PARAPHRASES = [
     "On weekdays the bakery closes at 6 p.m.",
@@ -25,6 +26,7 @@ PARAPHRASES = [
 CONTRADICTIONS = [
     ("Wheat bread is baked before rye bread.", "order"),
     ("The landlord pays the rent to the owner.", "order"),
+    ("The baker may replace the seal, but only a technician cleans the filter.", "order"),
     ("The bakery closes at 8 p.m. on weekdays because few customers come later.", "number"),
     ("The oven is not cleaned every Friday with vinegar.", "negation"),
     ("All regular customers can pay by invoice.", "quantity"),

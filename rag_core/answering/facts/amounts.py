@@ -53,6 +53,7 @@ _LIST_FORMS = frozenset(["to", "and", "or", "through", "over", "by", "between"])
 CURRENCIES = frozenset(["usd", "eur", "gbp", "jpy", "chf"])
 _SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9}
 _CLAUSE_SIGNS = frozenset(".,;:()\n|")
+_YEAR_BOUNDS = {"befor": "<", "until": "<", "after": ">", "since": ">", "sinc": ">"}
 _NOON = 720  # minutes
 _POUNDS = {"gbp", "pound"}
 
@@ -118,7 +119,8 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
             yield FactConflict("unit", amount.text, same_value[0].text)
         else:
             kind: FactKind = "date" if amount.kind == "year" else "number"
-            yield FactConflict(kind, amount.text, same_kind[0].text if same_kind and not is_computed else "")
+            is_open = not same_kind or is_computed or (amount.is_spelled_year and _is_within_limits(amount, stated))
+            yield FactConflict(kind, amount.text, "" if is_open else same_kind[0].text)
 
 
 def _has_shares(amount: _Amount, stated: Sequence[_Amount]) -> bool:
@@ -288,6 +290,7 @@ def _read_amount(words: Words, n: int, head: str, *, is_stated: bool) -> Iterato
     unit = unit or (_read_currency(words[n - 1]) if n else "") or head
     written = dict.fromkeys([word.raw.strip(), *((words[unit_at].raw.strip(),) if unit_at else ())])
     before = words[max(0, n - 2) : n]
+    is_year = not unit and len(word.form) == 4 and 1500 <= values[0] <= 2100
     for number, value in enumerate(values):
         yield _Amount(
             value,
@@ -296,10 +299,10 @@ def _read_amount(words: Words, n: int, head: str, *, is_stated: bool) -> Iterato
             n,
             end,
             _read_rate(words, end) if unit_at else "",
-            _read_bound(before, word, words[end : end + 2]),
+            _read_bound(before, word, words[end : end + 2], is_year=is_year),
             values[1] if number == 0 and len(values) == 2 else None,
             any(other.form in APPROXIMATE_FORMS for other in before),
-            is_spelled_year=not unit and len(word.form) == 4 and 1500 <= value <= 2100,
+            is_spelled_year=is_year,
         )
 
 
@@ -350,9 +353,11 @@ def _read_rate(words: Words, at: int) -> str:
     return _RATES.get(words[at].form, "")
 
 
-def _read_bound(before: Words, word: NormalizedWord, after: Words) -> str:
+def _read_bound(before: Words, word: NormalizedWord, after: Words, *, is_year: bool) -> str:
     """Return "<" or ">" for a number that is the most or the least of something, "" for any other."""
     forms = {other.form for other in before}
+    if is_year and forms & _YEAR_BOUNDS.keys():
+        return next(_YEAR_BOUNDS[form] for form in forms if form in _YEAR_BOUNDS)
     if forms & UPPER_BOUNDS or set("<≤") & set(word.before):
         return "<"
     if forms & LOWER_BOUNDS or set(">≥") & set(word.before):
@@ -373,10 +378,17 @@ def _share_units(words: Words, amounts: Sequence[_Amount]) -> list[_Amount]:
         between = [word.form for word in words[one.end : other.start]]
         is_list = len(between) < 2 and set(between) <= _LIST_FORMS and one.start != other.start
         is_ended = any(sign in words[other.start].before for sign in ".;:()\n|")
-        if is_list and not is_ended and not one.unit and other.unit and not one.is_spelled_year:
-            factor = 60 if other.unit == "clock" else 1
-            shared[n] = replace(one, value=one.value * factor, unit=other.unit, is_listed=True)
+        if not is_list or is_ended or one.unit or one.is_spelled_year:
+            continue
+        factor = 60 if other.unit == "clock" else _read_magnitude(one, other)
+        shared[n] = replace(one, value=one.value * factor, unit=other.unit, is_listed=bool(other.unit))
     return shared
+
+
+def _read_magnitude(one: _Amount, other: _Amount) -> int:
+    """Return by what the first of two numbers is multiplied that the second says for both: "from 41 to 46 million"."""
+    magnitudes = [factor for name, factor in _SCALES.items() if f" {name}" in other.text.lower()]
+    return magnitudes[0] if magnitudes and one.value < _SCALES["thousand"] else 1
 
 
 def _compare_ordinals(claim: Words, passage: Words) -> Iterator[FactConflict]:

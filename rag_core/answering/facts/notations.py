@@ -35,7 +35,7 @@ _REWRITES: Sequence[tuple[re.Pattern[str], str]] = [
 ]
 _CLOCK = re.compile(rf"\b(half|quarter) (past|to) (\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _QUARTER_HOURS = re.compile(r"\b(a|three) quarters? of an hour\b", re.IGNORECASE)
-_HALF = re.compile(rf"\bhalf an? ({'|'.join(_HALF_UNITS)})\b", re.IGNORECASE)
+_HALF = re.compile(rf"\bhalf(?: an?)?[ -]({'|'.join(_HALF_UNITS)})\b", re.IGNORECASE)
 
 
 def rewrite_amounts(text: str) -> str:

@@ -36,13 +36,32 @@ def compare_polarity(claim: Words, passage: Words) -> Iterator[FactConflict]:
     span = find_common_span(claim, passage)
     flips = [(word, other) for word in claim if (other := _find_opposite(word, claim, span))]
     difference = _find_negation_difference(claim, span)
-    is_negated_otherwise = difference is not None
-    if is_negated_otherwise and len(flips) % 2:
+    is_negated_otherwise = difference is not None or _is_denied_in_one_word(claim, span)
+    if len(flips) % 2 and (is_negated_otherwise or _has_other_sides(claim, span)):
         return
     for word, other in flips:
         yield FactConflict("direction", word.raw, other.raw)
     if difference:
         yield difference
+
+
+def _is_denied_in_one_word(claim: Words, passage: Words) -> bool:
+    """Return whether a claim says by one word what the passage negates: "forbidden" for "not allowed"."""
+    is_denied = any(word.form in DENYING_FORMS for word in claim) and not _has_negation(claim)
+    return is_denied and any(_is_negation(passage, n) and _concerns(passage, n, claim) for n in range(len(passage)))
+
+
+def _has_negation(words: Words) -> bool:
+    return any(_is_negation(words, n) for n in range(len(words)))
+
+
+def _has_other_sides(claim: Words, passage: Words) -> bool:
+    """Return whether what a claim compares has changed sides: "B is shorter than A" for "A is longer than B"."""
+    pairs = [_collect_sides(words, n) for words in (claim, passage) for n, w in enumerate(words) if w.form == "than"]
+    if len(pairs) != 2:
+        return False
+    (left, right), (stated_left, stated_right) = pairs
+    return bool(left & stated_right or right & stated_left) and not (left & stated_left or right & stated_right)
 
 
 def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | None:
@@ -53,7 +72,8 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
         return None
     if claimed and not stated:
         word = claim[claimed[0]]
-        is_certain = any(
+        has_only = any(word.form == "only" for word in passage)  # only A may: B may not
+        is_certain = not has_only and any(
             is_same_word(form, other.form) for form in _find_negated(claim, claimed[0]) for other in passage
         )
         return FactConflict("negation", word.raw, "no negation" if is_certain else "")
@@ -109,7 +129,8 @@ def compare_order(claim: Words, passage: Words) -> Iterator[FactConflict]:
             stated_left, stated_right = _collect_sides(passage, m)
             swapped = left & stated_right, right & stated_left
             kept = left & stated_left | right & stated_right
-            if all(swapped) and sum(map(len, swapped)) >= len(kept):
+            is_turned = any(_find_opposite(one, claim, passage) for one in claim)  # "shorter" for "longer"
+            if all(swapped) and sum(map(len, swapped)) >= len(kept) and not is_turned:
                 yield FactConflict("order", word.raw, " ".join(sorted(swapped[0])[:3]))
                 return
 

@@ -55,6 +55,7 @@ def _find_modals(words: Words) -> dict[str, NormalizedWord]:
     found: dict[str, NormalizedWord] = {}
     for n, word in enumerate(words):
         is_month = word.raw == "May" and n > 0
-        if word.form in MODAL_BY_FORM and not is_month:
+        is_denied = n + 1 < len(words) and words[n + 1].form == "not"  # "must not" is no duty, but what may not be
+        if word.form in MODAL_BY_FORM and not is_month and not is_denied:
             found.setdefault(MODAL_BY_FORM[word.form], word)
     return found

@@ -24,6 +24,13 @@ def test_amounts_in_words_are_written_as_a_number(text: str, rewritten: str) -> 
     assert rewrite_amounts(text) == rewritten
 
 
+def test_both_numbers_of_a_range_are_millions_and_a_year_within_a_limit_is_no_contradiction() -> None:
+    revenue = "Revenue rose from 41 to 46 million kroner. Pumps built before 2019 need a gasket."
+    assert find_fact_conflicts("Revenue went up by 5 million kroner from 41 million.", revenue) == ()
+    assert [conflict.stated for conflict in find_fact_conflicts("A pump of 2015 needs a gasket.", revenue)] == [""]
+    assert find_fact_conflicts("Revenue was 41 billion kroner.", revenue)[0].kind == "number"
+
+
 def test_half_a_year_is_not_three_months() -> None:
     stated = "Surgery waits at least {} after an infarction.".format
     claim = stated("half a year")

@@ -31,6 +31,31 @@ def test_kept_sides_are_none(claim: str, passage: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("It is forbidden to wear boots in the hall.", "Boots are not allowed in the hall."),
+        ("Idun is shorter than Freya.", "Freya is longer than her sister Idun."),
+        ("The operator must not replace the seal.", "Only a technician may replace the seal."),
+    ],
+)
+def test_what_is_denied_or_compared_from_the_other_side_is_no_conflict(claim: str, passage: str) -> None:
+    assert [conflict for conflict in find_fact_conflicts(claim, passage) if conflict.stated] == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("It is allowed to wear boots in the hall.", "Boots are not allowed in the hall."),
+        ("Idun is longer than Freya.", "Freya is longer than her sister Idun."),
+        ("Freya is shorter than Idun.", "Freya is longer than her sister Idun."),
+        ("The operator must replace the seal.", "The operator may replace the seal."),
+    ],
+)
+def test_the_same_from_one_side_alone_is_a_conflict(claim: str, passage: str) -> None:
+    assert [conflict for conflict in find_fact_conflicts(claim, passage) if conflict.stated]
+
+
+@pytest.mark.parametrize(
     ("question", "statement"),
     [
         ("What is not covered?", "Dental check-ups are covered twice a year."),

@@ -92,7 +92,7 @@ async def _estimate_answerable(text: str, links: SchemaLinks, kit: Kit, run: Run
     answered: Sequence[float] = ()
     if kit.entailment_scorer is not None:
         answered = await run.attempt(
-            "answerable",
+            "answerability",
             kit.entailment_scorer.score_answers(text, [describe_columns(links)]),
             otherwise=(),
             fallback="whether the schema answers the question was told by similarity alone",

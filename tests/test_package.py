@@ -136,7 +136,7 @@ def test_rag_core_imports_no_package_that_is_not_installed(checkout: set[str]) -
         for name in imported(ROOT / place)
         if name.split(".")[0] in OURS - {"rag_core"} | {"tests", "web"}
     }
-    assert found == {(f"rag_core/cli/{name}.py", "local_emulator") for name in ("commands", "mcp_command")}
+    assert found == {(f"rag_core/cli/{name}.py", "local_emulator") for name in ("service_commands", "mcp_command")}
 
 
 @contextmanager

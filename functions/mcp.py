@@ -79,9 +79,12 @@ class McpTool:
         return load_operation(self.route)
 
     async def call(self, arguments: JsonObject, req: func.HttpRequest) -> tuple[int, JsonObject]:
-        """Call it as its HTTP operation, with the headers of `req`; return the status and the body of the reply."""
-        body = json.dumps(arguments).encode()
-        response = await self.handle(func.HttpRequest(method="POST", url=req.url, headers=req.headers, body=body))
+        """Call it as its HTTP operation, with the headers of `req`; return the status and the body of the reply.
+
+        The reply is JSON, also for a client that takes events and names no JSON beside them.
+        """
+        body, headers = json.dumps(arguments).encode(), {**req.headers, "accept": "application/json"}
+        response = await self.handle(func.HttpRequest(method="POST", url=req.url, headers=headers, body=body))
         return response.status_code, json.loads(response.get_body())
 
 

@@ -321,6 +321,13 @@ def test_there_is_no_stream_to_open_and_no_session_to_end(client: Client, method
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
 
 
+@pytest.mark.parametrize("accept", ["text/event-stream, */*", "text/event-stream, application/*"])
+def test_a_tool_that_can_tell_events_replies_with_json_to_a_client_that_takes_both(client: Client, accept: str) -> None:
+    """A client that takes anything, and names events, has a result and no failure of the server."""
+    for arguments in (CALLS["ask"], {**CALLS["ask"], "format": "full"}):
+        assert called(client, "ask", arguments, accept=accept)["isError"] is False
+
+
 ACCEPTED = {ACCEPT: 200, "application/json": 200, "*/*": 200, "application/*;q=0.5": 200, "text/event-stream": 406}
 
 

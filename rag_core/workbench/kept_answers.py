@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
 from rag_core.core.errors import NotFound, make_unknown_result_error
-from rag_core.core.model import Box, Evidence, SavedResult
+from rag_core.core.model import Box, Chunk, Evidence, SavedResult
 from rag_core.ingestion import source_view
 from rag_core.ingestion.upload import UploadLimits
 from rag_core.prompts import build_answer_prompt
@@ -71,13 +71,42 @@ def _rebuild_evidence(passage: Mapping[str, Any], context: Mapping[str, Any]) ->
 async def extract_cited_pages(query_id: int, session: WorkbenchSession, limits: UploadLimits) -> bytes:
     """Return one PDF with the pages that an answer cites, the cited lines highlighted.
 
+    A document in which a quote does not stand where it stood is left out, and the run says so.
+
     Raises:
         NotFound: there is no such answer, or it cites no page of a PDF whose original is stored.
         UnreadableDocument, Unavailable: as `source_view.extract_cited_pages`.
     """
     answer = await load_kept_answer(query_id, session)
-    boxes = _collect_boxes(answer.details.get("reply", {}).get("citations", ()))
+    citations = answer.details.get("reply", {}).get("citations", ())
+    current = await _select_current_citations(citations, session)
+    if citations and not current:
+        message = "what this answer cites was changed or removed since it was written: ask again"
+        raise NotFound(message, code="original_not_kept", field="id")
+    boxes = _collect_boxes(current)
     return await source_view.extract_cited_pages(boxes, session.scope, session.kit, session.run, limits)
+
+
+async def _select_current_citations(
+    citations: Sequence[Mapping[str, Any]], session: WorkbenchSession
+) -> list[Mapping[str, Any]]:
+    """Return the citations of documents that are as they were cited: another version has other lines in these boxes."""
+    ids = list(dict.fromkeys(citation["chunk_id"] for citation in citations))
+    loading = session.kit.index.store.get(ids, session.scope)
+    chunks = {chunk.id: chunk for chunk in await session.run.step("chunks", loading)}
+    changed = {c["document_id"] for c in citations if not _stands_as_cited(c, chunks.get(c["chunk_id"]))}
+    for document_id in sorted(changed):
+        message = f"document {document_id} was changed or removed since the answer was written"
+        session.run.warn("evidence_left_out", message)
+    return [citation for citation in citations if citation["document_id"] not in changed]
+
+
+def _stands_as_cited(citation: Mapping[str, Any], chunk: Chunk | None) -> bool:
+    """Return whether a chunk still has the quote, and lines in all of its boxes."""
+    if chunk is None or citation["quote"] not in chunk.content:
+        return False
+    boxes = {span.bbox for span in chunk.spans if span.page == citation["page"]}
+    return all(tuple(box) in boxes for box in citation["boxes"])
 
 
 def _collect_boxes(citations: Sequence[Mapping[str, Any]]) -> BoxesByDocument:

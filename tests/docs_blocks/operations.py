@@ -99,7 +99,7 @@ WARNING_CODES = {
     "documents_damaged": "The named documents are damaged and left out.",
     "context_trimmed": "The evidence was cut to `context_tokens`.",
     "edit_has_no_effect": "This version does not take the edited numbers of a preset.",
-    "evidence_left_out": "A cited document has no stored PDF.",
+    "evidence_left_out": "A cited PDF changed or is not stored.",
     "expansion_incomplete": "The pasted model reply lacks a part.",
     "extraction": "What the extractor noted about the file.",
     "facet_condition": "The facets are counted under a condition that the question names.",

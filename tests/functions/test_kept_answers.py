@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
 
 from rag_core.cli import main
 from rag_core.evaluation import labelled_answers
@@ -86,6 +86,25 @@ def test_the_cited_pages_come_as_one_pdf_with_highlights(call: Caller) -> None:
     boxes = {tuple(box) for citation in reply["citations"] for box in citation["boxes"]}
     assert len(pages) == len(cited)
     assert sum(len(page["/Annots"]) for page in pages) >= len(boxes) > 0  # type: ignore[arg-type]
+
+
+def test_pages_of_another_version_than_was_cited_are_left_out(call: Caller) -> None:
+    """The boxes are those of the version that was read: in the next one other lines stand there, or another page."""
+    with_cover = PdfWriter()
+    with_cover.add_blank_page(595, 842)
+    with_cover.append(PdfReader(EXAMPLE))
+    with_cover.write(buffer := BytesIO())
+    kept = []
+    for data in (EXAMPLE.read_bytes(), buffer.getvalue()):
+        content = b64encode(data).decode()
+        document = {"document_id": "renewed", "content_base64": content, "filename": "manual.pdf"}
+        call.ok("POST", "/api/index_document", document)
+        kept.append(ask(call, document_ids=["renewed"])["kept"])
+    status, error = call.refused("GET", f"/rag/queries/{kept[0]}/evidence")
+    assert (status, error["code"]) == (404, "original_not_kept")
+    assert "changed or removed since" in error["message"]
+    assert "document renewed was" in error["details"]["warnings"][0]["message"]
+    assert call.ok("GET", f"/rag/queries/{kept[1]}/evidence")["warnings"] == []
 
 
 def test_an_answer_without_pages_says_so(call: Caller) -> None:

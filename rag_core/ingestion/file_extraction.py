@@ -19,7 +19,7 @@ from rag_core.ingestion.extract.extraction import (
 )
 from rag_core.ingestion.extract.kinds import detect_file_kind
 from rag_core.ingestion.recognised_members import read_picture_members
-from rag_core.ingestion.recognised_pages import cut_picture_pages, insert_recognised_pages
+from rag_core.ingestion.recognised_pages import cut_picture_pages, describe_unread_pages, insert_recognised_pages
 from rag_core.ingestion.sandbox import extract_as_kind_in_sandbox
 
 LAYOUT_TIME_SHARE = 0.6  # of the time left: the local parsers need the rest when the service does not answer
@@ -65,10 +65,13 @@ async def _extract_refused(
     picture_kind = "image" if kind == "image" else "scan"
     if refusal.code == "no_text_layer" and picture_kind in layout_reader.kinds:
         try:
-            return await _recognise(data, picture_kind, layout_reader, run)
+            seen = await _recognise(data, picture_kind, layout_reader, run)
         except Unavailable as error:
             message = f"the file holds a picture and no text, and its text was not recognised: {error.message}"
             raise UnreadableDocument(message, code="layout_unavailable", details={"reason": error.code}) from error
+        pages = int(refusal.details.get("pages") or 0)  # type: ignore[call-overload]
+        unread = range((seen.pages or 0) + 1, pages + 1)
+        return replace(seen, notes=(*seen.notes, *describe_unread_pages(unread, pages, layout_reader.name)))
     if refusal.code == "document_damaged" and kind in RESCUED_KINDS & layout_reader.kinds:
         try:
             extraction = await _extract_by_layout(data, kind, layout_reader, run)

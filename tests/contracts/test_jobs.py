@@ -208,7 +208,7 @@ async def test_progress_gives_new_attempts(table: Jobs, clock: Clock) -> None:
 
 
 async def test_descriptions_give_new_attempts_too(table: Jobs, clock: Clock) -> None:
-    """S1-31: a long document is described in more attempts than a failing one may have; nothing new is none."""
+    """A long document is described in more attempts than a failing one may have; nothing new is none."""
     await put(table)
     for attempt in range(MAX_ATTEMPTS + 1):
         lease = await claimed(table)

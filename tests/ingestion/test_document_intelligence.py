@@ -14,7 +14,7 @@ from local_emulator.document_service import DocumentService
 from local_emulator.search_service.serving import serve_wsgi
 from rag_core.core.errors import UnreadableDocument, UnsupportedDocument
 from rag_core.core.kit import NoLayoutReader
-from rag_core.core.model import Extraction
+from rag_core.core.model import Block, Extraction
 from rag_core.core.run import Run
 from rag_core.ingestion.extract import document_intelligence, extract_in_process
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence, extraction_from_layout
@@ -22,7 +22,7 @@ from rag_core.ingestion.extract.image import load_frame, straighten_picture
 from rag_core.ingestion.file_extraction import extract_file
 from rag_core.run_reply import format_run
 from tests.ingestion.office_files import make_zip
-from tests.ingestion.pictures import draw_page, make_mixed_pdf, make_picture, photograph
+from tests.ingestion.pictures import draw_page, make_mixed_pdf, make_picture, photograph, save_pages
 
 ROOT = Path(__file__).parents[2]
 WORD = (ROOT / "examples" / "service-bulletin.docx").read_bytes()
@@ -257,6 +257,33 @@ async def test_of_a_mixed_pdf_the_pages_that_cannot_be_recognised_are_named() ->
     ]
     alone = await extract_file(data, "mixed.pdf", NoLayoutReader(), Run(), timeout_s=30)
     assert alone.notes[-1].startswith("page 2 of 3 hold pictures whose text was not read: to have it recognised, set")
+
+
+class FirstPageReader:
+    """Reads the first page of what it is sent and no other, as a free tier reads two."""
+
+    name, kinds, is_paid = "a free tier", frozenset({"scan"}), True
+
+    async def read(self, data: bytes, kind: str) -> Extraction:
+        return Extraction((Block("Torque of the drain plug", "paragraph", 1, 1, 1),), 1, kind)
+
+    async def close(self) -> None: ...
+
+
+async def test_pages_that_the_service_has_left_out_without_a_word_are_named() -> None:
+    """What stands in letters on such a page is not lost with it."""
+    data, _ = make_mixed_pdf(10, {3: "Torque of the drain plug", 7: "Torque of the filter cap"})
+    scanned = save_pages([draw_page("Page 1"), draw_page("Page 2")], "PDF")
+    local, seen, scan = [
+        await extract_file(one, "a.pdf", reader, Run(), timeout_s=30)
+        for one, reader in ((data, NoLayoutReader()), (data, FirstPageReader()), (scanned, FirstPageReader()))
+    ]
+    assert (3, "Torque of the drain plug") in [(block.page, block.text) for block in seen.blocks]
+    stamps = [[block.text for block in read.blocks if block.page == 7] for read in (local, seen)]
+    assert stamps[0] == stamps[1] != []
+    assert "page 7 of 10 was not read: a free tier gave nothing of it" in seen.notes
+    assert seen.extractor == "pdf (pdfium), page 3 by a free tier"
+    assert "page 2 of 2 was not read: a free tier gave nothing of it" in scan.notes
 
 
 async def test_an_office_file_that_our_reader_finds_damaged_is_sent() -> None:

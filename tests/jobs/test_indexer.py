@@ -308,7 +308,7 @@ async def test_what_a_chat_model_wrote_in_the_request_is_not_paid_again_by_the_j
 
 
 async def test_the_ceiling_of_a_document_is_one_for_all_attempts(shop: Shop) -> None:
-    """S1-31: what earlier attempts have paid for the document is not there to be spent again."""
+    """What earlier attempts have paid for the document is not there to be spent again."""
     llm = ScriptedLLM(enrichment=describe, summary="A table of rows.")  # a call books 0.001 USD, and costs more at most
     shop.kit = replace(shop.kit, llm=llm, enrichment=EnrichmentModel("mini", 0.1, 0.1, 0, budget_usd=0.0035))
     job = await shop.index(rows(80))

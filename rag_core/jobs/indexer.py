@@ -32,6 +32,7 @@ from rag_core.jobs.upload_codec import decode_upload, encode_upload
 
 EMBED_BATCH_CHUNKS = 64  # chunks embedded between two saves: the most that a killed worker makes us pay for twice
 LEASE_RENEWAL_INTERVAL_S = 15.0  # a quarter of a lease
+MIN_JOB_S = 10.0  # less is too short to read a file: the attempt would fail, and a layout service be paid for it
 MAX_CLOCK_SKEW = timedelta(seconds=5)  # between two machines, whose times are in whole seconds
 RETRIED_AS_JOB = "kept as a job and tried again"
 AddJob = Callable[..., Awaitable[tuple[Job, Lease | None]]]
@@ -330,10 +331,11 @@ class Indexer:
 async def run_due_jobs(kit: Kit, policy: IndexingPolicy, *, within_s: float) -> int:
     """Run the jobs that are due, one after another, until none is or the time is up; return how many were claimed.
 
+    None is begun in the last `MIN_JOB_S` seconds.
     The outcome of a job is recorded in the job. A job that the time limit interrupts continues with the next call.
     """
     run, claimed = Run(within_s), 0
-    while run.remaining_s and (lease := await kit.jobs.claim()):
+    while run.remaining_s > MIN_JOB_S and (lease := await kit.jobs.claim()):
         claimed += 1
         with suppress(RagError):
             await _run_traced(Indexer(kit, Run(run.remaining_s, id=lease.job.id), policy), lease)

@@ -1,12 +1,15 @@
-"""`python -m evals.deployed_app`: the app as deployed is started, asked, and the trace of one question printed.
+"""`python -m evals.deployed_app`: the app as deployed is weighed, started and asked, and its traces printed.
 
 Microsoft's worker library runs it with the packages of requirements.txt alone over the emulated Azure services; what
 takes the place of Application Insights prints the spans that the worker's process sent to it.
 """
 
+import io
+import resource
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +33,9 @@ def main() -> int:
     if python is None:
         print(deployed.NEEDED)
         return 1
+    print(describe_package(deployed.list_deployed_files()))
+    for run in range(1, 4):
+        print(f"cold start {run}: {_start_worker(python):.2f} s of CPU until every function is known")
     print(subprocess.run([python, deployed.SCRIPT, deployed.ROOT, "list"], capture_output=True, text=True).stdout)
     sent = reply(200, {"itemsReceived": 1, "itemsAccepted": 1, "errors": []})
     with failing(sent) as insights, TemporaryDirectory() as folder:
@@ -44,6 +50,25 @@ def main() -> int:
                 print(f"  degraded {answer['degraded']}, cost {answer['usage']['cost_usd']} USD\n")
                 print("\n".join(_print_trace(_wait_for_trace(insights, answer["run_id"]))), end="\n\n")
     return 0
+
+
+def describe_package(names: Iterable[str]) -> str:
+    """Describe what azd uploads: these files, zipped; the packages of requirements.txt are installed on Azure."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(names):
+            archive.write(deployed.ROOT / name, name)
+    files = archive.infolist()
+    unpacked = sum(file.file_size for file in files)
+    return f"package: {len(files)} files, {unpacked / 1e6:.2f} MB, zipped {held.tell() / 1e6:.2f} MB"
+
+
+def _start_worker(python: Path) -> float:
+    """Start a worker, which ends once it has named its functions; return the CPU seconds of its process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([python, deployed.SCRIPT, deployed.ROOT, "list"], capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _wait_for_trace(insights: FaultServer, run_id: str) -> list[dict[str, Any]]:

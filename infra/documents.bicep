@@ -2,6 +2,8 @@
 param name string
 param location string
 param tags object
+@description('Whether a deleted account of this name is taken up again.')
+param restores bool
 param appId string
 param operatorId string
 param operatorType string
@@ -24,6 +26,7 @@ resource account 'Microsoft.CognitiveServices/accounts@2025-06-01' = {
   properties: {
     customSubDomainName: name // a token is taken at such an address only
     disableLocalAuth: true
+    restore: restores
     publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled'
     networkAcls: {
       defaultAction: isPrivate ? 'Deny' : 'Allow'

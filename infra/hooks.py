@@ -31,17 +31,25 @@ def run_rag(*words: str) -> int:
 
 
 def set_up_store(rag: Callable[..., int] = run_rag, pause: Callable[[float], None] = time.sleep) -> int:
-    """Run `rag setup` until the roles are known, then `rag doctor --live`; return its exit code."""
+    """Run `rag setup` and then `rag doctor --live`, each until the roles are known; return 1 when one goes on failing.
+
+    The roles of the models and of the search service become known at different times, and a hook that fails ends
+    `azd up` before the app is deployed.
+    """
     if os.environ.get("POSTGRES_ADDRESS"):
         print(POSTGRES)
         return 0
+    steps = [("setup",), ("doctor", "--live")]
     for left in reversed(range(TRIES)):
-        if rag("setup") == 0:
-            return rag("doctor", "--live")
+        while steps and rag(*steps[0]) == 0:
+            steps.pop(0)
+        if not steps:
+            return 0
         if left:
-            print(f"rag setup failed; new roles take some minutes. The next try is in {PAUSE_S:.0f} s.", flush=True)
+            waited = f"The next try is in {PAUSE_S:.0f} s."
+            print(f"rag {steps[0][0]} failed; new roles take some minutes. {waited}", flush=True)
             pause(PAUSE_S)
-    print("rag setup failed. Run it again, and `azd deploy` after it; `rag doctor --live` says what is missing.")
+    print(f"rag {steps[0][0]} failed. Mend what it names, then run `azd up` again: it goes on where it stopped.")
     return 1
 
 

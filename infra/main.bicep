@@ -7,7 +7,27 @@ targetScope = 'subscription'
 @maxLength(32)
 param environmentName string
 
+// where public lists name all three (docs/decisions/0086-first-azd-up.md): elsewhere one of the services fails after minutes
 @description('Region of everything. It has to offer Flex Consumption, the semantic ranker and both models.')
+@allowed([
+  'australiaeast'
+  'brazilsouth'
+  'eastus'
+  'eastus2'
+  'francecentral'
+  'germanywestcentral'
+  'japaneast'
+  'koreacentral'
+  'northcentralus'
+  'southafricanorth'
+  'southcentralus'
+  'swedencentral'
+  'uaenorth'
+  'uksouth'
+  'westeurope'
+  'westus'
+  'westus3'
+])
 @metadata({ azd: { type: 'location' } })
 param location string
 
@@ -76,6 +96,9 @@ param embeddingModel string = ''
 @description('Thousands of tokens a minute that each model may take.')
 @minValue(1)
 param modelCapacity int = 30
+
+@description('Whether accounts of the same name, deleted within 48 hours and not purged, are taken up again. Azure refuses to make them anew.')
+param restoreAccounts bool = false
 
 @description('Name of the index that rag setup makes.')
 param searchIndex string = 'rag-chunks'
@@ -197,6 +220,7 @@ module models 'models.bicep' = {
     chat: union({ name: chatName }, hostedModels.models[chatName])
     embedding: union({ name: embeddingName }, hostedModels.models[embeddingName])
     capacity: modelCapacity
+    restores: restoreAccounts
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType
@@ -213,6 +237,7 @@ module documents 'documents.bicep' = {
     name: documentsName
     location: location
     tags: tags
+    restores: restoreAccounts
     appId: identity.outputs.principalId
     operatorId: operatorId
     operatorType: operatorType

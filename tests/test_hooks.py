@@ -43,15 +43,25 @@ def test_the_index_is_made_once_the_roles_are_known_and_then_all_is_checked() ->
     assert rag.waited == [hooks.PAUSE_S] * 2
 
 
-def test_a_check_that_fails_fails_the_hook() -> None:
-    assert hooks.set_up_store(Rag(0, 1), lambda _: None) == 1
+def test_a_role_of_the_models_that_is_known_later_is_waited_for_and_the_index_is_not_made_again() -> None:
+    rag = Rag(0, 1, 0)
+    assert hooks.set_up_store(rag, rag.waited.append) == 0
+    assert rag.said == [("setup",), ("doctor", "--live"), ("doctor", "--live")]
+    assert rag.waited == [hooks.PAUSE_S]
+
+
+def test_a_check_that_goes_on_failing_fails_the_hook(capsys: pytest.CaptureFixture[str]) -> None:
+    rag = Rag(0, *[1] * hooks.TRIES)
+    assert hooks.set_up_store(rag, rag.waited.append) == 1
+    assert rag.codes == []
+    assert "rag doctor failed. Mend what it names" in capsys.readouterr().out
 
 
 def test_an_index_that_cannot_be_made_fails_the_hook(capsys: pytest.CaptureFixture[str]) -> None:
     rag = Rag(*[2] * hooks.TRIES)
     assert hooks.set_up_store(rag, rag.waited.append) == 1
     assert len(rag.waited) == hooks.TRIES - 1
-    assert "rag setup failed. Run it again" in capsys.readouterr().out
+    assert "rag setup failed. Mend what it names" in capsys.readouterr().out
 
 
 def test_with_postgres_the_administrator_comes_first(

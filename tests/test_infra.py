@@ -320,7 +320,7 @@ def test_the_parameters_file_gives_what_has_no_default_and_only_what_is_asked_fo
     assert set(given) <= set(MAIN["parameters"])
     assert {name for name, said in MAIN["parameters"].items() if said["default"] is None} <= set(given)
     for name, said in given.items():
-        variable = re.fullmatch(r"\$\{([A-Z_]+)(?:=[A-Za-z]*)?\}", said["value"])
+        variable = re.fullmatch(r"\$\{([A-Z_]+)(?:=[A-Za-z0-9]*)?\}", said["value"])
         assert variable
         assert f"`{variable[1]}`" in next(row for row in PAGE.splitlines() if row.startswith(f"| `{name}` |"))
 

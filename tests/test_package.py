@@ -15,6 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from functions import pages
+from tests.functions.deployed import list_deployed_files, list_git_files
 from tests.test_rooms import OURS, imported
 
 ROOT = Path(__file__).parents[1]
@@ -29,12 +30,6 @@ BUILT_FROM = (
     "function_app.py",
 )
 NOT_DEPLOYED = ("evals", "tests", "docs", "examples", "infra", "local_emulator", "rag_core/evaluation", "rag_core/cli")
-
-
-def list_git_files(*options: str) -> set[str]:
-    """Return the paths that git names and that are there."""
-    listed = subprocess.run(["git", "ls-files", "-z", *options], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
 def copy_files(names: set[str], folder: Path) -> Path:
@@ -96,10 +91,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def zipped(checkout: set[str]) -> set[str]:
-    """The paths in the zip that is deployed: the checkout without what .funcignore names."""
-    ignored = (list_git_files(kind, "--ignored", "--exclude-from=.funcignore") for kind in ("--cached", "--others"))
-    return checkout.difference(*ignored)
+def zipped() -> set[str]:
+    return list_deployed_files()
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +165,16 @@ def test_the_deployed_zip_holds_the_app_and_nothing_else(zipped: set[str]) -> No
     assert {name for name in zipped if name.endswith(".md")} == {
         f"rag_core/prompts/{path.name}" for path in (ROOT / "rag_core" / "prompts").glob("*.md")
     }
+
+
+def test_no_virtual_environment_is_deployed(tmp_path: Path) -> None:
+    """Beside a `.funcignore` azd has no rule of its own, not even for the environment that `azd restore` makes."""
+    for name in (".venv", "venv", "azure-rag_env"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyvenv.cfg").touch()
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    listed = ["git", "ls-files", "--others", f"--exclude-from={ROOT / '.funcignore'}"]
+    assert subprocess.run(listed, cwd=tmp_path, capture_output=True, text=True, check=True).stdout == ""
 
 
 def test_what_is_deployed_imports_only_what_is_deployed(zipped: set[str]) -> None:

@@ -57,6 +57,18 @@ GZIP = b"\x1f\x8b"
 SITE = "import sys\nfor name in {names!r}:\n    sys.modules[name] = None\n"
 
 
+def list_git_files(*options: str) -> set[str]:
+    """Return the paths that git names and that are there."""
+    listed = subprocess.run(["git", "ls-files", "-z", *options], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+
+
+def list_deployed_files() -> set[str]:
+    """Return the paths in the zip that is deployed: the checkout without what .funcignore names."""
+    ignored = (list_git_files(kind, "--ignored", "--exclude-from=.funcignore") for kind in ("--cached", "--others"))
+    return list_git_files("--cached", "--others", "--exclude-standard").difference(*ignored)
+
+
 def find_python_313() -> str | None:
     """Return a Python 3.13: the one on PATH, or pyenv's."""
     for environment in ({}, {"PYENV_VERSION": "3.13"}, {"PYENV_VERSION": "3.13.0"}):

@@ -1,6 +1,7 @@
 """The analyzers that are implemented split a text into the terms it is found by, each with its place."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,7 +9,11 @@ from functools import lru_cache
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 _WORDS = re.compile(r"\w+(?:['’.]\w+)*")  # close to Unicode's word boundaries: "one's", "3.14" and "a.b" stay whole
+# letters and the vowel signs upon them, which are no word characters of Python: Hebrew, Arabic, the scripts of India
+_MARKS = "\\u0300-\\u036f\\u0591-\\u05bd\\u064b-\\u065f\\u0900-\\u0963\\u0966-\\u0dff\\u200c\\u200d"
+_MARKED_WORDS = re.compile(rf"\w[\w{_MARKS}]*(?:['’.]\w[\w{_MARKS}]*)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_PARTS = re.compile(r"\w+")  # what Lucene's pattern analyzer leaves between its default, \W+
 _WHOLE = re.compile(r"(?s).+")
 _RUNS = re.compile(r"\S+")
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’]")
@@ -21,6 +26,12 @@ ENGLISH_STOPS = frozenset(
         "this to was will with",
     )
 )  # Lucene's EnglishAnalyzer
+
+
+def fold_to_ascii(text: str) -> str:
+    """Write letters and digits of other forms as plain ones, where there is one: é as e, ① as 1."""
+    parts = unicodedata.normalize("NFKD", text)
+    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +51,7 @@ class Analyzer:
     splits_ideographs: bool = True  # ideographs, one term a character, as Lucene's standard tokenizer
     stops: frozenset[str] = frozenset()
     stemmer: str = ""
+    folds: bool = False  # letters of other forms as plain ones
 
     def analyze(self, text: str) -> Iterator[Token]:
         for position, (start, end) in enumerate(self._find_spans(text)):
@@ -56,6 +68,7 @@ class Analyzer:
 
     def _normalize_term(self, word: str) -> str:
         word = word.lower() if self.lower else word
+        word = fold_to_ascii(word) if self.folds else word
         if self.stemmer == "english":
             word = _POSSESSIVE.sub("", word)
         elif self.stemmer == "french":
@@ -83,6 +96,12 @@ STEMMERS: Mapping[str, str] = {
     "sv": "swedish",
     "tr": "turkish",
 }
+# languages written with spaces, whose stems are not known here: their words are found as they are written
+UNSTEMMED = {
+    "lucene": re.findall(r"\S+", "bg ca cs eu fa ga gl hi hy id lv no"),
+    "microsoft": re.findall(r"\S+", "bg bn ca et gu he hi id is kn lt lv ml mr ms nb pa sk sr-cyrillic ta te uk ur vi"),
+}
+UNSTEMMED_WORDS = Analyzer(_MARKED_WORDS)
 STANDARD = Analyzer(_WORDS)
 ENGLISH = Analyzer(_WORDS, stops=ENGLISH_STOPS, stemmer="english")
 ANALYZERS = {
@@ -95,6 +114,9 @@ ANALYZERS = {
         for language, stemmer in STEMMERS.items()
         for maker in ("lucene", "microsoft")
     },
+    **{f"{language}.{maker}": UNSTEMMED_WORDS for maker, languages in UNSTEMMED.items() for language in languages},
+    "standardasciifolding.lucene": Analyzer(_WORDS, folds=True),
+    "pattern": Analyzer(_PARTS, splits_ideographs=False),
     "keyword": Analyzer(_WHOLE, lower=False, splits_ideographs=False),
     "simple": Analyzer(_LETTERS),
     "stop": Analyzer(_LETTERS, stops=ENGLISH_STOPS),

@@ -1,29 +1,29 @@
 """Analyze a text on request: with an analyzer, a tokenizer, or a normalizer that keeps it whole."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .analysis import ANALYZERS, Analyzer
+from .analysis import ANALYZERS, Analyzer, fold_to_ascii
 from .refusals import make_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’]", re.IGNORECASE)
+_ADDRESSES = re.compile(r"https?://[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\w+(?:['’.]\w+)*")
+_STANDARD = Analyzer(ANALYZERS["standard"].pattern, lower=False)
 TOKENIZERS: Mapping[str, Analyzer] = {
     "whitespace": ANALYZERS["whitespace"],
     "keyword_v2": ANALYZERS["keyword"],
-    "standard_v2": Analyzer(ANALYZERS["standard"].pattern, lower=False),
+    "standard_v2": _STANDARD,
+    "classic": _STANDARD,
+    "microsoft_language_tokenizer": _STANDARD,
+    "pattern": Analyzer(ANALYZERS["pattern"].pattern, lower=False, splits_ideographs=False),
+    "uax_url_email": Analyzer(_ADDRESSES, lower=False),
+    "edgeNGram": Analyzer(re.compile(r"(?s)\A."), lower=False),  # by default of one letter
     "letter": Analyzer(ANALYZERS["simple"].pattern, lower=False),
     "lowercase": ANALYZERS["simple"],
 }
-
-
-def fold_to_ascii(text: str) -> str:
-    """Write letters and digits of other forms as plain ones, where there is one: é as e, ① as 1."""
-    parts = unicodedata.normalize("NFKD", text)
-    return "".join(part for part in parts if not unicodedata.combining(part))
 
 
 NORMALIZERS: Mapping[str, Callable[[str], str]] = {

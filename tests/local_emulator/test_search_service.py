@@ -480,6 +480,36 @@ def test_doubles_that_are_not_finite_are_kept_as_odata_writes_them() -> None:
     assert changed(client, [{"id": "x", "size": "many"}])[0] == 400
 
 
+@pytest.mark.parametrize(
+    ("by", "name", "text", "tokens"),
+    [
+        (
+            "analyzer",
+            "hi.microsoft",
+            "हिन्दी में लिखा। दूसरा",
+            ["हिन्दी", "में", "लिखा", "दूसरा"],
+        ),  # vowel signs belong to words
+        ("analyzer", "fa.lucene", "می\u200cخواهم کتاب", ["می\u200cخواهم", "کتاب"]),
+        ("analyzer", "uk.microsoft", "Об'єкт Київ", ["об'єкт", "київ"]),
+        ("analyzer", "standardasciifolding.lucene", "Café Zürich", ["cafe", "zurich"]),
+        ("analyzer", "pattern", "A-b c", ["a", "b", "c"]),
+        ("tokenizer", "pattern", "A-b c", ["A", "b", "c"]),
+        ("tokenizer", "classic", "One two", ["One", "two"]),
+        (
+            "tokenizer",
+            "uax_url_email",
+            "a.b@c.de or http://x.org/y?z=1, now",
+            ["a.b@c.de", "or", "http://x.org/y?z=1", "now"],
+        ),
+        ("tokenizer", "edgeNGram", "One two", ["O"]),
+    ],
+)
+def test_a_text_is_analyzed_by_the_names_that_the_service_has(by: str, name: str, text: str, tokens: list[str]) -> None:
+    client = filled()
+    found = client.post(f"/indexes('docs')/search.analyze?{VERSION}", json={"text": text, by: name}, headers=KEY)
+    assert [each["token"] for each in found.json["tokens"]] == tokens  # type: ignore[index]
+
+
 def test_an_analyzer_is_added_to_an_index_only_with_leave_for_downtime() -> None:
     client = filled()
     analyzer = {"@odata.type": "#Microsoft.Azure.Search.StopAnalyzer", "name": "stops"}

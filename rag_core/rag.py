@@ -381,7 +381,9 @@ class RAG:
         """The limits that the settings put on an upload."""
         from rag_core.ingestion.upload import UploadLimits
 
-        return UploadLimits(self.settings.max_upload_bytes, self.settings.parse_timeout_s)
+        return UploadLimits(
+            self.settings.max_upload_bytes, self.settings.parse_timeout_s, self.settings.layout_budget_usd
+        )
 
     @property
     def indexing_policy(self) -> "IndexingPolicy":

@@ -80,6 +80,7 @@ PROCESS_SETTINGS = (
     "request_timeout_s",
     "max_upload_bytes",
     "parse_timeout_s",
+    "layout_budget_usd",
     "trust_principal",
     "workflow_claim",
 )

@@ -33,7 +33,7 @@ class NoLayoutReader:
 
     name: str = "local parsers"
     kinds: frozenset[str] = frozenset()
-    is_paid: bool = False
+    usd_per_page: float = 0.0
 
     async def read(self, data: bytes, kind: str) -> Extraction:
         raise Unavailable("no layout reader is configured here")

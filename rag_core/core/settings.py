@@ -124,6 +124,7 @@ class Settings:
     full_model: str | None = _declare_text("RAG_FULL_MODEL")  # a model of the same provider
     embedding_model: str | None = _declare_text("OPENAI_EMBEDDING_MODEL")
     # of a document's entities and summaries by the chat model; 0: none are asked for
+    layout_budget_usd: float = _declare(5.0, "RAG_LAYOUT_BUDGET_USD", make_number_reader(0, 1000))
     enrichment_budget_usd: float = _declare(0.0, "RAG_ENRICHMENT_BUDGET_USD", make_number_reader(0, 1000))
     judge: str = _declare("auto", "RAG_JUDGE", make_choice_reader(*JUDGES))
     embedding_dimensions: int | None = _declare(None, "RAG_EMBEDDING_DIMENSIONS", make_integer_reader(1, 4096))

@@ -137,7 +137,12 @@ async def _extract_upload(upload: Upload, limits: UploadLimits, kit: Kit, run: R
 
     if upload.data is not None:
         return await file_extraction.extract_file(
-            upload.data, upload.filename or "", kit.layout_reader, run, timeout_s=limits.parse_timeout_s
+            upload.data,
+            upload.filename or "",
+            kit.layout_reader,
+            run,
+            timeout_s=limits.parse_timeout_s,
+            budget_usd=limits.layout_budget_usd,
         )
     if upload.blocks is not None:
         return await asyncio.to_thread(extract.extraction_from_blocks, upload.blocks)

@@ -12,6 +12,7 @@ from rag_core.core.model import Chunk, Document, Extraction, Facet, Filter, Scop
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
 from rag_core.ingestion.document_enrichment import estimate_document_enrichment
 from rag_core.ingestion.indexing import MAX_CHUNKS
+from rag_core.ingestion.layout_budget import NOT_PLANNED
 from rag_core.ingestion.model_enrichment import EnrichmentEstimate
 from rag_core.text.tokens import count_tokens
 
@@ -146,7 +147,7 @@ class DryRun:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._store = tariff, _DryRunStore(kit, meter)
         index = Index(cast(ChunkStore, self._store), meter)
-        reader = _UnpaidLayoutReader(kit.layout_reader.name) if kit.layout_reader.is_paid else kit.layout_reader
+        reader = _UnpaidLayoutReader(paid.name, paid.usd_per_page) if (paid := kit.layout_reader).usd_per_page else paid
         self.kit = replace(kit, layout_reader=reader, index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None)
 
     def build_plan(self) -> IndexingPlan:
@@ -164,11 +165,11 @@ class _UnpaidLayoutReader:
     """Stands for a layout reader that is paid by the page, and reads nothing."""
 
     name: str
+    usd_per_page: float
     kinds: frozenset[str] = frozenset({"scan", "image"})
-    is_paid: bool = True
 
     async def read(self, data: bytes, kind: str) -> Extraction:
-        raise Unavailable(f"a plan sends nothing to {self.name}, which is paid by the page", code="layout_not_planned")
+        raise Unavailable(f"a plan sends nothing to {self.name}, which is paid by the page", code=NOT_PLANNED)
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""

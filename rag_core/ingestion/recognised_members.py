@@ -12,10 +12,11 @@ from rag_core.core.model import Block, Extraction, PictureMember
 from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import collect_blocks, make_no_text_found_error
 from rag_core.ingestion.extract.members import describe_left_out, make_no_text_error, place_in_member
+from rag_core.ingestion.layout_budget import NOT_PLANNED
 from rag_core.ingestion.recognised_pages import count_lines
 
 _NOT_RECOGNISED = "layout_unavailable"  # the code of a picture that a layout reader failed on
-_NOT_ANSWERING = ("layout_unavailable", "layout_not_planned")  # reasons for which the next picture fails as well
+_NOT_ANSWERING = ("layout_unavailable", NOT_PLANNED)  # reasons for which the next picture fails as well
 
 ReadFile = Callable[[bytes, str], Awaitable[Extraction]]  # bytes and the name of a file
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rag_core.core.errors import InvalidRequest, TooLarge
 from rag_core.core.model import Block, Scalar
+from rag_core.ingestion.layout_budget import DEFAULT_LAYOUT_BUDGET_USD
 
 MAX_METADATA_ENTRIES = 64  # entries of an upload, and fields of a row that can be filtered by
 MAX_FILTERABLE_CHARS = 256  # characters of a value that can be filtered by; a longer cell is in the content only
@@ -37,10 +38,11 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """The limits on the size of an uploaded document and on the time to read its file."""
+    """The limits on an uploaded document: its size, the time to read its file, and the price of a layout service."""
 
     max_upload_bytes: int
     parse_timeout_s: float
+    layout_budget_usd: float = DEFAULT_LAYOUT_BUDGET_USD
 
 
 def upload_from_file(path: Path) -> Upload:

@@ -66,6 +66,7 @@ FAILURE_CODES = {
     "knowledge_base_partial": "One of the knowledge base's searches failed.",
     "layout_empty": "Document Intelligence or tesseract found no text.",
     "layout_invalid": "Document Intelligence sent an unusable result.",
+    "layout_budget": "The pages would cost more than one upload may (`RAG_LAYOUT_BUDGET_USD`); they were not sent.",
     "layout_not_planned": "A plan sends nothing to Document Intelligence.",
     "layout_refused": "Document Intelligence could not read the file.",
     "layout_unavailable": "Document Intelligence did not answer or refused the key.",

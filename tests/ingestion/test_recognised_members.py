@@ -30,13 +30,17 @@ LINES = {
 MAIL = make_eml({"plate.png": PLATE, "logo.png": LOGO, "pixel.png": PIXEL, "scan.pdf": MIXED})
 
 
-async def read(data: bytes, name: str, key: str = "key") -> tuple[Extraction, Run, int]:
+async def read(data: bytes, name: str, key: str = "key", budget_usd: float = 5.0) -> tuple[Extraction, Run, int]:
     """Return what is read over the service, its run, and how many pages were paid for."""
     service, run = DocumentService(keys={"key"}, picture_lines=LINES), Run()
     with serve_wsgi(service) as url:
         layout = DocumentIntelligence(url, key)
         try:
-            return await extract_file(data, name, layout, run, timeout_s=30), run, service.analysed_pages
+            return (
+                await extract_file(data, name, layout, run, timeout_s=30, budget_usd=budget_usd),
+                run,
+                service.analysed_pages,
+            )
         finally:
             await layout.close()
 
@@ -101,6 +105,23 @@ async def test_a_service_that_does_not_answer_is_a_failure_and_asked_once(monkey
     with pytest.raises(UnreadableDocument) as refused:
         await read(make_zip({"p.png": PLATE}), "a.zip", key="wrong")
     assert refused.value.code == "layout_unavailable"
+
+
+async def test_a_mail_of_pictures_costs_no_more_than_an_upload_may() -> None:
+    """Each picture was a call of its own, and nothing added them up: the price of a zip had no ceiling."""
+    _, run, paid = await read(MAIL, "a.eml", budget_usd=0.02)
+    assert (paid, run.layout_pages, round(run.cost_usd or 0, 2)) == (2, 2, 0.02)
+    assert [d.code for d in run.degraded] == ["layout_budget"]
+    assert "for 1 page, and 0.00 USD is left of the 0.02 USD that one upload may cost" in run.degraded[0].reason
+    assert "scan.pdf" in run.degraded[0].fallback
+
+
+async def test_a_picture_above_the_ceiling_is_refused_with_its_price_and_not_sent() -> None:
+    with pytest.raises(
+        UnreadableDocument, match=r"about 0\.01 USD for 1 page.*RAG_LAYOUT_BUDGET_USD.*not sent"
+    ) as refused:
+        await read(PLATE, "plate.png", budget_usd=0.0)
+    assert refused.value.details["reason"] == "layout_budget"
 
 
 async def test_a_zip_of_logos_has_no_text_and_is_no_failure() -> None:

@@ -159,7 +159,7 @@ class LayoutReader(Protocol):
     """A service that extracts text from the layout of pages.
 
     `kinds` are the kinds of document that it is used for: "scan" (a PDF without text), "image", and kinds of files.
-    `is_paid` says that each page that it reads costs something.
+    `usd_per_page` is what each page that it reads costs, 0 for nothing.
     """
 
     @property
@@ -167,7 +167,7 @@ class LayoutReader(Protocol):
     @property
     def kinds(self) -> frozenset[str]: ...
     @property
-    def is_paid(self) -> bool: ...
+    def usd_per_page(self) -> float: ...
     async def read(self, data: bytes, kind: str) -> Extraction:
         """Extract a document of one of `kinds`. Raises Unavailable, also for a document that the service refuses."""
         ...

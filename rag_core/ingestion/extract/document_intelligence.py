@@ -53,7 +53,7 @@ class DocumentIntelligence:
 
     name = f"Document Intelligence {LAYOUT_MODEL}"
     kinds = frozenset({"docx", "xlsx", "pptx", "html", "scan", "image"})
-    is_paid = True
+    usd_per_page = LAYOUT_USD_PER_PAGE
 
     def __init__(self, endpoint: str, key: str | None) -> None:
         self._endpoint, self._key = endpoint, key

@@ -44,7 +44,7 @@ class Tesseract:
 
     name = "tesseract"
     kinds = frozenset({"scan", "image"})
-    is_paid = False
+    usd_per_page = 0.0
 
     def __init__(self, program: str, languages: str, page_timeout_s: float) -> None:
         self._program, self._languages, self._page_timeout_s = program, languages, page_timeout_s

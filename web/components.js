@@ -247,7 +247,7 @@ export const formatUsd = (usd) => (usd === 0 ? "free" : `$${usd < 0.01 ? usd.toP
 export const formatNumber = (number) =>
   Number.isInteger(number) ? String(number) : Math.abs(number) < 0.001 ? "< 0.001" : number.toPrecision(3);
 const PAGE_UNITS = { xlsx: "sheet", ods: "sheet", pptx: "slide", odp: "slide", eml: "part", msg: "part", zip: "file" }; // what the extractor counts as pages
-export const formatPages = ({ pages, extractor }) => (pages ? formatCount(pages, PAGE_UNITS[extractor?.split(" ")[0]] ?? "page") : "");
+export const formatPages = ({ pages, extractor }) => (pages ? formatCount(pages, PAGE_UNITS[extractor?.split(/[ ,]/)[0]] ?? "page") : "");
 export const formatCount = (count, singular, plural = `${singular}s`) => `${count} ${count === 1 ? singular : plural}`;
 
 /** A time in the reader's time zone and format. */

@@ -59,6 +59,13 @@ export function Origin({ passage, section = [] }) {
     <span class="muted">${section.map((heading) => html` › ${heading}`)}${place && ` · ${place}`}</span></p>`;
 }
 
+/** Return a text in one line; the cells of a table's row, a line each, are kept apart. */
+export function joinLines(text) {
+  const lines = text.split("\n");
+  const isRow = lines.length > 1 && lines.every((line) => line.includes(": "));
+  return (isRow ? lines.join(" · ") : text).replaceAll(/\s+/g, " ");
+}
+
 const MAX_EXCERPT_CHARS = 320;
 const MAX_WORD_CHARS = 40; // a longer run without a space, as in scripts without spaces, is cut
 

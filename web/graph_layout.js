@@ -7,6 +7,7 @@ const PATH_STEP = 190; // distance between the entities of a path
 const LETTER_WIDTH = 7.4; // of a name, in units of the drawing, which are pixels
 const MARGIN = 26;
 const LEAST_SIZE = [860, 420]; // so that a small graph is not enlarged to fill its frame
+const FRAME_MARGINS = 64; // of a page around the drawing, which on a narrow screen is no wider than that
 
 export const MAX_NAME_CHARS = 22; // the rest of a longer name is left out
 
@@ -44,6 +45,7 @@ function computeViewBox(nodes) {
   const right = Math.max(...nodes.map((node) => node.x + computeHalfWidth(node))) + MARGIN;
   const top = Math.min(...nodes.map((node) => node.y - node.r)) - MARGIN;
   const bottom = Math.max(...nodes.map((node) => node.y + node.r + 24)) + MARGIN;
-  const [addedWidth, addedHeight] = [LEAST_SIZE[0] - (right - left), LEAST_SIZE[1] - (bottom - top)].map((lack) => Math.max(0, lack));
+  const leastWidth = Math.min(LEAST_SIZE[0], document.documentElement.clientWidth - FRAME_MARGINS);
+  const [addedWidth, addedHeight] = [leastWidth - (right - left), LEAST_SIZE[1] - (bottom - top)].map((lack) => Math.max(0, lack));
   return [left - addedWidth / 2, top - addedHeight / 2, right - left + addedWidth, bottom - top + addedHeight];
 }

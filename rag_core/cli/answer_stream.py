@@ -9,7 +9,7 @@ from rich.console import Console
 
 from rag_core.answering.citation_styles import CitationStyle, choose_default_style, insert_citation_marks
 from rag_core.answering.drafting import join_claims
-from rag_core.cli.terminal_layout import wrap_for_terminal
+from rag_core.cli.terminal_layout import fold_citation_marks, wrap_for_terminal
 from rag_core.core.model import Answer, Claim, Confidence
 from rag_core.core.preset_choice import choose_preset
 
@@ -63,7 +63,7 @@ class AnswerStream:
 
     def _show(self, answer: Answer) -> None:
         self._clear_status()
-        text = wrap_for_terminal(insert_citation_marks(answer, self._style))
+        text = wrap_for_terminal(fold_citation_marks(insert_citation_marks(answer, self._style)))
         if not text.startswith(self._shown):
             print("\n\nAfter all sentences were checked:\n")
             self._shown = ""

@@ -2,21 +2,37 @@
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, NoReturn
+
+_OTHER_NAMES = {  # what other tools call our commands
+    **dict.fromkeys(("list", "ls", "docs"), "documents"),
+    **dict.fromkeys(("search", "find", "retrieve"), "query"),
+    **dict.fromkeys(("add", "upload", "import"), "index"),
+    **dict.fromkeys(("answer", "question"), "ask"),
+    **dict.fromkeys(("start", "run", "server", "up"), "serve"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("init", "install"), "setup"),
+    **dict.fromkeys(("status", "info", "config"), "doctor"),
+}
 
 
 class ForgivingParser(argparse.ArgumentParser):
     """An ArgumentParser whose errors name the nearest command, choice or option; Python has this from 3.14 on."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the error with what was probably meant, and exit with 2."""
+        """Print the error with what was probably meant, and exit with 2; `rag` alone prints its help."""
+        if message.endswith("required: COMMAND"):
+            self.print_help(sys.stderr)
+            self.exit(2)
         super().error(f"{message}{self._suggest(message)}")
 
     def _suggest(self, message: str) -> str:
         given, known = self._find_mistake(message)
-        near = get_close_matches(given, known, n=1, cutoff=0.6) if given else ()
+        meant = _OTHER_NAMES.get(given, "")
+        near = [meant] if meant in known else get_close_matches(given, known, n=1, cutoff=0.6) if given else []
         return f"; did you mean {near[0]}?" if near else ""
 
     def _find_mistake(self, message: str) -> tuple[str, list[str]]:

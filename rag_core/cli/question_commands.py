@@ -63,8 +63,8 @@ async def run_ask_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
         print(json.dumps(reply.to_json(arguments.style), ensure_ascii=False, indent=2))
         return 0
     shown.finish(reply.answer)
-    terminal_output.print_answer_support(reply.answer)
-    terminal_output.print_run(run)
+    terminal_output.print_answer_support(reply.answer, is_detailed=arguments.details)
+    terminal_output.print_run(run, tells_techniques=arguments.details)
     terminal_output.print_saved_query_hint(reply.saved)
     return 0
 
@@ -96,10 +96,10 @@ async def run_chat_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
             print(json.dumps(reply.to_json(), ensure_ascii=False), flush=True)
         else:
             shown.finish(reply.answer)
-            terminal_output.print_answer_support(reply.answer)
+            terminal_output.print_answer_support(reply.answer, is_detailed=arguments.details)
             if reply.query.text != question:
                 print(f"\nAsked as: {reply.query.text}")
-            terminal_output.print_run(run)
+            terminal_output.print_run(run, tells_techniques=arguments.details)
         history += [Turn("user", question), Turn("assistant", reply.answer.text)]
     return 0
 

@@ -77,8 +77,15 @@ def add_ask_command(verbs: "_Commands") -> None:
         choices=get_args(CitationStyle),
         help="citation style (default: sections for classical, else numbers)",
     )
+    _add_details_option(ask)
     ask.add_argument("--json", action="store_true", help="print the reply of api/rag/ask")
     ask.set_defaults(command=question_commands.run_ask_command)
+
+
+def _add_details_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--details", action="store_true", help="print all sources, what the confidence is made of, and who did what"
+    )
 
 
 def add_chat_command(verbs: "_Commands") -> None:
@@ -88,6 +95,7 @@ def add_chat_command(verbs: "_Commands") -> None:
         parents=[build_data_option(), build_workflow_option(), build_answering_preset_option(), build_json_option()],
         help="answer one question after the other, each read after those before",
     )
+    _add_details_option(chat)
     chat.set_defaults(command=question_commands.run_chat_command)
 
 

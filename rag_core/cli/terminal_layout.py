@@ -1,5 +1,6 @@
 """How output is laid out on the terminal: tables, progress bars, counts, places and wrapped text."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
@@ -12,6 +13,8 @@ from rich.table import Table
 
 from rag_core.answering.citation_styles import to_printable_line
 from rag_core.text.sentences import shorten_at_word
+
+_LONG_MARKS = re.compile(r"(\[\d+\])(?: ?\[\d+\]){4,} ?(\[\d+\])")  # of six and more citations
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -56,8 +59,15 @@ def join_source_parts(title: str, location: str, source: str) -> str:
 
 
 def shorten_for_terminal(text: str) -> str:
-    """Return a text as one line of at most 280 characters, cut at a space."""
-    return shorten_at_word(to_printable_line(text), 280)
+    """Return a text as one line of at most 280 characters, cut at a space; the cells of a row are kept apart."""
+    lines = text.splitlines()
+    is_row = len(lines) > 1 and all(": " in line for line in lines)
+    return shorten_at_word(to_printable_line(" · ".join(lines) if is_row else text), 280)
+
+
+def fold_citation_marks(text: str) -> str:
+    """Return a text with a long run of marks such as "[1] [2] [3] …" as its first and last: "[1]–[100]"."""
+    return _LONG_MARKS.sub(lambda run: f"{run[1]}–{run[2]}", text)
 
 
 def wrap_for_terminal(text: str) -> str:

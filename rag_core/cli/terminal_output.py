@@ -12,6 +12,7 @@ from rag_core.answering.citation_styles import (
     number_citations,
     to_printable_line,
 )
+from rag_core.answering.computing.computed_answers import COMPUTED
 from rag_core.answering.explanations import explain_verdict
 from rag_core.answering.summaries import Summary
 from rag_core.cli.terminal_layout import (
@@ -43,6 +44,8 @@ from rag_core.workbench.saved_runs import RankChange, RankedPassage, Replay, Sav
 
 NO_SAVED_QUERIES = "No saved queries. With RAG_KEEP_RUNS=1 queries are saved."
 VERDICT_MARKS = {"verified": "✓", "partial": "~", "unsupported": "✗"}
+MAX_SHOWN_SOURCES = 10
+COMPUTED_NOTE = "Computed from the cited cells."
 ORIGIN_NOTES = {"model": "Written by a model from these passages.", "extractive": "In the documents' own sentences."}
 
 
@@ -61,10 +64,12 @@ def print_search_result(result: SearchResult, pipeline: str, run: Run) -> None:
         print_facet(counted)
 
 
-def print_run(run: Run) -> None:
+def print_run(run: Run, *, tells_techniques: bool = True) -> None:
     """Print the techniques, token usage, degradations and warnings of a run."""
-    if run.techniques:
+    if run.techniques and tells_techniques:
         print("\nTechniques: " + "; ".join(f"{step}: {technique}" for step, technique in run.techniques.items()))
+    if not tells_techniques and (run.input_tokens or run.degraded or run.warnings):
+        print()
     if run.input_tokens:
         cost = "at an unknown price" if run.cost_usd is None else f"for {run.cost_usd:.6f} USD"
         print(f"Used: {run.input_tokens} tokens in, {run.output_tokens} out, {cost}")
@@ -210,18 +215,26 @@ def print_answer(answer: Answer, style: CitationStyle) -> None:
     print_answer_support(answer)
 
 
-def print_answer_support(answer: Answer) -> None:
-    """Print what stands below an answer: what is not verified, its sources and confidence, or the nearest passages."""
-    if answer.missing_words:
+def print_answer_support(answer: Answer, *, is_detailed: bool = False) -> None:
+    """Print what stands below an answer: what is not verified, its sources and confidence, or the nearest passages.
+
+    With `is_detailed` all sources of an answer computed over many rows, and what its confidence is made of.
+    """
+    if answer.missing_words and answer.status == "unknown":
         print(f"\nWords of the question that the passages do not have: {', '.join(answer.missing_words)}")
     print_unverified_claims(answer.claims)
     if answer.status == "unknown":
         print_nearest_passages(answer.evidence)
         return
-    print_answer_sources(answer.claims)
+    print_answer_sources(answer.claims, limit=None if is_detailed else MAX_SHOWN_SOURCES)
+    is_computed = any(claim.judgement and claim.judgement.judge == COMPUTED for claim in answer.claims)
+    print(f"\n{COMPUTED_NOTE if is_computed else ORIGIN_NOTES[answer.origin]}")
+    if not is_detailed:
+        print(f"Confidence {answer.confidence.value:.2f}")
+        return
     inputs = ", ".join(f"{name} {value:.2f}" for name, value in answer.confidence.inputs.items())
     confidence = f"Confidence {answer.confidence.value:.2f} = {answer.confidence.formula.partition('. ')[0]}: {inputs}"
-    print(f"\n{ORIGIN_NOTES[answer.origin]}\n{indent_for_terminal(confidence, '  ', first='')}")
+    print(indent_for_terminal(confidence, "  ", first=""))
 
 
 def print_unverified_claims(claims: Sequence[Claim]) -> None:
@@ -233,20 +246,24 @@ def print_unverified_claims(claims: Sequence[Claim]) -> None:
         print_verdict(claim)
 
 
-def print_answer_sources(claims: Sequence[Claim]) -> None:
-    """Print each cited passage once, by number: the verdict, the place and the quote."""
+def print_answer_sources(claims: Sequence[Claim], *, limit: int | None = None) -> None:
+    """Print each cited passage once, by number: the verdict, the place and the quote; at most `limit` of them."""
     numbers, printed_numbers = number_citations(claims), set[int]()
     print("\nSources")
     for claim in claims:
         for number, citation in list_numbered_citations(claim, numbers):
             if number not in printed_numbers:
                 printed_numbers.add(number)
+                if limit is not None and len(printed_numbers) > limit:
+                    continue
                 heading = f"{_format_verdict(claim.verdict)} · {_format_citation_source(citation)}"
                 print(
                     indent_for_terminal(heading, first=f"{f'[{number}]':>4} "),
                     indent_for_terminal(f"“{to_printable_line(citation.quote)}”"),
                     sep="\n",
                 )
+    if limit is not None and len(printed_numbers) > limit:
+        print(f"     and {len(printed_numbers) - limit} more, with --details")
 
 
 def print_nearest_passages(passages: Sequence[Evidence]) -> None:

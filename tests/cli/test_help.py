@@ -60,6 +60,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         (["ask", "--style", "number", "x"], "numbers"),
         (["eval", "gaet"], "gate"),
         (["completion", "bsh"], "bash"),
+        (["list"], "documents"),  # which no letters lead to
     ],
 )
 def test_a_slip_is_told_what_was_probably_meant(

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rag_core.cli import terminal_output
+from rag_core.cli.terminal_layout import fold_citation_marks, shorten_for_terminal
 from rag_core.core.model import Judgement, SearchResult
 from rag_core.core.run import Run
 from rag_core.rag import RAG
@@ -93,3 +94,15 @@ def test_a_hit_says_how_many_more_are_like_it(capsys: pytest.CaptureFixture[str]
     terminal_output.print_search_result(SearchResult(hits=hits), "standard", Run())
     printed = read_printed(capsys)
     assert printed.count("more like this") == printed.count(" · 81 more like this") == 1
+
+
+def test_a_long_run_of_citations_is_folded_to_its_ends() -> None:
+    marks = " ".join(f"[{number}]" for number in range(1, 101))
+    assert fold_citation_marks(f"Highest of 100 rows. {marks}\nNext. [1] [2]") == (
+        "Highest of 100 rows. [1]–[100]\nNext. [1] [2]"
+    )
+
+
+def test_the_cells_of_a_row_are_kept_apart_in_an_excerpt() -> None:
+    assert shorten_for_terminal("City: Oslo\nSeats: 45") == "City: Oslo · Seats: 45"
+    assert shorten_for_terminal("A heading: the text\nthat follows") == "A heading: the text that follows"

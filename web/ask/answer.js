@@ -3,7 +3,7 @@
 import { explain, VERDICTS } from "../answers.js";
 import { buildAddress } from "../api.js";
 import { Chip, CopyButton, ErrorBox, Loading, RunNotices } from "../components.js";
-import { Excerpt } from "../evidence.js";
+import { Excerpt, joinLines } from "../evidence.js";
 import { html } from "../html.js";
 import { formatName } from "../labels.js";
 import { renderMarkdown } from "../markdown.js";
@@ -58,10 +58,10 @@ function ClaimPart({ claim, children }) {
 
 function ClaimEnd({ claim, index, turn, show }) {
   const [, verdict] = VERDICTS[claim.verdict];
-  return html`<span class="visually-hidden"> (${verdict})</span>${claim.verdict !== "verified" && html`<sup><a class="cite doubt" href="#why-${turn.key}-${index}" aria-label="Why this sentence is ${verdict}">?</a></sup>`}${claim.citations.map(
+  return html`<span class="visually-hidden"> (${verdict})</span>${claim.verdict !== "verified" && html`<sup><a class="cite doubt" href="#why-${turn.key}-${index}" aria-label="Why this sentence is ${verdict}">?</a></sup>`}${claim.citations.slice(0, MAX_MARKS).map(
     (citation) => html`<sup><button type="button" class="cite" aria-label="Source ${citation.number}: ${describePlace(citation)}" title=${describePlace(citation)}
       onClick=${(event) => show(citation, event.currentTarget)}>${citation.number}</button></sup>`,
-  )}`;
+  )}${claim.citations.length > MAX_MARKS && html` <span class="hint">and ${claim.citations.length - MAX_MARKS} more</span>`}`;
 }
 
 function Doubts({ turn, claims }) {
@@ -70,6 +70,8 @@ function Doubts({ turn, claims }) {
     <${Chip} tone=${VERDICTS[claim.verdict][0]}>${VERDICTS[claim.verdict][1]}<//> <span>“${shorten(claim.text)}” ${explain(claim) && html`<span class="muted">– ${explain(claim)}.</span>`}</span></li>`)}</ul>`;
 }
 
+const MAX_MARKS = 6; // of a sentence that is computed over many rows, the deciding ones first
+const MAX_SOURCES = 8;
 const MAX_QUOTED_CHARS = 90;
 const shorten = (text) => (text.length > MAX_QUOTED_CHARS ? `${text.slice(0, MAX_QUOTED_CHARS).trimEnd()}…` : text);
 
@@ -78,7 +80,13 @@ function Sources({ claims, show }) {
   const citations = new Map(claims.flatMap((claim) => claim.citations).map((citation) => [citation.number, citation]));
   const places = Map.groupBy(citations.values(), (citation) => `${citation.document_id} ${describePlace(citation)}`);
   if (!places.size) return null;
-  return html`<ul class="chips sources-row" aria-label="Sources">${[...places.values()].map((cited) => html`<li>
+  const [first, others] = [[...places.values()].slice(0, MAX_SOURCES), [...places.values()].slice(MAX_SOURCES)];
+  return html`<${SourceList} label="Sources" places=${first} show=${show} />
+    ${others.length > 0 && html`<details><summary class="hint">${others.length} more sources</summary><${SourceList} label="More sources" places=${others} show=${show} /></details>`}`;
+}
+
+function SourceList({ label, places, show }) {
+  return html`<ul class="chips sources-row" aria-label=${label}>${places.map((cited) => html`<li>
     <button type="button" class="chip source-chip" onClick=${(event) => show(joinCitations(cited), event.currentTarget)}>
       <b>${cited.map(({ number }) => number).join(", ")}</b> ${describePlace(cited[0])}</button></li>`)}</ul>`;
 }
@@ -89,14 +97,16 @@ const joinCitations = (cited) => ({ ...cited[0], boxes: cited.flatMap(({ boxes }
 function Unknown({ turn, show, reconsider }) {
   const { reply } = turn;
   const isEmpty = reply.warnings.some(({ code }) => code === "nothing_indexed");
+  const unread = reply.warnings.find(({ code }) => code === "language_unread");
   return html`<div class="stack tight unknown">
     <p class="answer-text">${isEmpty ? "I don't know: this workflow holds no documents yet." : reply.answer}</p>
-    ${reply.missing_words.length > 0 && !isEmpty && html`<p>Not found in the nearest passages: ${reply.missing_words.map((word) => html`<${Chip} tone="warn">${word}<//> `)}</p>`}
+    ${unread && html`<p>${unread.message[0].toUpperCase()}${unread.message.slice(1)}.</p>`}
+    ${reply.missing_words.length > 0 && !isEmpty && !unread && html`<p>Not found in the nearest passages: ${reply.missing_words.map((word) => html`<${Chip} tone="warn">${word}<//> `)}</p>`}
     ${reply.contexts.length > 0 && html`<section class="stack tight" aria-label="Nearest passages"><h3>Nearest passages</h3>
       <ol class="plain nearest">${reply.contexts.slice(0, 3).map((context) => html`<li>
-        <button type="button" class="quiet place" onClick=${(event) => show(context, event.currentTarget)}>${describePlace(context)}</button><${Excerpt} text=${context.content.replaceAll(/\s+/g, " ")} /></li>`)}</ol></section>`}
+        <button type="button" class="quiet place" onClick=${(event) => show(context, event.currentTarget)}>${describePlace(context)}</button><${Excerpt} text=${joinLines(context.content)} /></li>`)}</ol></section>`}
     <section class="stack tight" aria-label="What to try"><h3>What to try</h3><ul>
-      ${isEmpty ? html`<li>Drop files anywhere on this page to add them.</li>` : html`<li>Ask with the words that the documents use, or for one thing at a time.</li>`}
+      ${isEmpty ? html`<li>Drop files anywhere on this page to add them.</li>` : html`<li>${unread ? "Ask in English, with the words that the documents use." : "Ask with the words that the documents use, or for one thing at a time."}</li>`}
       ${isNarrow(turn.scope) && html`<li>Only ${turn.scope.documents.length === 1 ? "one document was" : "some documents were"} asked.
         <button type="button" class="quiet" onClick=${() => reconsider(turn)}>Ask all documents</button></li>`}
       ${!isEmpty && html`<li>Add the document that says it: drop it anywhere on this page.</li>`}
@@ -123,7 +133,7 @@ const SAID_OTHERWISE = ["nothing_indexed", "no_results"];
 
 /** What was lesser than it should be. What the page says in other words, or once for all answers, is left out. */
 function Notices({ reply }) {
-  const warnings = reply.warnings.filter(({ code }) => !SAID_OTHERWISE.includes(code));
+  const warnings = reply.warnings.filter(({ code }) => !SAID_OTHERWISE.includes(code) && !(code === "language_unread" && reply.status === "unknown"));
   if (!reply.degraded.length && !warnings.length) return null;
   return html`<details class="notices-fold"><summary class="hint">Notes on this answer</summary><${RunNotices} degraded=${reply.degraded} warnings=${warnings} /></details>`;
 }

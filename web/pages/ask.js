@@ -8,6 +8,7 @@ import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
 import { useChatModel } from "../chat_model.js";
 import { CitedOriginal } from "../document/original.js";
+import { joinLines } from "../evidence.js";
 import { html, useEffect, useRef, useState } from "../html.js";
 import { AddButtons, DropCover, UploadList, useUploads } from "../uploads.js";
 
@@ -168,7 +169,7 @@ function Beside({ citation, close }) {
     <div class="beside-head"><h2 id="beside-title" tabindex="-1" ref=${heading}>${describePlace(citation)}</h2>
       <div class="actions"><a class="button quiet" href=${buildSourceAddress(citation)}>Open the document</a>
         <button type="button" onClick=${close}>Back to the answer</button></div></div>
-    ${(citation.quote ?? citation.content) && html`<blockquote tabindex="0">${(citation.quote ?? citation.content).replaceAll(/\s+/g, " ")}</blockquote>`}
+    ${(citation.quote ?? citation.content) && html`<blockquote tabindex="0">${joinLines(citation.quote ?? citation.content)}</blockquote>`}
     <div class="beside-view"><${CitedOriginal} document_id=${citation.document_id} citation=${{ page: citation.page, boxes: citation.boxes ?? [], lines: citation.lines }} /></div>
   </aside>`;
 }

@@ -46,11 +46,11 @@ function createMatcher(filter) {
 function DocumentTable({ documents, reload }) {
   if (!documents.length) return html`<${Empty} title="No document matches the filter" />`;
   return html`<div class="card table"><table class="cards">
-    <thead><tr><th scope="col">Document</th><th scope="col">Extractor</th><th scope="col" class="numeric">Pages</th>
+    <thead><tr><th scope="col">Document</th><th scope="col">Format</th><th scope="col" class="numeric">Pages</th>
       <th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
     <tbody>${documents.map((document) => html`<tr key=${document.document_id}>
       <th scope="row"><${DocumentTitle} document=${document} /></th>
-      <td><${Chip}>${document.extractor}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}${document.outdated && html` <${Chip} title="An older version has read it. Re-index it, or add the file again, to have its entities and title found anew.">older reading<//>`}</td>
+      <td><${Chip} title=${document.extractor}>${document.extractor.split(/[ ,]/)[0]}<//>${!document.kept && html` <${Chip} tone="warn" title="The original was not stored: the document page shows passages instead of pages.">no original<//>`}${document.outdated && html` <${Chip} title="An older version has read it. Re-index it, or add the file again, to have its entities and title found anew.">older reading<//>`}</td>
       <td class="numeric">${formatPages(document) || html`<span class="muted">no pages</span>`}</td>
       <td><div class="actions">${document.kept && html`<${ReindexButton} document=${document} reload=${reload} />`}<${DeleteButton} document=${document} reload=${reload} /></div></td>
     </tr>`)}</tbody>

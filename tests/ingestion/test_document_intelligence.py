@@ -262,7 +262,7 @@ async def test_of_a_mixed_pdf_the_pages_that_cannot_be_recognised_are_named() ->
 class FirstPageReader:
     """Reads the first page of what it is sent and no other, as a free tier reads two."""
 
-    name, kinds, is_paid = "a free tier", frozenset({"scan"}), True
+    name, kinds, usd_per_page = "a free tier", frozenset({"scan"}), 0.0
 
     async def read(self, data: bytes, kind: str) -> Extraction:
         return Extraction((Block("Torque of the drain plug", "paragraph", 1, 1, 1),), 1, kind)

@@ -181,6 +181,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
         "A file of 512 megabytes can be fetched for three days; bigger ones come in pieces of 100 000 lines.",
         (
             "A file can be fetched for six days.",
+            "A file can be fetched for a whole month.",
             "A file can be fetched for 72 days.",
             "A file can be fetched for 36 hours.",
             "The limit is 1,024 megabytes.",
@@ -217,6 +218,7 @@ CASES: list[tuple[str, str, tuple[str, ...]]] = [
             "It runs at 12 mph.",
             "It runs at 13 km/h.",
             "It is looked at after each 500 h.",
+            "It comes to a halt within a minute.",
             "It is looked at after each 250 days.",
             "It is used at 20 °F.",
             "It is used at 40 degrees.",

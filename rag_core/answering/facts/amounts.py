@@ -48,7 +48,7 @@ _RATES = {
     for words, unit in (("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("yearly annual annually", "year"))
     for form in parse_word_forms(words)
 }
-_TIME_PREPOSITIONS = parse_word_forms("for after within per every each than half by")
+_BEFORE_TIMES = parse_word_forms("for after within per every each than half by in whole full calendar")
 _LIST_FORMS = frozenset(["to", "and", "or", "through", "over", "by", "between"])
 CURRENCIES = frozenset(["usd", "eur", "gbp", "jpy", "chf"])
 _SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9}
@@ -274,7 +274,7 @@ def _read_amount(words: Words, n: int, head: str, *, is_stated: bool) -> Iterato
     """Yield the number at `n`, or both of a pair, with the unit after or before it, or of the head of its table."""
     word = words[n]
     values = _parse_values(word.form)
-    if is_stated and word.form in _ORDINALS:
+    if is_stated and word.form in _ORDINALS and not _is_unit_of_time(words, n):
         values = [Decimal(_ORDINALS[word.form])]
     if not values:
         return
@@ -298,12 +298,18 @@ def _read_amount(words: Words, n: int, head: str, *, is_stated: bool) -> Iterato
             " ".join(written),
             n,
             end,
-            _read_rate(words, end) if unit_at else "",
+            _read_rate(words, end) if unit_at else _read_rate_of_count(words, end),
             _read_bound(before, word, words[end : end + 2], is_year=is_year),
             values[1] if number == 0 and len(values) == 2 else None,
             any(other.form in APPROXIMATE_FORMS for other in before),
             is_spelled_year=is_year,
         )
+
+
+def _is_unit_of_time(words: Words, n: int) -> bool:
+    """Return whether a "second" is no ordinal: "2 seconds", "per second"."""
+    before = words[n - 1].form if n and words[n].form == "second" else ""
+    return words[n].raw.lower() == "seconds" or before in _RATE_WORDS or parse_amount(before) is not None
 
 
 def _read_currency(word: NormalizedWord) -> str:
@@ -351,6 +357,14 @@ def _read_rate(words: Words, at: int) -> str:
     if words[at].before == "-" or words[at].form in TIME_UNIT_FORMS:  # "a" is no word of these
         return get_unit(words[at].form) or words[at].form
     return _RATES.get(words[at].form, "")
+
+
+def _read_rate_of_count(words: Words, at: int) -> str:
+    """Return the time that a count is said of, after what is counted: "50,000 reads a month"."""
+    counted = words[at : at + 2]
+    is_near = len(counted) == 2 and not any(_CLAUSE_SIGNS & set(word.before) for word in counted)
+    is_time = is_near and counted[1].form in TIME_UNIT_FORMS and not counted[1].raw.lower().endswith("s")
+    return counted[1].form if is_time and not get_unit(counted[0].form) else ""
 
 
 def _read_bound(before: Words, word: NormalizedWord, after: Words, *, is_year: bool) -> str:
@@ -424,7 +438,7 @@ def compare_units(claim: Words, passage: Words) -> Iterator[FactConflict]:
     named = [
         word
         for before, word in pairwise(claim)
-        if word.form in TIME_UNIT_FORMS and before.form in _TIME_PREPOSITIONS and word.raw.lower() != "second"
+        if word.form in TIME_UNIT_FORMS and before.form in _BEFORE_TIMES and word.raw.lower() != "second"
     ]
     forms = {word.form for word in passage}
     others = [word for word in passage if word.form in TIME_UNIT_FORMS and word.raw.lower() != "second"]

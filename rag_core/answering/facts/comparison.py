@@ -35,9 +35,9 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
     `context` is what else the names of the claim may stand in, such as the question or the title of the document.
     """
-    claim_words = read_words(rewrite_amounts(claim))
-    passage_words = read_words(rewrite_amounts(passage))
-    context_forms = frozenset(word.form for word in read_words(rewrite_amounts(context)))
+    claim_words = read_words(rewrite_amounts(claim[:MAX_FACT_CHARS]))
+    passage_words = read_words(rewrite_amounts(passage[:MAX_FACT_CHARS]))
+    context_forms = frozenset(word.form for word in read_words(rewrite_amounts(context[:MAX_FACT_CHARS])))
     found = [
         *compare_facts(claim_words, passage_words, context_forms),
         *compare_names(claim_words, passage_words, context_forms),

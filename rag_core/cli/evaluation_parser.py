@@ -90,7 +90,7 @@ def _add_schema_command(scores: "argparse._SubParsersAction[Any]") -> None:
     schema.add_argument(
         "--past-questions",
         action="store_true",
-        help="measure linking with the questions of the other half and their SQL as asked before, too",
+        help="measure linking with past questions too: the other half",
     )
     schema.set_defaults(command=evaluation_commands.run_eval_schema_command)
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -171,6 +172,31 @@ def test_what_is_not_known_helps(open_page: Open, manual: str) -> None:
     turn.get_by_role("button", name="Ask all documents").click()
     expect(page.get_by_role("article")).to_have_count(2)
     expect(page.locator(".scope summary")).to_contain_text("all 2 documents")
+
+
+def test_a_question_in_a_language_that_is_not_read_is_told_so(open_page: Open, manual: str) -> None:
+    page = open_page(manual)
+    page.goto("/rag/ask")
+    turn = ask(page, "Wer hat die Decke der Kapelle bemalt?")
+    expect(turn).to_contain_text("The question looks German, and the local models read English")
+    expect(turn.get_by_text("Ask in English, with the words that the documents use.")).to_be_visible()
+    expect(turn).not_to_contain_text("Not found in the nearest passages")
+
+
+def test_an_answer_over_many_rows_shows_the_deciding_ones_and_folds_the_others(open_page: Open, manual: str) -> None:
+    rows = "\n".join(f"W{n:02d},{n}" for n in range(1, 31))
+    table = {
+        "workflow_id": "rows",
+        "filename": "wagons.csv",
+        "content_base64": b64encode(f"Wagon,Load\n{rows}".encode()).decode(),
+    }
+    call(manual, "POST", "api/index_document", **table)
+    page = open_page(manual)
+    page.goto("/rag/ask?workflow_id=rows")
+    turn = ask(page, "Which wagon has the highest load?")
+    expect(turn.get_by_role("list", name="Sources", exact=True).get_by_role("button")).to_have_count(8)
+    expect(turn.get_by_role("list", name="Sources", exact=True).get_by_role("button").first).to_contain_text("line 31")
+    expect(turn.get_by_text("22 more sources")).to_be_visible()
 
 
 def test_that_there_is_no_chat_model_is_said_once(open_page: Open, manual: str) -> None:

@@ -33,7 +33,7 @@ ALIGNED_WORDS = "aligned words"  # the judge of a claim that says in nearly the 
 SMALL_MODEL = "local entailment model"
 PARAPHRASED_SUPPORT = 0.87  # 93 of 107 that passed were true, of claims made to deceive: decision 47
 # of the small model, from which it decides: docs/decisions/0075-a-small-entailment-model.md
-MIN_SUPPORT = 0.9
+MIN_SUPPORT = 0.94
 MIN_CONTRADICTION = 0.8
 NO_PASSAGE_REASONS = ("not stated: no passage has these words",)  # what the facts alone can say of an unrelated claim
 LANGUAGE_REASONS = ("language: in another language than the passages, so not judged",)

@@ -151,6 +151,11 @@ class Chunk:
     entities: Sequence[Entity] = ()
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.spans, list) or isinstance(self.entities, list):  # as the answer cache decodes them
+            object.__setattr__(self, "spans", tuple(self.spans))
+            object.__setattr__(self, "entities", tuple(self.entities))
+
     @property
     def page(self) -> int | None:
         """The page on which the chunk begins, from 1; None for formats without pages."""

@@ -16,7 +16,8 @@ from rag_core.guard.input_check import check_input
 from rag_core.guard.placeholders import remove_placeholders
 from rag_core.guard.redaction import RuleBasedRedactor, merge_spans, replace_spans
 from rag_core.ingestion.chunking import Chunking, split_into_chunks
-from rag_core.ingestion.enrichment import extract_entities, select_key_sentences
+from rag_core.ingestion.enrichment import select_key_sentences
+from rag_core.ingestion.entities.extraction import extract_entities
 from rag_core.ingestion.extract import extract_as_kind
 from rag_core.prompts.augmentation import format_passage_block, parse_augmentation_prompt
 from rag_core.prompts.completions import parse_completion_object

@@ -14,7 +14,7 @@ from local_emulator.document_service import build_analyze_result
 from rag_core.core.errors import UnreadableDocument
 from rag_core.core.model import Block, Extraction
 from rag_core.core.run import Run
-from rag_core.ingestion import file_extraction
+from rag_core.ingestion import file_extraction, layout_budget
 from rag_core.ingestion.extract import extract_as_kind
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.ingestion.file_extraction import extract_file
@@ -136,7 +136,7 @@ async def test_a_word_file_is_read_by_the_local_parser_which_says_why(
 ) -> None:
     """S1-21, C39, RELIABILITY 3.2: doc-intelligence faults end in `layout_fallback`, within the request's time."""
     monkeypatch.setattr(
-        file_extraction, "LAYOUT_TIME_SHARE", 0.08
+        layout_budget, "LAYOUT_TIME_SHARE", 0.08
     )  # the parser may take long to start on a busy machine
     faults, reason = LOST[fault]
     run = Run(SHARED_S)

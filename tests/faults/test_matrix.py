@@ -12,7 +12,7 @@ from tenacity import wait_none
 from local_emulator.search_service import SearchService
 from rag_core.answering import answer
 from rag_core.core import retrying
-from rag_core.ingestion import file_extraction
+from rag_core.ingestion import layout_budget
 from tests.faults import matrix
 from tests.faults.cells import Cell, Outcome, outcome
 from tests.faults.neighbours import stock
@@ -49,7 +49,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "DEFAULT_GENERATION", replace(answer.DEFAULT_GENERATION, within_s=BUDGET_S))
     monkeypatch.setattr(retrying, "_jitter", wait_none())
     monkeypatch.setattr(retrying, "RESERVE_S", 0.1)
-    monkeypatch.setattr(file_extraction, "LAYOUT_TIME_SHARE", 0.25)
+    monkeypatch.setattr(layout_budget, "LAYOUT_TIME_SHARE", 0.25)
 
 
 @pytest.fixture

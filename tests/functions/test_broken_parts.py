@@ -35,7 +35,7 @@ def call_all(folder: Path) -> list[str]:
     ("config", "message"),
     [
         ("{}", "the model embedder is not described: its config.json needs hidden_size"),
-        ('{"hidden_size": 384}', "the model embedder cannot be loaded: JSONDecodeError"),
+        ('{"hidden_size": 384}', "the model embedder cannot be loaded: ValueError"),
     ],
 )
 def test_a_broken_model_is_named_without_its_folder(config: str, message: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ MIN_SHARED_SHARE = 0.6  # of the longer one
 _TOTAL = re.compile(r"(?:grand |sub-?)?totals?\b", re.IGNORECASE)
 _LAST_TOTAL = re.compile(r"sum\b|overall\b|all\b", re.IGNORECASE)
 _SHORT_CODE = re.compile(r"[A-Z]{1,3}")  # a cell that is found only in capitals: "OR" is no "or"
-_UNIT_OF_LABEL = re.compile(r"\s*\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
+_UNIT_OF_LABEL = re.compile(r"\([^()]{1,12}\)$|, per \w+$")  # "Chlorine (kg)", "Room hire, per hour"
 _YES, _NO = ("yes", "true", "y", "x", "✓", "✔"), ("no", "false", "n", "", "-", "–", "✗")
 
 

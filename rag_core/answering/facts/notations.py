@@ -28,11 +28,11 @@ _REWRITES: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\bdegrees? (?=celsius|fahrenheit)", re.IGNORECASE), ""),
     (re.compile(r"\bmph\b", re.IGNORECASE), "miles per hour"),
     (re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE), r"\1m"),
-    (re.compile(r"(?<![\d.,])(\d{1,3}(?:['’\s]\d{3}){1,4})(?![\d])"), ""),  # replaced by its digits
     (re.compile(r"(?<![\w.,-])(\d{1,9}(?:\.\d{1,9})?)-(?=[^\W\d])"), r"\1 "),  # "a 12-week course"
     (re.compile(r"\btwice (?=an? |per |every |each |daily|weekly|monthly|yearly)", re.IGNORECASE), "2 times "),
     (re.compile(r"\ba dozen\b", re.IGNORECASE), "12"),
 ]
+_GROUPED_DIGITS = re.compile(r"(?<![\d.,])\d{1,3}(?:['’\s]\d{3}){1,4}(?!\d)")
 _CLOCK = re.compile(rf"\b(half|quarter) (past|to) (\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _QUARTER_HOURS = re.compile(r"\b(a|three) quarters? of an hour\b", re.IGNORECASE)
 _HALF = re.compile(rf"\bhalf(?: an?)?[ -]({'|'.join(_HALF_UNITS)})\b", re.IGNORECASE)
@@ -43,8 +43,9 @@ def rewrite_amounts(text: str) -> str:
 
     A fraction is one of 1, so that it can be compared with a percentage.
     """
+    text = _GROUPED_DIGITS.sub(lambda number: re.sub(r"\D", "", number[0]), text)
     for pattern, form in _REWRITES:
-        text = pattern.sub(form or (lambda number: re.sub(r"\D", "", number[1])), text)
+        text = pattern.sub(form, text)
     text = _CLOCK.sub(_write_clock, text)
     text = _QUARTER_HOURS.sub(lambda part: "45 minutes" if part[1].lower() == "three" else "15 minutes", text)
     text = _HALF.sub(lambda half: _HALF_UNITS[half[1].lower()], text)

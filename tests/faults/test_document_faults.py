@@ -135,9 +135,7 @@ async def test_a_word_file_is_read_by_the_local_parser_which_says_why(
     fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S1-21, C39, RELIABILITY 3.2: doc-intelligence faults end in `layout_fallback`, within the request's time."""
-    monkeypatch.setattr(
-        layout_budget, "LAYOUT_TIME_SHARE", 0.08
-    )  # the parser may take long to start on a busy machine
+    monkeypatch.setattr(layout_budget, "LAYOUT_TIME_SHARE", 0.08)  # the parser may take long to start on a busy machine
     faults, reason = LOST[fault]
     run = Run(SHARED_S)
     async with service(*faults) as (layout, _), asyncio.timeout(SHARED_S):

@@ -37,19 +37,24 @@ _WORD = re.compile(r"[^\W\d_]{1,15}")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def _group_languages() -> Mapping[str, tuple[str, ...]]:
-    words = {word for listed in LANGUAGE_WORDS.values() for word in listed.split()}
-    return {word: tuple(name for name, listed in LANGUAGE_WORDS.items() if word in listed.split()) for word in words}
+def _group_languages(words_by_language: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    lists = {name: frozenset(listed.split()) for name, listed in words_by_language.items()}
+    return {word: tuple(name for name in lists if word in lists[name]) for word in frozenset().union(*lists.values())}
 
 
-_LANGUAGES_BY_WORD = _group_languages()
+_LANGUAGES_BY_WORD = _group_languages(LANGUAGE_WORDS)
+_LANGUAGES_BY_QUESTION_WORD = _group_languages(QUESTION_WORDS)
 
 
 def count_language_words(text: str) -> dict[str, int]:
     """Return by language, in the order of LANGUAGE_WORDS, how many words of the text are among its frequent ones."""
+    return _count_words(text, _LANGUAGES_BY_WORD)
+
+
+def _count_words(text: str, languages_by_word: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
     counts = dict.fromkeys(LANGUAGE_WORDS, 0)
     for word in _WORD.findall(text.lower()):
-        for language in _LANGUAGES_BY_WORD.get(word, ()):
+        for language in languages_by_word.get(word, ()):
             counts[language] += 1
     return counts
 
@@ -59,8 +64,7 @@ def guess_language(text: str) -> str:
 
     It has MIN_LANGUAGE_WORDS of the language's frequent words, and fewer of any other.
     """
-    letters = _LETTER.findall(text)
-    if sum(ord(letter) > MAX_LATIN_CODE_POINT for letter in letters) > len(letters) / 2:
+    if _is_in_other_script(text):
         return OTHER_SCRIPT
     counts = count_language_words(text)
     best, second = sorted(counts.values())[-1:-3:-1]
@@ -74,14 +78,18 @@ def guess_question_language(text: str) -> str:
 
     One such word is enough where no word of another language stands beside it: "Wann?".
     """
-    if guess_language(text) == OTHER_SCRIPT:
+    if _is_in_other_script(text):
         return OTHER_SCRIPT
-    words = _WORD.findall(text.lower())
-    asked = {name: sum(word in listed.split() for word in words) for name, listed in QUESTION_WORDS.items()}
+    asked = _count_words(text, _LANGUAGES_BY_QUESTION_WORD)
     counts = {name: count + asked[name] for name, count in count_language_words(text).items()}
     best, second = sorted(counts.values())[-1:-3:-1]
     guess = next(name for name, count in counts.items() if count == best)
     return guess if best > second and (best >= MIN_LANGUAGE_WORDS or asked[guess]) else ""
+
+
+def _is_in_other_script(text: str) -> bool:
+    letters = _LETTER.findall(text)
+    return sum(ord(letter) > MAX_LATIN_CODE_POINT for letter in letters) > len(letters) / 2
 
 
 def is_in_other_language(text: str, known: str) -> bool:

@@ -23,13 +23,13 @@ from rag_core.ingestion.model_enrichment import (
     EnrichmentEstimate,
     EnrichmentLog,
     EnrichmentPurse,
+    add_payments,
     enrich_chunks,
     estimate_call,
     estimate_enrichment,
     format_payment,
     format_saved,
     load_descriptions,
-    load_payments,
     parse_saved,
 )
 from rag_core.prompts.completions import complete_text, make_invalid_completion_error
@@ -50,12 +50,12 @@ async def enrich_document(
     if model is None:
         return document, list(chunks)
     stored = await kit.index.store.load_document(document.id, scope)
-    known = await load_descriptions(document, scope, kit, model)
-    purse = EnrichmentPurse(model, run, await load_payments(log, model))
-    described = await enrich_chunks(document, chunks, known, purse, kit.llm, log)
+    known, saved = await load_descriptions(document, scope, kit, model), await log.load_enrichments(model.name)
+    purse, written = EnrichmentPurse(model, run, add_payments(saved)), parse_saved(saved)
+    described = await enrich_chunks(document, chunks, {**known, **written}, purse, kit.llm, log)
     summary = find_known_summary(document, stored, known)
     if summary is None and any(MARK in chunk.metadata for chunk in described):
-        summary = await _summarize(document, described, purse, kit.llm, log)
+        summary = await _summarize(document, described, written, purse, kit.llm, log)
     return (document if summary is None else replace(document, summary=summary)), described
 
 
@@ -93,11 +93,19 @@ def _estimate_summary(document: Document, passages: int, model: EnrichmentModel)
 
 
 async def _summarize(
-    document: Document, chunks: Sequence[Chunk], purse: EnrichmentPurse, llm: LLM, log: EnrichmentLog
+    document: Document,
+    chunks: Sequence[Chunk],
+    written: Mapping[str, Description],
+    purse: EnrichmentPurse,
+    llm: LLM,
+    log: EnrichmentLog,
 ) -> str | None:
-    """Return the model's summary of a document, saved in the log; None where there is none, which the run says."""
+    """Return the model's summary of a document, saved in the log; None where there is none, which the run says.
+
+    `written` is what the log had before.
+    """
     model, run, key = purse.model, purse.run, f"document:{document.content_hash}"
-    saved = parse_saved(await log.load_enrichments(model.name)).get(key)
+    saved = written.get(key)
     if saved or len(chunks) == 1:
         return saved.summary if saved else chunks[0].summary
     if not model.budget_usd:
@@ -118,8 +126,8 @@ async def _summarize(
         reason = f"the summary of the document: {error.message}"
         run.degrade("enrichment", "enrichment_incomplete", reason, _KEY_SENTENCES)
         text = None
-    written = {} if text is None else {key: format_saved(Description(text, ()))}
-    await log.save_enrichments({**format_payment(purse.spent_usd - spent_usd), **written}, model.name)
+    summary = {} if text is None else {key: format_saved(Description(text, ()))}
+    await log.save_enrichments({**format_payment(purse.spent_usd - spent_usd), **summary}, model.name)
     return text
 
 

@@ -142,25 +142,25 @@ class EnrichmentPurse:
 async def enrich_chunks(
     document: Document,
     chunks: Sequence[Chunk],
-    indexed: Mapping[str, Description],
+    known: Mapping[str, Description],
     purse: EnrichmentPurse,
     llm: LLM,
     log: EnrichmentLog,
 ) -> list[Chunk]:
     """Return the chunks with the entities and the summary that a chat model writes of each.
 
-    `indexed` has what it wrote of those that are in the index. A chunk without a usable description is returned as it
-    is; the run says how many, and why. Nothing is asked where the price of the model is not known.
+    `known` has what it wrote before of those that are in the index or in the log. A chunk without a usable description
+    is returned as it is; the run says how many, and why. Nothing is asked where the price of the model is not known.
     """
     model, run = purse.model, purse.run
     if model.input_usd is None:
         reason = f"the price of {model.name} is not known, so RAG_ENRICHMENT_BUDGET_USD cannot be kept"
         run.degrade("enrichment", "price_unknown", reason, FALLBACK)
         return list(chunks)
-    known = {**indexed, **parse_saved(await log.load_enrichments(model.name))}
+    described = dict(known)
     if model.budget_usd:  # without it what was written before is kept, and nothing is asked
-        await _describe_new_chunks(document, _list_new(chunks, known), known, purse, llm, log)
-    return [_apply(chunk, known.get(chunk.content_hash), model) for chunk in chunks]
+        await _describe_new_chunks(document, _list_new(chunks, known), described, purse, llm, log)
+    return [_apply(chunk, described.get(chunk.content_hash), model) for chunk in chunks]
 
 
 async def load_descriptions(
@@ -351,7 +351,6 @@ def format_payment(usd: float) -> dict[str, str]:
     return {f"{PAYMENT}{uuid.uuid4().hex}": json.dumps(usd)} if usd > 0 else {}
 
 
-async def load_payments(log: EnrichmentLog, model: EnrichmentModel) -> float:
-    """Return what was paid for the document by this attempt and those before it, in USD."""
-    saved = await log.load_enrichments(model.name)
+def add_payments(saved: Mapping[str, str]) -> float:
+    """Return what was paid for the document by this attempt and those before it, in USD, as a log has kept it."""
     return sum(float(json.loads(usd)) for key, usd in saved.items() if key.startswith(PAYMENT))

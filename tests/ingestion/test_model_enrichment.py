@@ -21,7 +21,7 @@ from rag_core.ingestion.model_enrichment import (
     CALLS_AT_ONCE,
     MARK,
     RememberingLog,
-    load_payments,
+    add_payments,
     parse_saved,
 )
 from rag_core.ingestion.plan import DryRun, Tariff
@@ -211,7 +211,7 @@ async def test_a_call_that_was_cut_off_counts_with_what_it_costs_at_most(monkeyp
     await document_enrichment.enrich_document(*prepared, SCOPE, parts, run, log)
     assert 0 < len(llm.prompts) < 10, "of ten batches"
     assert {d.code for d in run.degraded} == {"enrichment_incomplete", "enrichment_budget"}
-    assert 0.03 < await load_payments(log, prices) <= prices.budget_usd
+    assert 0.03 < add_payments(await log.load_enrichments(prices.name)) <= prices.budget_usd
 
 
 async def test_no_further_call_is_sent_that_there_is_no_time_to_read(monkeypatch: pytest.MonkeyPatch) -> None:

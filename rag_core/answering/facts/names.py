@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Set
 
-from rag_core.answering.facts.amounts import is_amount
+from rag_core.answering.facts.amount_reading import is_amount
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.dates import is_month
 from rag_core.answering.facts.words import Words, is_same_word

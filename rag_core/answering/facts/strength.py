@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rag_core.answering.facts.amounts import parse_amount
+from rag_core.answering.facts.amount_reading import parse_amount
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words
 from rag_core.text.normalization import NormalizedWord, parse_word_forms

@@ -8,6 +8,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 import httpx2
@@ -139,7 +140,7 @@ def serving(site: Path, data: Path) -> Iterator[str]:
     with subprocess.Popen(isolate(site, code), stdout=subprocess.PIPE, text=True, cwd=data) as child:
         try:
             assert child.stdout
-            said = list(iter(child.stdout.readline, "Press Ctrl-C to stop.\n"))
+            said = list(takewhile(lambda line: line != "Press Ctrl-C to stop.\n", child.stdout))
             yield next(line.split()[1].removesuffix("/rag") for line in said if line.startswith("Pages: "))
         finally:
             child.terminate()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +271,7 @@ def test_serve_says_what_there_is_to_call_and_stops_when_told(stop: signal.Signa
     )
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert child.stdout
-    said = list(iter(child.stdout.readline, "Press Ctrl-C to stop.\n"))
+    said = list(takewhile(lambda line: line != "Press Ctrl-C to stop.\n", child.stdout))
     child.send_signal(stop)
     rest = child.communicate(timeout=30)[0]
     assert any("/api/consult_rag" in line and "POST" in line for line in said)

@@ -4,6 +4,7 @@ import ssl
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 
@@ -52,7 +53,7 @@ def served(installed: Path, tmp_path: Path) -> Iterator[list[str]]:
     with subprocess.Popen(isolate(installed, code), stdout=subprocess.PIPE, text=True, cwd=tmp_path) as child:
         try:
             assert child.stdout
-            yield list(iter(child.stdout.readline, "Press Ctrl-C to stop.\n"))
+            yield list(takewhile(lambda line: line != "Press Ctrl-C to stop.\n", child.stdout))
         finally:
             child.terminate()
 

@@ -328,6 +328,40 @@ async def test_a_writer_that_never_lets_go_is_reported(folder: Path, monkeypatch
     other.close()
 
 
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_purges_and_writes_at_once_do_not_wait_for_each_other_for_ever(tmp_path: Path, on_disk: bool) -> None:
+    """A purge that held a connection and waited for the writer, who waited for a connection, was the end of both."""
+    store = EmbeddedStore(tmp_path if on_disk else None)
+    async with asyncio.timeout(60):
+        for _ in range(4):
+            await asyncio.gather(*(put(store, f"doc{n}", ["text"]) for n in range(8)))
+            purges = [store.purge(f"doc{n}", SCOPE) for n in range(8)]
+            await asyncio.gather(*purges, *(put(store, f"other{n}", ["text"]) for n in range(8)))
+    await store.close()
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+async def test_who_comes_after_the_index_was_closed_is_refused_and_does_not_wait(tmp_path: Path, on_disk: bool) -> None:
+    """A thread outlives the request that was cancelled when the service stopped: it kept the process for ever."""
+    index = database.IndexDatabase(tmp_path if on_disk else None)
+    index.close()
+    index.close()
+    for transaction in (index.read_transaction, index.write_transaction, index.read_transaction):
+        with pytest.raises(Unavailable, match="closed"), transaction():
+            pass
+
+
+async def test_an_index_is_closed_once_nobody_reads_it(tmp_path: Path) -> None:
+    index = database.IndexDatabase(tmp_path)
+    with index.read_transaction() as db:
+        closing = asyncio.create_task(asyncio.to_thread(index.close))
+        await asyncio.sleep(0.1)
+        assert db.execute("select count(*) from documents").get == 0
+    await closing
+    with pytest.raises(apsw.ConnectionClosedError):
+        db.execute("select 1")
+
+
 def holding(folder: Path, word: bytes) -> list[str]:
     """The files, the journal among them, in which a word stands."""
     return sorted(p.name for p in folder.rglob("*") if p.is_file() and word in p.read_bytes().lower())

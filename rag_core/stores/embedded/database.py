@@ -98,8 +98,8 @@ class IndexDatabase:
     """
 
     def __init__(self, folder: Path | None) -> None:
-        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
-        self._writer = threading.Lock()
+        self._idle: queue.LifoQueue[apsw.Connection | None] = queue.LifoQueue()  # None: it is closed
+        self._writer = threading.Lock()  # always taken before a connection
         with translate_apsw_errors():
             self.read_only = folder is not None and is_read_only(folder)
             self.lacks_room = False
@@ -111,7 +111,8 @@ class IndexDatabase:
                 self.read_only = self.lacks_room = True
                 first_connection = _open_index_database(folder, read_only=True)
             self._idle.put(first_connection)
-            for _ in range(SQLITE_CONNECTIONS - 1 if folder else 0):
+            self._open_count = SQLITE_CONNECTIONS if folder else 1
+            for _ in range(self._open_count - 1):
                 self._idle.put(connect_to_index_database(folder, read_only=self.read_only))
 
     @contextmanager
@@ -142,39 +143,42 @@ class IndexDatabase:
 
         `secure_delete` would be cheaper, but leaves copies of keys in pages of a rebalanced B-tree.
         """
-        db = self._idle.get()
-        try:
-            with translate_apsw_errors(), self._writer:
-                db.execute("vacuum")
-                db.execute("pragma wal_checkpoint(truncate)")
-        finally:
-            self._idle.put(db)
+        with self._writer, self._borrow_connection() as db, translate_apsw_errors():
+            db.execute("vacuum")
+            db.execute("pragma wal_checkpoint(truncate)")
 
     def empty_journal(self) -> None:
         """Move the journal into the database, where that needs no room: the next write then starts it anew."""
-        db = self._idle.get()
-        try:
-            with suppress(apsw.Error), self._writer:
-                db.execute("pragma wal_checkpoint(restart)")
-        finally:
-            self._idle.put(db)
+        with self._writer, self._borrow_connection() as db, suppress(apsw.Error):
+            db.execute("pragma wal_checkpoint(restart)")
 
     def close(self) -> None:
-        while not self._idle.empty():
-            self._idle.get().close()
+        """Close each connection once nobody uses it; who asks for one afterwards is refused and does not wait."""
+        with self._writer:
+            while self._open_count and (db := self._idle.get()):
+                db.close()
+                self._open_count -= 1
+            self._idle.put(None)
 
     @contextmanager
     def _borrow_in_transaction(self, kind: Literal["deferred", "immediate"]) -> Iterator[apsw.Connection]:
+        with self._borrow_connection() as db, translate_apsw_errors():
+            db.execute(f"begin {kind}")
+            try:
+                yield db
+                db.execute("commit")
+            finally:
+                if db.in_transaction:
+                    db.execute("rollback")
+
+    @contextmanager
+    def _borrow_connection(self) -> Iterator[apsw.Connection]:
+        """Lend a connection that nobody else uses. Raises Unavailable once the database is closed."""
         db = self._idle.get()
         try:
-            with translate_apsw_errors():
-                db.execute(f"begin {kind}")
-                try:
-                    yield db
-                    db.execute("commit")
-                finally:
-                    if db.in_transaction:
-                        db.execute("rollback")
+            if db is None:
+                raise Unavailable("the index is being closed: ask again", code="store_busy")
+            yield db
         finally:
             self._idle.put(db)
 

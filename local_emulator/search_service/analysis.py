@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -16,7 +17,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"\w+")  # what Lucene's pattern analyzer leaves between its default, \W+
 _WHOLE = re.compile(r"(?s).+")
 _RUNS = re.compile(r"\S+")
-_ELISION = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’]")
+ELISION = re.compile(r"^(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)['’]", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s$")
 _IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 ENGLISH_STOPS = frozenset(
@@ -42,6 +43,12 @@ class Token:
     start: int
     end: int
     position: int
+
+
+class LexicalAnalyzer(Protocol):
+    """Whatever splits a text into tokens: an analyzer, or a tokenizer alone."""
+
+    def analyze(self, text: str) -> Iterator[Token]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +79,10 @@ class Analyzer:
         if self.stemmer == "english":
             word = _POSSESSIVE.sub("", word)
         elif self.stemmer == "french":
-            word = _ELISION.sub("", word)
+            word = ELISION.sub("", word)
         if word in self.stops:
             return ""
-        return _stem_word(self.stemmer, word) if self.stemmer else word
+        return stem_word(self.stemmer, word) if self.stemmer else word
 
 
 STEMMERS: Mapping[str, str] = {
@@ -104,7 +111,7 @@ UNSTEMMED = {
 UNSTEMMED_WORDS = Analyzer(_MARKED_WORDS)
 STANDARD = Analyzer(_WORDS)
 ENGLISH = Analyzer(_WORDS, stops=ENGLISH_STOPS, stemmer="english")
-ANALYZERS = {
+ANALYZERS: Mapping[str, Analyzer] = {
     "standard.lucene": STANDARD,
     "standard": STANDARD,
     "en.lucene": ENGLISH,
@@ -125,7 +132,8 @@ ANALYZERS = {
 
 
 @lru_cache(200_000)
-def _stem_word(language: str, word: str) -> str:
+def stem_word(language: str, word: str) -> str:
+    """Return the stem of a word by Snowball's rules for a language."""
     stems: list[str] = _build_stemmer(language).analyze(word)
     return stems[0] if stems else word
 

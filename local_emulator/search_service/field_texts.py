@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .analysis import ANALYZERS, Token
+from .analysis import Token
 from .postings import measure_edits
 from .query_tree import (
     AllOf,
@@ -44,11 +44,11 @@ def _walk_texts(value: Any, names: Sequence[str]) -> Iterator[str]:
 
 
 def analyze_query_text(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.search_analyzer].analyze(text)
+    return field.search_analysis.analyze(text)
 
 
 def analyze_field_text(text: str, field: Field) -> Iterator[Token]:
-    return ANALYZERS[field.analyzer].analyze(text)
+    return field.index_analysis.analyze(text)
 
 
 def list_term_tests(query: Query, field: Field) -> list[TermTest]:

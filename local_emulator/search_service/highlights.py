@@ -65,9 +65,14 @@ def list_fragments(document: Json, field: Field, query: Query, tags: Tags) -> li
 
 
 def find_tokens(text: str, field: Field, query: Query) -> list[Token]:
-    """Find the tokens of a text that the query asks for."""
+    """Find the tokens of a text that the query asks for; of those that overlap, as n-grams do, the first."""
     tests = list_term_tests(query, field)
-    return [token for token in analyze_field_text(text, field) if any(test(token.term) for test in tests)]
+    found = [token for token in analyze_field_text(text, field) if any(test(token.term) for test in tests)]
+    apart: list[Token] = []
+    for token in sorted(found, key=lambda token: (token.start, -token.end)):
+        if not apart or token.start >= apart[-1].end:
+            apart.append(token)
+    return apart
 
 
 def list_sentences(text: str) -> Iterator[str]:

@@ -177,9 +177,9 @@ def _count_index(state: ServiceState, index: EmulatedIndex) -> Json:
 
 
 def analyze_text(state: ServiceState, call: Call, name: str) -> Response:
-    state.find_index(name)
+    definition = state.find_index(name).schema.definition
     context = f"{call.request.host_url}$metadata#Microsoft.Azure.Search.{call.model_version}.AnalyzeResult"
-    tokens = text_analysis.analyze_text(parse_body(call.request))
+    tokens = text_analysis.analyze_text(parse_body(call.request), definition)
     return respond_with_minimal_metadata({"@odata.context": context, "tokens": tokens})
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .analysis import ANALYZERS
+from .analysis import LexicalAnalyzer
 from .compressions import Compression, find_compression
+from .index_analysis import IndexAnalysis
 from .part_defaults import complete_part
 from .refusals import make_refusal, make_unimplemented_refusal
 from .scoring_schema import check_scoring_profiles, complete_function
@@ -77,7 +78,8 @@ class Field:
     sortable: bool
     facetable: bool
     analyzer: str
-    search_analyzer: str
+    index_analysis: LexicalAnalyzer
+    search_analysis: LexicalAnalyzer
     dimensions: int
     metric: str
     synonym_maps: tuple[str, ...] = ()
@@ -141,9 +143,8 @@ def parse_schema(definition: Json) -> Schema:
     """Read a definition. Raises a ServiceRefusal for what is wrong with it, or not implemented."""
     complete = _complete_definition(definition)
     kinds = dict(_list_types(complete["fields"], ""))
-    fields = {
-        field.path: field for field in _list_fields(complete["fields"], complete["vectorSearch"] or {}, "", False)
-    }
+    IndexAnalysis(complete).check_references()
+    fields = {field.path: field for field in _list_fields(complete["fields"], complete, "", False)}
     keys = [field["name"] for field in complete["fields"] if field.get("key")]
     if len(keys) != 1 or kinds[keys[0]] != "Edm.String":
         raise make_definition_refusal(
@@ -274,22 +275,21 @@ def _list_types(fields: Sequence[Json], inside: str) -> Iterator[tuple[str, str]
         yield from _list_types(field.get("fields", ()), f"{inside}{field['name']}/")
 
 
-def _list_fields(fields: Sequence[Json], vector_search: Json, inside: str, nested: bool) -> Iterator[Field]:
+def _list_fields(fields: Sequence[Json], definition: Json, inside: str, nested: bool) -> Iterator[Field]:
     for field in fields:
         path, collection = inside + field["name"], field["type"].startswith("Collection(")
         if "fields" in field:
-            yield from _list_fields(field["fields"], vector_search, f"{path}/", nested or collection)
+            yield from _list_fields(field["fields"], definition, f"{path}/", nested or collection)
         else:
-            yield _build_field(field, path, nested, vector_search)
+            yield _build_field(field, path, nested, definition)
 
 
-def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> Field:
+def _build_field(field: Json, path: str, nested: bool, definition: Json) -> Field:
     vector = field["type"] == VECTOR
+    vector_search, analysis = definition["vectorSearch"] or {}, IndexAnalysis(definition)
     analyzer = field["indexAnalyzer"] or field["analyzer"] or "standard.lucene"
     search_analyzer = field["searchAnalyzer"] or field["analyzer"] or "standard.lucene"
     profile, metric = find_profile(field, vector_search) if vector else ({}, "")
-    for name in {analyzer, search_analyzer} - ANALYZERS.keys():
-        raise make_unimplemented_refusal(f"the analyzer '{name}'")
     return Field(
         path=path,
         type=VECTOR if vector else field["type"].removeprefix("Collection(").removesuffix(")"),
@@ -297,7 +297,8 @@ def _build_field(field: Json, path: str, nested: bool, vector_search: Json) -> F
         nested=nested,
         **{flag: field[flag] for flag in ("searchable", "filterable", "retrievable", "sortable", "facetable")},
         analyzer=analyzer,
-        search_analyzer=search_analyzer,
+        index_analysis=analysis.find_analyzer(analyzer),
+        search_analysis=analysis.find_analyzer(search_analyzer),
         dimensions=field["dimensions"] or 0,
         metric=metric,
         synonym_maps=tuple(field["synonymMaps"]),

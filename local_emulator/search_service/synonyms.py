@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .analysis import ANALYZERS
+from .analysis import LexicalAnalyzer
 from .refusals import make_refusal
 
 Words = tuple[str, ...]
@@ -34,7 +34,7 @@ def _split_side(side: str) -> list[str]:
     return [part.strip() for part in side.split(",") if part.strip()]
 
 
-def parse_rules(texts: Sequence[str], analyzer: str) -> Rules:
+def parse_rules(texts: Sequence[str], analyzer: LexicalAnalyzer) -> Rules:
     """Parse maps for a field whose queries go through this analyzer.
 
     `a, b` searches each as both; `a, b => c` searches a and b as c alone.
@@ -50,8 +50,8 @@ def parse_rules(texts: Sequence[str], analyzer: str) -> Rules:
     return {one: tuple(others)[:MOST_EXPANSIONS] for one, others in found.items() if one}
 
 
-def _analyze(text: str, analyzer: str) -> Words:
-    return tuple(token.term for token in ANALYZERS[analyzer].analyze(text.replace("\\", "")))
+def _analyze(text: str, analyzer: LexicalAnalyzer) -> Words:
+    return tuple(token.term for token in analyzer.analyze(text.replace("\\", "")))
 
 
 class SynonymMaps:
@@ -59,7 +59,7 @@ class SynonymMaps:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._rules: dict[tuple[tuple[str, ...], str], Rules] = {}
+        self._rules: dict[tuple[tuple[str, ...], LexicalAnalyzer], Rules] = {}
 
     def set_map(self, name: str, text: str | None) -> None:
         """Set the rules of a map; None removes it."""
@@ -69,7 +69,7 @@ class SynonymMaps:
             self._texts[name] = text
         self._rules = {}
 
-    def get_rules(self, maps: tuple[str, ...], analyzer: str) -> Rules:
+    def get_rules(self, maps: tuple[str, ...], analyzer: LexicalAnalyzer) -> Rules:
         """Get the rules of the named maps; a map that is not there has none."""
         if not maps:
             return {}

@@ -5,6 +5,7 @@ the tokens are needed with their places for phrases, highlights and suggestions.
 """
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -135,13 +136,17 @@ class WordIndex:
         """Score the tokens of a text as a phrase or, where `every` is given, by all or some of them."""
         field = posted.field
         tokens = list(analyze_query_text(text, field))
-        rules = self._synonyms.get_rules(field.synonym_maps, field.search_analyzer)
+        rules = self._synonyms.get_rules(field.synonym_maps, field.search_analysis)
         wordings = rules.get(tuple(token.term for token in tokens))
         if wordings is not None:
             return combine_scores((self._score_phrase(wording, posted) for wording in wordings), every=False)
         if every is None:
             return self._score_tokens(tokens, posted)
-        return combine_scores((self._score_postings(posted, [token.term]) for token in tokens), every=every)
+        at_one_place = (list(held) for _, held in itertools.groupby(tokens, key=lambda token: token.position))
+        return combine_scores((self._score_alternatives(held, posted) for held in at_one_place), every=every)
+
+    def _score_alternatives(self, tokens: Sequence[Token], posted: FieldPostings) -> Scores | None:
+        return combine_scores((self._score_postings(posted, [token.term]) for token in tokens), every=False)
 
     def _score_tokens(self, tokens: Sequence[Token], posted: FieldPostings, slop: int = 0) -> Scores | None:
         if len(tokens) < 2:

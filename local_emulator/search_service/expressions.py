@@ -28,6 +28,11 @@ class FieldPath:
     names: tuple[str, ...]
     field: Field | None = None
 
+    def normalize_value(self, value: Any) -> Any:
+        """Write a text as the field's normalizer does, so that it is compared with its like."""
+        normalize = self.field.normalize if self.field else None
+        return normalize(value) if normalize and isinstance(value, str) else value
+
 
 @dataclass(frozen=True, slots=True)
 class FieldComparison:
@@ -143,7 +148,7 @@ def _evaluate_lambda(
 def _get_operand(path: FieldPath, scope: Mapping[str, Any]) -> Any:
     value = get_value(scope[path.variable], path.names)
     dated = path.field is not None and path.field.type == "Edm.DateTimeOffset"
-    return parse_date(value) if dated and value is not None else value
+    return parse_date(value) if dated and value is not None else path.normalize_value(value)
 
 
 def _compare_values(left: Any, operator: str, right: Value) -> bool:

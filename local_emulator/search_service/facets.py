@@ -199,7 +199,7 @@ def _list_values(value: Any, names: Sequence[str], field: Field) -> Iterator[Any
     elif names and isinstance(value, Mapping):
         yield from _list_values(value.get(names[0]), names[1:], field)
     elif not names and value is not None:
-        yield parse_date(value) if field.type == DATE else value
+        yield parse_date(value) if field.type == DATE else field.normalize(value) if field.normalize else value
 
 
 def _floor_date(value: datetime, interval: str) -> datetime:

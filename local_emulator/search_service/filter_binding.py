@@ -51,7 +51,8 @@ class FieldBinder:
             case Not(inner):
                 return Not(self.bind_expression(inner, variables))
             case In(path, values):
-                return In(self._bind_single_value(path, "Edm.String", variables), values)
+                bound = self._bind_single_value(path, "Edm.String", variables)
+                return In(bound, frozenset(bound.normalize_value(value) for value in values))
             case DistanceComparison(path, point, operator, km):
                 bound = self._bind_single_value(path, "Edm.GeographyPoint", variables)
                 return DistanceComparison(bound, point, operator, km)
@@ -72,7 +73,7 @@ class FieldBinder:
             raise make_filter_refusal(f"The complex field '{whole}' cannot be compared with a value.")
         self._check_single_value(path, path.field)
         _check_types(path.field, given.operator, given.value)
-        return FieldComparison(path, given.operator, given.value)
+        return FieldComparison(path, given.operator, path.normalize_value(given.value))
 
     def _bind_single_value(self, path: FieldPath, kind: str, variables: Mapping[str, str]) -> FieldPath:
         bound, whole = self._resolve_path(path, variables)

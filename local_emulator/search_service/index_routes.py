@@ -31,7 +31,7 @@ DESCRIBED_SINCE = "2025-05-01-preview"  # the first version in which an index ha
 # bytes of an index in the basic tier, and of its vectors
 MOST_STORED, MOST_VECTORS_STORED = 16_106_127_360, 5_368_709_120
 # of a field, once it is there
-FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "dimensions", "compression")
+FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "normalizer", "dimensions", "compression")
 
 
 def create_index(state: ServiceState, call: Call) -> Response:

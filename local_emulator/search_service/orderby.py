@@ -25,13 +25,17 @@ class SortClause:
     path: str
     descending: bool
     point: tuple[float, float] | None = None
+    field: Field | None = None
 
     def get_key(self, document: Json) -> tuple[bool, Any]:
         """Get what a document is sorted by: null is less than any value."""
         value = get_value(document, self.path.split("/"))
         if value is None:
             return False, ""
-        return True, compute_distance_km(value["coordinates"], self.point) if self.point else value
+        if self.point:
+            return True, compute_distance_km(value["coordinates"], self.point)
+        normalize = self.field.normalize if self.field else None
+        return True, normalize(value) if normalize else value
 
 
 def parse_orderby(text: str, schema: Schema) -> list[SortClause]:
@@ -67,8 +71,7 @@ def _parse_clause(clause: str, schema: Schema) -> SortClause:
         return _parse_distance(path, descending, schema)
     if path == "search.score()":
         return SortClause("", descending)
-    _check_sortable(path, schema)
-    return SortClause(path, descending)
+    return SortClause(path, descending, field=_check_sortable(path, schema))
 
 
 def _parse_distance(text: str, descending: bool, schema: Schema) -> SortClause:

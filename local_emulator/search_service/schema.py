@@ -1,7 +1,7 @@
 """Check an index definition, fill in every default as the service answers it, and find its fields by path."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +85,8 @@ class Field:
     synonym_maps: tuple[str, ...] = ()
     vectorizer: str = ""
     compression: Compression | None = None
+    normalizer: str = ""
+    normalize: Callable[[str], str] | None = None  # what is filtered, sorted and counted stands for itself otherwise
 
     @property
     def has_many_values(self) -> bool:
@@ -202,13 +204,14 @@ def _complete_field(given: Json) -> Json:
     if kind != VECTOR and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
         raise make_definition_refusal(f"The type '{kind}' of field '{given['name']}' is not known.")
     refuse_unknown_settings(
-        given, {"name", "type", "synonymMaps", *FLAGS, *UNSET}.difference(("normalizer", "vectorEncoding")), "a field"
+        given, {"name", "type", "synonymMaps", *FLAGS, *UNSET}.difference(("vectorEncoding",)), "a field"
     )
     flags = {flag: given[flag] if given.get(flag) is not None else _get_default_flag(flag, given) for flag in FLAGS}
     if flags["retrievable"] and not flags["stored"]:
         raise make_definition_refusal(f"The field '{given['name']}' cannot be retrievable when it is not stored.")
     others = {name: given.get(name) for name in UNSET}
     _check_permission_filter(given, flags)
+    _check_normalizer(given, flags)
     maps = given.get("synonymMaps") or []
     if len(maps) > 1 or (maps and not flags["searchable"]):
         raise make_definition_refusal(f"The field '{given['name']}' may have one synonym map, if it is searchable.")
@@ -223,6 +226,16 @@ def _check_permission_filter(given: Json, flags: Mapping[str, bool]) -> None:
         raise make_definition_refusal(
             f"'permissionFilter' of the field '{given['name']}' is one of {', '.join(PERMISSION_KINDS)}, on a "
             "filterable field."
+        )
+
+
+def _check_normalizer(given: Json, flags: Mapping[str, bool]) -> None:
+    if not given.get("normalizer"):
+        return
+    used = flags["filterable"] or flags["sortable"] or flags["facetable"]
+    if not used or given["type"] not in ("Edm.String", "Collection(Edm.String)"):
+        raise make_definition_refusal(
+            f"The field '{given['name']}' may have a normalizer if it is a filterable, sortable or facetable string."
         )
 
 
@@ -303,6 +316,8 @@ def _build_field(field: Json, path: str, nested: bool, definition: Json) -> Fiel
         metric=metric,
         synonym_maps=tuple(field["synonymMaps"]),
         vectorizer=profile.get("vectorizer") or "",
+        normalizer=field["normalizer"] or "",
+        normalize=analysis.find_normalizer(field["normalizer"]) if field["normalizer"] else None,
         compression=find_compression(profile.get("compression"), vector_search, field["dimensions"] or 0),
     )
 

@@ -11,6 +11,7 @@ VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}
 TYPE = "#Microsoft.Azure.Search."
 NAME = {"name": "made"}
+UNCOMPARED = dict.fromkeys(("filterable", "sortable", "facetable"), False)
 
 
 def define(fields: list[dict[str, Any]] | None = None, **parts: Any) -> tuple[Client, TestResponse]:
@@ -235,3 +236,37 @@ def test_filters_are_asked_for_with_a_tokenizer_only() -> None:
     client, _ = define()
     asked = {"text": "a", "analyzer": "simple", "tokenFilters": ["lowercase"]}
     assert client.post(f"/indexes/docs/analyze?{VERSION}", json=asked, headers=KEY).status_code == 400
+
+
+def test_a_field_with_a_normalizer_is_filtered_sorted_and_counted_by_it() -> None:
+    """Recorded of the service: `address/city eq 'New york'` finds New York where the city is written in lower case."""
+    own = {"@odata.type": TYPE + "CustomNormalizer", **NAME, "tokenFilters": ["lowercase", "asciifolding"]}
+    fields = [
+        {"name": "city", "type": "Edm.String", "normalizer": "made"},
+        {"name": "tags", "type": "Collection(Edm.String)", "normalizer": "lowercase"},
+    ]
+    client, reply = define(fields, normalizers=[own])
+    assert reply.status_code == 201, reply.text
+    cities = (("1", "Orléans"), ("2", "ORLEANS"), ("3", "new york"), ("4", "Bonn"))
+    upload(client, *({"id": key, "city": city, "tags": [city]} for key, city in cities))
+    assert [hit["id"] for hit in search(client, filter="city eq 'Orleans'", orderby="id")] == ["1", "2"]
+    assert [hit["id"] for hit in search(client, filter="search.in(city, 'New York|bonn', '|')")] == ["3", "4"]
+    assert [hit["id"] for hit in search(client, filter="tags/any(t: t eq 'NEW YORK')")] == ["3"]
+    assert [hit["id"] for hit in search(client, orderby="city, id")] == ["4", "3", "1", "2"]
+    reply = client.post(f"/indexes/docs/docs/search?{VERSION}", json={"facets": ["city,sort:value"]}, headers=KEY)
+    counted = [(each["value"], each["count"]) for each in reply.get_json()["@search.facets"]["city"]]
+    assert counted == [("bonn", 1), ("new york", 1), ("orleans", 2)]
+    assert search(client, filter="id eq '1'")[0]["city"] == "Orléans", "what is shown is what was given"
+
+
+@pytest.mark.parametrize(
+    ("field", "status"),
+    [
+        ({"type": "Edm.String", "normalizer": "nothing"}, 400),
+        ({"type": "Edm.Int32", "normalizer": "lowercase"}, 400),
+        ({"type": "Edm.String", "normalizer": "lowercase", "filterable": True}, 201),
+        ({"type": "Edm.String", "normalizer": "lowercase", **UNCOMPARED}, 400),
+    ],
+)
+def test_a_normalizer_is_for_texts_that_are_compared(field: dict[str, Any], status: int) -> None:
+    assert define([{"name": "city", **field}])[1].status_code == status

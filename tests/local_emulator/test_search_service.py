@@ -251,7 +251,7 @@ def test_a_wrong_parameter_is_400(body: dict[str, Any]) -> None:
         ({"defaultScoringProfile": "p"}, 400),
         ({"purviewEnabled": True}, 501),
         ({"encryptionKey": {"keyVaultKeyName": "k"}}, 501),
-        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "normalizer": "lowercase"}]}, 501),
+        ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.Int32", "normalizer": "lowercase"}]}, 400),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "permissionFilter": "who"}]}, 400),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "stored": False}]}, 400),
     ],

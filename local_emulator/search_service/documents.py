@@ -13,7 +13,7 @@ import numpy as np
 from .expressions import format_date, parse_date
 from .field_texts import list_texts
 from .refusals import ServiceRefusal, make_missing_index_refusal, make_part_refusal, make_refusal
-from .schema import VECTOR, Field, Schema
+from .schema import VECTORS, Field, Schema
 from .storage import Storage
 from .synonyms import SynonymMaps
 from .vectors import VectorMatrix
@@ -206,7 +206,7 @@ def _read_value(value: Any, schema: Schema, path: str) -> Any:
         )
     if kind == "Edm.ComplexType":
         return None if value is None else _read_object(value, schema, f"{path}/")
-    if kind == VECTOR:
+    if kind in VECTORS:
         return None if value is None else _read_vector(value, schema.fields[path])
     if not kind.startswith("Collection("):
         return None if value is None else _read_primitive(value, kind, path)
@@ -229,7 +229,19 @@ def _read_vector(value: Any, vector: Field) -> np.ndarray[Any, np.dtype[np.float
         )
     if not all(type(x) in (int, float) and math.isfinite(x) for x in value):
         raise _make_document_refusal(f"The vector field '{vector.path}' takes finite numbers only.")
-    return np.array(value, dtype=np.float32)
+    return _round_numbers(value, vector)
+
+
+_WHOLE = {"Collection(Edm.Int16)": 2**15, "Collection(Edm.SByte)": 2**7}
+
+
+def _round_numbers(value: list[float], vector: Field) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Round the numbers as their type holds them; whole ones are checked."""
+    most = _WHOLE.get(vector.number_type)
+    if most and not all(type(x) is int and -most <= x < most for x in value):
+        raise _make_document_refusal(f"The vector field '{vector.path}' takes whole numbers of {-most} to {most - 1}.")
+    rounded = np.array(value, dtype=np.float16 if vector.number_type == "Collection(Edm.Half)" else np.float32)
+    return rounded.astype(np.float32)
 
 
 _INTEGERS = {"Edm.Int32": 2**31, "Edm.Int64": 2**63}

@@ -139,7 +139,7 @@ def rank_semantically(asked: SearchRequest, found: MatchedDocuments, reranker: R
     if asked.semantic is None or reranker is None:
         return SemanticRanking()
     first = [(key, found.documents[key]) for key, _ in found.hits[: semantic.DEPTH]]
-    return semantic.rank_documents(asked.semantic, first, reranker)
+    return semantic.rank_documents(asked.semantic, first, reranker, asked.scoring)
 
 
 def _build_search_answer(
@@ -198,13 +198,19 @@ def _build_hit(
         shown |= _describe_ranking(ranked, asked)
     if marked := highlight_document(document, asked.highlight, asked.words, schema, asked.tags):
         shown["@search.highlights"] = marked
-    if asked.subscores:
-        shown["@search.documentDebugInfo"] = {"vectors": {"subscores": _build_subscores(key, found.legs)}}
+    if asked.subscores or asked.ranked_texts:
+        ranker_input = semantic.describe_ranker_input(asked.semantic, document) if asked.semantic else None
+        shown["@search.documentDebugInfo"] = {
+            "semantic": ranker_input if asked.ranked_texts else None,
+            "vectors": {"subscores": _build_subscores(key, found.legs)} if asked.subscores else None,
+        }
     return shown | asked.selection.select_fields(document)
 
 
 def _describe_ranking(ranked: RankedDocument, asked: SearchRequest) -> Json:
-    scores = {"@search.rerankerScore": ranked.score, "@search.rerankerBoostedScore": ranked.score}  # no profile boosts
+    scores: Json = {"@search.rerankerScore": ranked.score}
+    if ranked.boosted is not None:
+        scores["@search.rerankerBoostedScore"] = ranked.boosted
     if asked.semantic and asked.semantic.captions:
         return {**scores, "@search.captions": semantic.build_captions(ranked, asked.semantic)}
     return scores

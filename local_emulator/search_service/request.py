@@ -44,9 +44,9 @@ VALUES: Mapping[str, tuple[str, ...]] = {
     "scoringStatistics": ("local", "global"),  # the same here: there is one shard
     "semanticErrorHandling": ("fail", "partial"),
     "vectorFilterMode": ("preFilter", "postFilter", "strictPostFilter"),
-    "debug": ("disabled", "vector", "queryRewrites"),
+    "debug": ("disabled", "vector", "semantic", "queryRewrites", "all"),
 }
-UNIMPLEMENTED_VALUES = {"debug": ("semantic", "innerHits", "all")}
+UNIMPLEMENTED_VALUES = {"debug": ("innerHits",)}
 UNIMPLEMENTED = ("semanticFields", "moreLikeThis", "personalization")
 DEFAULT_RECALL = 1000  # documents of the words leg that hybrid search fuses
 MOST_RECALL = 10_000
@@ -73,6 +73,7 @@ class SearchRequest:
     selection: Selection
     semantic: SemanticRequest | None
     subscores: bool  # of each leg, for debug "vector"
+    ranked_texts: bool  # for debug "semantic"
     count: bool
     coverage: bool
     top: int | None
@@ -87,7 +88,8 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool, rewriter: R
     top, skip = given.get("top"), given.get("skip", 0)
     if skip > MOST_SKIPPED or skip < 0 or (top is not None and top < 0):
         raise make_refusal(f"Value must be between 0 and {MOST_SKIPPED}.", parameter="skip" if skip else "top")
-    ranked, subscores = given.get("queryType") == "semantic", given.get("debug") == "vector"
+    ranked, debug = given.get("queryType") == "semantic", given.get("debug")
+    subscores = debug == "vector" or (debug == "all" and bool(vectors))
     if not ranked:
         _refuse_semantic_parameters(given)
     if subscores and any(one.field.metric != "cosine" for one in vectors):
@@ -112,6 +114,7 @@ def parse_search_request(body: Any, schema: Schema, *, ranker: bool, rewriter: R
         selection=parse_selection(given.get("select", ""), schema),
         semantic=parse_semantic_request(given, schema, ranker=ranker) if ranked else None,
         subscores=subscores,
+        ranked_texts=ranked and debug in ("semantic", "all"),
         count=given.get("count", False),
         coverage="minimumCoverage" in given,
         top=top,

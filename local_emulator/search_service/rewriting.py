@@ -65,7 +65,7 @@ def rewrite_question(body: Json, rewriter: Rewriter | None) -> Rewrites:
         raise make_refusal("'queryLanguage' is required when 'queryRewrites' is set.", parameter="queryLanguage")
     if rewriter is None:
         raise make_unimplemented_refusal("'queryRewrites' without a rewriter")
-    told = body.get("debug") == "queryRewrites"
+    told = body.get("debug") in ("queryRewrites", "all")
     try:
         return Rewrites(rewriter.rewrite_question(str(body.get("search") or ""), count), told=told)
     except RewriterUnavailable:

@@ -25,7 +25,14 @@ PRIMITIVES = {
     "Edm.GeographyPoint",
 }
 VECTOR = "Collection(Edm.Single)"
-OTHER_VECTORS = {f"Collection(Edm.{kind})" for kind in ("Half", "Int16", "SByte", "Byte")}
+# types of vectors, with the bytes of a number; they are compared as floats
+VECTORS: Mapping[str, int] = {
+    VECTOR: 4,
+    "Collection(Edm.Half)": 2,
+    "Collection(Edm.Int16)": 2,
+    "Collection(Edm.SByte)": 1,
+}
+BITS = "Collection(Edm.Byte)"
 FLAGS = ("searchable", "filterable", "retrievable", "stored", "sortable", "facetable", "key")
 UNSET = (
     "indexAnalyzer",
@@ -82,6 +89,7 @@ class Field:
     search_analysis: LexicalAnalyzer
     dimensions: int
     metric: str
+    number_type: str = ""  # of a vector, as the definition has it
     synonym_maps: tuple[str, ...] = ()
     vectorizer: str = ""
     compression: Compression | None = None
@@ -199,9 +207,9 @@ def _complete_field(given: Json) -> Json:
     if kind in ("Edm.ComplexType", "Collection(Edm.ComplexType)"):
         inner = [_complete_field(field) for field in _check_field_names(given.get("fields") or [])]
         return {"name": given["name"], "type": kind, "fields": inner}
-    if kind in OTHER_VECTORS:
+    if kind == BITS:
         raise make_unimplemented_refusal(f"vectors of type '{kind}'")
-    if kind != VECTOR and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
+    if kind not in VECTORS and str(kind).removeprefix("Collection(").removesuffix(")") not in PRIMITIVES:
         raise make_definition_refusal(f"The type '{kind}' of field '{given['name']}' is not known.")
     refuse_unknown_settings(
         given, {"name", "type", "synonymMaps", *FLAGS, *UNSET}.difference(("vectorEncoding",)), "a field"
@@ -248,13 +256,13 @@ def _get_default_flag(flag: str, given: Json) -> bool:
         case "retrievable" | "stored":
             return True
         case "searchable":
-            return kind in ("Edm.String", "Collection(Edm.String)", VECTOR)
+            return kind in ("Edm.String", "Collection(Edm.String)", *VECTORS)
         case "filterable":
-            return bool(kind != VECTOR)
+            return kind not in VECTORS
         case "sortable":
             return not collection
         case _:
-            return kind != VECTOR and not kind.removeprefix("Collection(").startswith("Edm.GeographyPoint")
+            return kind not in VECTORS and not kind.removeprefix("Collection(").startswith("Edm.GeographyPoint")
 
 
 def _complete_profile(given: Json) -> Json:
@@ -298,7 +306,7 @@ def _list_fields(fields: Sequence[Json], definition: Json, inside: str, nested: 
 
 
 def _build_field(field: Json, path: str, nested: bool, definition: Json) -> Field:
-    vector = field["type"] == VECTOR
+    vector = field["type"] in VECTORS
     vector_search, analysis = definition["vectorSearch"] or {}, IndexAnalysis(definition)
     analyzer = field["indexAnalyzer"] or field["analyzer"] or "standard.lucene"
     search_analyzer = field["searchAnalyzer"] or field["analyzer"] or "standard.lucene"
@@ -316,6 +324,7 @@ def _build_field(field: Json, path: str, nested: bool, definition: Json) -> Fiel
         metric=metric,
         synonym_maps=tuple(field["synonymMaps"]),
         vectorizer=profile.get("vectorizer") or "",
+        number_type=field["type"] if vector else "",
         normalizer=field["normalizer"] or "",
         normalize=analysis.find_normalizer(field["normalizer"]) if field["normalizer"] else None,
         compression=find_compression(profile.get("compression"), vector_search, field["dimensions"] or 0),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .refusals import make_refusal
-from .schema import VECTOR, Schema
+from .schema import VECTORS, Schema
 
 Json = dict[str, Any]
 
@@ -41,7 +41,7 @@ class Selection:
         if kind == "Collection(Edm.ComplexType)":
             kept = [item for item in value or () if chosen or item]  # an empty object has none of the members asked for
             return [self._select_object(item, f"{path}/", chosen=chosen) for item in kept]
-        if kind == VECTOR:
+        if kind in VECTORS:
             return [] if value is None else [float(str(x)) for x in value]
         return [] if value is None and kind.startswith("Collection(") else value
 

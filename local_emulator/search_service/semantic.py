@@ -15,6 +15,7 @@ from .highlights import Tags, find_tokens, list_sentences
 from .query_tree import AnyOf, Query, Term
 from .refusals import ServiceRefusal, make_refusal, make_unimplemented_refusal
 from .schema import Field, Schema, list_semantic_fields
+from .scoring import ScoringProfile
 
 Json = dict[str, Any]
 
@@ -49,6 +50,7 @@ class SemanticRequest:
 
     question: str
     fields: tuple[Field, ...]
+    configuration: Json
     captions: bool = False
     highlighted: bool = True
     count: int = 0
@@ -59,12 +61,16 @@ class SemanticRequest:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A ranked document has a score of 0 to 4, the ranker's own of 0 to 1, and the passage that describes it best."""
+    """A ranked document has a score of 0 to 4, the ranker's own of 0 to 1, and the passage that describes it best.
+
+    `boosted` is the score with the functions of a scoring profile, where there are some.
+    """
 
     key: str
     score: float
     probability: float
     caption: str
+    boosted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +95,12 @@ def parse_semantic_request(body: Json, schema: Schema, *, ranker: bool) -> Seman
         raise make_refusal("A semantic query needs search text.", parameter="search")
     if body.get("orderby"):
         raise make_refusal("'orderBy' is not supported with queryType 'semantic'.", parameter="orderby")
-    fields = tuple(schema.fields[path] for path in list_semantic_fields(_find_configuration(body, schema)))
+    configuration = _find_configuration(body, schema)
+    fields = tuple(schema.fields[path] for path in list_semantic_fields(configuration))
     wait = body.get("semanticMaxWaitInMilliseconds")
     if wait is not None and wait < 700:
         raise make_refusal("The value must be 700 or more.", parameter="semanticMaxWaitInMilliseconds")
-    asked = SemanticRequest(question, fields, wait_s=wait and wait / 1000)
+    asked = SemanticRequest(question, fields, configuration, wait_s=wait and wait / 1000)
     asked = replace(asked, partial=body.get("semanticErrorHandling") == "partial")
     return _parse_answers(body.get("answers"), _parse_captions(body.get("captions"), asked))
 
@@ -146,14 +153,27 @@ def _parse_options(text: str | None, parameter: str, known: set[str]) -> tuple[s
     return kind, options
 
 
-def rank_documents(asked: SemanticRequest, documents: Sequence[tuple[str, Json]], reranker: Ranker) -> SemanticRanking:
-    """Rank documents. Raises a ServiceRefusal when it cannot be done, unless a partial answer was allowed."""
+def rank_documents(
+    asked: SemanticRequest,
+    documents: Sequence[tuple[str, Json]],
+    reranker: Ranker,
+    scoring: ScoringProfile | None = None,
+) -> SemanticRanking:
+    """Rank documents, by their boosted scores where the configuration says so and the profile has functions.
+
+    Raises:
+        ServiceRefusal: it cannot be done, and no partial answer was allowed.
+    """
     try:
         ranked = _score_documents(asked, documents, reranker)
     except (RankerUnavailable, TimeoutError) as failure:
         if asked.partial:
             return SemanticRanking(failure="maxWaitExceeded" if isinstance(failure, TimeoutError) else "transient")
         raise _make_ranker_refusal(failure) from failure
+    if scoring and scoring.functions and asked.configuration["rankingOrder"] == "BoostedRerankerScore":
+        held = dict(documents)
+        ranked = [replace(one, boosted=one.score * scoring.compute_factor(held[one.key])) for one in ranked]
+        ranked.sort(key=lambda one: -(one.boosted or 0.0))
     best = _build_answers(ranked, asked) if asked.count else None
     return SemanticRanking({one.key: one for one in ranked}, best)
 
@@ -193,6 +213,26 @@ def _make_ranker_refusal(failure: RankerUnavailable | TimeoutError) -> ServiceRe
 def build_captions(ranked: RankedDocument, asked: SemanticRequest) -> list[Json]:
     marked = _mark_question_words(ranked.caption, asked) if asked.highlighted else None
     return [{"text": ranked.caption, "highlights": marked}]
+
+
+def describe_ranker_input(asked: SemanticRequest, document: Json) -> Json:
+    """Describe which fields of the configuration a document has, and what the ranker was given of them."""
+    parts = asked.configuration["prioritizedFields"]
+
+    def describe(fields: Sequence[Json]) -> tuple[list[Json], str]:
+        texts = {field["fieldName"]: list(list_texts(document, field["fieldName"])) for field in fields}
+        states = [{"name": name, "state": "used" if texts[name] else "unused"} for name in texts]
+        return states, "\r\n".join(text for held in texts.values() for text in held)
+
+    titles, title = describe([parts["titleField"]] if parts["titleField"] else [])
+    contents, content = describe(parts["prioritizedContentFields"])
+    keywords, words = describe(parts["prioritizedKeywordsFields"])
+    return {
+        "titleField": titles[0] if titles else None,
+        "contentFields": contents,
+        "keywordFields": keywords,
+        "rerankerInput": {"title": title, "content": content, "keywords": words},
+    }
 
 
 def _build_answers(ranked: Sequence[RankedDocument], asked: SemanticRequest) -> list[Json]:

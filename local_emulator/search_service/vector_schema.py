@@ -8,7 +8,7 @@ from .refusals import ServiceRefusal, make_part_refusal, make_unimplemented_refu
 
 Json = dict[str, Any]
 
-METRICS = {"cosine", "euclidean"}
+METRICS = {"cosine", "euclidean", "dotProduct"}
 VECTORIZERS: Mapping[str, str] = {"azureOpenAI": "azureOpenAIParameters", "customWebApi": "customWebApiParameters"}
 STORAGE_METHODS = ("preserveOriginals", "discardOriginals")
 RESCORING = {

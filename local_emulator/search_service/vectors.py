@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from .compressions import Compression
 from .expressions import get_value
-from .schema import Field
+from .schema import VECTORS, Field
 
 Json = dict[str, Any]
 Floats = NDArray[np.float32]
 
-FLOAT_BYTES = 4
 DECIMALS = 7  # what float32 carries, so that equal vectors score equally wherever they lie in the matrix
 
 
@@ -62,7 +61,7 @@ class VectorMatrix:
         """Measure the bytes of the vectors that are searched: compressed ones where there is a compression."""
         return sum(
             len(self._vectors[field.path])
-            * (field.compression.vector_bytes if field.compression else field.dimensions * FLOAT_BYTES)
+            * (field.compression.vector_bytes if field.compression else field.dimensions * VECTORS[field.number_type])
             for field in self._fields
         )
 
@@ -105,6 +104,10 @@ def _compute_distances(matrix: Floats, vector: Floats, metric: str) -> NDArray[n
     if metric == "euclidean":
         apart: NDArray[np.float64] = np.linalg.norm(matrix.astype(np.float64) - vector, axis=1)
         return apart
+    if metric == "dotProduct":
+        products = (matrix @ vector).astype(np.float64)
+        # of vectors of length 1 it is the cosine; a larger product is as near as it is large, and scores as itself
+        return np.where(products <= 1, 1 - products, 1 / np.maximum(products, 1) - 1)
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(vector)
     cosines = np.divide(matrix @ vector, lengths, out=np.zeros(len(matrix), np.float32), where=lengths > 0)
     distances: NDArray[np.float64] = 1 - np.clip(cosines.astype(np.float64), -1, 1)

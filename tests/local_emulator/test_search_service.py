@@ -176,7 +176,7 @@ def test_an_operation_that_is_not_there_is_501(method: str, path: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"debug": "semantic"},
+        {"debug": "innerHits"},
         {"queryType": "full", "search": "title:[a TO b]"},
         {"hybridSearch": {"countAndFacetMode": "countAllResults"}},
         {"filter": "search.ismatch('x')"},

@@ -27,6 +27,7 @@ DOWNTIME = (
     "very large indexes."
 )
 MOST_INDEXES = 200
+HIDDEN_SINCE = "2024-03-01-preview"  # the first version in which vectors are not retrievable unless it is said
 DESCRIBED_SINCE = "2025-05-01-preview"  # the first version in which an index has a description
 # bytes of an index in the basic tier, and of its vectors
 MOST_STORED, MOST_VECTORS_STORED = 16_106_127_360, 5_368_709_120
@@ -35,13 +36,13 @@ FIXED = ("searchable", "filterable", "sortable", "facetable", "analyzer", "norma
 
 
 def create_index(state: ServiceState, call: Call) -> Response:
-    made = _parse_definition(parse_body(call.request))
+    made = _parse_definition(call)
     with state.lock:
         return _add_index(state, call, made)
 
 
 def put_index(state: ServiceState, call: Call, name: str) -> Response:
-    made = _parse_definition(parse_body(call.request))
+    made = _parse_definition(call)
     if made.name != name:
         raise make_refusal("Index name in the request body does not match the name in the URL.")
     with state.lock:
@@ -183,8 +184,11 @@ def analyze_text(state: ServiceState, call: Call, name: str) -> Response:
     return respond_with_minimal_metadata({"@odata.context": context, "tokens": tokens})
 
 
-def _parse_definition(body: Any) -> Schema:
+def _parse_definition(call: Call) -> Schema:
+    body = parse_body(call.request)
     try:
+        if call.version < HIDDEN_SINCE:
+            body["fields"] = [{"retrievable": True} | field for field in body["fields"]]
         return parse_schema(body)
     except (KeyError, TypeError, AttributeError) as failure:
         raise make_refusal(f"The request is invalid. Details: index : {failure} is missing or malformed.") from failure

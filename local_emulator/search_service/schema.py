@@ -253,7 +253,9 @@ def _get_default_flag(flag: str, given: Json) -> bool:
     match flag:
         case "key":
             return False
-        case "retrievable" | "stored":
+        case "retrievable":
+            return kind not in VECTORS
+        case "stored":
             return True
         case "searchable":
             return kind in ("Edm.String", "Collection(Edm.String)", *VECTORS)

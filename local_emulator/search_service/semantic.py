@@ -174,7 +174,7 @@ def rank_documents(
         held = dict(documents)
         ranked = [replace(one, boosted=one.score * scoring.compute_factor(held[one.key])) for one in ranked]
         ranked.sort(key=lambda one: -(one.boosted or 0.0))
-    best = _build_answers(ranked, asked) if asked.count else None
+    best = _build_answers(ranked, asked)  # none were asked for: an empty list, as recorded
     return SemanticRanking({one.key: one for one in ranked}, best)
 
 

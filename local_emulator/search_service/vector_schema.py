@@ -10,7 +10,9 @@ Json = dict[str, Any]
 
 METRICS = {"cosine", "euclidean", "dotProduct"}
 VECTORIZERS: Mapping[str, str] = {"azureOpenAI": "azureOpenAIParameters", "customWebApi": "customWebApiParameters"}
+ALGORITHMS = ("hnswParameters", "exhaustiveKnnParameters")  # one is null, as recorded
 STORAGE_METHODS = ("preserveOriginals", "discardOriginals")
+DEFAULT_OVERSAMPLING = {"scalarQuantization": 4.0}  # recorded; that of the other kind is not known
 RESCORING = {
     "enableRescoring": True,
     "defaultOversampling": None,
@@ -56,7 +58,7 @@ def _complete_algorithm(given: Json) -> Json:
     parameters = defaults | {k: v for k, v in (given.get(name) or {}).items() if v is not None}
     if parameters["metric"] not in METRICS:
         raise make_unimplemented_refusal(f"the vector metric '{parameters['metric']}'")
-    return {"name": given["name"], "kind": given["kind"], name: parameters}
+    return {"name": given["name"], "kind": given["kind"], **dict.fromkeys(ALGORITHMS), name: parameters}
 
 
 def _complete_compression(given: Json) -> Json:
@@ -66,7 +68,8 @@ def _complete_compression(given: Json) -> Json:
     rescoring = RESCORING | {k: v for k, v in (given.get("rescoringOptions") or {}).items() if v is not None}
     if (older := given.get("rerankWithOriginalVectors")) is not None:  # before 2025-09-01
         rescoring["enableRescoring"] = older
-    rescoring["defaultOversampling"] = rescoring["defaultOversampling"] or given.get("defaultOversampling")
+    default = given.get("defaultOversampling") or DEFAULT_OVERSAMPLING.get(kind)
+    rescoring["defaultOversampling"] = rescoring["defaultOversampling"] or default
     if rescoring["rescoreStorageMethod"] not in STORAGE_METHODS:
         raise make_definition_refusal(f"'rescoreStorageMethod' is one of {', '.join(STORAGE_METHODS)}.")
     complete: Json = {
@@ -92,7 +95,7 @@ def _complete_vectorizer(given: Json) -> Json:
         raise make_definition_refusal(f"The vectorizer '{given['name']}' must have an address in '{address}'.")
     if kind == "azureOpenAI":
         parameters = {"authIdentity": None} | parameters
-    return {"name": given["name"], "kind": kind, VECTORIZERS[kind]: parameters}
+    return {"name": given["name"], "kind": kind, **dict.fromkeys(VECTORIZERS.values()), VECTORIZERS[kind]: parameters}
 
 
 def _check_profiles(complete: Json) -> None:

@@ -106,7 +106,9 @@ STEMMERS: Mapping[str, str] = {
 # languages written with spaces, whose stems are not known here: their words are found as they are written
 UNSTEMMED = {
     "lucene": re.findall(r"\S+", "bg ca cs eu fa ga gl hi hy id lv no pl"),
-    "microsoft": re.findall(r"\S+", "bg bn ca cs et gu he hi hr id is kn lt lv ml mr ms nb pa pl sk sl sr-cyrillic sr-latin ta te uk ur vi"),
+    "microsoft": re.findall(
+        r"\S+", "bg bn ca cs et gu he hi hr id is kn lt lv ml mr ms nb pa pl sk sl sr-cyrillic sr-latin ta te uk ur vi"
+    ),
 }
 UNSTEMMED_WORDS = Analyzer(_MARKED_WORDS)
 STANDARD = Analyzer(_WORDS)

@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 from . import query, suggestions
 from .address_parameters import AUTOCOMPLETE, SEARCH, SUGGEST, read_parameters
 from .documents import read_actions
-from .permissions import make_reader
+from .permissions import make_reader, refuse_labels
 from .request import parse_search_request
 from .responses import parse_body, respond_about_documents, respond_with_count, respond_without_body
 from .selection import parse_selection
@@ -72,7 +72,9 @@ def suggest_by_address(state: ServiceState, call: Call, name: str) -> Response:
 
 
 def _suggest(state: ServiceState, call: Call, name: str, body: Any) -> Response:
-    answer = suggestions.suggest_documents(state.find_aliased_index(name), body)
+    index = state.find_aliased_index(name)
+    refuse_labels(index.schema)
+    answer = suggestions.suggest_documents(index, body)
     return respond_about_documents(call.request, name, "docs(*)", answer)
 
 
@@ -85,7 +87,9 @@ def complete_by_address(state: ServiceState, call: Call, name: str) -> Response:
 
 
 def _complete(state: ServiceState, call: Call, name: str, body: Any) -> Response:
-    answer = suggestions.complete_word(state.find_aliased_index(name), body)
+    index = state.find_aliased_index(name)
+    refuse_labels(index.schema)
+    answer = suggestions.complete_word(index, body)
     return respond_about_documents(call.request, name, _name_models(call, "AutocompleteItem"), answer)
 
 

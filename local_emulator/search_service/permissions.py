@@ -14,7 +14,7 @@ from typing import Any
 from werkzeug.wrappers import Request
 
 from .expressions import get_value
-from .refusals import make_refusal
+from .refusals import make_refusal, make_unimplemented_refusal
 from .schema import Schema
 
 TOKEN = "x-ms-query-source-authorization"  # noqa: S105
@@ -43,11 +43,20 @@ def make_reader(request: Request, schema: Schema) -> Reader:
     if schema.definition["permissionFilterOption"] != "enabled":
         if TOKEN in request.headers:
             _read_claims(request.headers[TOKEN])  # checked also where nothing is filtered
+        refuse_labels(schema)
         return Reader()
     if request.headers.get(ELEVATED, "").lower() == "true":
+        refuse_labels(schema)
         return Reader()
     claims = _read_claims(request.headers[TOKEN]) if TOKEN in request.headers else {}
+    refuse_labels(schema)
     return Reader({path: _list_values(claims, kind) for path, kind in schema.permission_fields.items()})
+
+
+def refuse_labels(schema: Schema) -> None:
+    """Refuse to read what sensitivity labels guard: nobody here can say who may see which label."""
+    if schema.definition["purviewEnabled"]:
+        raise make_unimplemented_refusal("reading an index with 'purviewEnabled'")
 
 
 def _list_values(claims: Mapping[str, Any], kind: str) -> frozenset[str]:

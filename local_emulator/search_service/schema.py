@@ -43,6 +43,7 @@ UNSET = (
     "vectorSearchProfile",
     "vectorEncoding",
     "permissionFilter",
+    "sensitivityLabel",
 )
 PERMISSION_KINDS = ("userIds", "groupIds", "rbacScope")
 INDEX: Json = {
@@ -65,7 +66,7 @@ INDEX: Json = {
 }
 ANALYSIS_PARTS = ("analyzers", "normalizers", "tokenizers", "tokenFilters", "charFilters")
 OURS = {"@odata.context", "@odata.etag", "name", "fields"}
-UNIMPLEMENTED = ("encryptionKey", "purviewEnabled")
+UNIMPLEMENTED = ("encryptionKey",)
 BM25 = "#Microsoft.Azure.Search.BM25Similarity"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9]|-(?!-)){0,126}(?<!-)")
 FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,127}")
@@ -223,7 +224,7 @@ def _complete_field(given: Json) -> Json:
     maps = given.get("synonymMaps") or []
     if len(maps) > 1 or (maps and not flags["searchable"]):
         raise make_definition_refusal(f"The field '{given['name']}' may have one synonym map, if it is searchable.")
-    return {"name": given["name"], "type": kind, **flags, **others, "sensitivityLabel": None, "synonymMaps": maps}
+    return {"name": given["name"], "type": kind, **flags, **others, "synonymMaps": maps}
 
 
 def _check_permission_filter(given: Json, flags: Mapping[str, bool]) -> None:

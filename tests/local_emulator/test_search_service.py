@@ -249,7 +249,7 @@ def test_a_wrong_parameter_is_400(body: dict[str, Any]) -> None:
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "analyzer": "ja.lucene"}]}, 501),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "synonymMaps": ["m"]}]}, 400),
         ({"defaultScoringProfile": "p"}, 400),
-        ({"purviewEnabled": True}, 501),
+        ({"purviewEnabled": True}, 201),
         ({"encryptionKey": {"keyVaultKeyName": "k"}}, 501),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.Int32", "normalizer": "lowercase"}]}, 400),
         ({"fields": [*INDEX["fields"], {"name": "t", "type": "Edm.String", "permissionFilter": "who"}]}, 400),
@@ -605,3 +605,111 @@ def test_a_rewriter_that_fails_leaves_the_question_and_the_answer_says_so() -> N
 )
 def test_rewrites_are_checked(change: dict[str, Any], status: int) -> None:
     assert asked(rewriting(None), **REWRITING | change)[0] == status
+
+
+def test_what_labels_guard_is_kept_and_not_read() -> None:
+    """Recorded in February 2026: the definition is taken, and a token that cannot be read is 400."""
+    client = service()
+    label = {"name": "label", "type": "Edm.String", "sensitivityLabel": True}
+    body = {"name": "docs", "fields": [INDEX["fields"][0], label], "purviewEnabled": True}
+    made = client.put("/indexes('docs')?api-version=2025-11-01-preview", json=body, headers=KEY)
+    assert (made.status_code, made.json["purviewEnabled"]) == (201, True)
+    assert [field["sensitivityLabel"] for field in made.json["fields"]] == [None, True]
+    assert changed(client, [{"id": "x", "label": "secret"}])[0] == 200
+    assert (
+        asked(client, search="*")[0]
+        == client.get(f"/indexes('docs')/docs('x')?{VERSION}", headers=KEY).status_code
+        == 501
+    )
+    wrong = KEY | {"x-ms-query-source-authorization": "Invalid token"}
+    assert client.post(f"{DOCS}search.post.search?{VERSION}", json={"search": "*"}, headers=wrong).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "kept"),
+    [
+        ("Edm.Half", [0.1, 1], [0.099975586, 1.0]),
+        ("Edm.Int16", [-32768, 5], [-32768.0, 5.0]),
+        ("Edm.SByte", [-128, 127], [-128.0, 127.0]),
+    ],
+)
+def test_a_narrow_vector_is_kept_as_its_type_holds_it(kind: str, given: list[float], kept: list[float]) -> None:
+    client = service()
+    field = INDEX["fields"][-1] | {"type": f"Collection({kind})", "retrievable": True}
+    assert (
+        client.post(
+            f"/indexes?{VERSION}", json=INDEX | {"fields": [INDEX["fields"][0], field], "semantic": None}, headers=KEY
+        ).status_code
+        == 201
+    )
+    assert changed(client, [{"id": "a", "vector": given}, {"id": "b", "vector": [1, 1]}])[0] == 200
+    assert asked(client, search="*", filter="id eq 'a'")[1]["value"][0]["vector"] == pytest.approx(kept)
+    assert ids(client, vectorQueries=[near(given)])[0] == "a"
+    if kind != "Edm.Half":
+        assert (
+            changed(client, [{"id": "c", "vector": [0.5, 1]}])[0]
+            == changed(client, [{"id": "c", "vector": [40000, 1]}])[0]
+            == 400
+        )
+
+
+def test_a_vector_is_retrievable_only_where_it_is_said() -> None:
+    """Recorded: since 2024-03-01-preview a definition that leaves it open hides vectors."""
+    for version, shown in (("2023-11-01", True), ("2024-03-01-preview", False), ("2026-04-01", False)):
+        made = service().post(f"/indexes?api-version={version}", json=INDEX, headers=KEY)
+        assert made.json["fields"][-1]["retrievable"] is shown
+        assert all(field["retrievable"] for field in made.json["fields"][:-1])
+
+
+def test_a_dot_product_scores_longer_vectors_higher() -> None:
+    client = service()
+    algorithm = {"name": "a", "kind": "hnsw", "hnswParameters": {"metric": "dotProduct"}}
+    body = INDEX | {"vectorSearch": INDEX["vectorSearch"] | {"algorithms": [algorithm]}}
+    made = client.post(f"/indexes?{VERSION}", json=body, headers=KEY)
+    assert made.json["vectorSearch"]["algorithms"][0]["exhaustiveKnnParameters"] is None, "as recorded"
+    vectors = {"a": [1, 0], "b": [3, 0], "c": [0, 1], "d": [-1, 0]}
+    assert changed(client, [{"id": key, "vector": vector} for key, vector in vectors.items()])[0] == 200
+    found = asked(client, vectorQueries=[near([1, 0], k=4)])[1]["value"]
+    assert [(hit["id"], round(hit["@search.score"], 3)) for hit in found] == [
+        ("b", 3.0),
+        ("a", 1.0),
+        ("c", 0.5),
+        ("d", 0.333),
+    ]
+
+
+def test_a_semantic_query_tells_what_the_ranker_was_given() -> None:
+    """Recorded in February 2026, with `debug` semantic; answers are an empty list where none were asked for."""
+    _, answer = asked(filled(Judge()), search="gearbox", queryType="semantic", debug="semantic", select="id")
+    assert answer["@search.answers"] == []
+    (hit,) = answer["value"]
+    assert hit.keys() == {"@search.score", "@search.rerankerScore", "@search.documentDebugInfo", "id"}
+    assert hit["@search.documentDebugInfo"] == {
+        "semantic": {
+            "titleField": {"name": "title", "state": "used"},
+            "contentFields": [{"name": "content", "state": "used"}],
+            "keywordFields": [],
+            "rerankerInput": {"title": "Gearbox", "content": "The gearbox shifts late.", "keywords": ""},
+        },
+        "vectors": None,
+    }
+
+
+def test_functions_of_a_scoring_profile_boost_the_ranker_where_its_configuration_says_so() -> None:
+    """As documented: a boosted score is given with functions only, and then decides on the order."""
+    boosts = {"fieldName": "page", "interpolation": "constant", "type": "magnitude", "boost": 10}
+    boosts["magnitude"] = {"boostingRangeStart": 1, "boostingRangeEnd": 2}
+    profiles = [{"name": "late", "functions": [boosts]}, {"name": "titles", "text": {"weights": {"title": 2}}}]
+    client = service(reranker=Judge())
+    assert (
+        client.post(f"/indexes?{VERSION}", json=INDEX | {"scoringProfiles": profiles}, headers=KEY).status_code == 201
+    )
+    assert changed(client, DOCUMENTS)[0] == 200
+    query = {"search": "gearbox engine", "queryType": "semantic", "top": 2}
+    plain, boosted, weighed = (
+        asked(client, **query, **by)[1]["value"]
+        for by in ({}, {"scoringProfile": "late"}, {"scoringProfile": "titles"})
+    )
+    assert "@search.rerankerBoostedScore" not in {*plain[0], *weighed[0]}
+    assert boosted[0]["id"] == "b"
+    assert boosted[0]["@search.rerankerBoostedScore"] == pytest.approx(10 * boosted[0]["@search.rerankerScore"])

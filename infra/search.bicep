@@ -23,7 +23,7 @@ resource search 'Microsoft.Search/searchServices@2025-05-01' = {
   identity: { type: embedsQueries ? 'SystemAssigned' : 'None' }
   properties: {
     disableLocalAuth: true
-    publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'Disabled' : 'Enabled'
+    publicNetworkAccess: isPrivate && empty(operatorAddress) ? 'disabled' : 'enabled'
     networkRuleSet: { ipRules: isPrivate && !empty(operatorAddress) ? [{ value: operatorAddress }] : [] }
     semanticSearch: semanticRankerPlan
   }

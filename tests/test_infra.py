@@ -114,21 +114,28 @@ def test_the_parser_overlooks_no_resource() -> None:
     assert len(resources()) == len(re.findall(r"(?m)^\s*resource ", "\n".join(TEXTS.values())))
 
 
+def list_undeclared(text: str) -> set[str]:
+    return used(code(text)) - set(declared(code(text)))
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_name_is_declared_and_none_in_vain(name: str) -> None:
     text = code(TEXTS[name])
-    assert used(text) - set(declared(text)) == set()
+    assert list_undeclared(TEXTS[name]) == set()
     made = set(re.findall(r"(?m)^\s*(?:resource|module) (\w+)", text))  # for their own sake
     assert set(declared(text)) - used(text) - made == set()
 
 
 @pytest.mark.parametrize("name", MAIN["modules"])
 def test_a_module_is_given_what_it_wants_and_nothing_else(name: str) -> None:
-    module = MAIN["modules"][name]
+    assert list_parameter_faults(MAIN["modules"][name]) == set()
+
+
+def list_parameter_faults(module: Any) -> set[str]:
+    """Name the parameters that a module is given and does not know, or wants and is not given."""
     wanted = FILES[module["detail"]["path"]]["parameters"]
     given = set(body(module)["params"])
-    assert given <= set(wanted)
-    assert {each for each, said in wanted.items() if said["default"] is None} <= given
+    return (given - set(wanted)) | ({each for each, said in wanted.items() if said["default"] is None} - given)
 
 
 def test_every_file_is_a_module_of_main() -> None:
@@ -136,13 +143,29 @@ def test_every_file_is_a_module_of_main() -> None:
 
 
 def test_only_outputs_that_are_there_are_taken() -> None:
-    taken = re.findall(r"\b(\w+)!?\.outputs\.(\w+)", TEXTS["main.bicep"])
-    there = {
+    assert list_outputs_taken(TEXTS["main.bicep"]) == {
         (name, output)
         for name, module in MAIN["modules"].items()
         for output in FILES[module["detail"]["path"]].get("outputs", {})
     }
-    assert set(taken) == there
+
+
+def list_outputs_taken(text: str) -> set[tuple[str, str]]:
+    return set(re.findall(r"\b(\w+)!?\.outputs\.(\w+)", text))
+
+
+def test_what_a_compiler_would_say_of_names_is_found() -> None:
+    """Errors as they are made: a parameter that is not declared, an output that is not there, and one that is not given."""
+    text = TEXTS["main.bicep"]
+    assert list_undeclared(text.replace("location: location", "location: region", 1)) == {"region"}
+    wrong = text.replace("storage.outputs.packages", "storage.outputs.package")
+    assert list_outputs_taken(wrong) - list_outputs_taken(text) == {("storage", "package")}
+    for old, new, fault in (
+        ("    packages: ", "    package: ", {"package", "packages"}),
+        ("    appId: ", "    // ", {"appId"}),
+    ):
+        planted = BicepParser().parse(text=text.replace(old, new))["modules"]
+        assert fault <= set.union(*(list_parameter_faults(each) for each in planted.values()))
 
 
 def test_the_app_is_given_settings_that_are_read_and_no_key() -> None:
@@ -228,7 +251,7 @@ def test_in_a_private_network_each_service_is_closed_and_has_an_endpoint() -> No
         for each in (body(one)["properties"] for one in resources() if one["type"] == kind):
             said = str(each.get("publicNetworkAccess") or each["network"]["publicNetworkAccess"])
             assert "isPrivate" in said
-            assert "Disabled" in said
+            assert "disabled" in said.lower()
     told = [each for each in under(MAIN["variables"]) if isinstance(each, dict) and "zone" in each]
     reached: dict[str, list[str]] = {}
     for each in told:

@@ -54,9 +54,12 @@ def set_up_store(rag: Callable[..., int] = run_rag, pause: Callable[[float], Non
 
 
 def check_health(pause: Callable[[float], None] = time.sleep) -> int:
-    """Ask the app for its health until it answers; return 1 when it does not, or says that a part is broken."""
+    """Ask the app for its health until it answers; return 1 when it does not, or says that a part is broken.
+
+    A PostgreSQL that has not admitted the app yet is no failure: its administrator can do so only now.
+    """
     url = f"{os.environ['RAG_FUNCTIONS_URL']}/api/health"
-    reason = ""
+    reason, is_up = "", False
     for _ in range(TRIES):
         try:
             with urllib.request.urlopen(url, timeout=60) as reply:  # noqa: S310 - the address is an output of main.bicep
@@ -64,8 +67,13 @@ def check_health(pause: Callable[[float], None] = time.sleep) -> int:
                 return 0
         except (urllib.error.URLError, TimeoutError, ValueError) as error:
             reason = str(error)
+            is_up = isinstance(error, urllib.error.HTTPError) and error.code == 503
             pause(PAUSE_S / 3)
-    print(f"{url} does not answer: {reason}. `az functionapp log tail` says why the app does not start.")
+    if is_up and os.environ.get("POSTGRES_ADDRESS"):
+        print(f"The app is deployed, and its store does not answer it yet. {POSTGRES}")
+        return 0
+    print(f"{url} does not answer: {reason}. What the app says: `azd monitor --logs`.")
+    print("What its deployment said: `az functionapp log deployment show`, with -g and -n.")
     return 1
 
 

@@ -86,6 +86,20 @@ def test_the_health_of_the_app_is_asked_until_it_answers(
     assert "does not answer: HTTP Error 503" in capsys.readouterr().out
 
 
+def test_a_postgres_that_has_yet_to_admit_the_app_does_not_fail_the_deployment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The statements of the administrator need a server that is there, so that the first `azd up` comes before them."""
+    monkeypatch.setenv("POSTGRES_ADDRESS", "psql.example:5432/rag")
+    for status, ended in ((503, 0), (500, 1)):
+        with failing(reply(status, {"success": False})) as app:
+            monkeypatch.setenv("RAG_FUNCTIONS_URL", app.url)
+            assert hooks.check_health(lambda _: None) == ended
+    told = capsys.readouterr().out
+    assert "its store does not answer it yet" in told
+    assert "statements of its administrator" in told
+
+
 def test_before_deletion_it_is_said_what_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
     assert hooks.main("predown") == 0
     assert "every indexed document" in capsys.readouterr().out

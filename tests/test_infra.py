@@ -155,7 +155,7 @@ def list_outputs_taken(text: str) -> set[tuple[str, str]]:
 
 
 def test_what_a_compiler_would_say_of_names_is_found() -> None:
-    """Errors as they are made: a parameter that is not declared, an output that is not there, and one that is not given."""
+    """Errors as they are made: a parameter that is not declared, an output that is not there, one that is not given."""
     text = TEXTS["main.bicep"]
     assert list_undeclared(text.replace("location: location", "location: region", 1)) == {"region"}
     wrong = text.replace("storage.outputs.packages", "storage.outputs.package")

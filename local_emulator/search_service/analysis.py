@@ -13,6 +13,7 @@ _WORDS = re.compile(r"\w+(?:['’.]\w+)*")  # close to Unicode's word boundaries
 # letters and the vowel signs upon them, which are no word characters of Python: Hebrew, Arabic, the scripts of India
 _MARKS = "\\u0300-\\u036f\\u0591-\\u05bd\\u064b-\\u065f\\u0900-\\u0963\\u0966-\\u0dff\\u200c\\u200d"
 _MARKED_WORDS = re.compile(rf"\w[\w{_MARKS}]*(?:['’.]\w[\w{_MARKS}]*)*")
+_THAI_CHARACTERS = re.compile("[\u0e00-\u0e7f]|[^\\W\u0e00-\u0e7f]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"\w+")  # what Lucene's pattern analyzer leaves between its default, \W+
 _WHOLE = re.compile(r"(?s).+")
@@ -124,6 +125,9 @@ ANALYZERS: Mapping[str, Analyzer] = {
         for maker in ("lucene", "microsoft")
     },
     **{f"{language}.{maker}": UNSTEMMED_WORDS for maker, languages in UNSTEMMED.items() for language in languages},
+    # written without spaces, and no dictionary is here: a term a character; Korean words as they are written
+    **{f"{language}.{maker}": STANDARD for maker in UNSTEMMED for language in ("zh-Hans", "zh-Hant", "ja", "ko")},
+    **{f"th.{maker}": Analyzer(_THAI_CHARACTERS, splits_ideographs=False) for maker in UNSTEMMED},
     "standardasciifolding.lucene": Analyzer(_WORDS, folds=True),
     "pattern": Analyzer(_PARTS, splits_ideographs=False),
     "keyword": Analyzer(_WHOLE, lower=False, splits_ideographs=False),

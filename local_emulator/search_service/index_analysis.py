@@ -61,7 +61,7 @@ class IndexAnalysis:
         """Find an analyzer. Raises a ServiceRefusal where it is not known or not implemented."""
         if (own := self._find_own("analyzers", name)) is None:
             if name not in ANALYZERS:
-                raise make_unimplemented_refusal(f"the analyzer '{name}'")
+                raise _make_reference_refusal("analyzers", name)
             return ANALYZERS[name]
         stops = frozenset(own.get("stopwords") or ())
         match _get_kind(own):

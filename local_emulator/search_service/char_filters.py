@@ -11,6 +11,7 @@ from .refusals import make_refusal, make_unimplemented_refusal
 
 Json = dict[str, Any]
 
+ALL_FLAGS = ("CANON_EQ", "CASE_INSENSITIVE", "COMMENTS", "DOTALL", "LITERAL", "MULTILINE", "UNICODE_CASE", "UNIX_LINES")
 FLAGS: Mapping[str, re.RegexFlag] = {
     "CASE_INSENSITIVE": re.IGNORECASE,
     "UNICODE_CASE": re.NOFLAG,  # as Python does

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from . import token_filters, tokenizers
 from .analysis import ANALYZERS, ELISION, ENGLISH_STOPS, Analyzer, LexicalAnalyzer, Token, fold_to_ascii
-from .char_filters import CharFilter, build_char_filter
+from .char_filters import ALL_FLAGS, CharFilter, build_char_filter
 from .part_defaults import ANALYSIS
-from .refusals import ServiceRefusal, make_part_refusal, make_unimplemented_refusal
+from .refusals import ServiceRefusal, make_part_refusal, make_refusal, make_unimplemented_refusal
 from .token_filters import TokenFilter, build_token_filter
 from .tokenizers import build_tokenizer
 
@@ -136,7 +136,10 @@ class IndexAnalysis:
         return lambda text: "".join(token.term for token in whole.analyze(text))
 
     def check_references(self) -> None:
-        """Check that what analyzers and normalizers are made of is there, implemented or not."""
+        """Check that what analyzers and normalizers are made of is there, implemented or not, and flags of patterns."""
+        for part in ("analyzers", "tokenizers"):
+            for number, one in enumerate(self._definition[part]):
+                _check_flags(one.get("flags"), f"{part}[{number}].flags")
         for one in (*self._definition["analyzers"], *self._definition["normalizers"]):
             asked = (
                 ("tokenizers", [one["tokenizer"]] if "tokenizer" in one else []),
@@ -160,6 +163,14 @@ PARTS_OF_THE_SERVICE: Mapping[str, set[str]] = {
 
 def _get_kind(own: Json) -> str:
     return str(own.get("@odata.type")).removeprefix(ANALYSIS).removesuffix("V2")
+
+
+def _check_flags(flags: str | None, where: str) -> None:
+    if flags is not None and not set(flags.split("|")) <= set(ALL_FLAGS):
+        raise make_refusal(
+            f'The request is invalid. Details: {where} : Values of property "flags" must belong to the set of allowed '
+            f"values (case-sensitive) or be in the pipe form of them (e.g. value1|value2|...): {', '.join(ALL_FLAGS)}."
+        )
 
 
 def _make_reference_refusal(part: str, name: str) -> ServiceRefusal:

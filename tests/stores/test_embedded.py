@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import pytest
 
 from rag_core.core.errors import Misconfigured, StorageFull, Unavailable
 from rag_core.core.json_codec import span_from_json_array
 from rag_core.core.model import Chunk, Document, Entity, Scope, Span
-from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records, search
+from rag_core.core.ports import Probe
+from rag_core.stores.embedded import EmbeddedStore, database, lexical_index, records, search, vector_index
 from tests.faults import child_writer
-from tests.stores.sample import SCOPE, bare, find, ids, put
+from tests.stores.sample import SCOPE, bare, find, ids, put, vector
 
 TEXTS = ["the torque converter", "the brake line", "the oil pump"]
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -57,6 +59,20 @@ async def test_two_legs_are_fused_by_what_they_scored_before_the_rest_is_cut_off
     assert [hit.chunk.content.split() for hit in ranking] == [texts[0].split(), texts[1].split()]
     whole = await find(store, "seal oil pump valve rust", limit=20)
     assert whole[1].score < whole[2].score  # by rank
+
+
+async def test_vectors_are_read_once_in_blocks_for_several_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = EmbeddedStore(None)
+    texts = [f"part {n % 7} of {'brake pump seal valve'.split()[n % 4]} {n}" for n in range(100)]
+    await put(store, "manual", texts)
+    probes = [Probe(text, "", vector(text)) for text in ("brake", "pump seal", "part 3")]
+    alone = [(await store.search([probe], SCOPE, limit=20))[0] for probe in probes]
+    monkeypatch.setattr(vector_index, "BLOCK_BYTES", 7 * 4 * len(vector("brake")))  # of seven vectors, the last of two
+    multiplied: list[int] = []
+    multiply = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda block, *a, **k: multiplied.append(len(block)) or multiply(block, *a, **k))
+    assert [bare(ranking) for ranking in await store.search(probes, SCOPE, limit=20)] == [bare(one) for one in alone]
+    assert multiplied == [7] * 14 * 3 + [2] * 3
 
 
 async def test_of_a_hit_spans_and_entities_are_read_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

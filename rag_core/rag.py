@@ -3,8 +3,6 @@
 It alone resolves the preset with the operator's settings, the limits and the time, runs the pipeline, saves the run,
 collects the warnings and makes the reply. HTTP, the command line, the clients, notebooks, the workbench, the audit and
 the evaluation add only their own codec.
-
-A method imports what only it needs: a first search would else wait a tenth of its CPU for what it does not use.
 """
 
 import asyncio
@@ -12,8 +10,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
+from rag_core import parts
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
 from rag_core.core.kit import Kit
@@ -30,21 +29,6 @@ from rag_core.workbench import rated_answers, saved_runs
 from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswers
 from rag_core.workbench.saved_runs import Replay
 from rag_core.workbench.session import WorkbenchSession
-
-if TYPE_CHECKING:
-    from rag_core.answering.summaries import Summary
-    from rag_core.ingestion.chunking import Chunking
-    from rag_core.ingestion.plan import IndexingPlan
-    from rag_core.ingestion.source_view import DocumentList
-    from rag_core.ingestion.upload import Upload, UploadLimits
-    from rag_core.jobs.indexer import IndexingPolicy
-    from rag_core.proposals.answering import MetadataFilters
-    from rag_core.retrieval.document_reading import DocumentPassages
-    from rag_core.retrieval.graph import GraphOperation
-    from rag_core.schema.ingest import DatabaseSource, IndexedDatabase
-    from rag_core.schema.linking import LinkBudget
-    from rag_core.schema_reply import SchemaReply
-    from rag_core.workbench.usage import UsageReport
 
 INDEXING_TIMEOUT_S = 30 * 24 * 3600.0  # without an HTTP timeout: a large folder takes hours to embed
 
@@ -132,7 +116,7 @@ class RAG:
         self,
         text: str,
         *,
-        metadata_filters: "MetadataFilters | None" = None,
+        metadata_filters: "parts.answering.MetadataFilters | None" = None,
         top_k: int | None = None,
         scope: Scope | None = None,
         run: Run | None = None,
@@ -141,30 +125,28 @@ class RAG:
 
         By default as many passages are searched for as the settings say, among the proposals that everyone may see.
         """
-        from rag_core.proposals import answering
-
         kit, run, allowed = self.kit, run or self.start_run(), metadata_filters or {}
         scope = scope or Scope(self.settings.collection)
-        passages = answering.limit_passages(top_k or self.settings.proposals_top_k, run)
+        passages = parts.answering.limit_passages(top_k or self.settings.proposals_top_k, run)
         reply = await self.answer(
             text,
             scope=scope,
-            filters=answering.build_stage_filters(allowed),
+            filters=parts.answering.build_stage_filters(allowed),
             origin="rag_query",
             run=run,
             preset="proposals",
             top_k=passages,
             top_n=passages,
         )
-        return reply, await answering.cite_each_stage(reply.answer, scope, allowed, kit, run)
+        return reply, await parts.answering.cite_each_stage(reply.answer, scope, allowed, kit, run)
 
     async def index(
         self,
-        source: "Upload | Path | str",
+        source: "parts.upload.Upload | Path | str",
         *,
         title: str | None = None,
         scope: Scope | str = "default",
-        chunking: "Chunking | None" = None,
+        chunking: "parts.chunking.Chunking | None" = None,
         run: Run | None = None,
     ) -> IndexingResult:
         """Make a document searchable and wait until it is: an upload, or a file by its path.
@@ -172,42 +154,39 @@ class RAG:
         Raises:
             TooLarge, UnsupportedDocument, UnreadableDocument: the file cannot be indexed as it is.
         """
-        from rag_core.ingestion.chunking import Chunking
-        from rag_core.ingestion.indexing import index_document
-        from rag_core.ingestion.upload import Upload, upload_from_file
-
-        upload = source if isinstance(source, Upload) else await asyncio.to_thread(upload_from_file, Path(source))
+        if isinstance(source, parts.upload.Upload):
+            upload = source
+        else:
+            upload = await asyncio.to_thread(parts.upload.upload_from_file, Path(source))
         upload = replace(upload, title=title) if title else upload
-        run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or Chunking()
-        return await index_document(
+        run, chunking = run or Run(within_s=INDEXING_TIMEOUT_S), chunking or parts.chunking.Chunking()
+        return await parts.indexing.index_document(
             upload, as_scope(scope), self.kit, run, chunking=chunking, limits=self.upload_limits
         )
 
     async def estimate(
         self,
-        source: "Upload | Path | str",
+        source: "parts.upload.Upload | Path | str",
         *,
         scope: Scope | str = "default",
-        chunking: "Chunking | None" = None,
+        chunking: "parts.chunking.Chunking | None" = None,
         run: Run | None = None,
-    ) -> "IndexingPlan":
+    ) -> "parts.plan.IndexingPlan":
         """Return what indexing a document would do and cost; nothing is written, embedded, described or billed.
 
         Files are read by the local parsers, because the layout service bills by the page.
         """
-        from rag_core.ingestion.plan import DryRun
-
-        rehearsal = DryRun(self.kit, build_embedding_tariff(self.settings))
+        rehearsal = parts.plan.DryRun(self.kit, build_embedding_tariff(self.settings))
         rehearsed = RAG(rehearsal.kit, self.settings)
         await rehearsed.index(source, scope=scope, chunking=chunking, run=run or self.start_run())
         return rehearsal.build_plan()
 
     async def submit(
         self,
-        upload: "Upload",
+        upload: "parts.upload.Upload",
         *,
         scope: Scope | str = "default",
-        chunking: "Chunking | None" = None,
+        chunking: "parts.chunking.Chunking | None" = None,
         key: str | None = None,
         as_job: bool = False,
         run: Run | None = None,
@@ -216,11 +195,10 @@ class RAG:
 
         With `as_job` any document becomes a job. The same `key` again returns the first call's job or result.
         """
-        from rag_core.ingestion.chunking import Chunking
-        from rag_core.jobs.indexer import Indexer
-
-        indexer = Indexer(self.kit, run or self.start_run(), self.indexing_policy)
-        return await indexer.index(upload, as_scope(scope), chunking=chunking or Chunking(), key=key, as_job=as_job)
+        indexer = parts.indexer.Indexer(self.kit, run or self.start_run(), self.indexing_policy)
+        return await indexer.index(
+            upload, as_scope(scope), chunking=chunking or parts.chunking.Chunking(), key=key, as_job=as_job
+        )
 
     async def summarize(
         self,
@@ -230,25 +208,23 @@ class RAG:
         refresh: bool = False,
         write: bool = True,
         run: Run | None = None,
-    ) -> "Summary":
+    ) -> "parts.summaries.Summary":
         """Return the stored summary of a document, or a new one where there is none or with `refresh`.
 
         Without `write`, which `refresh` needs, no model is asked and nothing is stored.
         """
-        from rag_core.answering.summaries import summarize_document
-
         kit, run = self.kit, run or self.start_run()
-        return await summarize_document(document_id, as_scope(scope), kit, run, refresh=refresh, write=write)
+        return await parts.summaries.summarize_document(
+            document_id, as_scope(scope), kit, run, refresh=refresh, write=write
+        )
 
     async def cite(self, text: str, *, scope: Scope | str = "default", run: Run | None = None) -> tuple[Claim, ...]:
         """Return each sentence of any text with a verdict and the passages of the index that bear on it."""
-        from rag_core.answering.text_citation import cite_text
-
-        return await cite_text(text, as_scope(scope), self.kit, run or self.start_run())
+        return await parts.text_citation.cite_text(text, as_scope(scope), self.kit, run or self.start_run())
 
     async def graph(
         self,
-        operation: "GraphOperation",
+        operation: "parts.graph.GraphOperation",
         *,
         entity: str | None = None,
         target: str | None = None,
@@ -258,34 +234,32 @@ class RAG:
         run: Run | None = None,
     ) -> EntityGraph:
         """Return a part of the graph of entities that occur together in chunks."""
-        from rag_core.retrieval.graph import explore_graph
-
-        exploring = explore_graph(
+        exploring = parts.graph.explore_graph(
             operation, as_scope(scope), self.kit.index, entity=entity, target=target, depth=depth, limit=limit
         )
         return await (run or self.start_run()).step("graph", exploring)
 
     async def index_database(
-        self, source: "DatabaseSource", *, scope: Scope | str = "default", run: Run | None = None
-    ) -> "IndexedDatabase":
+        self, source: "parts.ingest.DatabaseSource", *, scope: Scope | str = "default", run: Run | None = None
+    ) -> "parts.ingest.IndexedDatabase":
         """Read a database, which nothing is written to, and index its schema: tables, columns, keys, frequent values.
 
         No value that looks like personal data is kept.
         """
-        from rag_core.schema.ingest import index_database
-
-        return await index_database(source, as_scope(scope), self.kit, run or Run(within_s=INDEXING_TIMEOUT_S))
+        return await parts.ingest.index_database(
+            source, as_scope(scope), self.kit, run or Run(within_s=INDEXING_TIMEOUT_S)
+        )
 
     async def link_schema(
         self,
         text: str,
         *,
         database: str | None = None,
-        budget: "LinkBudget | None" = None,
+        budget: "parts.linking.LinkBudget | None" = None,
         by_model: bool = False,
         scope: Scope | str = "default",
         run: Run | None = None,
-    ) -> "SchemaReply":
+    ) -> "parts.schema_reply.SchemaReply":
         """Return what a writer of SQL needs for a question: tables, columns, joins, values, rules, questions before.
 
         Without a name the only database of the scope is meant. Rules are passages of the scope's other documents.
@@ -295,13 +269,11 @@ class RAG:
             NotFound: no such database is indexed here.
             InvalidRequest: there are several, and none is named.
         """
-        from rag_core.schema.link_question import link_question
-        from rag_core.schema.linking import LinkBudget
-        from rag_core.schema_reply import SchemaReply
-
-        run, scope, budget = run or self.start_run(), as_scope(scope), budget or LinkBudget()
-        linked = await link_question(text, database, scope, self.kit, run, budget=budget, by_model=by_model)
-        return SchemaReply(linked, run, scope.workflow_id)
+        run, scope, budget = run or self.start_run(), as_scope(scope), budget or parts.linking.LinkBudget()
+        linked = await parts.link_question.link_question(
+            text, database, scope, self.kit, run, budget=budget, by_model=by_model
+        )
+        return parts.schema_reply.SchemaReply(linked, run, scope.workflow_id)
 
     async def facets(
         self, fields: Sequence[str], *, limit: int = 100, scope: Scope | str = "default", run: Run | None = None
@@ -310,11 +282,11 @@ class RAG:
         counting = self.kit.index.store.count_facets(tuple(fields), as_scope(scope), limit=limit)
         return await (run or self.start_run()).step("facets", counting)
 
-    async def documents(self, *, scope: Scope | str = "default", run: Run | None = None) -> "DocumentList":
+    async def documents(
+        self, *, scope: Scope | str = "default", run: Run | None = None
+    ) -> "parts.source_view.DocumentList":
         """Return the documents of a scope, and those of them that were deleted and can be restored."""
-        from rag_core.ingestion.source_view import list_documents
-
-        return await list_documents(as_scope(scope), self.kit, run or self.start_run())
+        return await parts.source_view.list_documents(as_scope(scope), self.kit, run or self.start_run())
 
     async def read(
         self,
@@ -324,12 +296,10 @@ class RAG:
         max_tokens: int = 4000,
         scope: Scope | str = "default",
         run: Run | None = None,
-    ) -> "DocumentPassages":
+    ) -> "parts.document_reading.DocumentPassages":
         """Return the passages of a document in its own order, from one on as many as fit, and at least that one."""
-        from rag_core.retrieval.document_reading import read_document_passages
-
         run, scope = run or self.start_run(), as_scope(scope)
-        return await read_document_passages(
+        return await parts.document_reading.read_document_passages(
             document_id, scope, self.kit.index, run, first_passage=first_passage, max_tokens=max_tokens
         )
 
@@ -337,15 +307,13 @@ class RAG:
         self, document_id: str, *, purge: bool = False, scope: Scope | str = "default", run: Run | None = None
     ) -> None:
         """Take a document out of every search, to be restored; with `purge` remove every copy of it for good."""
-        from rag_core.ingestion.lifecycle import delete_document
-
-        await delete_document(document_id, as_scope(scope), self.kit, run or self.start_run(), purge=purge)
+        await parts.lifecycle.delete_document(
+            document_id, as_scope(scope), self.kit, run or self.start_run(), purge=purge
+        )
 
     async def restore(self, document_id: str, *, scope: Scope | str = "default", run: Run | None = None) -> None:
         """Bring a deleted document back as it was."""
-        from rag_core.ingestion.lifecycle import restore_document
-
-        await restore_document(document_id, as_scope(scope), self.kit.index, run or self.start_run())
+        await parts.lifecycle.restore_document(document_id, as_scope(scope), self.kit.index, run or self.start_run())
 
     async def replay(
         self, query_id: int, preset: str, *, scope: Scope | str = "default", run: Run | None = None
@@ -365,33 +333,31 @@ class RAG:
         session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
         return await rated_answers.collect_rated_answers(session, limit=limit)
 
-    async def usage(self, *, days: int, scope: Scope | str = "default", run: Run | None = None) -> "UsageReport":
+    async def usage(
+        self, *, days: int, scope: Scope | str = "default", run: Run | None = None
+    ) -> "parts.usage.UsageReport":
         """Return what the saved runs of the last `days` days have used, today included."""
-        from rag_core.workbench.usage import report_usage
-
         session = WorkbenchSession(self.kit, run or self.start_run(), as_scope(scope))
-        return await report_usage(session, days=days)
+        return await parts.usage.report_usage(session, days=days)
 
     async def close(self) -> None:
         """Close every adapter that holds something open."""
         await self.kit.close()
 
     @property
-    def upload_limits(self) -> "UploadLimits":
+    def upload_limits(self) -> "parts.upload.UploadLimits":
         """The limits that the settings put on an upload."""
-        from rag_core.ingestion.upload import UploadLimits
-
-        return UploadLimits(
+        return parts.upload.UploadLimits(
             self.settings.max_upload_bytes, self.settings.parse_timeout_s, self.settings.layout_budget_usd
         )
 
     @property
-    def indexing_policy(self) -> "IndexingPolicy":
+    def indexing_policy(self) -> "parts.indexer.IndexingPolicy":
         """Which documents the settings let be indexed within a request."""
-        from rag_core.jobs.indexer import IndexingPolicy
-
         said = self.settings
-        return IndexingPolicy(self.upload_limits, said.inline_max_bytes, said.inline_max_chunks, said.require_vectors)
+        return parts.indexer.IndexingPolicy(
+            self.upload_limits, said.inline_max_bytes, said.inline_max_chunks, said.require_vectors
+        )
 
 
 @asynccontextmanager

@@ -1,10 +1,12 @@
 """What importing the app may not load: the host does it before the first request can be answered."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 from functions.routes import ROUTES
+from rag_core import parts
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
@@ -78,3 +80,11 @@ def test_a_first_search_loads_neither_answering_nor_indexing() -> None:
     )
     assert "rag_core.stores.embedded.search" in modules
     assert sorted(m for m in modules if m.startswith(UNUSED_BY_A_SEARCH)) == []
+
+
+def test_the_parts_that_type_checkers_read_are_those_that_python_imports() -> None:
+    tree = ast.parse((ROOT / "rag_core" / "parts.py").read_text("utf-8"))
+    (checked,) = (node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
+    read = {alias.asname: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
+    assert read == {name: getattr(parts, name).__name__ for name in parts._MODULES}

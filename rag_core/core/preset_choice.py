@@ -72,15 +72,18 @@ def choose_preset(
     if preset is None and name not in PRESETS:
         raise InvalidRequest("pipeline", f"must be one of {', '.join(PRESETS)}")
     stage_flags = {"rerank": enable_rerank, "rewordings": enable_query_expansion, "imaginings": enable_hyde}
-    available = PRESETS[name].list_numbers() if name in PRESETS else {}
-    stages_off = {stage: 0 for stage, flag in stage_flags.items() if flag is False and stage in available}
+    named = PRESETS.get(name)
+    stages_off = {
+        stage: 0 for stage, flag in stage_flags.items() if flag is False and named and named.has_number(stage)
+    }
     numbers = {"top_k": top_k, "top_n": top_n, "search_type": search_type}
     given_numbers = {field: value for field, value in numbers.items() if value is not None}
     chosen = resolve_preset(name, **{**preset_overrides.get(name, {}), **stages_off, **given_numbers})
     if pipeline not in (None, chosen.pipeline):
         raise InvalidRequest("preset", f"is of the pipeline {chosen.pipeline}: leave one of the two out")
-    in_force = chosen.list_numbers()
-    ineffective = [STAGE_FLAGS[stage] for stage, flag in stage_flags.items() if flag and not in_force.get(stage)]
+    asked_for = [stage for stage, flag in stage_flags.items() if flag]
+    in_force = chosen.list_numbers() if asked_for else {}
+    ineffective = [STAGE_FLAGS[stage] for stage in asked_for if not in_force.get(stage)]
     return chosen, tuple(
         f"{flag} has no effect: {_describe_pipeline(chosen)} has no such stage" for flag in ineffective
     )

@@ -130,6 +130,10 @@ class Preset:
         reranks = self.search.reranked_hits or self.search.captions or self.pipeline == "classical"
         return self.search.search_type != "keyword" or bool(stages or reranks)
 
+    def has_number(self, wire: str) -> bool:
+        """Return whether the pipeline has a number of this name in requests."""
+        return wire in NUMBER_FIELDS and NUMBER_FIELDS[wire][0] in self.groups
+
     def list_numbers(self) -> dict[str, Any]:
         """Return the numbers that the pipeline has, by their names in requests and replies."""
         return {
@@ -332,7 +336,7 @@ def _is_valid_number(name: str, field: str, value: Any) -> bool:
 
 def _validate_preset_number(number: str, value: object, preset: Preset) -> None:
     """Raise InvalidRequest when the preset has no such number, or `value` is out of its range."""
-    if number not in preset.list_numbers():
+    if not preset.has_number(number):
         known = ", ".join(preset.list_numbers())
         raise InvalidRequest(number, f"is not a number of the preset {preset.name}; those are {known}")
     if number == "search_type":

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from rag_core.core.model import Hit, Ranking
 from rag_core.core.rankings import NAMED_SIGNAL
@@ -69,10 +70,12 @@ def _compute_bonuses(query_text: str, found: Ranking, standings: Mapping[str, fl
 
 def _weigh_names(query_text: str, found: Ranking) -> dict[str, float]:
     """Return the weight, 0..1, of each name that is not in the question and that the best passages have."""
+    if len({hit.chunk.document_id for hit in found}) == 1:
+        return {}
     asked, best = _join_words(query_text), [_join_words(hit.chunk.content) for hit in found[:NAMING_PASSAGES]]
     titles = {hit.chunk.document_id: _list_names(hit.chunk.title) for hit in found}
     names = {n for of in titles.values() for n in of if n not in asked and any(n in text for text in best)}
-    if not names or len(titles) == 1:
+    if not names:
         return {}
     texts = [_join_words(hit.chunk.content) for hit in found]
     in_texts, in_titles = _compute_rarities(names, texts), _compute_rarities(names, list(map("".join, titles.values())))
@@ -84,7 +87,8 @@ def _compute_rarities(names: set[str], texts: Sequence[str]) -> dict[str, float]
     return {name: 1 - math.log(sum(name in text for text in texts)) / math.log(len(texts)) for name in names}
 
 
-def _list_names(title: str) -> list[str]:
+@lru_cache(maxsize=1024)  # a title is that of many passages and of many questions
+def _list_names(title: str) -> tuple[str, ...]:
     """Return the whole title and its parts, without articles and what stands in brackets."""
     names = []
     for part in dict.fromkeys([title, *_PARTS.split(title)]):
@@ -92,7 +96,7 @@ def _list_names(title: str) -> list[str]:
         article = next((article for article in _ARTICLES if name[1:].startswith(article)), "")
         if len(name) - len(article) - 2 >= MIN_TITLE_CHARS:
             names.append(name[len(article) :])
-    return names
+    return tuple(names)
 
 
 def _join_words(text: str) -> str:

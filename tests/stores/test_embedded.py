@@ -63,7 +63,7 @@ async def test_two_legs_are_fused_by_what_they_scored_before_the_rest_is_cut_off
 
 async def test_vectors_are_read_once_in_blocks_for_several_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     store = EmbeddedStore(None)
-    texts = [f"part {n % 7} of {'brake pump seal valve'.split()[n % 4]} {n}" for n in range(100)]
+    texts = [f"part {n % 7} of {['brake', 'pump', 'seal', 'valve'][n % 4]} {n}" for n in range(100)]
     await put(store, "manual", texts)
     probes = [Probe(text, "", vector(text)) for text in ("brake", "pump seal", "part 3")]
     alone = [(await store.search([probe], SCOPE, limit=20))[0] for probe in probes]

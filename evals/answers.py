@@ -33,6 +33,7 @@ from rag_core.ingestion.upload import Upload
 from rag_core.pipelines import answer_with_pipeline
 from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.providers.null_models import NoEmbedder
+from rag_core.retrieval.extractive_answers import get_least_answerability
 from rag_core.stores.embedded import EmbeddedStore
 from rag_core.text.terms import extract_terms
 
@@ -196,7 +197,9 @@ async def index_in_memory(uploads: Sequence[Upload], cache: EvaluationCache) -> 
     kit = assembly.build_in_memory_kit()
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-    kit = replace(kit, index=index, reranker=ranker, llm=LocalTechniques(ranker, select_key_sentences))
+    least = get_least_answerability(is_compared=kit.entailment_scorer is not None)  # as `build_llm` has it
+    techniques = LocalTechniques(ranker, select_key_sentences, least_answerability=least)
+    kit = replace(kit, index=index, reranker=ranker, llm=techniques)
     await bulk_indexing.index_uploads([(SCOPE, upload) for upload in uploads], kit)
     return kit
 

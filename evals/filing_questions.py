@@ -2,6 +2,7 @@
 
 The documents are those of `evals.filing_documents`. Of each search and pipeline: how often the page is among the first
 ten hits and among the first three, how often it is the first, and how often the first hit is of the right document.
+Of the answers by `standard`: how many there are, and whether the page that each cites first is the right one.
 """
 
 import argparse
@@ -12,14 +13,14 @@ from pathlib import Path
 from evals.answers import SCOPE, index_in_memory
 from evals.filing_documents import FilingQuestion, build_uploads, load_questions
 from rag_core.core.kit import Kit
-from rag_core.core.model import Ranking
+from rag_core.core.model import Answer, Ranking
 from rag_core.core.ports import Probe
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
 from rag_core.evaluation import markdown_tables, metrics
 from rag_core.evaluation.bulk_indexing import EVALUATION_TIMEOUT_S
 from rag_core.evaluation.evaluation_cache import EvaluationCache
-from rag_core.pipelines import search_with_pipeline
+from rag_core.pipelines import answer_with_pipeline, search_with_pipeline
 
 CACHE = Path(".cache/filings.sqlite3")
 SEARCHES = ("words", "meaning", "hybrid")
@@ -38,6 +39,31 @@ async def search_filings(questions: Sequence[FilingQuestion], kit: Kit, name: st
         found = await search_with_pipeline(query, kit, Run(EVALUATION_TIMEOUT_S), pipeline=preset.pipeline)
         rankings.append(found.hits)
     return rankings
+
+
+async def answer_filings(questions: Sequence[FilingQuestion], kit: Kit) -> list[Answer]:
+    """Return the answer of `standard` to each question."""
+    preset = resolve_preset("standard")
+    return [
+        await answer_with_pipeline(
+            preset.build_query(question.text, SCOPE), kit, Run(EVALUATION_TIMEOUT_S), pipeline=preset.pipeline
+        )
+        for question in questions
+    ]
+
+
+def format_answers(questions: Sequence[FilingQuestion], answers: Sequence[Answer]) -> str:
+    """Say how many questions have an answer, and how many of these cite the right page first."""
+    given = [pair for pair in zip(questions, answers, strict=True) if pair[1].status == "answered"]
+    right = sum(cites_page_first(answer, question) for question, answer in given)
+    return f"answered: {len(given)} of {len(questions)}; the right page cited first: {right} of {len(given)}"
+
+
+def cites_page_first(answer: Answer, question: FilingQuestion) -> bool:
+    """Return whether the first citation of an answer is of the question's file and page."""
+    first = next((citation for claim in answer.claims for citation in claim.citations), None)
+    page = first.place.page if first and first.place else None
+    return first is not None and first.source == question.source and question.page in (0, page)
 
 
 def score_filings(questions: Sequence[FilingQuestion], rankings: Sequence[Ranking]) -> metrics.MeasureScores:
@@ -65,12 +91,13 @@ def _score_hits(question: FilingQuestion, hits: Ranking) -> tuple[bool, bool, bo
     return any(found), any(found[:3]), any(found[:1]), bool(hits) and hits[0].chunk.source == question.source
 
 
-async def measure(searches: Sequence[str], cache: EvaluationCache) -> dict[str, metrics.MeasureScores]:
-    """Index the documents in memory and return the scores of each search."""
+async def measure(searches: Sequence[str], cache: EvaluationCache) -> str:
+    """Index the documents in memory and return the report of each search and of the answers."""
     questions = load_questions()
     kit = await index_in_memory(build_uploads(), cache)
     try:
-        return {name: score_filings(questions, await search_filings(questions, kit, name)) for name in searches}
+        scores = {name: score_filings(questions, await search_filings(questions, kit, name)) for name in searches}
+        return f"{format_scores(scores)}\n\n{format_answers(questions, await answer_filings(questions, kit))}"
     finally:
         await kit.close()
 
@@ -80,7 +107,7 @@ def main() -> None:
     parser.add_argument("--searches", nargs="+", default=[*SEARCHES, "standard"])
     cache = EvaluationCache(CACHE)
     try:
-        print(format_scores(asyncio.run(measure(parser.parse_args().searches, cache))))
+        print(asyncio.run(measure(parser.parse_args().searches, cache)))
     finally:
         cache.close()
 

@@ -11,9 +11,11 @@ from rag_core.core.run import Run
 from rag_core.core.techniques import note_techniques
 from rag_core.retrieval.advanced import run_advanced
 from rag_core.retrieval.agentic import run_agentic
+from rag_core.retrieval.conversation import resolve_conversation
 from rag_core.retrieval.facets import run_facets
 from rag_core.retrieval.rerank import run_rerank
 from rag_core.retrieval.standard import run_standard
+from rag_core.text.anaphora import stands_alone
 
 Pipeline = Callable[[Query, Kit, Run], Awaitable[SearchResult]]
 
@@ -78,19 +80,25 @@ async def answer_with_pipeline(query: Query, kit: Kit, run: Run, *, pipeline: st
     return await answer_query(query, result.hits, note_techniques(kit, run), run)
 
 
-async def answer_alone(query: Query, refusal: Answer, kit: Kit, run: Run) -> tuple[Query, Answer]:
-    """Return the query without the turns before it and its answer, if it has one; else the query and its refusal.
+async def answer_in_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query, Answer]:
+    """Answer a query that may go on from turns before it, and return it as it was answered.
 
-    A new subject is drowned by the turns before, where no chat model writes the question to stand alone.
+    One that is refused is answered without these turns if it says its own subject, which they drown where no chat model
+    writes the question to stand alone.
     """
-    own_query, before = replace(query, history=()), (list(run.warnings), dict(run.techniques))
-    run.warnings.clear()
-    run.techniques.pop("conversation", None)
-    answer = await answer_with_pipeline(own_query, kit, run, pipeline=query.preset.pipeline)
-    if answer.status != "unknown":
-        return own_query, answer
-    run.warnings[:], run.techniques = before
-    return query, refusal
+    (asked, answer), notes = await run.try_out(_answer_after_turns(query, kit, run))
+    if answer.status == "unknown" and asked.history and stands_alone(query.text):
+        alone = replace(query, history=())
+        own_answer, own_notes = await run.try_out(answer_with_pipeline(alone, kit, run, pipeline=query.preset.pipeline))
+        if own_answer.status != "unknown":
+            asked, answer, notes = alone, own_answer, own_notes
+    run.keep_notes(notes)
+    return asked, answer
+
+
+async def _answer_after_turns(query: Query, kit: Kit, run: Run) -> tuple[Query, Answer]:
+    asked, kit = await resolve_conversation(query, kit, run)
+    return asked, await answer_with_pipeline(asked, kit, run, pipeline=query.preset.pipeline)
 
 
 async def _explain_empty_result(query: Query, kit: Kit) -> tuple[str, str]:

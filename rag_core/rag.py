@@ -21,10 +21,9 @@ from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, Ind
 from rag_core.core.preset_choice import PresetChoice, resolve_choice
 from rag_core.core.run import Run
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings, load_settings
-from rag_core.pipelines import answer_alone, answer_with_pipeline, search_with_pipeline
+from rag_core.pipelines import answer_in_conversation, search_with_pipeline
 from rag_core.replies import AnswerReply, SearchReply
 from rag_core.retrieval.conversation import resolve_conversation
-from rag_core.text.anaphora import stands_alone
 from rag_core.workbench import rated_answers, saved_runs
 from rag_core.workbench.rated_answers import MAX_RATED_ANSWERS, RatedAnswers
 from rag_core.workbench.saved_runs import Replay
@@ -102,10 +101,7 @@ class RAG:
         kit = replace(kit, keep_runs=kit.keep_runs or keep)
         preset = resolve_choice(choice, kit, run, preset_overrides=self.settings.preset_overrides)
         query = preset.build_query(text, as_scope(scope), filters=filters, history=history)
-        query, kit = await resolve_conversation(query, kit, run)
-        answer = await answer_with_pipeline(query, kit, run, pipeline=preset.pipeline)
-        if answer.status == "unknown" and query.history and stands_alone(text):
-            query, answer = await answer_alone(query, answer, self.kit, run)
+        query, answer = await answer_in_conversation(query, kit, run)
         record_answer(preset.pipeline, answer.status, [claim.verdict for claim in answer.claims])
         reply = AnswerReply(answer, query, preset, run, {})
         shown = {"asked": text, "follows": follows, "reply": reply.to_json()} if kit.keep_runs else {}

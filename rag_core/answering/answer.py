@@ -1,7 +1,7 @@
 """Answers from the hits of a pipeline: evidence selected, an answer drafted, and each of its sentences verified."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -42,7 +42,6 @@ from rag_core.retrieval.extractive_answers import get_least_answerability
 
 MIN_ANSWERED = 0.9  # probability from which the small model is believed that a condition is met in other words
 COMPUTING_TIMEOUT_S = 10.0  # reading the tables of a few documents takes milliseconds
-REFUSAL_WARNINGS = ("low_confidence", "condition_not_found")  # of quotes that were not given as the answer
 REFUSAL_TEXT = "I don't know: what was found does not state the answer."
 DEFAULT_GENERATION = GenerationOptions()
 
@@ -62,39 +61,27 @@ async def answer_query(query: Query, hits: Ranking, kit: Kit, run: Run) -> Answe
     A question for a count, sum or comparison is computed from the cells of tables. Where it cannot be, a chat model is
     asked; without one the refusal says why.
     """
-    computed = await run.attempt(
-        "compute",
-        compute_answer(query, hits, kit, run),
-        otherwise=None,
-        fallback="an answer in the words of the passages",
-        within_s=COMPUTING_TIMEOUT_S,
-    )
+    computing = compute_answer(query, hits, kit, run)
+    computed = await _attempt_over_tables("compute", computing, "an answer in the words of the passages", run)
     evidence = await _collect_evidence(query, hits, kit, run)
     if computed and computed.reason:
         run.warn("not_computed", f"this was not computed: {computed.reason}")
     if computed and (computed.claim or not kit.has_chat_model):
         return _build_computed_answer(query.text, computed, evidence)
-    answer = await answer_from_evidence(query.text, evidence, kit, run, tells_claims=True)
-    if answer.status == "unknown" and not kit.has_chat_model:
-        return await _look_up_cell(query, hits, evidence, kit, run) or answer
+    answer, notes = await run.try_out(answer_from_evidence(query.text, evidence, kit, run, tells_claims=True))
+    if answer.status == "unknown" and not kit.has_chat_model:  # a cell may be too terse for the small model
+        looking_up = look_up_answer(query, hits, kit, run)
+        found = await _attempt_over_tables("look_up", looking_up, "the refusal of what was quoted", run)
+        if found and found.claim:
+            return _build_computed_answer(query.text, found, evidence)
+    run.keep_notes(notes)
     return answer
 
 
-async def _look_up_cell(
-    query: Query, hits: Ranking, evidence: tuple[Evidence, ...], kit: Kit, run: Run
-) -> Answer | None:
-    """Return the answer that is a cell of a table, which the small model takes for too terse to be one; else None."""
-    found = await run.attempt(
-        "look_up",
-        look_up_answer(query, hits, kit, run),
-        otherwise=None,
-        fallback="the refusal of what was quoted",
-        within_s=COMPUTING_TIMEOUT_S,
-    )
-    if not found or not found.claim:
-        return None
-    run.warnings[:] = [warning for warning in run.warnings if warning.code not in REFUSAL_WARNINGS]
-    return _build_computed_answer(query.text, found, evidence)
+async def _attempt_over_tables(
+    step: str, awaitable: Awaitable[ComputedAnswer | None], fallback: str, run: Run
+) -> ComputedAnswer | None:
+    return await run.attempt(step, awaitable, otherwise=None, fallback=fallback, within_s=COMPUTING_TIMEOUT_S)
 
 
 def _build_computed_answer(query_text: str, computed: ComputedAnswer, evidence: tuple[Evidence, ...]) -> Answer:
@@ -179,7 +166,7 @@ async def _draft_or_extract(
 
 
 async def _extract_with_fallback(query_text: str, evidence: Sequence[Evidence], kit: Kit, run: Run) -> Draft:
-    least = get_least_answerability(is_compared=kit.entailment_scorer is not None)
+    least = get_least_answerability(kit.entailment_scorer)
     extracted_draft = await run.attempt(
         "extract",
         extract_draft(query_text, evidence, kit.reranker, least=least),

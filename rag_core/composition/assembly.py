@@ -30,7 +30,8 @@ def build_kit(settings: Settings) -> Kit:
     reranker = model_assembly.build_local_reranker(settings)
     embedder = index_assembly.build_current_embedder(settings)
     archive, audit = _build_archive_and_query_log(settings)
-    llm = model_assembly.build_llm(settings, reranker)
+    scorer = model_assembly.build_entailment_scorer(settings)
+    llm = model_assembly.build_llm(settings, reranker, scorer)
     return Kit(
         index=index_assembly.build_index(settings, embedder),
         llm=llm,
@@ -38,7 +39,7 @@ def build_kit(settings: Settings) -> Kit:
         full_llm_or_none=model_assembly.build_full_llm(settings),
         judge=model_assembly.build_judge(settings, llm),
         word_comparer=model_assembly.build_word_comparer(settings, embedder),
-        entailment_scorer=model_assembly.build_entailment_scorer(settings),
+        entailment_scorer=scorer,
         layout_reader=_build_layout_reader(settings),
         redactor=_build_redactor(settings),
         cache=_build_cache(settings),

@@ -64,17 +64,15 @@ def build_local_reranker(settings: Settings) -> Reranker:
     return SharingReranker(CrossEncoder(folder, threads=settings.model_threads))
 
 
-def build_llm(settings: Settings, reranker: Reranker) -> LLM:
+def build_llm(settings: Settings, reranker: Reranker, scorer: EntailmentScorer | None) -> LLM:
     """Build the chat model, or the local techniques in its place."""
     provider_name = choose_chat_provider(settings).name
     if provider_name == "local":
         from rag_core.ingestion.enrichment import select_key_sentences
-        from rag_core.providers.local_models import find_entailment_weights
         from rag_core.providers.local_techniques import LocalTechniques
         from rag_core.retrieval.extractive_answers import get_least_answerability
 
-        least = get_least_answerability(is_compared=find_entailment_weights(settings.models_dir) is not None)
-        return LocalTechniques(reranker, select_key_sentences, least_answerability=least)
+        return LocalTechniques(reranker, select_key_sentences, least_answerability=get_least_answerability(scorer))
     from rag_core.providers.openai import OpenAIChatModel
 
     model_profile, key = build_provider_profile(settings, provider_name)

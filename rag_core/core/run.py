@@ -75,6 +75,14 @@ class RunWarning:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a trial would tell the caller, see `Run.try_out`."""
+
+    warnings: list[RunWarning] = field(default_factory=list)
+    techniques: dict[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Run:
     """The record of one request; `within_s` is the time limit of the whole request."""
@@ -147,6 +155,27 @@ class Run:
         except Unavailable as error:
             self.degrade(name, error.code, error.message, fallback)
             return otherwise
+
+    async def try_out(self, awaitable: Awaitable[T]) -> tuple[T, Notes]:
+        """Return the result of `awaitable`, and its warnings and techniques, which are the run's once they are kept.
+
+        Its times, usage and degradations are the run's in any case, and all of it where it fails.
+        """
+        before, notes = (self.warnings, self.techniques), Notes()
+        self.warnings, self.techniques = notes.warnings, notes.techniques
+        try:
+            result = await awaitable
+        except BaseException:
+            self.warnings, self.techniques = before
+            self.keep_notes(notes)
+            raise
+        self.warnings, self.techniques = before
+        return result, notes
+
+    def keep_notes(self, notes: Notes) -> None:
+        """Add the warnings and techniques of a trial to the run's."""
+        self.warnings += notes.warnings
+        self.techniques |= notes.techniques
 
     def tell(self, event: str, value: Any) -> None:
         """Tell the listener, if there is one, of a step or of the claims that are checked so far."""

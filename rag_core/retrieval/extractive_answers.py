@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from rag_core.core.ports import Reranker
+from rag_core.core.ports import EntailmentScorer, Reranker
 from rag_core.text.figures import remove_dates
 from rag_core.text.framing import is_framing
 from rag_core.text.layout import split_cells, split_into_parts
@@ -51,9 +51,9 @@ class PassageSentence:
     page: int = 0
 
 
-def get_least_answerability(*, is_compared: bool) -> float:
+def get_least_answerability(scorer: EntailmentScorer | None) -> float:
     """Return the least answerability of quotes: nearly none where a model compares them and the question later."""
-    return OPEN_ANSWERABILITY if is_compared else MIN_ANSWERABILITY
+    return MIN_ANSWERABILITY if scorer is None else OPEN_ANSWERABILITY
 
 
 async def select_answer_sentences(

@@ -97,3 +97,32 @@ def test_a_request_may_be_told_to_end_sooner_but_never_later() -> None:
     assert 29 < run.remaining_s <= 30
     run.shorten_deadline(60)
     assert run.remaining_s <= 30
+
+
+async def warn(run: Run, *, fails: bool = False) -> str:
+    run.warn("tried", "…")
+    run.techniques["answer"] = "tried"
+    run.degrade("answer", "slow", "…", "…")
+    if fails:
+        raise Conflict("other space")
+    return "done"
+
+
+async def test_the_notes_of_a_trial_are_the_runs_only_once_they_are_kept() -> None:
+    run = Run(techniques={"answer": "first"})
+    run.warn("before", "…")
+    result, notes = await run.try_out(warn(run))
+    assert (result, [warning.code for warning in run.warnings]) == ("done", ["before"])
+    assert run.techniques == {"answer": "first"}
+    assert run.degraded  # what fell back has done so, whatever comes of it
+    run.keep_notes(notes)
+    assert [warning.code for warning in run.warnings] == ["before", "tried"]
+    assert run.techniques == {"answer": "tried"}
+
+
+async def test_a_trial_that_fails_leaves_its_notes() -> None:
+    run = Run()
+    with pytest.raises(Conflict):
+        await run.try_out(warn(run, fails=True))
+    assert [warning.code for warning in run.warnings] == ["tried"]
+    assert run.techniques == {"answer": "tried"}

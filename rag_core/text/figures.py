@@ -10,8 +10,9 @@ from rag_core.text.months import MONTH_PATTERN
 _CURRENCIES = r"(?:US|C|A|HK)?[$€£¥]|(?:USD|EUR|GBP|CHF|JPY)\s"
 _NUMBER = r"\d{1,3}(?:[,  ’']\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _MARK = r"(?:\s?\(\w\)|\s?\*{1,2})?"  # of a footnote
+_THOUSANDS = r"(?!(?:[$€£¥]\s?)?[’']?000s?(?!\w))"  # "£000" above a column is its unit
 FIGURE = re.compile(
-    rf"(?:{_CURRENCIES})?\s?[-–−+]?\s?\(?\s?(?:{_CURRENCIES})?[-–−+]?\s?(?:{_NUMBER})\s?\)?\s?%?\s?\)?{_MARK}"
+    rf"{_THOUSANDS}(?:{_CURRENCIES})?\s?[-–−+]?\s?\(?\s?(?:{_CURRENCIES})?[-–−+]?\s?(?:{_NUMBER})\s?\)?\s?%?\s?\)?{_MARK}"
     rf"|(?:[$€£¥]\s?)?[-–—]\s?%?|N/?[AM]|n/[am]|nm",
 )
 _PARTS = re.compile(
@@ -19,7 +20,11 @@ _PARTS = re.compile(
     rf"\s?(?P<close>\)?)\s?(?P<unit>%|[^\W\d_]{{1,12}}\.?)?\s?\)?{_MARK}"
 )
 _SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
-_DATE = re.compile(rf"\b(?:{MONTH_PATTERN})\.?\s\d{{1,2}}\b|\b(?:19|20)\d\d\b|\bQ[1-4]\b|\([a-z\d]\)", re.IGNORECASE)
+_DATE_OR_SCALE = re.compile(
+    rf"\b(?:{MONTH_PATTERN})\.?\s\d{{1,2}}\b|\b\d{{1,2}}\s(?:{MONTH_PATTERN})\b|\b(?:19|20)\d\d\b|\bQ[1-4]\b"
+    r"|\([a-z\d]\)|(?<!\d)[’']?000s?\b",
+    re.IGNORECASE,
+)
 _PERIOD = re.compile(
     r"(?:19|20)\d\d(?:[-/–](?:19|20)?\d\d)?(?:\s?\(\w\)|\s?\*)?|[1-4]?Q[1-4]?(?:\s(?:19|20)\d\d)?|FY\s?\d{2,4}E?"
 )
@@ -44,7 +49,7 @@ def remove_dates(cells: Sequence[str]) -> list[str]:
     A row such as "Opened | 2004" is no header, but "(in millions) | 2004" and "| 2004 | 2003 |" are.
     """
     if not cells[0] or cells[0].startswith("(") or not all(map(is_period, filter(None, cells[1:]))):
-        return [_DATE.sub("", cell) for cell in cells]
+        return [_DATE_OR_SCALE.sub("", cell) for cell in cells]
     return list(cells)
 
 

@@ -22,7 +22,7 @@ MAX_LISTED_CELLS = 40  # named in the answer; all that are counted are cited up 
 MAX_CITED_CELLS = 100
 COMPUTED = "computed from the cited cells"  # the judge of a claim whose operation was computed twice
 COMPUTED_SUPPORT = 0.98  # as of copied words: the cells are copied, and the rest is arithmetic
-_SCALE = re.compile(r"\(?\bin (thousands|millions|billions)\b[^()]{0,60}\)?", re.IGNORECASE)
+_SCALE = re.compile(r"\bin (thousands|millions|billions)\b|(?<![\w,.])([$€£¥][’']?000s?|[$€£¥]m)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _state_result(asked: AskedOperation, resolved: Resolved) -> str:
     """Return the result, the operation and its cells in words."""
     computation, table = resolved.computation, resolved.table
     cells = computation.cells
-    scale = _find_scale(table)
+    scale = _find_scale(table, cells)
     condition = f" with {resolved.condition}" if resolved.condition else ""
     if computation.kind == "count":
         rows = f"different {cells[0].column}" if resolved.is_distinct else "rows"
@@ -131,11 +131,13 @@ def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> 
         way = "no change" if not computation.result else "an increase" if computation.result > 0 else "a decrease"
         if first.column == second.column:
             return f"{amount}. Difference of {first.column}: {both}."
+        if " than " in asked.text:  # of what is compared, neither comes first
+            return f"{amount}. Difference of {first.row.label}: {both}."
         return f"{amount}, {way}. Difference of {first.row.label}: {both}."
-    larger = second if (computation.result > 0) == asked.is_highest else first
+    larger = second if (computation.result > 0) == computation.is_highest else first
     if not computation.result:
         return f"They are equal. Compared: {both}."
-    if asked.text.lower().startswith("which"):
+    if " or " in asked.text:
         return f"{_name_cell(larger, computation.cells)}. Compared: {both}."
     return f"{'Yes' if larger is first else 'No'}. Compared: {both}."
 
@@ -167,7 +169,7 @@ def _format_figure(value: Decimal, cells: Sequence[CitedCell], scale: str) -> st
     return f"{sign}{placed}{scale}"
 
 
-def _find_scale(table: StoredTable) -> str:
-    """Return " (in thousands)" where the table says so."""
-    found = _SCALE.search(f"{table.about} {table.columns[0]}")
-    return f" (in {found[1].lower()})" if found else ""
+def _find_scale(table: StoredTable, cells: Sequence[CitedCell]) -> str:
+    """Return " (in thousands)" or " (in £000)" where the table or the head of a cell says so."""
+    found = _SCALE.search(" ".join((table.about, table.columns[0], *(cell.column for cell in cells))))
+    return f" (in {found[1].lower() if found[1] else found[2]})" if found else ""

@@ -26,11 +26,31 @@ def find_named_rows(asked: AskedOperation, table: StoredTable) -> tuple[CitedRow
         terms = extract_terms(_UNIT_OF_LABEL.sub("", row.label))
         if is_total(row, table) and row.label.casefold() not in asked.text.casefold():
             continue
-        if terms and not is_period(row.label) and terms <= asked_terms:
+        if terms and not is_period(row.label) and all(has_word(term, asked_terms) for term in terms):
             first = min((words.index(w) for w in fold_words(row.label) if w in words), default=len(words))
             found.append((first, terms, row))
+    found += _find_rows_by_name(asked, table, [row for _, _, row in found])
     kept = [f for f in found if not any(f[1] < other[1] for other in found)]
     return _choose_group([row for _, _, row in sorted(kept, key=lambda f: f[0])], asked.terms)
+
+
+def _find_rows_by_name(
+    asked: AskedOperation, table: StoredTable, named: Sequence[CitedRow]
+) -> list[tuple[int, frozenset[str], CitedRow]]:
+    """Return the rows of which the question has one capitalised word that no other row and no column has: a first name.
+
+    They come as place of mention, terms and row.
+    """
+    words = WORD_PATTERN.findall(asked.text)
+    columns = {word for column in table.columns for word in fold_words(column)}
+    found = []
+    for place, word in enumerate(words):
+        if not place or not word[:1].isupper() or not word[1:].islower() or word.casefold() in columns:
+            continue
+        rows = [row for row in table.rows if word in WORD_PATTERN.findall(row.label)]
+        if len(rows) == 1 and rows[0] not in named and not is_total(rows[0], table):
+            found.append((place, extract_terms(word), rows[0]))
+    return found
 
 
 def _choose_group(rows: Sequence[CitedRow], terms: frozenset[str]) -> tuple[CitedRow, ...]:
@@ -55,7 +75,9 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
             continue
         for cell in _list_cells(table, n):
             terms = extract_terms(cell)
-            if parse_figure(cell) or not terms or named.issuperset(fold_words(cell)) or not terms <= asked.terms:
+            if parse_figure(cell) or not terms or named.issuperset(fold_words(cell)):
+                continue
+            if not all(has_word(term, asked.terms) for term in terms):
                 continue
             if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
@@ -99,9 +121,14 @@ def has_any(terms: Iterable[str], others: frozenset[str]) -> bool:
     return any(has_term(term, others) for term in terms)
 
 
+def has_word(term: str, terms: frozenset[str]) -> bool:
+    """Return whether terms have this one in its singular or plural: `extract_terms` keeps the "s" of short words."""
+    return not terms.isdisjoint((term, f"{term}s", term.removesuffix("s")))
+
+
 def has_term(term: str, terms: frozenset[str]) -> bool:
     """Return whether terms have this one, or one that begins like it."""
-    return term in terms or any(_begins_alike(term, other) for other in terms)
+    return has_word(term, terms) or any(_begins_alike(term, other) for other in terms)
 
 
 def _begins_alike(term: str, other: str) -> bool:

@@ -4,21 +4,22 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from rag_core.answering.computing.degrees import COMPARATIVES, SUPERLATIVES, Scale, find_degrees, points_down
 from rag_core.answering.computing.operations import OperationKind
 from rag_core.text.figures import Figure, parse_figure
-from rag_core.text.terms import WORD_PATTERN, extract_terms
+from rag_core.text.terms import extract_terms
 
 MAX_OPERATION_CHARS = 1000  # of a question: one that asks for an operation is short
-_MORE = "more|higher|larger|bigger|greater|longer|heavier|above"
-_LESS = "fewer|less|lower|smaller|shorter|lighter|cheaper|below"
-_HIGHEST = "highest|largest|biggest|greatest|most|maximum|longest|heaviest|newest"
-_LOWEST = "lowest|smallest|least|fewest|minimum|shortest|lightest|cheapest|oldest"
+_COMPARING = "|".join((*COMPARATIVES, "above", "below"))
+_MORE_THAN, _LESS_THAN = (
+    "|".join(f"{word} than" for word, is_more in COMPARATIVES.items() if is_more == wanted) for wanted in (True, False)
+)
 _CHANGE = r"(?:grow|grew|growth|increas\w*|decreas\w*|rise|rose|fall|fell|chang\w*|drop\w*|declin\w*)"
 _COMPARISONS = {
     ">=": "at least|no less than|no fewer than|since",
     "<=": "at most|no more than|up to",
-    ">": "more than|over|above|greater than|higher than|larger than|exceeding|after|heavier than|longer than",
-    "<": "less than|fewer than|under|below|lower than|smaller than|before|lighter than|shorter than",
+    ">": f"{_MORE_THAN}|over|above|exceeding|after",
+    "<": f"{_LESS_THAN}|under|below|before",
 }
 _COMPARISON = re.compile(
     "|".join(rf"(?P<{name}>\b(?:{words})\b)" for name, words in zip("abcd", _COMPARISONS.values(), strict=True)),
@@ -29,14 +30,14 @@ _FIGURE_AFTER = re.compile(rf" ({_CURRENCY}\d[\d,]{{0,20}}(?:\.\d{{1,9}})? ?%?)(
 _CHANGED = re.compile(rf"\b{_CHANGE}\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\bpercent(?:age)?\b(?! of\b)", re.IGNORECASE)
 _DIFFERENCE = re.compile(
-    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_MORE}|{_LESS})\b"
+    rf"\bby how much\b|\bdifference between\b|\bhow (?:much|many) (?:{_COMPARING})\b"
     rf"|\bhow much (?:did|do|does|has|have)\b.{{1,80}}\b{_CHANGE}\b",
     re.IGNORECASE,
 )
-_COMPARED = re.compile(rf"\b(?:{_MORE}|{_LESS})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
+_COMPARED = re.compile(rf"\b(?:{_COMPARING})\b(?! than {_CURRENCY}\d)", re.IGNORECASE)
 _COUNTED = re.compile(r"\bhow many\b", re.IGNORECASE)
 _ADDED = re.compile(r"\b(?:total|sum|combined|together|altogether|in all)\b", re.IGNORECASE)
-_BEST = re.compile(rf"\b(?:{_HIGHEST}|{_LOWEST})\b", re.IGNORECASE)
+_BEST = re.compile(rf"\b(?:{'|'.join(SUPERLATIVES)}|maximum|minimum)\b", re.IGNORECASE)
 _LIMITED = re.compile(rf"\b(?:{'|'.join(_COMPARISONS.values())}) {_CURRENCY}\d", re.IGNORECASE)
 _CHOICE = re.compile(r"(?:which|what|who)\b", re.IGNORECASE)
 _LISTING = re.compile(r"(?:which|what|list|name|show)\b", re.IGNORECASE)
@@ -45,6 +46,8 @@ _FACT = re.compile(
     r"(?:what|when|where|who|which|how (?:much|many|long|far|big|high|heavy|old|often))\b", re.IGNORECASE
 )
 _NEGATION = re.compile(r"\b(?:not|no|without|never)\b|n[’']t\b", re.IGNORECASE)
+_LOSE = re.compile(r"\b(?:lose|loses|lost)\b", re.IGNORECASE)
+_LOSS = re.compile(rf"{_LOSE.pattern}|\b(?:loss|losses|deficits?)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"[’']s\b", re.IGNORECASE)
 _AMOUNT = re.compile(r"(?:what|how much)\b", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had)\b", re.IGNORECASE)
@@ -53,24 +56,13 @@ _WHAT_IS_COUNTED = re.compile(
     r"(?= (?:are|is|was|were|do|does|did|have|has|had|with|in|of|opened)\b|$)",
     re.IGNORECASE,
 )
-_DOWN = re.compile(rf"\b(?:{_LESS}|{_LOWEST}|less expensive|least expensive)\b", re.IGNORECASE)
-_PRICE, _BEGINNING = "price cost fee fare charge", "year opened founded built since"
-_IMPLIED = {
-    "expensiv": _PRICE,
-    "cheap": _PRICE,
-    "cost": _PRICE,
-    "heav": "weight",
-    "light": "weight",
-    "long": "length",
-    "oldest": _BEGINNING,
-    "newest": _BEGINNING,
-}
+COST_TERM, PRICE_TERMS = "cost", extract_terms("price cost fee fare charge")
 _OPERATION_TERMS = extract_terms(
-    f"{_MORE} {_LESS} {_HIGHEST} {_LOWEST} {' '.join(_COMPARISONS.values())}".replace("|", " ")
+    f"{' '.join(_COMPARISONS.values())} maximum minimum".replace("|", " ")
     + " how many much percent percentage difference between change changed changes grow grew growth increase decrease"
     " increased decreased rise rose fall fell drop dropped decline declined total sum combined altogether all number"
-    " list name show there each or than from since during compared expensive cheap which what who one value amount"
-    " together used not no without never"
+    " list name show there each or than from since during compared still now currently which what who one value amount"
+    " together lose loses lost give gave take took get got make made need pay bring use used not no without never"
 )
 # as heads of columns write a unit that a question says in full
 _UNIT_SIGNS = {
@@ -117,10 +109,37 @@ class AskedOperation:
     is_highest: bool
     conditions: tuple[Condition, ...]
     terms: frozenset[str]
-    implied: frozenset[str]
+    scales: tuple[Scale, ...]
     counted: frozenset[str]
     is_negated: bool = False
     adds_up: bool = False
+
+    @property
+    def implied(self) -> frozenset[str]:
+        """The terms of columns that the question means without saying them: a weight by "heavy", a price by "cost"."""
+        named = frozenset[str]().union(*(scale.columns for scale in self.scales))
+        return named | PRICE_TERMS if COST_TERM in self.terms else named
+
+    @property
+    def asks_time(self) -> bool:
+        return any(scale.is_time for scale in self.scales)
+
+    @property
+    def is_of_losses(self) -> bool:
+        return bool(_LOSS.search(self.text))
+
+    @property
+    def loses(self) -> bool:
+        """Return whether a verb says that figures have to be losses: no table needs to have the word."""
+        return bool(_LOSE.search(self.text))
+
+    def points_up(self, column: str, *, is_of_years: bool) -> bool:
+        """Return whether the highest of a column is meant: "oldest" is the highest age, and the lowest year."""
+        names = extract_terms(column)
+        measured = [
+            s for s in self.scales if s.is_time == is_of_years and (s.is_time or not names.isdisjoint(s.columns))
+        ]
+        return measured[0].is_high if measured else self.is_highest
 
 
 def parse_lookup(question: str) -> AskedOperation | None:
@@ -140,25 +159,21 @@ def parse_operation(question: str) -> AskedOperation | None:
 
 def _describe_operation(kind: OperationKind, text: str) -> AskedOperation:
     conditions = tuple(_find_conditions(text)) if kind in ("count", "filter", "sum", "extreme") else ()
-    words = [word.casefold() for word in WORD_PATTERN.findall(text)]
-    implied = {
-        term
-        for start, names in _IMPLIED.items()
-        if any(w.startswith(start) for w in words)
-        for term in extract_terms(names)
-    }
+    degrees = find_degrees(text)
     spoken = frozenset(" ".join(condition.text for condition in conditions).replace(",", "").lower().split())
     left = _POSSESSIVE.sub("", text)
     for condition in conditions:
         left = left.replace(condition.text, " ")
     counted = _WHAT_IS_COUNTED.search(left)
+    for said, _ in degrees:
+        left = left.replace(said, " ")
     return AskedOperation(
         kind,
         text,
-        not _DOWN.search(text),
+        not points_down(text),
         conditions,
         extract_terms(left) - _OPERATION_TERMS - spoken,
-        frozenset(implied),
+        tuple(scale for _, scales in degrees for scale in scales),
         extract_terms(counted[1]) - _OPERATION_TERMS if counted else frozenset(),
         bool(_NEGATION.search(left)),
         bool(_ADDED.search(left)),
@@ -170,8 +185,8 @@ def _find_kind(text: str) -> OperationKind | None:
     kinds: tuple[tuple[OperationKind, bool], ...] = (
         ("ratio", bool(_CHANGED.search(text) and _PERCENT.search(text))),
         ("difference", bool(_DIFFERENCE.search(text))),
-        ("compare", has_comparison and bool(_CHOICE.match(text)) and " or " in text),
-        ("compare", has_comparison and bool(_YES_OR_NO.match(text)) and " than " in text),
+        ("compare", has_comparison and " or " in text and bool(_CHOICE.match(text) or _YES_OR_NO.match(text))),
+        ("compare", has_comparison and " than " in text and bool(_YES_OR_NO.match(text))),
         ("count", bool(_COUNTED.search(text))),
         ("sum", bool(_AMOUNT.match(text) and _ADDED.search(text))),
         ("extreme", bool(_CHOICE.match(text) and _BEST.search(text))),

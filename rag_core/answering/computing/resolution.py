@@ -15,15 +15,15 @@ from rag_core.answering.computing.named_cells import (
     is_written_out,
 )
 from rag_core.answering.computing.operations import CitedCell, Computation, OperationKind, compute
-from rag_core.answering.computing.questions import AskedOperation, Condition
+from rag_core.answering.computing.questions import COST_TERM, AskedOperation, Condition
 from rag_core.answering.computing.stored_tables import CitedRow, StoredTable
-from rag_core.text.figures import parse_figure
+from rag_core.text.figures import is_period, parse_figure
 from rag_core.text.terms import extract_terms
 
 MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
 MAX_EMPTY_SHARE = 0.25  # of the cells among which the highest is looked for: where more have no figure, it tells little
 _WORDLESS = re.compile(r"\W*")
-_COST_TERMS = extract_terms("cost costs")
+_GENERIC_TERMS = extract_terms("thing things item items")  # what any list is of
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 
@@ -99,10 +99,11 @@ class _TableView:
         own = extract_terms(" ".join(words))
         codes = {term for _, cell in equal for term in extract_terms(cell)}
         known = own | extract_terms(table.title)
-        wanted = asked.terms - {term for term in asked.terms if is_written_out(term, asked.text, codes)}
+        named_terms = asked.terms - _GENERIC_TERMS if table.is_list else asked.terms
+        wanted = named_terms - {term for term in named_terms if is_written_out(term, asked.text, codes)}
         said = asked.implied & known  # "cost" is said by a column "Price"
         found = [term for term in wanted if has_term(term, own)]
-        covers = bool(wanted) and all(has_term(term, known) or (said and term in _COST_TERMS) for term in wanted)
+        covers = bool(wanted) and all(has_term(term, known) or (said and term == COST_TERM) for term in wanted)
         return cls(asked, table, named, equal, covers, len(found))
 
     def resolve(self) -> Resolved | Unresolved | None:
@@ -169,7 +170,10 @@ class _TableView:
             return Unresolved(reason)
         if self.asked.kind == "ratio" and not cells[0].value:
             return Unresolved(f"“{cells[0].row.label}” is 0 in {cells[0].column}, of which there is no percentage")
-        return Resolved(self.table, compute(self.asked.kind, cells))
+        is_highest = self._points_up(columns[0], cells)
+        if isinstance(is_highest, Unresolved):
+            return is_highest
+        return Resolved(self.table, compute(self.asked.kind, cells, is_highest=is_highest))
 
     def _resolve_count(self, rows: Sequence[CitedRow], condition: str) -> Resolved | None:
         """Count or list the rows, if what is counted names them, or the different cells of the column that it names.
@@ -224,9 +228,7 @@ class _TableView:
         return [
             term
             for term in self.asked.terms
-            if not has_term(term, known)
-            and term not in _COST_TERMS
-            and not is_written_out(term, self.asked.text, codes)
+            if not has_term(term, known) and term != COST_TERM and not is_written_out(term, self.asked.text, codes)
         ]
 
     def _find_shown_columns(self) -> list[int]:
@@ -250,9 +252,27 @@ class _TableView:
             return Unresolved(f"{', '.join(missing[:5])} has no figure in {self.table.columns[column]}")
         if kind == "sum" and any(row.group for row in rows):
             return Unresolved("the rows of the table stand below titles, and some may be totals of others")
+        is_highest = self._points_up(column, filled)
+        if isinstance(is_highest, Unresolved):
+            return is_highest
         if kind == "extreme":  # the cells that are the answer come first
-            filled.sort(key=lambda cell: -cell.value if self.asked.is_highest else cell.value)
-        return Resolved(self.table, compute(kind, filled, is_highest=self.asked.is_highest), condition, missing)
+            filled.sort(key=lambda cell: -cell.value if is_highest else cell.value)
+        return Resolved(self.table, compute(kind, filled, is_highest=is_highest), condition, missing)
+
+    def _points_up(self, column: int, cells: Sequence[CitedCell]) -> bool | Unresolved:
+        """Return whether the greater value is the answer: of losses the lower one, which has to be below zero."""
+        is_highest = self.asked.points_up(self.table.columns[column], is_of_years=self._holds_years(column))
+        if self.asked.kind not in ("compare", "extreme") or not any(cell.value < 0 for cell in cells):
+            return is_highest if not self.asked.loses else Unresolved("no figure is a loss")
+        if self.asked.is_of_losses:
+            is_found = all(cell.value < 0 for cell in cells) or (self.asked.kind == "extreme" and is_highest)
+            return not is_highest if is_found else Unresolved("not all of the figures are losses")
+        if all(cell.value < 0 for cell in cells):
+            return Unresolved("all figures are negative: it is not said whether the amount or the value counts")
+        return is_highest
+
+    def _holds_years(self, column: int) -> bool:
+        return all(is_period(row.cells[column]) for row in self.table.rows if row.cells[column].strip())
 
     def _select_rows(self) -> tuple[list[CitedRow], str, str]:
         """Return the rows that meet the conditions, these in words, and a reason where they cannot be checked."""
@@ -287,11 +307,19 @@ class _TableView:
         """Return the column of figures that a condition names, by the words after it, before it, or implied."""
         columns = self._list_figure_columns()
         words = condition.words_after, condition.words_before
-        for terms in (*map(extract_terms, words), self.asked.implied):
-            named = [n for n in columns if has_any(extract_terms(self.table.columns[n]), terms)]
-            if len(named) == 1:
-                return named[0]
-        return None
+        named = [
+            [n for n in columns if has_any(extract_terms(self.table.columns[n]), extract_terms(text))] for text in words
+        ]
+        return next((found[0] for found in (*named, self._list_implied_columns(columns)) if len(found) == 1), None)
+
+    def _list_implied_columns(self, columns: Sequence[int]) -> list[int]:
+        """Return the columns that the adjectives of the question measure: of heights, or of years for "newest"."""
+        return [
+            n
+            for n in columns
+            if has_any(extract_terms(self.table.columns[n]), self.asked.implied)
+            or (self.asked.asks_time and self._holds_years(n))
+        ]
 
     def _choose_column(self) -> int | Unresolved | None:
         columns = self._rank_columns()
@@ -307,15 +335,23 @@ class _TableView:
         columns = self._list_figure_columns()
         terms = {n: extract_terms(self.table.columns[n]) for n in columns}
         shared = frozenset.intersection(*terms.values()) if len(columns) > 1 else frozenset()
-        asked = self.asked.terms | self.asked.implied
+        asked = self.asked.terms
         shares = {
             n: sum(has_term(term, asked) for term in terms[n] - shared) / max(1, len(terms[n] - shared))
             for n in columns
         }
         best = max(shares.values(), default=0.0)
+        if best == 0 and self.asked.scales:
+            return self._list_implied_columns(columns)
         if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
             return [] if columns and not has_any(shared, asked) and len(columns) > 1 else columns
-        return [n for n in columns if shares[n] == best]
+        return self._keep_phrases([n for n in columns if shares[n] == best])
+
+    def _keep_phrases(self, columns: Sequence[int]) -> list[int]:
+        """Return the columns whose names stand in the question as they are, if any: not a "gross price" for "net"."""
+        asked = f" {' '.join(fold_words(self.asked.text))} "
+        said = [n for n in columns if f" {' '.join(fold_words(self.table.columns[n]))} " in asked]
+        return said or list(columns)
 
     def _list_figure_columns(self) -> list[int]:
         listed = []

@@ -161,3 +161,68 @@ async def test_a_condition_that_no_column_settles_is_not_computed(text: str, mad
     await index_uploads([(SCOPE, Upload(content=POOLS, filename="pools.md"))], made)
     _, run = await ask(text, made)
     assert "operation" not in run.techniques
+
+
+FERRIES = """# Ferries
+
+| Ferry | Captain | Age | Built | Load limit (t) | Day, winter | Day, summer | Night, summer |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+| Swift | Ada Holm | 21 | 2004 | 80 | 310 | 450 | 270 |
+| Puffin | Per Lund | 3 | 2022 | 40 | 190 | 420 | 150 |
+| Auk | Eva Moe | 12 | 2013 | 65 | 220 | 400 | 260 |
+
+| Crew member | Trips by day | Trips by night |
+| --- | --- | --- |
+| Ada Holm | 31 | 12 |
+| Per Lund | 18 | 25 |
+
+Passengers may not board with:
+
+- a lit stove
+- fireworks
+- loose animals
+
+Profit or loss in £000
+
+| Line | 2023 | 2024 |
+| --- | --- | --- |
+| North | (40) | 12 |
+| South | (31) | (55) |
+| East | 20 | (8) |
+| Wages | (310) | (290) |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("Which ferry is the oldest?", "Swift: 21. Highest Age of 3 rows."),
+        ("Which ferry was built most recently?", "Puffin: 2022. Highest Built of 3 rows."),
+        ("Which is older, Puffin or Auk?", "Auk. Compared: Puffin: 3; Auk: 12."),
+        ("Is the Auk or the Swift younger?", "Auk. Compared: Auk: 12; Swift: 21."),
+        ("How much more do I pay for a Swift day, summer than for a night, summer?", "180. Difference of Swift:"),
+        ("Did Lund make more trips by night than by day?", "Yes. Compared: Trips by night: 25; Trips by day: 18."),
+        ("How many things may passengers not board with?", "3. Counted: items of the list: a lit stove, fireworks"),
+        ("Which line had the largest loss in 2024?", "Wages: (290) (in £000). Lowest 2024 of 4 rows."),
+        ("Did the South line lose more in 2023 or in 2024?", "2024. Compared: 2023: (31); 2024: (55) (in £000)."),
+    ],
+)
+async def test_adjectives_and_losses_say_which_way_a_column_points(text: str, begin: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=FERRIES, filename="ferries.md"))], made)
+    answer, _ = await ask(text, made)
+    assert answer.text.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which ferry is the cheapest?",  # no column is of prices
+        "Were the wages of the line higher in 2023 than in 2024?",  # 310 or -310
+        "Did the East line lose more in 2023 or in 2024?",  # in 2023 it lost nothing
+        "How many old ferries are there?",
+    ],
+)
+async def test_a_measure_that_no_column_has_is_not_computed(text: str, made: Kit) -> None:
+    await index_uploads([(SCOPE, Upload(content=FERRIES, filename="ferries.md"))], made)
+    _, run = await ask(text, made)
+    assert "operation" not in run.techniques

@@ -9,7 +9,7 @@ from decimal import Decimal
 from rag_core.answering.citations import ClaimPassage, build_citation
 from rag_core.answering.computing.operations import CitedCell, Computation, is_recomputed
 from rag_core.answering.computing.questions import AskedOperation, parse_lookup, parse_operation
-from rag_core.answering.computing.resolution import Resolved, Unresolved, resolve
+from rag_core.answering.computing.resolution import YEAR_PATTERN, Resolved, Unresolved, resolve
 from rag_core.answering.computing.stored_tables import StoredTable, read_stored_tables
 from rag_core.core.kit import Kit
 from rag_core.core.model import Citation, Claim, Judgement, Ranking
@@ -131,7 +131,8 @@ def _state_pair(asked: AskedOperation, computation: Computation, scale: str) -> 
         way = "no change" if not computation.result else "an increase" if computation.result > 0 else "a decrease"
         if first.column == second.column:
             return f"{amount}. Difference of {first.column}: {both}."
-        if " than " in asked.text:  # of what is compared, neither comes first
+        is_in_time = all(YEAR_PATTERN.search(cell.column) for cell in computation.cells)
+        if " than " in asked.text and not is_in_time:  # of what is compared, neither comes first
             return f"{amount}. Difference of {first.row.label}: {both}."
         return f"{amount}, {way}. Difference of {first.row.label}: {both}."
     larger = second if (computation.result > 0) == computation.is_highest else first

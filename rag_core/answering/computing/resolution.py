@@ -24,7 +24,7 @@ MIN_FIGURE_SHARE = 0.5  # of the filled cells of a column of figures
 MAX_EMPTY_SHARE = 0.25  # of the cells among which the highest is looked for: where more have no figure, it tells little
 _WORDLESS = re.compile(r"\W*")
 _GENERIC_TERMS = extract_terms("thing things item items")  # what any list is of
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+YEAR_PATTERN = re.compile(r"\b(?:19|20)\d\d\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class _TableView:
 
     def _resolve_pair(self) -> Resolved | Unresolved | None:
         """Resolve an operation on two cells: of two rows in a column, or of a row in two columns, as they are named."""
-        columns = self._rank_columns()
+        columns = self._keep_phrases(self._rank_columns(), count=2 if len(self.named_rows) == 1 else 1)
         if len(self.named_rows) == 2 and columns:
             if len(columns) > 1:
                 return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
@@ -313,16 +313,12 @@ class _TableView:
         return next((found[0] for found in (*named, self._list_implied_columns(columns)) if len(found) == 1), None)
 
     def _list_implied_columns(self, columns: Sequence[int]) -> list[int]:
-        """Return the columns that the adjectives of the question measure: of heights, or of years for "newest"."""
-        return [
-            n
-            for n in columns
-            if has_any(extract_terms(self.table.columns[n]), self.asked.implied)
-            or (self.asked.asks_time and self._holds_years(n))
-        ]
+        """Return the columns that the adjectives of the question measure: heights, else the years for "newest"."""
+        named = [n for n in columns if has_any(extract_terms(self.table.columns[n]), self.asked.implied)]
+        return named or [n for n in columns if self.asked.asks_time and self._holds_years(n)]
 
     def _choose_column(self) -> int | Unresolved | None:
-        columns = self._rank_columns()
+        columns = self._keep_phrases(self._rank_columns(), count=1)
         if len(columns) > 1:
             return Unresolved(f"it is not said which column is meant: {self._list_columns(columns)}")
         return columns[0] if columns else None
@@ -345,10 +341,12 @@ class _TableView:
             return self._list_implied_columns(columns)
         if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
             return [] if columns and not has_any(shared, asked) and len(columns) > 1 else columns
-        return self._keep_phrases([n for n in columns if shares[n] == best])
+        return [n for n in columns if shares[n] == best]
 
-    def _keep_phrases(self, columns: Sequence[int]) -> list[int]:
-        """Return the columns whose names stand in the question as they are, if any: not a "gross price" for "net"."""
+    def _keep_phrases(self, columns: Sequence[int], *, count: int) -> list[int]:
+        """Return, of more columns than `count`, those whose names stand in the question word by word, if any do."""
+        if len(columns) <= count:
+            return list(columns)
         asked = f" {' '.join(fold_words(self.asked.text))} "
         said = [n for n in columns if f" {' '.join(fold_words(self.table.columns[n]))} " in asked]
         return said or list(columns)
@@ -364,7 +362,7 @@ class _TableView:
 
     def _order_by_mention(self, columns: Sequence[int]) -> list[int]:
         """Return columns in the order in which the question names them, the earlier period first for a change."""
-        years = {n: found[0] for n in columns if (found := _YEAR.findall(self.table.columns[n]))}
+        years = {n: found[0] for n in columns if (found := YEAR_PATTERN.findall(self.table.columns[n]))}
         if self.asked.kind != "compare" and len(set(years.values())) == len(columns):
             return sorted(columns, key=lambda n: years[n])
         telling = {n: extract_terms(self.table.columns[n]) for n in columns}

@@ -11,8 +11,9 @@ from functions.operations import Call, operation
 from functions.requests import NO_OTHER_KEYS, CountFromOne, ExactInt, FieldName, Identifier, LineText, Request
 from rag_core.answering.summaries import SummaryOrigin
 from rag_core.core.errors import InvalidRequest
-from rag_core.core.model import Block, IndexingResult, Job
+from rag_core.core.model import Block, IndexingResult, Job, Scope
 from rag_core.ingestion.chunking import Chunking
+from rag_core.ingestion.indexing import derive_document_id
 from rag_core.ingestion.plan import IndexingPlan
 from rag_core.ingestion.upload import Upload
 from rag_core.replies import EntityReply, format_entity
@@ -72,6 +73,10 @@ class IndexRequest(Request):
         default=None,
         description="most that a chat model may cost for entities and summaries, below the operator's; 0 asks none",
     )
+    layout_budget_usd: Annotated[float, Field(ge=0, le=1000)] | None = Field(
+        default=None,
+        description="most that Document Intelligence may cost for this upload, below the operator's; 0 sends nothing",
+    )
     estimate: bool = Field(default=False, description="say what indexing would cost, and index nothing")
     later: bool = Field(default=False, alias="async", description="answer 202 at once, also for a short document")
     idempotency_key: Identifier | None = Field(
@@ -82,14 +87,15 @@ class IndexRequest(Request):
 class EstimateReply(TypedDict):
     """What indexing would cost at most: `usd` is null where a price is not known.
 
-    `enrichment` is the part of entities and summaries by a chat model, null where none is asked for them;
-    `budget_usd` is where it would stop.
+    `enrichment` is the part of entities and summaries by a chat model, `layout` that of pages read by a layout service,
+    null where none is asked; `budget_usd` is where it would stop.
     """
 
     action: Literal["add", "update", "skip"]
     embedding_tokens: int
     embedding_usd: float | None
     enrichment: "EnrichmentReply | None"
+    layout: "LayoutEstimateReply | None"
     usd: float | None
 
 
@@ -102,6 +108,15 @@ class EnrichmentReply(TypedDict):
     input_tokens: int
     output_tokens: int
     usd: float | None
+    budget_usd: float
+
+
+class LayoutEstimateReply(TypedDict):
+    """The pages that would be sent to a layout service, and their price; a Word file counts as one page or more."""
+
+    reader: str
+    pages: int
+    usd: float
     budget_usd: float
 
 
@@ -131,7 +146,7 @@ async def handle_index_document(request: IndexRequest, call: Call) -> IndexReply
     chunking = _chunking_from_options(request.chunking)
     if request.estimate:
         plan = await call.rag.estimate(upload, scope=scope, chunking=chunking, run=call.run)
-        return _format_estimate(plan, request, call)
+        return _format_estimate(plan, upload, scope, request, call)
     outcome = await call.rag.submit(
         upload,
         scope=scope,
@@ -150,9 +165,8 @@ def _format_indexed(result: IndexingResult, request: IndexRequest, call: Call) -
     return cast(IndexReply, indexed)
 
 
-def _format_estimate(plan: IndexingPlan, request: IndexRequest, call: Call) -> IndexReply:
-    (step,) = plan.documents
-    would_be = IndexingResult(step.document.id, step.chunk_count, 0, 0, 0, step.document.pages, step.document.extractor)
+def _format_estimate(plan: IndexingPlan, upload: Upload, scope: Scope, request: IndexRequest, call: Call) -> IndexReply:
+    would_be = _describe_planned_result(plan, upload, scope)
     described, operator = plan.enrichment, call.rag.kit.enrichment
     wanted = request.enrichment_budget_usd
     enrichment: EnrichmentReply | None = None
@@ -168,15 +182,36 @@ def _format_estimate(plan: IndexingPlan, request: IndexRequest, call: Call) -> I
             "budget_usd": budget_usd,
         }
     embedding_usd = plan.tariff.price_usd(plan.token_count)
-    parts = [embedding_usd, enrichment["usd"] if enrichment else 0.0]
+    layout = _format_layout_estimate(plan, request, call)
+    parts = [embedding_usd, enrichment["usd"] if enrichment else 0.0, layout["usd"] if layout else 0.0]
     estimate: EstimateReply = {
-        "action": step.action,
+        "action": plan.documents[0].action if plan.documents else "add",
         "embedding_tokens": plan.token_count,
         "embedding_usd": embedding_usd,
         "enrichment": enrichment,
+        "layout": layout,
         "usd": None if None in parts else sum(part for part in parts if part is not None),
     }
     return {**_format_indexed(would_be, request, call), "estimate": estimate}
+
+
+def _describe_planned_result(plan: IndexingPlan, upload: Upload, scope: Scope) -> IndexingResult:
+    """Return what indexing would return; of a document that only the layout service can read, its pages."""
+    for step in plan.documents:
+        document = step.document
+        return IndexingResult(document.id, step.chunk_count, 0, 0, 0, document.pages, document.extractor)
+    layout = plan.layout
+    document_id = derive_document_id(upload, scope) or ""
+    reader, pages = (layout.reader, layout.pages) if layout else ("", None)
+    return IndexingResult(document_id, 0, 0, 0, 0, pages, reader)
+
+
+def _format_layout_estimate(plan: IndexingPlan, request: IndexRequest, call: Call) -> LayoutEstimateReply | None:
+    wanted, operator_usd = request.layout_budget_usd, call.rag.settings.layout_budget_usd
+    if plan.layout is None or wanted == 0:
+        return None
+    budget_usd = operator_usd if wanted is None else min(wanted, operator_usd)
+    return {"reader": plan.layout.reader, "pages": plan.layout.pages, "usd": plan.layout.usd, "budget_usd": budget_usd}
 
 
 class SummaryRequest(Request):
@@ -329,6 +364,7 @@ def _upload_from_request(request: IndexRequest) -> Upload:
         source=request.source,
         metadata=request.metadata,
         enrichment_budget_usd=request.enrichment_budget_usd,
+        layout_budget_usd=request.layout_budget_usd,
     )
 
 

@@ -43,10 +43,15 @@ class IndexedReply(TypedDict):
 
 
 class ProgressReply(TypedDict):
-    """Chunks that have their vectors, and all chunks; both are 0 before the document is chunked."""
+    """Chunks that have their vectors, and all chunks; both are 0 before the document is chunked.
+
+    `pages_done` of `pages` have all of theirs; both are null where the document has no pages, or they are not counted.
+    """
 
     chunks_done: int
     chunks: int
+    pages_done: int | None
+    pages: int | None
 
 
 class JobReply(Done):
@@ -113,7 +118,12 @@ def _format_job(job: Job, call: Call) -> JobReply:
         "document_id": job.document_id,
         "status": job.state,
         "attempts": job.attempts,
-        "progress": {"chunks_done": job.embedded, "chunks": job.chunks},
+        "progress": {
+            "chunks_done": job.embedded,
+            "chunks": job.chunks,
+            "pages_done": job.pages_done,
+            "pages": job.pages,
+        },
         "words_only": job.lexical_only,
         "error": cast(ErrorDetail | None, job.error),
         "result": format_indexing_result(job.result) if job.result else None,

@@ -15,6 +15,7 @@ from typing import Unpack
 from rag_core import parts
 from rag_core.composition.assembly import KitHolder, build_in_memory_kit
 from rag_core.composition.index_assembly import build_embedding_tariff
+from rag_core.core.errors import UnreadableDocument
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_answer
 from rag_core.core.model import Citation, Claim, EntityGraph, Facet, Filter, IndexingResult, Job, Scope, Turn
@@ -170,12 +171,16 @@ class RAG:
     ) -> "parts.plan.IndexingPlan":
         """Return what indexing a document would do and cost; nothing is written, embedded, described or billed.
 
-        Files are read by the local parsers, because the layout service bills by the page.
+        Files are read by the local parsers, because the layout service bills by the page: what it would cost is said.
         """
-        rehearsal = parts.plan.DryRun(self.kit, build_embedding_tariff(self.settings))
+        rehearsal, run = parts.plan.DryRun(self.kit, build_embedding_tariff(self.settings)), run or self.start_run()
         rehearsed = RAG(rehearsal.kit, self.settings)
-        await rehearsed.index(source, scope=scope, chunking=chunking, run=run or self.start_run())
-        return rehearsal.build_plan()
+        try:
+            await rehearsed.index(source, scope=scope, chunking=chunking, run=run)
+        except UnreadableDocument:
+            if not run.planned_layout_pages:  # else only the layout service can read it
+                raise
+        return rehearsal.build_plan(run)
 
     async def submit(
         self,

@@ -24,11 +24,11 @@ export function useUploads(done) {
   const add = async (chosen) => {
     const files = [...chosen];
     asking.current = asking.current.then(() => choosePrice(files, askForConsent, () => setConsent({ estimate: null }))).finally(() => setConsent(null));
-    const enrichment_budget_usd = await asking.current;
+    const budgets = await asking.current;
     for (const file of files) {
       const upload = { key: crypto.getRandomValues(new Uint32Array(1))[0], name: nameFile(file), state: "waiting", abort: new AbortController() };
       setUploads((all) => [...all, upload]);
-      queue.current = queue.current.then(() => indexFile(file, upload, enrichment_budget_usd, (changes) => update(upload.key, changes))).then(() => latest.current());
+      queue.current = queue.current.then(() => indexFile(file, upload, budgets, (changes) => update(upload.key, changes))).then(() => latest.current());
     }
   };
   useEffect(() => {
@@ -69,32 +69,45 @@ async function listFiles(entry) {
   }
 }
 
-/** Return what the chat model may cost for the entities and summaries of each file, after its price was shown: null for no choice, 0 for none. */
+/** Return the ceilings to send with each file, after the prices of a chat model and of Document Intelligence were shown: {} for the operator's, 0 for nothing. */
 async function choosePrice(files, ask, tellReading) {
-  const health = await getJson("api/health").catch(() => null);
-  const model = health?.parts.enrichment ?? "none";
-  if (model === "none") return null;
+  const { enrichment = "none", documents = "" } = (await getJson("api/health").catch(() => null))?.parts ?? {};
+  const hasModel = enrichment !== "none";
+  if (!hasModel && !documents.startsWith(PAID_READER)) return {};
   tellReading();
   const estimates = [];
   for (const file of files) estimates.push(await estimateFile(file).catch(() => null)); // one that cannot be read says so when it is added
-  const priced = estimates.map((reply) => reply?.estimate.enrichment).filter(Boolean);
-  const calls = priced.reduce((sum, { calls }) => sum + calls, 0);
-  if (!calls || priced.some(({ usd }) => usd === null)) return 0;
-  const usd = priced.reduce((sum, one) => sum + Math.min(one.usd, one.budget_usd), 0);
-  const passages = priced.reduce((sum, one) => sum + one.passages, 0);
-  return (await ask({ model, usd, passages, files: priced.length })) ? null : 0;
+  const described = sumPrices(estimates.map((reply) => reply?.estimate.enrichment));
+  const read = sumPrices(estimates.map((reply) => reply?.estimate.layout));
+  const isDescribed = described.calls > 0 && !Number.isNaN(described.usd);
+  const without = { ...(hasModel && { enrichment_budget_usd: 0 }), ...(read.files && { layout_budget_usd: 0 }) };
+  if (!isDescribed && !read.files) return without;
+  const isAgreed = await ask({ model: isDescribed && { name: enrichment, ...described }, reader: read.files > 0 && { name: PAID_READER, ...read } });
+  return isAgreed ? (hasModel && !isDescribed ? { enrichment_budget_usd: 0 } : {}) : without;
 }
+
+const PAID_READER = "Document Intelligence";
+
+/** Return the sums over the files that something is paid for: {files, calls, passages, pages, usd}, NaN where a price is not known. */
+const sumPrices = (parts) =>
+  parts.filter(Boolean).reduce(
+    (sum, { calls = 0, passages = 0, pages = 0, usd, budget_usd }) => ({
+      files: sum.files + 1, calls: sum.calls + calls, passages: sum.passages + passages, pages: sum.pages + pages,
+      usd: sum.usd + (usd === null ? NaN : Math.min(usd, budget_usd)),
+    }),
+    { files: 0, calls: 0, passages: 0, pages: 0, usd: 0 },
+  );
 
 const estimateFile = async (file) => sendJson("POST", "api/index_document", { content_base64: await encodeBase64(file), filename: file.name, source: nameFile(file), estimate: true });
 const nameFile = (file) => file.path ?? (file.webkitRelativePath || file.name);
 
 /** Index a file under its path in the folder that was given, so that files of one name stay apart and a newer one replaces the earlier. */
-async function indexFile(file, { name, abort }, enrichment_budget_usd, tell) {
+async function indexFile(file, { name, abort }, budgets, tell) {
   if (abort.signal.aborted) return;
   tell({ state: "working", message: "reading" });
   try {
     const content_base64 = await encodeBase64(file);
-    const reply = await sendJson("POST", "api/index_document", { content_base64, filename: file.name, source: name, ...(enrichment_budget_usd === null ? {} : { enrichment_budget_usd }) }, abort.signal);
+    const reply = await sendJson("POST", "api/index_document", { content_base64, filename: file.name, source: name, ...budgets }, abort.signal);
     tell(describeResult(reply.status_url ? await waitForJob(reply, tell) : reply));
   } catch (error) {
     if (abort.signal.aborted) tell({ state: "cancelled", message: "It was on its way already: the list of documents shows whether it was added." });
@@ -117,10 +130,16 @@ async function waitForJob({ status_url, job_id }, tell) {
     const job = await getJson(status_url, { workflow_id: null }); // a job belongs to its sender, not to a workflow
     if (job.status === "done") return { ...job, ...job.result };
     if (job.status === "failed") throw new ApiError(0, job.error ?? { message: "the job failed without a reason" });
-    const { chunks_done = 0, chunks = 0 } = job.progress ?? {};
-    tell({ job_id, done: chunks_done, total: chunks, message: chunks ? `${chunks_done} of ${formatCount(chunks, "passage")}` : "waiting for its turn" });
+    tell({ job_id, ...describeProgress(job) });
     await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }
+}
+
+/** Return how far a job is: its pages, where it has some, and its passages. */
+function describeProgress({ status, progress }) {
+  const { chunks_done = 0, chunks = 0, pages_done = null, pages = null } = progress ?? {};
+  const parts = [pages && `${pages_done} of ${formatCount(pages, "page")}`, `${chunks_done} of ${formatCount(chunks, "passage")}`];
+  return { done: chunks_done, total: chunks, message: chunks ? parts.filter(Boolean).join(", ") : status === "running" ? "reading" : "waiting for its turn" };
 }
 
 /** Return what became of a file in words: its pages and passages, and, where it replaced an earlier version, what changed. */
@@ -129,7 +148,7 @@ function describeResult({ document_id, pages, extractor, chunks, unchanged, remo
   const isSame = unchanged === chunks && !removed;
   const changes = isSame ? "nothing changed" : `${chunks - unchanged} new or changed, ${unchanged} as before, ${removed} removed`;
   const missing = failed.length ? ` ${formatCount(failed.length, "passage")} not searchable: add the file again.` : "";
-  return { state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
+  return { pages, passages: chunks, state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
 }
 
 const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", skipped: "", working: "next", waiting: "pending" };
@@ -141,8 +160,9 @@ export function UploadList({ uploads, cancel, clear, consent }) {
   if (!uploads.length) return null;
   const isDone = !uploads.some(isUnfinished);
   const done = uploads.filter((upload) => !isUnfinished(upload)).length;
+  const [pages, passages] = ["pages", "passages"].map((name) => uploads.reduce((sum, upload) => sum + (upload[name] ?? 0), 0));
   return html`<section class="card stack tight uploads" aria-label="Added files">
-    ${uploads.length > 1 && html`<p class="hint">${done} of ${formatCount(uploads.length, "file")} done</p>`}<ul class="plain" aria-live="polite">${uploads.map((upload) => html`<li key=${upload.key}>
+    ${uploads.length > 1 && html`<p class="hint">${done} of ${formatCount(uploads.length, "file")} done${passages > 0 && `: ${[pages && formatCount(pages, "page"), formatCount(passages, "passage")].filter(Boolean).join(", ")}`}</p>`}<ul class="plain" aria-live="polite">${uploads.map((upload) => html`<li key=${upload.key}>
       <span class="chips"><${Chip} tone=${TONES[upload.state]}>${LABELS[upload.state]}<//> ${upload.document_id ? html`<a href=${buildSourceAddress(upload)}>${upload.name}</a>` : html`<b>${upload.name}</b>`}
         ${upload.message && html`<span class=${upload.state === "failed" ? "bad" : "hint"}>${upload.message}</span>`}
         ${isUnfinished(upload) && html`<button type="button" class="quiet" aria-label="Cancel ${upload.name}" onClick=${() => cancel(upload)}>Cancel</button>`}</span>
@@ -151,14 +171,16 @@ export function UploadList({ uploads, cancel, clear, consent }) {
   </section>`;
 }
 
-/** What entities and summaries by the chat model cost at most, before a file is added. */
+/** What a chat model and Document Intelligence cost at most, before a file is added. */
 function PriceQuestion({ estimate, answer }) {
   if (!estimate) return html`<section class="card" aria-live="polite">Reading the files, to say what they cost</section>`;
-  const { model, usd, passages, files } = estimate;
+  const { model, reader } = estimate;
+  const refused = model && reader ? "either" : model ? "the model" : reader.name;
   return html`<section class="card stack tight" aria-label="Price of adding" role="alertdialog">
-    <p>Entities and summaries by <b>${model}</b> of ${formatCount(passages, "passage")} in ${formatCount(files, "file")} cost at most <b>${usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>
+    ${model && html`<p>Entities and summaries by <b>${model.name}</b> of ${formatCount(model.passages, "passage")} in ${formatCount(model.files, "file")} cost at most <b>${model.usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>`}
+    ${reader && html`<p>Reading ${formatCount(reader.pages, "scanned page")} in ${formatCount(reader.files, "file")} by <b>${reader.name}</b> costs about <b>${reader.usd.toFixed(2)} USD</b>. Without it the text of scans and pictures stays out. A Word file counts as one page here and may cost more.</p>`}
     <div class="actions"><button type="button" class="primary" onClick=${() => answer(true)}>Add and pay</button>
-      <button type="button" autofocus onClick=${() => answer(false)}>Add without the model</button></div>
+      <button type="button" autofocus onClick=${() => answer(false)}>Add without ${refused}</button></div>
   </section>`;
 }
 

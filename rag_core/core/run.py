@@ -97,6 +97,7 @@ class Run:
     output_tokens: int = 0
     cost_usd: float | None = 0.0  # None once a model's price is unknown
     layout_pages: int = 0  # sent to a layout service, which is paid by the page
+    planned_layout_pages: int = 0  # that a plan would have sent
     failure_code: str | None = None  # of what ended the reply after its first event, when the status had been sent
     pair_scores: dict[tuple[str, str], float] = field(default_factory=dict)  # see `get_pair_scores`
     listener: Callable[[str, Any], None] | None = None  # told what happens while somebody waits for it, see `tell`

@@ -37,6 +37,10 @@ class BudgetedLayoutReader:
         price_usd = pages * self.reader.usd_per_page
         counted = "1 page" if pages == 1 else f"{pages} pages"
         if price_usd and self.spent_usd + price_usd > self.budget_usd + 1e-9:
+            if not self.budget_usd:
+                message = f"{self.name} would be paid about {price_usd:.2f} USD for {counted}, and may be paid nothing"
+                source = "RAG_LAYOUT_BUDGET_USD or layout_budget_usd is 0"
+                raise Unavailable(f"{message} ({source}): they were not sent", code="layout_budget")
             left_usd = max(0.0, self.budget_usd - self.spent_usd)
             message = (
                 f"{self.name} would be paid about {price_usd:.2f} USD for {counted}, and {left_usd:.2f} USD is left of "
@@ -50,6 +54,7 @@ class BudgetedLayoutReader:
         except Unavailable as error:
             if error.code != NOT_PLANNED:
                 raise
+            run.planned_layout_pages += pages
             message = f"{error.message}: {counted} would cost about {price_usd:.2f} USD"
             raise Unavailable(message, code=NOT_PLANNED) from error
         finally:

@@ -10,6 +10,7 @@ from rag_core.core.index import Index
 from rag_core.core.kit import Kit, NoArchive, NoJobs
 from rag_core.core.model import Chunk, Document, Extraction, Facet, Filter, Scope, Vector
 from rag_core.core.ports import ChunkStore, Embedder, ReplacementResult
+from rag_core.core.run import Run
 from rag_core.ingestion.document_enrichment import estimate_document_enrichment
 from rag_core.ingestion.indexing import MAX_CHUNKS
 from rag_core.ingestion.layout_budget import NOT_PLANNED
@@ -99,12 +100,25 @@ class PlannedDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class LayoutEstimate:
+    """The pages that would be sent to the layout service `reader`, at its price; a Word file counts as one."""
+
+    reader: str
+    pages: int
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class IndexingPlan:
-    """The result of a dry run: what indexing would do; `removed_count` counts documents purged and not replaced."""
+    """The result of a dry run: what indexing would do; `removed_count` counts documents purged and not replaced.
+
+    A document of which only a layout service could read anything is not among `documents`: it is in `layout` alone.
+    """
 
     documents: tuple[PlannedDocument, ...]
     removed_count: int
     tariff: Tariff
+    layout: LayoutEstimate | None = None
 
     @property
     def action_counts(self) -> Mapping[IndexingAction | Literal["delete"], int]:
@@ -145,14 +159,18 @@ class DryRun:
 
     def __init__(self, kit: Kit, tariff: Tariff, budget_usd: float | None = None) -> None:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
-        self._tariff, self._store = tariff, _DryRunStore(kit, meter)
+        self._tariff, self._store, self._paid = tariff, _DryRunStore(kit, meter), kit.layout_reader
         index = Index(cast(ChunkStore, self._store), meter)
-        reader = _UnpaidLayoutReader(paid.name, paid.usd_per_page) if (paid := kit.layout_reader).usd_per_page else paid
+        reader = (
+            _UnpaidLayoutReader(paid.name, paid.usd_per_page, paid.kinds) if (paid := self._paid).usd_per_page else paid
+        )
         self.kit = replace(kit, layout_reader=reader, index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None)
 
-    def build_plan(self) -> IndexingPlan:
-        """Return what indexing with `kit` so far would have done."""
-        return IndexingPlan(tuple(self._store.planned_documents), self._store.removed_count, self._tariff)
+    def build_plan(self, run: Run | None = None) -> IndexingPlan:
+        """Return what indexing with `kit` so far would have done, and in `run` would have sent to a layout service."""
+        pages = run.planned_layout_pages if run else 0
+        layout = LayoutEstimate(self._paid.name, pages, pages * self._paid.usd_per_page) if pages else None
+        return IndexingPlan(tuple(self._store.planned_documents), self._store.removed_count, self._tariff, layout)
 
 
 def meter_embedding(kit: Kit, tariff: Tariff, budget_usd: float | None) -> Kit:
@@ -166,7 +184,7 @@ class _UnpaidLayoutReader:
 
     name: str
     usd_per_page: float
-    kinds: frozenset[str] = frozenset({"scan", "image"})
+    kinds: frozenset[str]
 
     async def read(self, data: bytes, kind: str) -> Extraction:
         raise Unavailable(f"a plan sends nothing to {self.name}, which is paid by the page", code=NOT_PLANNED)

@@ -12,11 +12,9 @@ from rag_core.core.model import Block, Extraction, PictureMember
 from rag_core.core.run import Run
 from rag_core.ingestion.extract.extraction import collect_blocks, make_no_text_found_error
 from rag_core.ingestion.extract.members import describe_left_out, make_no_text_error, place_in_member
-from rag_core.ingestion.layout_budget import NOT_PLANNED
 from rag_core.ingestion.recognised_pages import count_lines
 
 _NOT_RECOGNISED = "layout_unavailable"  # the code of a picture that a layout reader failed on
-_NOT_ANSWERING = ("layout_unavailable", NOT_PLANNED)  # reasons for which the next picture fails as well
 
 ReadFile = Callable[[bytes, str], Awaitable[Extraction]]  # bytes and the name of a file
 
@@ -51,7 +49,7 @@ class _MemberReadings:
         try:
             return await self.read_file(member.data, member.names[-1].replace("\\", "/").rpartition("/")[2])
         except (UnreadableDocument, UnsupportedDocument) as error:
-            if error.details.get("reason") in _NOT_ANSWERING:
+            if error.details.get("reason") == _NOT_RECOGNISED:  # the next picture would fail as well
                 self.silent = error
             return error
 

@@ -21,8 +21,8 @@ _TEXT_KIND_BY_ENDING = {"md": "markdown", "markdown": "markdown", "csv": "csv", 
 class Upload:
     """An uploaded document: text, a file's bytes with its name, or blocks whose place in the document is known.
 
-    `enrichment_budget_usd` is what the chat model may cost for its entities and summaries, where that is less than the
-    operator allows; 0 asks no model.
+    `enrichment_budget_usd` is what the chat model may cost for its entities and summaries, `layout_budget_usd` what the
+    layout service may, each where that is less than the operator allows; 0 asks none.
     """
 
     content: str | None = None
@@ -34,6 +34,7 @@ class Upload:
     source: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     enrichment_budget_usd: float | None = None
+    layout_budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -329,12 +329,20 @@ class AzureLease:
         await self.renew()
         return await self.jobs.load_vectors(self.row["id"], space)
 
-    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
+    async def save_vectors(
+        self,
+        vectors: Mapping[str, Vector],
+        space: str,
+        *,
+        done: int,
+        chunks: int,
+        pages: tuple[int, int] | None = None,
+    ) -> None:
         if vectors:
             await self.renew()
             await self.jobs.save_vectors(self.row["id"], space, vectors)
         await self._update_row(
-            partial(job_rows.mark_progress, has_new_vectors=bool(vectors), embedded=done, chunks=chunks)
+            partial(job_rows.mark_progress, has_new_vectors=bool(vectors), embedded=done, chunks=chunks, pages=pages)
         )
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:

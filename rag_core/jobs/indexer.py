@@ -274,7 +274,13 @@ class Indexer:
         new_vectors = {content_hash: prepared.vectors[content_hash] for content_hash in texts}
         missing_texts = self.kit.index.select_texts_to_embed(prepared.vectors, prepared.chunks)
         done = sum(chunk.content_hash not in missing_texts for chunk in prepared.chunks)
-        await lease.save_vectors(new_vectors, self.kit.index.embedder.space, done=done, chunks=len(prepared.chunks))
+        await lease.save_vectors(
+            new_vectors,
+            self.kit.index.embedder.space,
+            done=done,
+            chunks=len(prepared.chunks),
+            pages=_count_pages(prepared, missing_texts),
+        )
 
     async def _embed_texts(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText]) -> None:
         if texts:
@@ -326,6 +332,14 @@ class Indexer:
     def _collect_run_notes(self) -> dict[str, Any]:
         """Return the degradations and warnings of the run, which a job's reader is shown."""
         return {"degraded": list(map(asdict, self.run.degraded)), "warnings": list(map(asdict, self.run.warnings))}
+
+
+def _count_pages(prepared: PreparedUpload, missing_texts: Mapping[str, EmbeddableText]) -> tuple[int, int] | None:
+    """Return on how many pages no chunk lacks its vector, and how many there are; None for a document without pages."""
+    if not (pages := prepared.document.pages):
+        return None
+    missing = (chunk for chunk in prepared.chunks if chunk.content_hash in missing_texts)
+    return pages - len({span.page for chunk in missing for span in chunk.spans if span.page}), pages
 
 
 async def run_due_jobs(kit: Kit, policy: IndexingPolicy, *, within_s: float) -> int:

@@ -36,6 +36,8 @@ WORKER_ENDED_ERROR = RagError("the worker was terminated during every attempt", 
 SUPERSEDED_ERROR = RagError("a later change of the document superseded this job", code="superseded")
 CANCELLED_ERROR = RagError("the job was cancelled by its owner", code="cancelled")
 
+PAGES_NOTE = "pages"  # beside the notes of a run: its pages that are done, and all
+
 JobRow: TypeAlias = dict[str, Any]  # values by column
 DocumentKey: TypeAlias = tuple[str, str, str]  # workflow, user ("" is none) and document
 T = TypeVar("T")
@@ -99,9 +101,17 @@ def is_being_written(row: JobRow, now: float) -> bool:
     return bool(row["state"] == "writing" and row["lease_until"] > now)
 
 
-def mark_progress(row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int) -> JobRow:
-    """Return the columns for `embedded` of `chunks` embedded; new vectors reset the count of attempts."""
-    return {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
+def mark_progress(
+    row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int, pages: tuple[int, int] | None = None
+) -> JobRow:
+    """Return the columns for what is embedded so far; new vectors reset the count of attempts.
+
+    `pages` are those whose chunks are all embedded, and all; they stand beside the notes of the run until it ends.
+    """
+    columns = {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
+    if pages is None:
+        return columns
+    return {**columns, "told": json.dumps({**json.loads(row["told"] or "{}"), PAGES_NOTE: pages})}
 
 
 def mark_described(row: JobRow, enrichments: Mapping[str, str]) -> JobRow:
@@ -209,6 +219,8 @@ async def end_or_resume(
 def job_from_row(row: JobRow) -> Job:
     """Return the job that a row holds."""
     result = json.loads(row["result"]) if row["result"] else None
+    run_notes = json.loads(row["told"] or "{}")
+    pages_done, pages = run_notes.pop(PAGES_NOTE, (None, None))
     return Job(
         id=row["id"],
         scope=Scope(row["workflow"], row["user"] or None, tuple(json.loads(row["groups"]))),
@@ -217,10 +229,12 @@ def job_from_row(row: JobRow) -> Job:
         attempts=row["attempts"],
         embedded=row["done"],
         chunks=row["chunks"],
+        pages_done=pages_done,
+        pages=pages,
         lexical_only=bool(row["words"]),
         error=json.loads(row["error"]) if row["error"] else None,
         result=result and IndexingResult(**{**result, "failed": tuple(result["failed"])}),
-        run_notes=json.loads(row["told"]) if row["told"] else {},
+        run_notes=run_notes,
         created_at=_format_epoch_time(row["created"]),
         updated_at=_format_epoch_time(row["updated"]),
     )

@@ -71,6 +71,57 @@ def test_the_price_of_a_chat_model_is_shown_before_a_file_is_added(button: str, 
     assert [upload.get("enrichment_budget_usd") for upload in uploads] == [sent]
 
 
+@pytest.mark.parametrize(("button", "sent"), [("Add and pay", None), ("Add without Document Intelligence", 0)])
+def test_the_price_of_scanned_pages_is_shown_before_a_file_is_added(button: str, sent: int | None, page: Page) -> None:
+    """S1-31: pages are sent to Document Intelligence after a yes; the site has none, so its replies are made up."""
+    uploads: list[dict[str, object]] = []
+
+    def reply(route: Route) -> None:
+        body = json.loads(route.request.post_data or "{}")
+        if body.get("estimate"):
+            layout = {"reader": "Document Intelligence", "pages": 12, "usd": 0.12, "budget_usd": 5.0}
+            route.fulfill(json={"estimate": {"enrichment": None, "layout": layout}})
+        else:
+            uploads.append(body)
+            route.fulfill(json={"document_id": "a", "pages": 12, "chunks": 9, "unchanged": 0, "extractor": "pdf"})
+
+    parts = {"enrichment": "none", "documents": "Document Intelligence prebuilt-layout"}
+    page.route("**/api/health*", lambda route: route.fulfill(json={"parts": parts}))
+    page.route("**/api/index_document*", reply)
+    page.goto("/rag/documents?workflow_id=priced")
+    page.get_by_label("Files to add").set_input_files(
+        {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF"}
+    )
+    expect(page.get_by_role("alertdialog")).to_contain_text("Reading 12 scanned pages in 1 file")
+    expect(page.get_by_role("alertdialog")).to_contain_text("costs about 0.12 USD")
+    assert uploads == []
+    page.get_by_role("button", name=button).click()
+    expect(page.get_by_text("12 pages, 9 passages")).to_be_visible()
+    assert [upload.get("layout_budget_usd") for upload in uploads] == [sent]
+
+
+def test_a_job_is_shown_by_its_pages_and_passages(page: Page) -> None:
+    states = iter(
+        [
+            {"status": "running", "progress": {"chunks_done": 0, "chunks": 0, "pages_done": None, "pages": None}},
+            {"status": "running", "progress": {"chunks_done": 64, "chunks": 120, "pages_done": 31, "pages": 61}},
+        ]
+    )
+    last: dict[str, object] = {}
+
+    def reply(route: Route) -> None:
+        last.update(next(states, last))
+        route.fulfill(json=last)
+
+    page.route("**/api/health*", lambda route: route.fulfill(json={"parts": {"enrichment": "none", "documents": ""}}))
+    accepted = {"status": "queued", "job_id": "j1", "status_url": "/api/index_jobs/j1"}
+    page.route("**/api/index_document*", lambda route: route.fulfill(json=accepted))
+    page.route("**/api/index_jobs/j1*", reply)
+    page.goto("/rag/documents?workflow_id=priced")
+    page.get_by_label("Files to add").set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"Acme"})
+    expect(page.get_by_text("31 of 61 pages, 64 of 120 passages")).to_be_visible()
+
+
 def test_a_cited_page_is_shown_with_the_box_drawn(page: Page, garage: str) -> None:
     page.goto(f"/rag/documents/{MANUAL}?{garage}&page=3&box=72,100,300,115&box=72,116,300,131")
     picture = page.get_by_role("img", name="Page 3 of")

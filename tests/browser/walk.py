@@ -1,7 +1,8 @@
 """The newcomer's walk in Chromium, with screenshots to be looked at: `python -m tests.browser.walk FOLDER`.
 
-Ten files, one a format, are added as a folder; then: ask, follow up, open the page beside, share the address, ask what
-nobody knows, see how it was found, save the highlighted pages. Once without a model, once with one that paraphrases.
+Ten files, one a format, are added as a folder; then: ask, follow up (with a new subject in between), open the page,
+share the address, ask what nobody knows, see how it was found, save the highlighted pages, delete and restore. Once
+without a model, once with one that paraphrases and with Document Intelligence, both on loopback.
 """
 
 import re
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -17,6 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from local_emulator.chat_stub import ChatStub
+from local_emulator.document_service import DocumentService
 from local_emulator.host import run_service
 from local_emulator.model_service import ModelService
 from local_emulator.search_service.serving import serve_wsgi
@@ -24,7 +27,8 @@ from rag_core.core.settings import Settings
 from tests import hosted, local
 from tests.browser.conftest import QUIET, WAIT_MS
 from tests.browser.test_ask import ask
-from tests.browser.walk_files import write_walk_files
+from tests.browser.walk_files import NOTICE, write_walk_files
+from tests.ingestion.pictures import make_picture
 
 QUESTIONS = (
     "At what wind may the ramp be lowered?",
@@ -32,8 +36,10 @@ QUESTIONS = (
     "What does a return ticket cost?",
     "Do dogs travel free of charge?",
     "How often are life jackets counted?",
+    "Who takes over the training of deckhands?",
+    "How often is the winch brake of the lower deck tested?",
 )
-FOLLOW_UP = "Who signs the list?"
+FOLLOW_UPS = ("And the one of the upper deck?", "What is the deposit for berth 7?", "When is it due?")
 UNKNOWN = "Who designed the engine of the submarine?"
 VIEWS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1280), ("dark", 390))
 PAGES = ("documents", "graph", "admin", "admin/presets", "admin/prompts", "admin/usage", "admin/health")
@@ -72,20 +78,23 @@ def serve_app(folder: Path, *, has_model: bool) -> Iterator[str]:
         with run_service(Settings(data_dir=folder), admin=True) as url:
             yield url
         return
+    pictures = {sha256(make_picture(*NOTICE)).hexdigest(): [list(NOTICE)]}
     model = ModelService(local.embedder(), ChatStub(hosted.text(), answering="paraphrases"), keys={"key"})
-    with serve_wsgi(model) as models:
+    with serve_wsgi(model) as models, serve_wsgi(DocumentService(keys={"key"}, picture_lines=pictures)) as layout:
         settings = Settings(
             data_dir=folder,
             llm_provider="openai",
             openai_api_key="key",
             openai_base_url=f"{models}/v1",
             embedding_dimensions=hosted.DIMENSIONS,
+            doc_intelligence_endpoint=layout,
+            doc_intelligence_key="key",
         )
         with run_service(settings, admin=True) as url:
             yield url
 
 
-def walk_through(walk: Walk, files: Path, saved: Path) -> None:
+def walk_through(walk: Walk, files: Path, saved: Path, *, has_model: bool) -> None:
     """Do what a newcomer does."""
     page = walk.page
     page.goto("/")
@@ -93,10 +102,14 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
     if not page.get_by_text("Begin with a document").is_visible():
         raise AssertionError("the first page does not say what to do first")
     page.get_by_label("Folder to add").set_input_files(files)
+    if has_model:
+        page.get_by_role("alertdialog").wait_for()
+        walk.shoot("price")
+        page.get_by_role("button", name="Add and pay").click()
     added = page.get_by_role("region", name="Added files")
     expect(added.get_by_text("10 of 10 files done")).to_be_visible(timeout=120_000)
     walk.shoot("uploaded")
-    expect(added.get_by_text("not added")).to_have_count(0)
+    expect(added.get_by_text("not added")).to_have_count(0 if has_model else 1)  # a scan, which nothing here reads
     page.get_by_role("button", name="Clear this list").click()
     for number, question in enumerate(QUESTIONS):
         ask(page, question)
@@ -116,8 +129,9 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
             with page.expect_download() as answer:
                 page.get_by_role("button", name="Save as HTML").click()
             answer.value.save_as(saved / f"{walk.prefix}-answer.html")
-    ask(page, FOLLOW_UP)
-    walk.shoot("follow-up")
+    for follow_up in FOLLOW_UPS:
+        ask(page, follow_up)
+        walk.shoot("follow-up")
     sources = page.get_by_role("article").get_by_role("button", name=re.compile("^Source 1: (?!Deck)"))
     if sources.count():
         sources.first.click()
@@ -125,7 +139,7 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
         walk.shoot("beside-text")
         page.keyboard.press("Escape")
     page.goto(page.url)
-    expect(page.get_by_role("article")).to_have_count(len(QUESTIONS) + 1)
+    expect(page.get_by_role("article")).to_have_count(len(QUESTIONS) + len(FOLLOW_UPS))
     walk.shoot("shared-address")
     ask(page, UNKNOWN)
     walk.shoot("unknown")
@@ -139,6 +153,15 @@ def walk_through(walk: Walk, files: Path, saved: Path) -> None:
             page.get_by_text("Preview", exact=True).first.click()
             page.locator(".preview").wait_for()
             walk.shoot("preview")
+            page.get_by_role("button", name="Delete").first.click()
+            page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+            page.get_by_role("button", name="Restore").scroll_into_view_if_needed()
+            walk.shoot("deleted")
+            page.get_by_role("button", name="Restore").click()
+            expect(page.get_by_role("button", name="Restore")).to_have_count(0)
+        if name == "graph":
+            page.evaluate("document.querySelector('.graph').scrollIntoView()")
+            walk.shoot("graph-drawing")
     page.goto(f"file://{saved}/{walk.prefix}-answer.html")
     walk.shoot("saved-answer")
 
@@ -155,7 +178,7 @@ def run_walks(folder: Path, browser: Browser) -> list[str]:
                     context = browser.new_context(base_url=url, reduced_motion="reduce", **options)
                     context.set_default_timeout(WAIT_MS)
                     walk = Walk(context.new_page(), folder, f"{'model' if has_model else 'plain'}-{scheme}-{width}")
-                    walk_through(walk, files, folder)
+                    walk_through(walk, files, folder, has_model=has_model)
                     faults += [f"{walk.prefix} {fault}" for fault in walk.faults]
                     context.close()
     return faults

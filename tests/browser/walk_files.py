@@ -1,6 +1,7 @@
 """The files of the newcomer's walk: what a small ferry company has, one file of each format that people have."""
 
 import json
+from collections.abc import Iterator
 from email.message import EmailMessage
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +14,7 @@ from pptx.util import Inches
 from tests.ingestion.documents import docx
 from tests.ingestion.office_files import make_zip
 from tests.ingestion.pdf_files import lines, pdf, text
+from tests.ingestion.pictures import make_picture
 
 MANUAL = (
     (
@@ -50,12 +52,13 @@ POLICY = (
     ("A passenger who cancels at least 48 hours before departure gets 80 percent of the fare back.", ()),
     ("", (("Cancelled", "Refund"), ("48 hours before", "80 percent"), ("Later", "none"))),
 )
-NOTES = """# Meeting of the crew, 3 May
-
-- The *Heron* goes into the dock at Portmere on 14 September for nine days.
-- The bakery on the upper deck opens at 6:30 from June on.
-- Anna Lindqvist takes over the training of deckhands from Tom Barrow.
-"""
+CHECKS = ("Fire pump", "Bilge alarm", "Winch brake", "Radar", "Life raft", "Anchor chain")
+NOTICE = (
+    "Notice to passengers",
+    "The bakery on the upper deck opens at 6:30 from June on.",
+    "The terrace deck is closed when the wind is above 12 metres per second.",
+)
+ROTA = "Crew rota for May.\nAnna Lindqvist takes over the training of deckhands from Tom Barrow on 18 May.\n"
 VESSELS = {
     "fleet": [
         {"name": "Heron", "built": 1998, "cars": 84, "home": "Larkfield"},
@@ -73,7 +76,7 @@ EVENTS = (
 def write_walk_files(folder: Path) -> list[Path]:
     """Write the ten files, some of them in a folder below, and return their paths."""
     files = {
-        "deck-manual.pdf": pdf(*map(_write_page, MANUAL), title="Deck manual"),
+        "deck-manual.pdf": pdf(*map(_write_page, (*MANUAL, *_list_checks())), title="Deck manual"),
         "office/refund-policy.docx": docx("".join(_write_paragraph(*part) for part in POLICY)),
         "office/fares.xlsx": _make_fares(),
         "office/safety-briefing.pptx": _make_briefing(),
@@ -81,7 +84,7 @@ def write_walk_files(folder: Path) -> list[Path]:
         "mail/dock.eml": _make_mail(),
         "data/engine-log.csv": _make_log().encode(),
         "data/vessels.json": json.dumps(VESSELS, indent=1).encode(),
-        "crew-meeting.md": NOTES.encode(),
+        "notices/upper-deck.png": make_picture(*NOTICE),
         "archive/leaflets.zip": make_zip(
             {
                 "parking.txt": b"The car park at Larkfield has 310 spaces and costs 9 euros a day.",
@@ -94,6 +97,17 @@ def write_walk_files(folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
     return [folder / name for name in files]
+
+
+def _list_checks() -> Iterator[tuple[str, ...]]:
+    """Yield a page for each check of each deck, so that the manual has more pages than one reads at once."""
+    for deck in ("car deck", "lower deck", "upper deck"):
+        for number, name in enumerate(CHECKS, start=1):
+            yield (
+                f"{name} of the {deck}",
+                f"The {name.lower()} of the {deck} is tested every {number + 1} weeks by the engineer on duty.",
+                f"A fault of the {name.lower()} is written into the log of the {deck} within {10 * number} minutes.",
+            )
 
 
 def _write_page(said: tuple[str, ...]) -> bytes:
@@ -135,6 +149,7 @@ def _make_mail() -> bytes:
     mail["From"], mail["To"] = "Dock office <dock@example.org>", "Larkfield Ferries <office@example.org>"
     mail["Subject"], mail["Date"] = "Berth for the Heron", "Mon, 04 May 2026 08:00:00 +0000"
     mail.set_content("Dear all,\n\nberth 7 is reserved for the Heron. The deposit is 18,400 euros, due on 1 July.\n")
+    mail.add_attachment(ROTA.encode(), maintype="text", subtype="plain", filename="rota.txt")
     return mail.as_bytes()
 
 

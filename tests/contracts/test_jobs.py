@@ -139,10 +139,12 @@ async def test_of_workers_that_look_at_the_same_time_one_has_the_job(opened: Cal
 async def test_a_beat_and_the_work_may_write_at_the_same_time(table: Jobs) -> None:
     job = await put(table)
     lease = await claimed(table)
-    kept = (lease.save_vectors({f"{n}": [1.0]}, "small", done=n, chunks=5) for n in range(5))
+    kept = (lease.save_vectors({f"{n}": [1.0]}, "small", done=n, chunks=5, pages=(0, 2)) for n in range(5))
     await asyncio.gather(*kept, *(lease.renew() for _ in range(5)))
     assert set(await lease.load_vectors("small")) == {"0", "1", "2", "3", "4"}
     assert (await state(table, job)).chunks == 5
+    assert ((await state(table, job)).pages_done, (await state(table, job)).pages) == (0, 2)
+    assert (await state(table, job)).run_notes == {}
 
 
 async def test_what_was_embedded_is_kept_by_space_and_gone_when_the_job_is_done(table: Jobs, clock: Clock) -> None:

@@ -17,6 +17,7 @@ from local_emulator.host import Host
 from rag_core.core.settings import Settings
 from rag_core.ingestion.extract.tesseract import find_tesseract
 from tests.functions.contract import check_reply
+from tests.ingestion.pictures import make_picture
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -370,6 +371,22 @@ def test_an_estimate_says_the_price_and_indexes_nothing() -> None:
         assert (unpaid["estimate"]["enrichment"], unpaid["estimate"]["usd"]) == (None, 0.0)
         assert call.ok("consult_rag", query="P0700", preset="standard")["documents"] == []
         assert json.loads(call.client.get("/api/health").data)["parts"]["enrichment"] == "gpt-5.4-mini"
+
+
+def test_an_estimate_says_the_pages_for_document_intelligence_and_a_ceiling_of_nothing_sends_none() -> None:
+    """S1-31: a scan has no text yet, and its price is known all the same."""
+    paid = Settings(data_dir=None, doc_intelligence_endpoint="http://127.0.0.1:9", doc_intelligence_key="key")
+    scan = {"content_base64": base64.b64encode(make_picture("Drain plug")).decode(), "filename": "plug.png"}
+    for call in serving(paid):
+        reply = call.ok("index_document", estimate=True, **scan)
+        layout = reply["estimate"]["layout"]
+        assert (layout["pages"], layout["usd"], layout["budget_usd"]) == (1, 0.01, 5.0)
+        assert layout["reader"].startswith("Document Intelligence")
+        assert reply["estimate"]["usd"] == pytest.approx(0.01)
+        assert call.ok("index_document", content=NOTES, estimate=True)["estimate"]["layout"] is None
+        status, refused = call.refused("index_document", layout_budget_usd=0, **scan)
+        assert status == 422
+        assert "may be paid nothing" in refused["message"]
 
 
 def test_a_count_says_its_condition_and_where_each_value_stands(call: Caller) -> None:

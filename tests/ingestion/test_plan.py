@@ -13,13 +13,14 @@ from rag_core.core.run import Run
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.extract.document_intelligence import DocumentIntelligence
 from rag_core.ingestion.indexing import index_document
-from rag_core.ingestion.plan import BudgetSpent, DryRun, IndexingPlan, Tariff, meter_embedding
+from rag_core.ingestion.plan import BudgetSpent, DryRun, IndexingPlan, LayoutEstimate, Tariff, meter_embedding
 from rag_core.ingestion.upload import Upload, UploadLimits
 from rag_core.proposals.ingest import ingest_proposals
 from rag_core.providers.openai import OpenAIEmbedder
 from rag_core.providers.provider_profiles import PROVIDER_PROFILES
 from rag_core.stores.embedded import InMemoryVectorStore
 from tests import fakes, hosted
+from tests.ingestion.office_files import make_zip
 from tests.ingestion.pictures import make_mixed_pdf, make_picture
 from tests.proposal_records import RECORDS
 
@@ -69,6 +70,10 @@ async def test_a_plan_sends_no_page_to_a_service_that_is_paid_by_the_page(kit: K
     assert run.layout_pages == 0
     with pytest.raises(UnreadableDocument, match=r"a plan sends nothing to Doc.*1 page would cost about 0\.01 USD"):
         await index(rehearsal.kit, Upload(data=make_picture("Drain plug"), filename="a.png"))
+    assert rehearsal.build_plan(run).layout == LayoutEstimate(nowhere.layout_reader.name, 1, 0.01)
+    pictures = {f"{name}.png": make_picture(name) for name in ("Drain plug", "Oil filter")}
+    zipped = await index(rehearsal.kit, Upload(data=make_zip({"a.txt": b"Drain it.", **pictures}), filename="a.zip"))
+    assert zipped.planned_layout_pages == 2  # each, and not only the first that is not sent
 
 
 async def test_the_second_plan_is_zero_and_only_what_changed_is_in_the_third(kit: Kit) -> None:

@@ -251,7 +251,8 @@ class Job:
     """An indexing job: a document that was accepted before it is in the index. `scope` is that of the caller.
 
     `document_id` is None until the text has been read, where it is derived from the text. `embedded` of its `chunks`
-    (0 until they are counted) have their vectors; `attempts` counts from the last attempt that added vectors.
+    (0 until they are counted) have their vectors, and all those of `pages_done` of its `pages` (None where it has no
+    pages, or they are not counted); `attempts` counts from the last attempt that added vectors.
     `lexical_only` says that its text is searchable while vectors are missing. `error` is the reported error: why the
     job failed, or why it waits. `run_notes` has the `degraded` and `warnings` of its run. Times are ISO 8601, UTC.
     """
@@ -263,6 +264,8 @@ class Job:
     attempts: int
     embedded: int
     chunks: int
+    pages_done: int | None
+    pages: int | None
     lexical_only: bool
     error: Mapping[str, Any] | None
     result: IndexingResult | None

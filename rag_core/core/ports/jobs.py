@@ -33,8 +33,16 @@ class Lease(Protocol):
         """Return the vectors of an embedding space saved by earlier attempts, by content hash."""
         ...
 
-    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, *, done: int, chunks: int) -> None:
-        """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs."""
+    async def save_vectors(
+        self,
+        vectors: Mapping[str, Vector],
+        space: str,
+        *,
+        done: int,
+        chunks: int,
+        pages: tuple[int, int] | None = None,
+    ) -> None:
+        """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs, of `pages` all."""
         ...
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:

@@ -197,7 +197,7 @@ async def index_in_memory(uploads: Sequence[Upload], cache: EvaluationCache) -> 
     kit = assembly.build_in_memory_kit()
     ranker = CachedReranker(kit.reranker, cache, recompute=False)
     index = replace(kit.index, embedder=CachedEmbedder(kit.index.embedder, cache))
-    least = get_least_answerability(is_compared=kit.entailment_scorer is not None)  # as `build_llm` has it
+    least = get_least_answerability(kit.entailment_scorer)  # as `build_llm` has it
     techniques = LocalTechniques(ranker, select_key_sentences, least_answerability=least)
     kit = replace(kit, index=index, reranker=ranker, llm=techniques)
     await bulk_indexing.index_uploads([(SCOPE, upload) for upload in uploads], kit)

@@ -44,8 +44,8 @@ class RAG:
 
     def __init__(self, kit: Kit | Callable[[], Kit] | None = None, settings: Settings = DEFAULT_SETTINGS) -> None:
         """Use this kit, or the one that a function returns at each call; by default local parts, in memory."""
-        parts = kit or build_in_memory_kit(settings)
-        self._get_kit: Callable[[], Kit] = (lambda: parts) if isinstance(parts, Kit) else parts
+        given = kit or build_in_memory_kit(settings)
+        self._get_kit: Callable[[], Kit] = (lambda: given) if isinstance(given, Kit) else given
         self.settings = settings
 
     @property

@@ -5,7 +5,7 @@ import math
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -164,13 +164,13 @@ class Run:
         """
         before, notes = (self.warnings, self.techniques), Notes()
         self.warnings, self.techniques = notes.warnings, notes.techniques
-        try:
-            result = await awaitable
-        except BaseException:
-            self.warnings, self.techniques = before
-            self.keep_notes(notes)
-            raise
-        self.warnings, self.techniques = before
+        with ExitStack() as on_failure:
+            on_failure.callback(self.keep_notes, notes)
+            try:
+                result = await awaitable
+            finally:
+                self.warnings, self.techniques = before
+            on_failure.pop_all()
         return result, notes
 
     def keep_notes(self, notes: Notes) -> None:

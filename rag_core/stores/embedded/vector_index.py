@@ -17,7 +17,7 @@ from rag_core.stores.embedded.records import ScoredRow, WorkflowState
 MAX_GATHERED_SHARE = 0.2  # of all rows: copying out more than this costs more than scoring all of them
 # above the float32 error of a product of unit vectors; rows this close are scored again in float64
 FLOAT32_SCORE_SLACK = 1e-4
-BLOCK_BYTES = 1 << 20  # of vectors that a core's own cache keeps from one probe to the next
+BLOCK_BYTES = 1 << 19  # of vectors, which a core keeps in its own cache from one probe to the next
 VECTORS_PER_READ = 4096  # vectors read at a time
 COSINE_DECIMALS = 6  # precision of float32: equal vectors get equal scores at every position of the matrix
 

@@ -248,6 +248,8 @@ export const formatNumber = (number) =>
   Number.isInteger(number) ? String(number) : Math.abs(number) < 0.001 ? "< 0.001" : number.toPrecision(3);
 const PAGE_UNITS = { xlsx: "sheet", ods: "sheet", pptx: "slide", odp: "slide", eml: "part", msg: "part", zip: "file" }; // what the extractor counts as pages
 export const formatPages = ({ pages, extractor }) => (pages ? formatCount(pages, PAGE_UNITS[extractor?.split(/[ ,]/)[0]] ?? "page") : "");
+/** Return how many pages a document has that are pages, and not slides, sheets or files. */
+export const countPages = ({ pages, extractor }) => (extractor?.split(/[ ,]/)[0] in PAGE_UNITS ? 0 : (pages ?? 0));
 export const formatCount = (count, singular, plural = `${singular}s`) => `${count} ${count === 1 ? singular : plural}`;
 
 /** A time in the reader's time zone and format. */

@@ -1,7 +1,7 @@
 // Files that are dropped on the page, or chosen: indexed one after the other, each with its progress and its outcome in words.
 
 import { ApiError, getJson, sendJson } from "./api.js";
-import { buildSourceAddress, Chip, formatCount, formatPages } from "./components.js";
+import { buildSourceAddress, Chip, countPages, formatCount, formatPages } from "./components.js";
 import { encodeBase64 } from "./files.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 
@@ -148,7 +148,7 @@ function describeResult({ document_id, pages, extractor, chunks, unchanged, remo
   const isSame = unchanged === chunks && !removed;
   const changes = isSame ? "nothing changed" : `${chunks - unchanged} new or changed, ${unchanged} as before, ${removed} removed`;
   const missing = failed.length ? ` ${formatCount(failed.length, "passage")} not searchable: add the file again.` : "";
-  return { pages, passages: chunks, state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
+  return { pages: countPages({ pages, extractor }), passages: chunks, state: failed.length ? "partly" : "added", message: `${size}${unchanged || removed ? `; ${changes}` : ""}.${missing}`, document_id };
 }
 
 const TONES = { added: "good", failed: "bad", partly: "warn", cancelled: "", skipped: "", working: "next", waiting: "pending" };

@@ -7,6 +7,7 @@ from functions.routes import ROUTES
 from tests.browser.conftest import Open, call
 
 WORKFLOW = "workflow_id=codes"
+HEIGHTS = "all => all.map(one => one.getBoundingClientRect().height)"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -96,6 +97,22 @@ def test_the_way_between_two_entities_is_drawn_as_a_row(page: Page) -> None:
         "P0715",
         "P0720",
     ]
+
+
+def test_many_entities_fit_a_narrow_page_in_letters_of_a_readable_size(open_page: Open, site: str) -> None:
+    for number in range(30):
+        content = f"Unit X{number + 100} feeds X{(number + 1) % 30 + 100} and X{(number * 7) % 30 + 100}."
+        call(site, "POST", "api/index_document", workflow_id="many", document_id=f"m{number}", content=content)
+    page = open_page(site, viewport={"width": 390, "height": 844})
+    page.goto("/rag/graph?workflow_id=many")
+    expect(page.get_by_role("group", name="Graph of").get_by_role("link")).to_have_count(30)
+    frame = page.get_by_role("region", name="Drawing")
+    assert frame.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert all(10 < height < 30 for height in page.locator(".graph text").evaluate_all(HEIGHTS))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.locator(".graph a.node").first.dispatch_event("click")
+    expect(page.locator("[aria-current=true]").last).to_be_attached()
+    assert frame.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def test_an_entity_that_is_not_there_is_said_to_be_missing(open_page: Open, site: str) -> None:

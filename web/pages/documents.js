@@ -100,6 +100,11 @@ function ReindexButton({ document, reload }) {
       setOutcome((await reindexDocument(document)).message);
       await reload();
     });
+  if (document.extractor.includes("Document Intelligence")) {
+    return html`<${ConfirmButton} label="Re-index" name="Re-index ${getTitle(document)}" title="Read this document again?" work=${reindex}>
+      <p>What Document Intelligence has read of “${getTitle(document)}” (${formatPages(document) || "no page count"}) is sent to it again, and paid for by the page.</p>
+    <//><span class="hint" role="status">${outcome}</span>${error && html`<${ErrorBox} error=${error} />`}`;
+  }
   return html`<${Button} kind="quiet" busy=${busy !== null} aria-label="Re-index ${getTitle(document)}" title="Read the original and index it anew" onClick=${reindex}>Re-index<//>
     <span class="hint" role="status">${outcome}</span>${error && html`<${ErrorBox} error=${error} />`}`;
 }

@@ -178,7 +178,7 @@ function PriceQuestion({ estimate, answer }) {
   const refused = model && reader ? "either" : model ? "the model" : reader.name;
   return html`<section class="card stack tight" aria-label="Price of adding" role="alertdialog">
     ${model && html`<p>Entities and summaries by <b>${model.name}</b> of ${formatCount(model.passages, "passage")} in ${formatCount(model.files, "file")} cost at most <b>${model.usd.toFixed(MAX_USD_DECIMALS)} USD</b>.</p>`}
-    ${reader && html`<p>Reading ${formatCount(reader.pages, "scanned page")} in ${formatCount(reader.files, "file")} by <b>${reader.name}</b> costs about <b>${reader.usd.toFixed(2)} USD</b>. Without it the text of scans and pictures stays out. A Word file counts as one page here and may cost more.</p>`}
+    ${reader && html`<p>Reading ${formatCount(reader.pages, "page")} (scans, pictures, Word files) in ${formatCount(reader.files, "file")} by <b>${reader.name}</b> costs about <b>${reader.usd.toFixed(2)} USD</b>. Without it the text of scans and pictures stays out. A Word file counts as one page here and may cost more.</p>`}
     <div class="actions"><button type="button" class="primary" onClick=${() => answer(true)}>Add and pay</button>
       <button type="button" autofocus onClick=${() => answer(false)}>Add without ${refused}</button></div>
   </section>`;

@@ -92,7 +92,7 @@ def test_the_price_of_scanned_pages_is_shown_before_a_file_is_added(button: str,
     page.get_by_label("Files to add").set_input_files(
         {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF"}
     )
-    expect(page.get_by_role("alertdialog")).to_contain_text("Reading 12 scanned pages in 1 file")
+    expect(page.get_by_role("alertdialog")).to_contain_text("Reading 12 pages (scans, pictures, Word files) in 1 file")
     expect(page.get_by_role("alertdialog")).to_contain_text("costs about 0.12 USD")
     assert uploads == []
     page.get_by_role("button", name=button).click()

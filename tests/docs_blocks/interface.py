@@ -81,6 +81,7 @@ REQUEST_MEANINGS = {
     "chunking": "How the document is cut ([strategies](formats.md#chunking)).",
     "async": "True replies 202 also to a short document.",
     "enrichment_budget_usd": "Most that a chat model may cost for entities and summaries; 0 asks none.",
+    "layout_budget_usd": "Most that Document Intelligence may cost for this upload; 0 sends nothing.",
     "estimate": "True says what indexing would cost, and indexes nothing.",
     "idempotency_key": "A repeated key gets the job or result of its first call.",
     "refresh": "True writes the summary anew.",

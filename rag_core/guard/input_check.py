@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from rag_core.core.errors import InvalidRequest
 from rag_core.text.sentences import shorten_character_references
+from rag_core.text.unicode_forms import normalize_unicode
 
 QUOTE_MARK = r"['\"`]"
 COMPARISON = r"(?:[=<>]|!=|\blike\b|\bin\s*+\()"
@@ -141,7 +142,7 @@ def _decode_layer(text: str) -> str:
     plain = ESCAPE_SEQUENCE.sub(_decode_escape, unescape(shorten_character_references(unquote(text))))
     if plain.isascii():
         return plain
-    return unicodedata.normalize("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
+    return normalize_unicode("NFKC", "".join(c for c in plain if unicodedata.category(c) != "Cf"))
 
 
 def _decode_escape(escape: re.Match[str]) -> str:

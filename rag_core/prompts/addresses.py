@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+from rag_core.text.unicode_forms import normalize_unicode
+
 LINKED_DOMAIN_ENDINGS = (  # of hosts that viewers turn into links also without a scheme
     "com|net|org|io|co|dev|app|ai|me|info|biz|xyz|top|site|online|tech|cloud|link|click|live|shop|ru|cn|uk|de|fr|eu|us|"
     "tk|ml|ga|cf|gq|cc|ly|gl|to|sh|example|test"
@@ -55,4 +57,4 @@ def fold_hidden_characters(text: str) -> str:
     """Return the text without zero-width characters, and with plain letters for their wide or styled forms."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", "".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
+    return normalize_unicode("NFKC", "".join(sign for sign in text if unicodedata.category(sign) != "Cf"))

@@ -2,7 +2,9 @@
 
 import re
 from itertools import groupby
-from unicodedata import combining, normalize
+from unicodedata import combining
+
+from rag_core.text.unicode_forms import normalize_unicode
 
 _WORD_CHARACTER = r"[^\W_]"
 _WORD_START = r"(?<![^\W_])"  # without it, a long word would be tried from each of its letters
@@ -24,7 +26,7 @@ _SEPARATORS = re.compile(r"[\W_]+")
 
 def normalize_characters(text: str) -> str:
     """Return the text in Unicode form NFKC; lone surrogates, which no store accepts, become "?"."""
-    return normalize("NFKC", text).encode("utf-8", "replace").decode()
+    return normalize_unicode("NFKC", text).encode("utf-8", "replace").decode()
 
 
 def extract_code_terms(text: str) -> list[str]:
@@ -57,6 +59,6 @@ def _split_letter_pairs(run: str) -> list[str]:
 
 def list_unaccented_words(text: str) -> list[str]:
     """Return, in lower case without accents and wide letters, those words of the text that have such letters."""
-    words = [(word, normalize("NFKD", word)) for word in re.findall(r"[\w\u0300-\u036f]+", text.lower())]
+    words = [(word, normalize_unicode("NFKD", word)) for word in re.findall(r"[\w\u0300-\u036f]+", text.lower())]
     stripped = [(word, "".join(c for c in decomposed if not combining(c))) for word, decomposed in words]
     return [unaccented_word for word, unaccented_word in stripped if unaccented_word != word]

@@ -107,6 +107,7 @@ PIECES = {
     "accents": "é",
     "combining marks": "\u0301",
     "marked letters": "a\u0301\u0302\u0303",
+    "marks out of order": "\u0301\u0327",
     "zero-width spaces": "a\u200b",
     "joiners": "\u200d",
     "direction marks": "\u202e\u05d0",

@@ -24,6 +24,7 @@ CORE_SHAPES = (
 MORE_SHAPES = (
     "digit triples", "hyphens", "letters", "spaces", "quotes", "comments", "long references", "links", "emails",
     "table rules", "distinct words", "phone cues", "abbreviations", "tables", "one quotation", "mixture",
+    "marks out of order",
 )  # fmt: skip
 DOCUMENT_READERS = tuple(name for name in READERS if "chunk" in name or name == "one block")
 INDEX_LIMIT_S = 150  # of CPU, for a document of a million characters: the worst takes a third of it

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,6 +76,24 @@ def test_an_upload_of_a_megabyte_holds_up_nobody(url: str, ending: str, shape: s
             body = get(url, f"index_jobs/{body['job_id']}")
 
 
+def test_a_freeze_is_seen_whenever_it_begins(url: str) -> None:
+    """The twin of what must not be: the lock of Python is held, as by one pattern, while no health is asked for."""
+    health, done = Health(), threading.Event()
+    watching = threading.Thread(target=watch, args=(url, health, done))
+    watching.start()
+    frozen_s = 0.0
+    for _ in range(3):
+        answers = health.answers
+        while health.answers == answers:
+            time.sleep(0.001)
+        began = time.monotonic()
+        unicodedata.normalize("NFKC", "\u0301\u0327" * 10_000)
+        frozen_s = max(frozen_s, time.monotonic() - began)
+    done.set()
+    watching.join()
+    assert health.slowest_s >= 0.9 * frozen_s
+
+
 def check(url: str, path: str, **fields: object) -> None:
     """Send a request while /api/health is asked all the time."""
     with watched(url, path):
@@ -103,12 +122,14 @@ def watched(url: str, what: str) -> Iterator[None]:
 
 
 def watch(url: str, health: Health, done: threading.Event) -> None:
+    """Time each answer from the one before: who shares a process with the server freezes with it, also between two."""
+    answered_at = time.monotonic()
     while not done.is_set():
-        began = time.monotonic()
-        get(url, "health")
-        health.slowest_s = max(health.slowest_s, time.monotonic() - began)
-        health.answers += 1
         done.wait(0.05)
+        get(url, "health")
+        last, answered_at = answered_at, time.monotonic()
+        health.slowest_s = max(health.slowest_s, answered_at - last)
+        health.answers += 1
 
 
 def post(url: str, path: str, **fields: object) -> tuple[int, dict[str, object]]:

@@ -1,9 +1,10 @@
 """Texts as words of ASCII letters and digits, which every server tokenizes alike, whatever its locale."""
 
 import re
-from unicodedata import combining, normalize
+from unicodedata import combining
 
 from rag_core.text.index_terms import extract_code_terms, normalize_characters
+from rag_core.text.unicode_forms import normalize_unicode
 
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 MAX_WORD_CHARS = 64  # longer strings are not words, and the server accepts at most 2,046 bytes
@@ -23,8 +24,8 @@ def normalize_lexical_query(text: str) -> str:
 
 
 def _fold_case_and_accents(text: str) -> str:
-    decomposed = normalize("NFKD", text.casefold())
-    return normalize("NFKC", "".join(character for character in decomposed if not combining(character)))
+    decomposed = normalize_unicode("NFKD", text.casefold())
+    return normalize_unicode("NFKC", "".join(character for character in decomposed if not combining(character)))
 
 
 def _encode_word_as_ascii(word: str) -> str:

@@ -34,6 +34,7 @@ class MarkdownScreen:
     def screen(self, text: str) -> str:
         """Return the text with its images as their alternative text, and its links, unless allowed, as their label."""
         environment: dict[str, Any] = {}
+        text = text.replace("\x00", "\ufffd")  # as the parser does: what it has read is then found in the text
         tokens = get_parser().parse(text, environment)
         if environment.get("references"):
             return text.replace("]:", "]\\:")  # without its definition, a reference is neither a link nor an image

@@ -83,17 +83,23 @@ async def index_inspected_database(
 
 
 def _read_past_sql(past: list[PastQuestion], inspected: "InspectedDatabase") -> tuple[list[PastQuestion], list[str]]:
-    """Return the questions asked before with the columns that their SQL reads, and what could not be read."""
+    """Return the questions asked before with the columns that their SQL reads, and what could not be read.
+
+    SQL that writes is left out: a writer of SQL would take it for an example.
+    """
     from rag_core.schema.sql_reading import SqlReader  # SQLGlot comes with the extra `local`
 
     reader = SqlReader(inspected.database, inspected.dialect)
+    writing = sum(reader.is_writing(one.sql) for one in past)
+    past = [one for one in past if not reader.is_writing(one.sql)] if writing else past
     read = [reader.list_read_columns(one.sql) for one in past]
     with_columns = [replace(one, columns=tuple(sorted(columns or ()))) for one, columns in zip(past, read, strict=True)]
     unread = sum(columns is None for columns in read)
     strange = sum(columns is not None and not columns for columns in read)
     notes = {
-        f"the SQL of {unread} of {len(past)} past questions cannot be read as {inspected.dialect}: they are shown, "
-        "but say nothing of the columns that a question needs": unread,
+        f"{writing} past questions whose SQL changes data are left out": writing,
+        f"the SQL of {unread} of {len(past)} past questions cannot be read as {inspected.dialect} or otherwise: they "
+        "are shown after others, and say nothing of the columns that a question needs": unread,
         f"the SQL of {strange} of {len(past)} past questions reads no column of this database": strange,
     }
     return with_columns, [note for note, count in notes.items() if count]

@@ -10,6 +10,10 @@ from sqlglot.optimizer.scope import traverse_scope
 from rag_core.schema.model import ColumnKey, Database
 
 DIALECTS = {"sqlite": "sqlite", "postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}  # as SQLAlchemy says it
+OTHER_DIALECTS = ("postgres", "mysql", "tsql", "bigquery")  # tried where the server's own fails: logs are mixed
+WRITING = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Into)
+# SQLGlot checks some statements only by failing on them
+SQLGLOT_FAILURES = (SqlglotError, RecursionError, ValueError, KeyError, AttributeError, TypeError)
 MAX_SQL_CHARS = 20_000  # longer ones are reports that somebody generated, and cost seconds
 
 
@@ -30,20 +34,31 @@ class SqlReader:
         """
         if len(sql) > MAX_SQL_CHARS:
             return None
-        try:
-            return frozenset(self._iterate_columns(sql))
-        except (SqlglotError, RecursionError, ValueError, KeyError, AttributeError, TypeError):
-            return None  # SQLGlot checks some statements only by failing on them
+        for dialect in (self._dialect, *OTHER_DIALECTS):
+            try:
+                return frozenset(self._iterate_columns(sql, dialect))
+            except SQLGLOT_FAILURES:
+                continue
+        return None
 
-    def _iterate_columns(self, sql: str) -> Iterator[ColumnKey]:
-        statement = parse_one(sql, dialect=self._dialect)
+    def is_writing(self, sql: str) -> bool:
+        """Return whether SQL changes anything, in whatever statement or part of one; not where it cannot be read."""
+        for dialect in (self._dialect, *OTHER_DIALECTS) if len(sql) <= MAX_SQL_CHARS else ():
+            try:
+                return parse_one(sql, dialect=dialect).find(*WRITING) is not None
+            except SQLGLOT_FAILURES:
+                continue
+        return False
+
+    def _iterate_columns(self, sql: str, dialect: str) -> Iterator[ColumnKey]:
+        statement = parse_one(sql, dialect=dialect)
         for name in statement.find_all(exp.Identifier):
             name.set("this", name.name.casefold())
         for table in statement.find_all(exp.Table):
             table.set("db", None)
             table.set("catalog", None)
         qualified = qualify(
-            statement, schema=self._schema, dialect=self._dialect, validate_qualify_columns=False, identify=False
+            statement, schema=self._schema, dialect=dialect, validate_qualify_columns=False, identify=False
         )
         for scope in traverse_scope(qualified):
             for column in scope.columns:

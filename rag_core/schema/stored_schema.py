@@ -22,6 +22,7 @@ from rag_core.schema.schema_words import SchemaWords
 from rag_core.schema.similarity import compare_columns, compute_word_cosines, find_near_columns
 from rag_core.schema.value_matching import ScoredMatch, match_values
 from rag_core.text.identifiers import list_roots
+from rag_core.text.question_cues import COMPUTING_ROOTS
 from rag_core.text.sentences import find_sentences
 
 MAX_KEPT_SCHEMAS = 32  # of one store, by scope: what each reader may see
@@ -155,7 +156,7 @@ def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]
 
     "Villains are heroes whose alignment is Bad" says what a schema without villains means by them.
     """
-    unknown = QuestionReading(text).roots - known_roots
+    unknown = QuestionReading(text).roots - known_roots - COMPUTING_ROOTS
     sentences = (passage[start:end] for passage in passages for start, end in find_sentences(passage))
     return [one for one in sentences if len(one) <= MAX_HINT_CHARS and unknown & set(list_roots(one))][:MAX_HINTS]
 
@@ -163,11 +164,15 @@ def select_hints(text: str, passages: Sequence[str], known_roots: frozenset[str]
 async def find_past_questions(
     text: str, vector: Vector | None, name: str, scope: Scope, index: Index
 ) -> list[PastQuestion]:
-    """Return the questions asked before that are most like this one, at most `MAX_PAST_QUESTIONS`."""
+    """Return the questions asked before that are most like this one, at most `MAX_PAST_QUESTIONS`.
+
+    Of twice as many, those whose SQL reads columns of the database come before those of which nobody knows.
+    """
     filters = documents.filter_part(name, documents.QUESTION_PART)
     probe = Probe("past question", lexical_query=text, vector=vector)
-    (ranking,) = await index.search([probe], scope, limit=MAX_PAST_QUESTIONS, filters=filters)
-    return [documents.parse_past_question(hit.chunk) for hit in ranking]
+    (ranking,) = await index.search([probe], scope, limit=2 * MAX_PAST_QUESTIONS, filters=filters)
+    found = [documents.parse_past_question(hit.chunk) for hit in ranking]
+    return sorted(found, key=lambda one: not one.columns)[:MAX_PAST_QUESTIONS]
 
 
 async def find_rules(text: str, vector: Vector | None, scope: Scope, index: Index) -> Ranking:

@@ -182,20 +182,31 @@ async def test_past_questions_come_back_the_most_alike_first(file: Path, tmp_pat
     assert not await find_past_questions("Who is tallest?", None, "heroes", SCOPE, kit.index)
 
 
+WRITING = "DELETE FROM superhero WHERE height_cm < 10"
+
+
 async def test_the_columns_of_past_sql_are_kept_and_unreadable_sql_is_named(file: Path, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
-    others = [("Who is tall?", "SELECT FROM WHERE ("), ("How many?", "SELECT COUNT(*) FROM bill")]
+    others = [
+        ("Who is tall?", "SELECT FROM WHERE ("),
+        ("How many?", "SELECT COUNT(*) FROM bill"),
+        ("Clean up", WRITING),
+    ]
     lines = [json.dumps({"question": question, "sql": sql}) for question, sql in others]
     questions.write_text(PAST_QUESTIONS + "\n".join(lines))
     kit = build_schema_kit()
     read = await index_database(DatabaseSource(f"sqlite:///{file}", questions=questions), SCOPE, kit, Run())
-    assert read.notes[-2:] == (
-        "the SQL of 1 of 4 past questions cannot be read as sqlite: they are shown, but say nothing of the columns "
-        "that a question needs",
+    assert read.notes[-3:] == (
+        "1 past questions whose SQL changes data are left out",
+        "the SQL of 1 of 4 past questions cannot be read as sqlite or otherwise: they are shown after others, and say "
+        "nothing of the columns that a question needs",
         "the SQL of 1 of 4 past questions reads no column of this database",
     )
     found = await find_past_questions("How many heroes have blue eyes?", None, "heroes", SCOPE, kit.index)
     assert found[0].columns == (("superhero", "eye_colour_id"),)
+    assert WRITING not in [one.sql for one in found]
+    alike = await find_past_questions("Who is tall?", None, "heroes", SCOPE, kit.index)
+    assert [bool(one.columns) for one in alike] == sorted((bool(one.columns) for one in alike), reverse=True)
 
 
 def test_a_line_without_a_question_is_named(tmp_path: Path) -> None:

@@ -56,3 +56,24 @@ def test_what_the_database_does_not_have_reads_nothing(sql: str) -> None:
 )
 def test_what_is_no_sql_is_not_read(sql: str) -> None:
     assert read(sql) == ["unread"]
+
+
+@pytest.mark.parametrize("sql", ["SELECT TOP 5 name FROM hero", "SELECT name FROM hero WHERE name ~* 'a'"])
+def test_a_log_of_another_server_is_read_in_its_own_kind(sql: str) -> None:
+    assert read(sql) == ["Hero.name"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_writing"),
+    [
+        ("DELETE FROM hero", True),
+        ("UPDATE hero SET name = ''", True),
+        ("SELECT name INTO copy FROM hero", True),
+        ("WITH gone AS (DELETE FROM hero RETURNING id) SELECT id FROM gone", True),
+        ("DROP TABLE hero", True),
+        ("SELECT name FROM hero WHERE name = 'DELETE FROM hero'", False),
+        ("how tall are they?", False),
+    ],
+)
+def test_sql_that_changes_anything_is_known(sql: str, is_writing: bool) -> None:
+    assert SqlReader(DATABASE, "sqlite").is_writing(sql) is is_writing

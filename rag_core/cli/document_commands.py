@@ -36,7 +36,7 @@ async def run_documents_command(arguments: Namespace, rag: "RAG", run: Run) -> i
 
     store, scope = rag.kit.index.store, Scope(arguments.workflow)
     documents = await store.list_deleted(scope) if arguments.deleted else await store.list_documents(scope)
-    print_json(documents) if arguments.json else terminal_output.print_documents(documents)
+    print_json(documents) if arguments.json else terminal_output.print_documents(documents, arguments.workflow)
     return 0
 
 

@@ -27,7 +27,10 @@ class ForgivingParser(argparse.ArgumentParser):
         if message.endswith("required: COMMAND"):
             self.print_help(sys.stderr)
             self.exit(2)
-        super().error(f"{message}{self._suggest(message)}")
+        meant = self._suggest(message)
+        if command := re.match(r"argument COMMAND: invalid choice: ('[^']{1,100}')", message):
+            self.exit(2, f"rag: there is no command {command[1]}{meant or '; rag --help lists them'}\n")
+        super().error(f"{message}{meant}")
 
     def _suggest(self, message: str) -> str:
         given, known = self._find_mistake(message)

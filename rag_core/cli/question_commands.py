@@ -136,9 +136,10 @@ async def run_facets_command(arguments: Namespace, rag: "RAG", run: Run) -> int:
     from rag_core.cli import terminal_output
 
     fields = await rag.kit.index.store.list_facet_fields(Scope(arguments.workflow))
-    if arguments.field not in fields:
+    field = next((name for name in (arguments.field, f"metadata.{arguments.field}") if name in fields), None)
+    if field is None:
         raise InvalidRequest("field", f"must be one of {', '.join(fields) or '(none: nothing is indexed here)'}")
-    (facet,) = await rag.facets((arguments.field,), scope=arguments.workflow, limit=arguments.limit, run=run)
+    (facet,) = await rag.facets((field,), scope=arguments.workflow, limit=arguments.limit, run=run)
     print_json(facet) if arguments.json else terminal_output.print_facet(facet)
     return 0
 

@@ -84,13 +84,13 @@ def format_chunk_location(chunk: Chunk) -> str:
     return join_source_parts(chunk.title, format_place(chunk.place), chunk.source)
 
 
-def print_documents(documents: Sequence[Document]) -> None:
+def print_documents(documents: Sequence[Document], workflow_id: str) -> None:
     """Print a line per document, with the time of deletion of a deleted one."""
     for document in documents:
         deletion = f"deleted {document.deleted_at}" if document.deleted_at else ""
         print(f"{document.id}  {join_source_parts(to_printable_line(document.title), deletion, document.source)}")
     if not documents:
-        print("No documents.")
+        print(f"No documents in the workflow {workflow_id}.")
 
 
 def print_query_log(entries: Sequence[Mapping[str, Any]]) -> None:
@@ -220,7 +220,7 @@ def print_answer_support(answer: Answer, *, is_detailed: bool = False) -> None:
 
     With `is_detailed` all sources of an answer computed over many rows, and what its confidence is made of.
     """
-    if answer.missing_words and answer.status == "unknown":
+    if answer.missing_words and answer.evidence and answer.status == "unknown":
         print(f"\nWords of the question that the passages do not have: {', '.join(answer.missing_words)}")
     print_unverified_claims(answer.claims)
     if answer.status == "unknown":

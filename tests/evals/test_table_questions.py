@@ -165,11 +165,11 @@ async def test_a_condition_that_no_column_settles_is_not_computed(text: str, mad
 
 FERRIES = """# Ferries
 
-| Ferry | Captain | Age | Built | Load limit (t) | Day, winter | Day, summer | Night, summer |
+| Ferry | Cabins | Age | Built | Load limit (t) | Day, winter | Day, summer | Night, summer |
 | --- | --- | --- | --- | --- | --- | --- | --- |
-| Swift | Ada Holm | 21 | 2004 | 80 | 310 | 450 | 270 |
-| Puffin | Per Lund | 3 | 2022 | 40 | 190 | 420 | 150 |
-| Auk | Eva Moe | 12 | 2013 | 65 | 220 | 400 | 260 |
+| Swift | 4 | 21 | 2004 | 80 | 310 | 450 | 270 |
+| Puffin | 2 | 3 | 2022 | 40 | 190 | 420 | 150 |
+| Auk | 4 | 12 | 2013 | 65 | 220 | 400 | 260 |
 
 | Crew member | Trips by day | Trips by night |
 | --- | --- | --- |
@@ -202,6 +202,8 @@ Profit or loss in £000
         ("Is the Auk or the Swift younger?", "Auk. Compared: Auk: 12; Swift: 21."),
         ("How much more do I pay for a Swift day, summer than for a night, summer?", "180. Difference of Swift:"),
         ("Did Lund make more trips by night than by day?", "Yes. Compared: Trips by night: 25; Trips by day: 18."),
+        ("Which ferries have four cabins?", "Swift (4), Auk (4). Selected: rows with Cabins 4."),
+        ("Which crew members made more than 20 on trips by night?", "Per Lund (25). Selected:"),
         ("How many things may passengers not board with?", "3. Counted: items of the list: a lit stove, fireworks"),
         ("Which line had the largest loss in 2024?", "Wages: (290) (in £000). Lowest 2024 of 4 rows."),
         ("Did the South line lose more in 2023 or in 2024?", "2024. Compared: 2023: (31); 2024: (55) (in £000)."),

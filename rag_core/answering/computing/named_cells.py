@@ -68,6 +68,7 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
     found: list[tuple[int, str]] = []
     named = {word for column in table.columns for word in fold_words(column)}
     for n in range(1, len(table.columns)):
+        found += _find_counted_cells(asked, table, n)
         if asked.kind != "lookup" and holds_flags(table, n):
             if (name := extract_terms(table.columns[n])) and name <= asked.terms:
                 wanted = _NO if asked.is_negated else _YES
@@ -82,6 +83,19 @@ def find_equal_cells(asked: AskedOperation, table: StoredTable) -> tuple[tuple[i
             if not _SHORT_CODE.fullmatch(cell) or cell in WORD_PATTERN.findall(asked.text):
                 found.append((n, cell))
     return tuple(found)
+
+
+def _find_counted_cells(asked: AskedOperation, table: StoredTable, column: int) -> list[tuple[int, str]]:
+    """Return the cells whose figure the question has right before the name of their column: "4 doors"."""
+    name = extract_terms(table.columns[column])
+    limits = {word for condition in asked.conditions for word in fold_words(condition.text)}
+    said = {
+        number
+        for number, word in pairwise(fold_words(asked.text))
+        if number.isdigit() and number not in limits and (terms := extract_terms(word)) and terms <= name
+    }
+    cells = _list_cells(table, column) if said else []
+    return [(column, cell) for cell in cells if (figure := parse_figure(cell)) and str(figure.value) in said]
 
 
 def _list_cells(table: StoredTable, column: int) -> list[str]:

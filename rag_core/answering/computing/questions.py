@@ -46,6 +46,8 @@ _FACT = re.compile(
     r"(?:what|when|where|who|which|how (?:much|many|long|far|big|high|heavy|old|often))\b", re.IGNORECASE
 )
 _NEGATION = re.compile(r"\b(?:not|no|without|never)\b|n[’']t\b", re.IGNORECASE)
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b(?= [a-z])")  # before what is counted
 _LOSE = re.compile(r"\b(?:lose|loses|lost)\b", re.IGNORECASE)
 _LOSS = re.compile(rf"{_LOSE.pattern}|\b(?:loss|losses|deficits?)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"[’']s\b", re.IGNORECASE)
@@ -153,6 +155,7 @@ def parse_operation(question: str) -> AskedOperation | None:
     text = " ".join(question.split()).rstrip("? ")
     if len(text) > MAX_OPERATION_CHARS:
         return None
+    text = _NUMBER_WORD.sub(lambda match: str(_NUMBERS.index(match[0]) + 2), text)
     kind = _find_kind(text)
     return None if kind is None else _describe_operation(kind, text)
 
@@ -205,7 +208,8 @@ def _find_conditions(text: str) -> list[Condition]:
             comparison = dict(zip("abcd", _COMPARISONS, strict=True))[match.lastgroup or "c"]
             after = text[figure_match.end() :].split()
             sign = _UNIT_SIGNS.get(after[0].casefold(), "") if after else ""
-            unit = after[0] if after and (sign or (len(after[0]) <= 3 and after[0].isalpha())) else ""
+            is_unit = after and (sign or (len(after[0]) <= 3 and after[0].isalpha() and extract_terms(after[0])))
+            unit = after[0] if is_unit else ""
             end = figure_match.end() + (len(unit) + 1 if unit else 0)
             found.append(
                 Condition(

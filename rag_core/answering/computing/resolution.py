@@ -310,7 +310,8 @@ class _TableView:
         named = [
             [n for n in columns if has_any(extract_terms(self.table.columns[n]), extract_terms(text))] for text in words
         ]
-        return next((found[0] for found in (*named, self._list_implied_columns(columns)) if len(found) == 1), None)
+        told = [self._keep_phrases(found, count=1) for found in (*named, self._list_implied_columns(columns))]
+        return next((found[0] for found in told if len(found) == 1), None)
 
     def _list_implied_columns(self, columns: Sequence[int]) -> list[int]:
         """Return the columns that the adjectives of the question measure: heights, else the years for "newest"."""
@@ -337,7 +338,7 @@ class _TableView:
             for n in columns
         }
         best = max(shares.values(), default=0.0)
-        if best == 0 and self.asked.scales:
+        if best == 0 and (self.asked.implied or self.asked.asks_time):
             return self._list_implied_columns(columns)
         if best == 0 and self.asked.kind not in ("compare", "difference", "ratio"):
             return [] if columns and not has_any(shared, asked) and len(columns) > 1 else columns

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from rag_core.answering.alignment import SIMILAR, Alignment, is_content
+from rag_core.answering.alignment import PARTICLES, SIMILAR, Alignment, is_content
 from rag_core.answering.facts.comparison import compare_facts
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
+from rag_core.answering.facts.polarity import may_be_complement
 from rag_core.answering.facts.words import Words, has_figure, is_opposite, is_same_word
 from rag_core.text.normalization import NormalizedWord, normalize_words, parse_word_forms
-from rag_core.text.oppositions import NEGATION_FORMS
 from rag_core.text.stop_words import parse_word_list
 
 CLAUSE_SIGNS = ".,;:!?()\n—–|"
@@ -83,7 +83,12 @@ def select_confirmed(conflicts: Sequence[FactConflict], alignment: Alignment) ->
     """
     near = [clause for clause in match_clauses(alignment) if clause.strength >= MIN_CONFIRMING_STRENGTH]
     confirmed = {conflict.kind for clause in near for conflict in compare_clause(clause)}
-    return [c for c in conflicts if c.kind not in CLAUSE_BOUND_KINDS or c.kind in confirmed]
+    return [
+        c
+        for c in conflicts
+        if (c.kind not in CLAUSE_BOUND_KINDS or c.kind in confirmed)
+        and (c.kind != "direction" or _is_anchored(c, alignment.claim, alignment.passage))
+    ]
 
 
 def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
@@ -101,18 +106,15 @@ def find_clause_conflicts(alignment: Alignment) -> list[FactConflict]:
         and clause.is_certain(conflict.kind)
         and (conflict.kind not in AMOUNT_KINDS or conflict.word in missing or _is_misplaced(conflict, alignment))
         and (conflict.kind not in AMOUNT_KINDS or not _is_bound(conflict, clause))
-        and (conflict.kind != "direction" or _is_anchored(conflict, clause))
-        and not (conflict.kind == "negation" and _is_negated_elsewhere(conflict, clause, alignment))
+        and (conflict.kind != "direction" or _is_anchored(conflict, clause.claim, clause.passage))
+        and not (conflict.kind == "negation" and _is_complement(conflict, clause, alignment))
     ]
 
 
-def _is_negated_elsewhere(conflict: FactConflict, clause: MatchedClause, alignment: Alignment) -> bool:
-    """Return whether a negation that only the claim's clause has stands in another clause of the passage.
-
-    It may have been left out of the clause on the same: "a third is open, on Mondays not".
-    """
+def _is_complement(conflict: FactConflict, clause: MatchedClause, alignment: Alignment) -> bool:
+    """Return whether a negation that only the claim's clause has may be said of what the passage leaves."""
     is_claimed = conflict.word in {word.raw for word in clause.claim}
-    return is_claimed and any(word.form in NEGATION_FORMS for word in alignment.passage)
+    return is_claimed and may_be_complement(alignment.claim, alignment.passage)
 
 
 def _is_misplaced(conflict: FactConflict, alignment: Alignment) -> bool:
@@ -136,16 +138,19 @@ def _find_forms_before(words: Words, raw: str) -> Set[str]:
     return {word.form for word in words[max(0, place - 2) : place]}
 
 
-def _is_anchored(conflict: FactConflict, clause: MatchedClause) -> bool:
+def _is_anchored(conflict: FactConflict, claim: Words, passage: Words) -> bool:
     """Return whether two opposites stand beside the same word, those that one event may both have before or after it.
 
-    "Sold by A" and "bought from A" are one sale.
+    "Sold by A" and "bought from A" are one sale. Numbers and ways are compared with what they lead to.
     """
+    if " " in conflict.word:
+        return True
+    reach = 1 if conflict.word.lower() in PARTICLES else ANCHOR_WORDS
     is_beside = [
         any(
             is_same_word(form, other)
-            for form in _list_neighbours(clause.claim, conflict.word, step)
-            for other in _list_neighbours(clause.passage, conflict.stated, step)
+            for form in _list_neighbours(claim, conflict.word, step)[:reach]
+            for other in _list_neighbours(passage, conflict.stated, step)[:reach]
         )
         for step in (-1, 1)
     ]
@@ -212,10 +217,16 @@ def split_clauses(words: Words) -> list[tuple[int, int]]:
     starts = [
         n
         for n, word in enumerate(words)
-        if n == 0 or any(sign in word.before for sign in CLAUSE_SIGNS) or word.raw.lower() in COORDINATORS
+        if n == 0 or any(sign in word.before for sign in CLAUSE_SIGNS) or _is_coordinator(words, n)
     ]
     ranges = pairwise([*starts, len(words)])
     return [(start, end) for start, end in ranges if any(map(is_content, words[start:end]))]
+
+
+def _is_coordinator(words: Words, n: int) -> bool:
+    """Return whether a word joins two clauses, and not two numbers as in "between 2010 and 2020"."""
+    joins_numbers = 0 < n < len(words) - 1 and has_figure(words[n - 1]) and has_figure(words[n + 1])
+    return words[n].raw.lower() in COORDINATORS and not joins_numbers
 
 
 def _is_compared_as_fact(alignment: Alignment, n: int) -> bool:

@@ -15,6 +15,7 @@ from rag_core.answering.citations import ClaimPassage, rank_passages_by_shared_t
 from rag_core.answering.clauses import find_clause_conflicts, find_record_starts, select_confirmed
 from rag_core.answering.facts.comparison import find_fact_conflicts, read_words
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
+from rag_core.answering.facts.notations import rewrite_amounts
 from rag_core.answering.facts.words import Words
 from rag_core.answering.paraphrases import find_differences, find_exchange
 from rag_core.core.model import Evidence
@@ -75,10 +76,11 @@ async def find_nearest_statement(
     Without a comparer only the same words stand for each other. Raises Unavailable: the comparer failed.
     """
     passages = await asyncio.to_thread(rank_passages_by_shared_terms, claim_text, evidence)
+    claim_text, texts = rewrite_amounts(claim_text), [rewrite_amounts(passage.text) for passage in passages]
     claim_words = read_words(claim_text)
-    words = [_select_records(claim_words, read_words(passage.text)) for passage in passages]
+    words = [_select_records(claim_words, read_words(text)) for text in texts]
     if comparer and passages and claim_words:
-        located = [locate_words(passage.text, read) for passage, read in zip(passages, words, strict=True)]
+        located = [locate_words(*pair) for pair in zip(texts, words, strict=True)]
         similarities = await comparer.compare_words(locate_words(claim_text, claim_words), located)
     else:
         similarities = [()] * len(passages)
@@ -112,7 +114,7 @@ def find_aligned_conflicts(claim_text: str, nearest: NearestStatement, *, contex
     exchange = find_exchange(nearest.alignment)
     conflicts = select_confirmed(conflicts, nearest.alignment)
     is_negated = any(word.form in NEGATION_FORMS for word in nearest.alignment.claim)
-    if exchange and not is_negated and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
+    if exchange and exchange.stated and not is_negated and nearest.alignment.mean >= MIN_EXCHANGE_STRENGTH:
         conflicts.append(exchange)
     return list(dict.fromkeys([*conflicts, *find_clause_conflicts(nearest.alignment)]))
 

@@ -54,6 +54,7 @@ _PREPOSITIONS = parse_word_list(
     "on in at during throughout from by for under before after within until since to of with as between per over "
     "through because if when while although though"
 )
+_FREE_PREPOSITIONS = parse_word_list("on in at during with within from for as")
 _LIGHT_VERBS = parse_word_list(
     "make makes made take takes took taken give gives gave given have has had place places placed put puts provide "
     "provides provided conduct conducts conducted perform performs performed carry carries carried do does did"
@@ -190,6 +191,14 @@ def _keeps_order(alignment: Alignment, clause: MatchedClause) -> bool:
     )
 
 
+def _is_free_to_move(alignment: Alignment, block: Block) -> bool:
+    """Return whether a part may stand anywhere: a number, or one as in "on a cargo bike you wear a helmet"."""
+    index, place = block[0]
+    before = [*alignment.claim[max(0, index - 1) : index], *alignment.passage[max(0, place - 1) : place]]
+    has_number = any(has_figure(alignment.claim[index]) for index, _ in block)
+    return has_number or not _FREE_PREPOSITIONS.isdisjoint(_lower(before))
+
+
 def _is_led_by_preposition(alignment: Alignment, block: Block) -> bool:
     index, place = block[0]
     claimed, stated = alignment.claim[max(0, index - 1) : index + 1], alignment.passage[max(0, place - 1) : place + 1]
@@ -209,7 +218,7 @@ def _find_increasing(order: Sequence[int]) -> Sequence[int]:
 def find_exchange(alignment: Alignment) -> FactConflict | None:
     """Return two parts of a claim that have changed places, around a third or between two clauses; None for none.
 
-    In another voice the parts around a third rightly change places.
+    In another voice the parts around a third rightly change places. It is open of one that may stand anywhere.
     """
     order = alignment.order
     for n in range(len(order) - 2):
@@ -222,7 +231,8 @@ def find_exchange(alignment: Alignment) -> FactConflict | None:
         )
         if is_reversed and is_short and is_same and others == sorted(others) and _has_same_voice(alignment, middle):
             words = [" ".join(alignment.claim[index].raw for index, _ in block) for block in (first, last)]
-            return FactConflict("order", words[0], words[1])
+            is_free = any(_is_free_to_move(alignment, block) for block in (first, last))
+            return FactConflict("order", words[0], "" if is_free else words[1])
     return next(_find_exchanges_of_clauses(alignment), None)
 
 

@@ -86,8 +86,19 @@ _PHRASE_REPLACEMENTS = [
     (re.compile(r"([$£€¥]\s?\d[\d,.]{0,20})\s?m\b"), r"\1 million"),
     (re.compile(r"([$£€¥]\s?\d[\d,.]{0,20})\s?bn\b"), r"\1 billion"),
     (re.compile(r"([$£€¥]\s?\d[\d,.]{0,20})\s?k\b"), r"\1 thousand"),
-    (re.compile(r"\b(?:no|not) more than\b|\bat most\b", re.IGNORECASE), "atmost"),
-    (re.compile(r"\b(?:no|not) (?:less|fewer) than\b|\bat least\b", re.IGNORECASE), "atleast"),
+    (
+        re.compile(
+            r"\b(?:no|not) (?:more|longer|later|higher|larger|older|greater) than\b|\bat (?:the )?most\b", re.IGNORECASE
+        ),
+        "atmost",
+    ),
+    (
+        re.compile(
+            r"\b(?:no|not) (?:less|fewer|lower|shorter|earlier|smaller|younger) than\b|\bat (?:the )?least\b",
+            re.IGNORECASE,
+        ),
+        "atleast",
+    ),
     (re.compile(r"\b(?:less|fewer) than\b", re.IGNORECASE), "lessthan"),
     (re.compile(r"\b(?:more|greater) than\b", re.IGNORECASE), "morethan"),
     (re.compile(r"\bup to\b", re.IGNORECASE), "upto"),

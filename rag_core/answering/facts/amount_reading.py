@@ -16,7 +16,7 @@ from rag_core.answering.facts.words import Words
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
 
 APPROXIMATE_FORMS = parse_word_forms("about nearly almost some approximate")
-UPPER_BOUNDS = parse_word_forms("lessthan under below upto atmost maximum limit exceeding")
+UPPER_BOUNDS = parse_word_forms("lessthan under below upto atmost maximum limit exceeding within")
 LOWER_BOUNDS = parse_word_forms("morethan over above exceed exceeds exceeded atleast minimum")
 _PAIR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([/:])(\d{1,9}(?:\.\d{1,9})?)")
 _ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)")
@@ -33,6 +33,10 @@ _LIST_FORMS = frozenset(["to", "and", "or", "through", "over", "by", "between"])
 CURRENCIES = frozenset(["usd", "eur", "gbp", "jpy", "chf"])
 _SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9}
 _CLAUSE_SIGNS = frozenset(".,;:()\n|")
+_THAN_BOUNDS = {  # "more than" and "less than" are words of their own
+    **dict.fromkeys(("older", "longer", "later", "higher", "larger", "bigger", "heavier", "taller", "warmer"), ">"),
+    **dict.fromkeys(("younger", "shorter", "earlier", "lower", "smaller", "lighter", "colder", "sooner"), "<"),
+}
 _YEAR_BOUNDS = {"befor": "<", "until": "<", "after": ">", "since": ">", "sinc": ">"}
 
 
@@ -232,6 +236,8 @@ def _read_bound(before: Words, word: NormalizedWord, after: Words, *, is_year: b
         return "<"
     if forms & LOWER_BOUNDS or set(">≥") & set(word.before):
         return ">"
+    if len(before) == 2 and before[1].form == "than":
+        return _THAN_BOUNDS.get(before[0].raw.lower(), "")
     following = [other.raw.lower() for other in after]
     if following[:1] in (["or"], ["and"]):
         return {"more": ">", "over": ">", "above": ">", "higher": ">", "older": ">", "less": "<", "below": "<"}.get(

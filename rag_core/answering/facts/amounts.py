@@ -17,7 +17,7 @@ from rag_core.answering.facts.amount_reading import (
 )
 from rag_core.answering.facts.conflicts import FactConflict, FactKind
 from rag_core.answering.facts.units import TIME_KINDS, TIME_UNIT_FORMS, UNIT_FACTORS, get_unit, get_unit_kind
-from rag_core.answering.facts.words import Words
+from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import parse_word_forms
 
 APPROXIMATE_SHARE = 0.05  # by which a number after "about" may differ
@@ -27,6 +27,7 @@ MAX_BOUND_RATIO = Decimal("1.5")  # of a value to what it is "more than"
 MIN_ROUNDED_DIGITS = 3  # of a number that may be rounded without "about"
 MIN_COMPUTED = 100  # a whole number from which a sum of two others is no chance
 MAX_COMPUTED_AMOUNTS = 30
+COUNTED_REACH = 3  # words after a number that say what is counted
 # words beside which a number that is the sum or difference of two others has been computed
 COMPUTING_FORMS = parse_word_forms(
     "total sum altogether together combined all difference more less fewer higher lower remaining still left net "
@@ -47,7 +48,7 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
     if not claimed:
         return
     yield from _compare_restated(claim, claimed)
-    stated = read_stated_amounts(passage)
+    written, stated = read_amounts(passage, is_stated=True), read_stated_amounts(passage)
     asked_kinds = {get_unit_kind(get_unit(form)) for form in context_forms}
     known_kinds = {get_unit_kind(get_unit(word.form)) for word in passage} | asked_kinds
     for amount in claimed:
@@ -58,14 +59,39 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
             or (amount.text in context_forms and _is_within_limits(amount, stated))
         ):
             continue
-        same_value = [other for other in stated if other.value == amount.value and other.unit != amount.unit]
-        same_kind = [other for other in stated if other.kind == amount.kind]
+        same_value = [other for other in written if other.value == amount.value and _has_other_unit(amount, other)]
+        same_kind = [
+            other for other in written if other.kind == amount.kind and _counts_same(amount, other, claim, passage)
+        ]
         if same_value and amount.unit:
             yield FactConflict("unit", amount.text, same_value[0].text)
         else:
             kind: FactKind = "date" if amount.kind == "year" else "number"
-            is_open = not same_kind or is_computed or (amount.is_spelled_year and _is_within_limits(amount, stated))
+            is_open = is_computed or _is_open(amount, same_kind)
             yield FactConflict(kind, amount.text, "" if is_open else same_kind[0].text)
+
+
+def _has_other_unit(amount: Amount, other: Amount) -> bool:
+    """Return whether two numbers have units that may be taken for each other; a time and a mass may not."""
+    is_time = (amount.kind in TIME_KINDS, other.kind in TIME_KINDS)
+    return other.unit not in ("", amount.unit) and len(set(is_time)) == 1 and "time" not in (amount.unit, other.unit)
+
+
+def _counts_same(amount: Amount, other: Amount, claim: Words, passage: Words) -> bool:
+    """Return whether two numbers without a unit are of the same things, by the words after them."""
+    if amount.unit or amount.is_spelled_year:
+        return True
+    counted = [word.form for word in claim[amount.end : amount.end + COUNTED_REACH] if is_content_word(word)]
+    return any(
+        is_same_word(form, word.form) for word in passage[other.end : other.end + COUNTED_REACH] for form in counted
+    )
+
+
+def _is_open(amount: Amount, same_kind: Sequence[Amount]) -> bool:
+    """Return whether another number may be an instance of a limit of the passage, which has no other number for it."""
+    if not same_kind or (amount.is_spelled_year and _is_within_limits(amount, same_kind)):
+        return True
+    return not amount.is_spelled_year and not amount.bound and any(other.bound for other in same_kind)
 
 
 def _has_shares(amount: Amount, stated: Sequence[Amount]) -> bool:

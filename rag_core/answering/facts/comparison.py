@@ -7,6 +7,7 @@ otherwise is overruled. Texts that agree in all of them need not say the same.
 
 import re
 from collections.abc import Set
+from dataclasses import replace
 
 from rag_core.answering.facts.amounts import (
     compare_amounts,
@@ -17,7 +18,7 @@ from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.dates import compare_dates
 from rag_core.answering.facts.names import compare_names
 from rag_core.answering.facts.notations import rewrite_amounts
-from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity, compare_ways
+from rag_core.answering.facts.polarity import NO_NEGATION, compare_order, compare_polarity, compare_ways, has_negation
 from rag_core.answering.facts.strength import compare_modals, compare_quantifiers
 from rag_core.answering.facts.words import Words, is_content_word, is_same_word
 from rag_core.text.normalization import normalize_words
@@ -47,11 +48,15 @@ def find_fact_conflicts(claim: str, passage: str, *, context: str = "") -> tuple
 
 def compare_facts(claim: Words, passage: Words, context_forms: Set[str] = frozenset()) -> list[FactConflict]:
     """Return the facts of a claim's words that a passage's do not have or contradict; names are not compared."""
+    amounts, polarity = [*compare_amounts(claim, passage, context_forms)], [*compare_polarity(claim, passage)]
+    is_negated_once = has_negation(claim) != has_negation(passage)
+    if is_negated_once and any(conflict.kind == "negation" for conflict in polarity):
+        amounts = [replace(conflict, stated="") for conflict in amounts]  # "no fee at first", "a fee from year two"
     return [
-        *compare_amounts(claim, passage, context_forms),
+        *amounts,
         *compare_dates(claim, passage),
         *compare_ranges(claim, passage),
-        *compare_polarity(claim, passage),
+        *polarity,
         *compare_order(claim, passage),
         *compare_ways(claim, passage),
         *compare_quantifiers(claim, passage),

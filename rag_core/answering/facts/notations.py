@@ -30,11 +30,18 @@ _REWRITES: Sequence[tuple[re.Pattern[str], str]] = [
     (re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE), r"\1m"),
     (re.compile(r"(?<![\w.,-])(\d{1,9}(?:\.\d{1,9})?)-(?=[^\W\d])"), r"\1 "),  # "a 12-week course"
     (re.compile(r"\btwice (?=an? |per |every |each |daily|weekly|monthly|yearly)", re.IGNORECASE), "2 times "),
+    (re.compile(r"\btwo dozen\b", re.IGNORECASE), "24"),
     (re.compile(r"\ba dozen\b", re.IGNORECASE), "12"),
+    (re.compile(r"(?<![\w.,-])(\d{1,9})k\b"), r"\g<1>000"),
 ]
 _GROUPED_DIGITS = re.compile(r"(?<![\d.,])\d{1,3}(?:['’\s]\d{3}){1,4}(?!\d)")
 _CLOCK = re.compile(rf"\b(half|quarter) (past|to) (\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _QUARTER_HOURS = re.compile(r"\b(a|three) quarters? of an hour\b", re.IGNORECASE)
+_TIMES = "hour|day|week|month|year|decade"
+_AND_HALF = re.compile(  # "an hour and a half", "two and a half hours"
+    rf"\b({_COUNT}|\d{{1,3}})(?: ({_TIMES})s?)? and a half(?: ({_TIMES})s)?\b",
+    re.IGNORECASE,
+)
 _HALF = re.compile(rf"\bhalf(?: an?)?[ -]({'|'.join(_HALF_UNITS)})\b", re.IGNORECASE)
 
 
@@ -48,6 +55,7 @@ def rewrite_amounts(text: str) -> str:
         text = pattern.sub(form, text)
     text = _CLOCK.sub(_write_clock, text)
     text = _QUARTER_HOURS.sub(lambda part: "45 minutes" if part[1].lower() == "three" else "15 minutes", text)
+    text = _AND_HALF.sub(_write_and_half, text)
     text = _HALF.sub(lambda half: _HALF_UNITS[half[1].lower()], text)
     return _SPOKEN_FRACTION.sub(_write_fraction, text)
 
@@ -62,6 +70,11 @@ def _write_clock(match: re.Match[str]) -> str:
         1 if match[2] == "past" else -1
     )
     return f"{minutes // 60}:{minutes % 60:02}"
+
+
+def _write_and_half(match: re.Match[str]) -> str:
+    unit = match[2] or match[3]
+    return f"{_parse_count(match[1])}.5 {unit}s" if unit else match[0]
 
 
 def _write_fraction(match: re.Match[str]) -> str:

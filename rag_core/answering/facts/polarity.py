@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Set
 
+from rag_core.answering.facts.amount_reading import ORDINALS
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import (
     Words,
     begins_clause,
     find_common_span,
+    has_figure,
     is_content_word,
     is_opposite,
     is_same_word,
 )
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
 from rag_core.text.oppositions import NEGATION_FORMS, SIDES_BY_FORM, are_opposites
+from rag_core.text.word_relations import find_base_forms
 
 NEGATION_REACH = 4  # words after a negation, of which the first content word is negated
 NEGATED_WORDS = 2  # content words after a negation that it may concern: "not earning any yield"
@@ -21,6 +24,9 @@ DENYING_FORMS = parse_word_forms(  # which say themselves what another text says
     "prohibit prohibited forbid forbidden ban banned avoid avoided refuse refused deny denied fail failed lack"
 )
 REFUSING_FORMS = parse_word_forms("refuse refused decline declined fail failed neglect neglected")  # to do something
+LIMITING_FORMS = parse_word_forms(  # beside which "not" may be said of what is left, or cancel out
+    "only if unless except excepting save until till without before otherwise free"
+)
 NO_NEGATION = "none"  # the word of a conflict over a negation that only the passage has
 OPPOSITE_WAYS = {"from": "to", "to": "from"}
 WAY_REACH = 2  # words after "from" or "to"
@@ -47,11 +53,11 @@ def compare_polarity(claim: Words, passage: Words) -> Iterator[FactConflict]:
 
 def _is_denied_in_one_word(claim: Words, passage: Words) -> bool:
     """Return whether a claim says by one word what the passage negates: "forbidden" for "not allowed"."""
-    is_denied = any(word.form in DENYING_FORMS for word in claim) and not _has_negation(claim)
+    is_denied = any(word.form in DENYING_FORMS for word in claim) and not has_negation(claim)
     return is_denied and any(_is_negation(passage, n) and _concerns(passage, n, claim) for n in range(len(passage)))
 
 
-def _has_negation(words: Words) -> bool:
+def has_negation(words: Words) -> bool:
     return any(_is_negation(words, n) for n in range(len(words)))
 
 
@@ -72,16 +78,30 @@ def _find_negation_difference(claim: Words, passage: Words) -> FactConflict | No
         return None
     if claimed and not stated:
         word = claim[claimed[0]]
-        has_only = any(word.form == "only" for word in passage)  # only A may: B may not
-        is_certain = not has_only and any(
+        is_certain = not may_be_complement(claim, passage) and any(
             is_same_word(form, other.form) for form in _find_negated(claim, claimed[0]) for other in passage
         )
         return FactConflict("negation", word.raw, "no negation" if is_certain else "")
     if stated and not claimed and any(word.form in DENYING_FORMS for word in claim):
         return None
     if stated and not claimed:
-        return FactConflict("negation", NO_NEGATION, passage[stated[0]].raw)
+        is_certain = LIMITING_FORMS.isdisjoint(word.form for word in passage) and not _has_other_figure(claim, passage)
+        return FactConflict("negation", NO_NEGATION, passage[stated[0]].raw if is_certain else "")
     return FactConflict("negation", claim[claimed[0]].raw)
+
+
+def may_be_complement(claim: Words, passage: Words) -> bool:
+    """Return whether what a claim negates may be what a passage leaves: "only A may", "free for the first 60 minutes".
+
+    A negation that the passage has may have been left without its word: "a third is open, on Mondays not".
+    """
+    has_limit = any(word.form in LIMITING_FORMS or word.form in NEGATION_FORMS for word in passage)
+    return has_limit or _has_other_figure(claim, passage)
+
+
+def _has_other_figure(claim: Words, passage: Words) -> bool:
+    known = {word.form for word in passage}
+    return any((has_figure(word) or word.form in ORDINALS) and word.form not in known for word in claim)
 
 
 def _is_negation(words: Words, n: int) -> bool:
@@ -106,7 +126,8 @@ def _find_opposite(word: NormalizedWord, claim: Words, passage: Words) -> Normal
     opposites = [other for other in passage if is_opposite(word, other)]
     if not opposites or any(_shares_side(word.form, other.form) for other in passage):
         return None
-    return None if any(opposites[0].form == other.form for other in claim) else opposites[0]
+    is_said = any(find_base_forms(word.raw.lower()) & find_base_forms(other.raw.lower()) for other in passage)
+    return None if is_said or any(opposites[0].form == other.form for other in claim) else opposites[0]
 
 
 def _shares_side(form: str, other: str) -> bool:
@@ -150,7 +171,8 @@ def _find_ways(words: Words) -> Mapping[tuple[str, str], str]:
         if word.form not in OPPOSITE_WAYS:
             continue
         after = next((other for other in words[n + 1 : n + 1 + WAY_REACH] if is_content_word(other)), None)
-        if after and not any(map(str.isdigit, after.form)):
+        is_deed = after and after.raw.endswith("ing")  # "from answering" is no way that "to answer" is another of
+        if after and not is_deed and not any(map(str.isdigit, after.form)):
             found[word.form, after.form] = after.raw
     return found
 

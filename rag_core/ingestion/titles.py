@@ -19,10 +19,10 @@ CALENDAR_CHARS = 200_000  # in which a document says how it names its years
 _FORM = re.compile(r"\bform\s+[A-Z\d][A-Z\d/-]{0,9}(?:\s+[A-Z])?(?=\s|$)", re.IGNORECASE)
 # lines that say how to handle a document or what it is made of, whatever its subject
 _NOTICE = re.compile(
-    r"\W{0,40}(?:for (?:immediate |general )?(?:release|publication|distribution)|"
+    r"\W{0,12}(?:for (?:immediate |general )?(?:release|publication|distribution)|"
     r"(?:strictly |private and )?confidential|"
     r"(?:final |working )?draft|(?:for )?internal(?: use)?(?: only)?|embargoed.{0,60}|(?:table of )?contents|index|"
-    r"press release|news release|mark one|cover(?: page)?|unclassified|public)\W{0,40}",
+    r"press release|news release|mark one|cover(?: page)?|unclassified|public)\W{0,12}",
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<![\d/.])(?:19|20)\d\d(?![\d/]|-\d)")  # unlike that of a date of filing, as in 10/28/2022

@@ -17,7 +17,7 @@ ADDRESS_EXPRESSION = rf"""(?:(?:
   | (?<![a-z0-9+.-])[a-z][a-z0-9+.-]+:[\\/]{{2}}    # two letters at least: "C:\\" is a disk
   | (?<![\w:\\/])[\\/]{{2}}(?=[^\s\\/.]++\.\S)        # an address without a scheme
   | (?<![^\W_])(?<![.-])www\.(?=\w)
-  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+?(?:{LINKED_DOMAIN_ENDINGS})(?::\d+)?[/?\#]
+  | (?<![\w-])(?<![\w-]\.)(?:[\w-]++\.){{1,127}}?(?:{LINKED_DOMAIN_ENDINGS})(?::\d+)?[/?\#]
 )(?:[^\s<>"`⟨\]]|\](?!\())+
   | (?:https?|ftps?|wss?):[\\/]{{2}}(?=[>"`⟨])        # of a host that some viewers read and others do not
   | (?<![\w:\\/])[\\/]{{2}}(?=[>"`⟨]++[^\s\\/.]++\.\S)

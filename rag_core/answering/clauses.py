@@ -42,6 +42,7 @@ MIN_NEGATED_WORDS = 3  # the same for a negation: "it is not in this mode" may s
 AMOUNT_KINDS: frozenset[FactKind] = frozenset(["number", "unit", "date"])
 BOUNDS = parse_word_forms("than morethan lessthan over above under below exceed exceeds exceeding")
 RECORD_SIGNS = ",|;:\t"
+LIMITS = frozenset(["atmost", "atleast", "upto"])
 ANCHOR_WORDS = 3  # from an opposite to a word that both texts have
 CONVERSES = parse_word_list(  # words for one event by its two sides
     "buy buys bought sell sells sold purchase purchased lend lent loan loans loaned borrow borrowed give gives given "
@@ -141,9 +142,9 @@ def _find_forms_before(words: Words, raw: str) -> Set[str]:
 def _is_anchored(conflict: FactConflict, claim: Words, passage: Words) -> bool:
     """Return whether two opposites stand beside the same word, those that one event may both have before or after it.
 
-    "Sold by A" and "bought from A" are one sale. Numbers and ways are compared with what they lead to.
+    "Sold by A" and "bought from A" are one sale. Ways and limits have been compared with what they lead to.
     """
-    if " " in conflict.word:
+    if " " in conflict.word or conflict.word in LIMITS:
         return True
     reach = 1 if conflict.word.lower() in PARTICLES else ANCHOR_WORDS
     is_beside = [

@@ -19,6 +19,7 @@ from rag_core.answering.clauses import (
     match_clauses,
     split_clauses,
 )
+from rag_core.answering.facts.amount_reading import is_amount
 from rag_core.answering.facts.conflicts import FactConflict
 from rag_core.answering.facts.words import Words, has_figure, is_opposite
 from rag_core.text.normalization import NormalizedWord, parse_word_forms
@@ -195,7 +196,7 @@ def _is_free_to_move(alignment: Alignment, block: Block) -> bool:
     """Return whether a part may stand anywhere: a number, or one as in "on a cargo bike you wear a helmet"."""
     index, place = block[0]
     before = [*alignment.claim[max(0, index - 1) : index], *alignment.passage[max(0, place - 1) : place]]
-    has_number = any(has_figure(alignment.claim[index]) for index, _ in block)
+    has_number = any(is_amount(alignment.claim[index].form) for index, _ in block)
     return has_number or not _FREE_PREPOSITIONS.isdisjoint(_lower(before))
 
 

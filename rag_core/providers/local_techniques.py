@@ -49,6 +49,9 @@ class LocalTechniques:
             "rag_augmentation": ("sentences chosen by {ranker.name}", self._answer_as_text),
         }
 
+    def replace_reranker(self, reranker: Reranker) -> "LocalTechniques":
+        return LocalTechniques(reranker, self._key_sentences, least_answerability=self._least_answerability)
+
     async def complete(self, prompt: Prompt) -> Completion:
         if prompt.task not in self._techniques:
             raise Unavailable(f"{prompt.task} needs a chat model, and none is configured", code="llm_unavailable")

@@ -14,7 +14,7 @@ from rag_core import prompts
 from rag_core.core.index import Index
 from rag_core.core.kit import Kit
 from rag_core.core.model import Hit, QueryVariant, Ranking, Turn, Vector
-from rag_core.core.ports import LLM, Reranker
+from rag_core.core.ports import LLM, Reranker, RerankingLLM
 from rag_core.core.presets import MAX_TURN_CHARS, Query
 from rag_core.core.rankings import fuse_by_score, sort_by_code_matches
 from rag_core.core.run import Run
@@ -52,7 +52,8 @@ class ContextReranker:
 async def resolve_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query, Kit]:
     """Return the query as a chat model writes it to stand alone, without its history, and the kit to answer it with.
 
-    Without a chat model, or where it fails, the query keeps its history, and the kit's reranker reads it in context.
+    Without a chat model, or where it fails, the query keeps its history, and the kit's reranker reads it in context,
+    also where a local technique chooses or grades by it.
     """
     turns = select_user_turns(query.history)
     if query.preset.pipeline in SINGLE_TURN_PIPELINES and turns:
@@ -62,7 +63,9 @@ async def resolve_conversation(query: Query, kit: Kit, run: Run) -> tuple[Query,
     if kit.has_chat_model and (standalone := await _rewrite_with_fallback(query, kit, run)):
         return replace(query, text=standalone, history=()), kit
     run.techniques.setdefault("conversation", TURNS_TECHNIQUE)
-    return query, replace(kit, reranker=ContextReranker(kit.reranker, query.text, query.text_in_context))
+    reranker = ContextReranker(kit.reranker, query.text, query.text_in_context)
+    llm = kit.llm.replace_reranker(reranker) if isinstance(kit.llm, RerankingLLM) else kit.llm
+    return query, replace(kit, reranker=reranker, llm=llm)
 
 
 async def _rewrite_with_fallback(query: Query, kit: Kit, run: Run) -> str:

@@ -10,6 +10,7 @@ from rag_core.core.model import Turn
 from rag_core.core.presets import Query
 from rag_core.core.run import Run
 from rag_core.pipelines import PIPELINES
+from rag_core.providers.local_techniques import LocalTechniques
 from rag_core.rag import RAG
 from rag_core.retrieval.conversation import MAX_USER_TURNS, resolve_conversation, select_user_turns
 from tests.fakes import OverlapReranker, ScriptedLLM, chunk, filled, kit, query
@@ -52,6 +53,19 @@ async def test_the_cross_encoder_reads_the_question_after_the_turn_before() -> N
     reranker = RememberingReranker()
     await find_first(go_on(), reranker=reranker)
     assert reranker.asked[0] == f"{HISTORY[0].content} {QUESTION}"
+
+
+@pytest.mark.parametrize("preset", ["standard", "rerank", "advanced"])
+async def test_what_stands_in_for_a_chat_model_reads_the_question_after_the_turn_before_too(preset: str) -> None:
+    """Grades, and the sentences of an answer, are by the same text as the ranking."""
+    reranker = RememberingReranker()
+    parts = replace(
+        kit(await filled(BRAKE, GEARBOX, CABIN), llm=LocalTechniques(reranker, lambda *_: []), reranker=reranker),
+        has_chat_model=False,
+    )
+    await RAG(parts).answer(QUESTION, scope=query("").scope, history=HISTORY, preset=preset)
+    assert reranker.asked[0] == f"{HISTORY[0].content} {QUESTION}"
+    assert QUESTION not in reranker.asked
 
 
 class RememberingReranker(OverlapReranker):

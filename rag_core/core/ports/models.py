@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rag_core.core.model import Extraction, Judgement, PiiSpan, Vector
 
@@ -84,6 +84,15 @@ class Reranker(Protocol):
 
         Raises Unavailable.
         """
+        ...
+
+
+@runtime_checkable
+class RerankingLLM(Protocol):
+    """A local technique in place of a chat model, which grades passages and chooses sentences by a reranker."""
+
+    def replace_reranker(self, reranker: Reranker) -> LLM:
+        """Return the same technique with another reranker."""
         ...
 
 

@@ -10,7 +10,10 @@ from rag_core.answering.facts.comparison import find_fact_conflicts
     [
         ("A room with six seats can be booked.", "Rooms up to 8 seats can be booked by anyone."),
         ("A puppy of 6 weeks is too young.", "Puppies younger than 8 weeks are too young."),
-        ("Pupils may use it for two months a year at the most.", "Pupils may use it not longer than two months a year."),
+        (
+            "Pupils may use it for two months a year at the most.",
+            "Pupils may use it not longer than two months a year.",
+        ),
         ("The loop takes ninety minutes.", "The loop takes an hour and a half."),
         ("The roof would cost 48,000.", "The roof would cost 48k."),
         ("After 80 minutes parking is not free.", "Parking is free for the first 60 minutes."),

@@ -138,6 +138,7 @@ Energy used in 2024.
         ("How much did Hallerbad's visitors fall from 2023 to 2024?", "3,890, a decrease."),
         ("How much chlorine was used in summer?", "Chlorine (kg), Summer: 890."),
         ("How many visitors did all pools have together in 2024?", "354,440. Sum of Visitors 2024"),
+        ("What do the pools in the South district cost together?", "12 CHF. Sum of Entrance fee with District South"),
         ("What does Marzili cost?", "Marzili, Entrance fee: CHF 12."),
     ],
 )

@@ -33,7 +33,7 @@ def test_a_document_is_deleted_listed_and_restored(data: list[str], capsys: pyte
     assert main(["delete", *data, "Valves"]) == 0
     assert "rag restore restores it" in capsys.readouterr().out
     assert main(["documents", *data]) == 0
-    assert capsys.readouterr().out == "No documents.\n"
+    assert capsys.readouterr().out == "No documents in the workflow default.\n"
     assert main(["documents", *data, "--deleted"]) == 0
     line = capsys.readouterr().out.splitlines()[-1]
     assert "Valves" in line

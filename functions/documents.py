@@ -15,7 +15,7 @@ from rag_core.core.model import Block, IndexingResult, Job, Scope
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.indexing import derive_document_id
 from rag_core.ingestion.plan import IndexingPlan
-from rag_core.ingestion.upload import Upload
+from rag_core.ingestion.upload import Upload, lower_budget
 from rag_core.replies import EntityReply, format_entity
 from rag_core.run_reply import Done, format_run
 
@@ -171,7 +171,7 @@ def _format_estimate(plan: IndexingPlan, upload: Upload, scope: Scope, request: 
     wanted = request.enrichment_budget_usd
     enrichment: EnrichmentReply | None = None
     if described and operator and wanted != 0:
-        budget_usd = operator.budget_usd if wanted is None else min(wanted, operator.budget_usd)
+        budget_usd = lower_budget(wanted, operator.budget_usd)
         enrichment = {
             "model": described.model,
             "passages": described.passages,
@@ -210,7 +210,7 @@ def _format_layout_estimate(plan: IndexingPlan, request: IndexRequest, call: Cal
     wanted, operator_usd = request.layout_budget_usd, call.rag.settings.layout_budget_usd
     if plan.layout is None or wanted == 0:
         return None
-    budget_usd = operator_usd if wanted is None else min(wanted, operator_usd)
+    budget_usd = lower_budget(wanted, operator_usd)
     return {"reader": plan.layout.reader, "pages": plan.layout.pages, "usd": plan.layout.usd, "budget_usd": budget_usd}
 
 

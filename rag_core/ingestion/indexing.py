@@ -39,6 +39,7 @@ from rag_core.ingestion.upload import (
     UploadLimits,
     check_upload,
     detect_text_kind,
+    lower_budget,
 )
 
 MAX_CHUNKS = 50_000  # of one document; a table has one a row
@@ -142,9 +143,7 @@ async def _extract_upload(upload: Upload, limits: UploadLimits, kit: Kit, run: R
             kit.layout_reader,
             run,
             timeout_s=limits.parse_timeout_s,
-            budget_usd=limits.layout_budget_usd
-            if upload.layout_budget_usd is None
-            else min(upload.layout_budget_usd, limits.layout_budget_usd),
+            budget_usd=lower_budget(upload.layout_budget_usd, limits.layout_budget_usd),
         )
     if upload.blocks is not None:
         return await asyncio.to_thread(extract.extraction_from_blocks, upload.blocks)

@@ -161,9 +161,8 @@ class DryRun:
         meter = EmbeddingMeter(_EmptyVectorEmbedder(kit.index.embedder), tariff, budget_usd)
         self._tariff, self._store, self._paid = tariff, _DryRunStore(kit, meter), kit.layout_reader
         index = Index(cast(ChunkStore, self._store), meter)
-        reader = (
-            _UnpaidLayoutReader(paid.name, paid.usd_per_page, paid.kinds) if (paid := self._paid).usd_per_page else paid
-        )
+        paid = self._paid
+        reader = _UnpaidLayoutReader(paid.name, paid.usd_per_page, paid.kinds) if paid.usd_per_page else paid
         self.kit = replace(kit, layout_reader=reader, index=index, archive=NoArchive(), jobs=NoJobs(), enrichment=None)
 
     def build_plan(self, run: Run | None = None) -> IndexingPlan:

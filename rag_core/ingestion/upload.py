@@ -46,6 +46,11 @@ class UploadLimits:
     layout_budget_usd: float = DEFAULT_LAYOUT_BUDGET_USD
 
 
+def lower_budget(wanted_usd: float | None, operator_usd: float) -> float:
+    """Return what something may cost for an upload: what it wants, where that is less than the operator allows."""
+    return operator_usd if wanted_usd is None else min(wanted_usd, operator_usd)
+
+
 def upload_from_file(path: Path) -> Upload:
     """Return the upload of a file, whose path is its source. Raises OSError."""
     return Upload(data=path.read_bytes(), filename=path.name, source=str(path.resolve()))

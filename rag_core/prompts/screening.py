@@ -46,9 +46,8 @@ TARGET_PATTERN = re.compile(  # of what is or resembles a link: its label, where
     r"(?P<label>!?\[[^\[\]]*+)?\]\((?:(?=(?P<at>[^()]*+(?:\([^()]*+\)[^()]*+)*+)\)))?"
 )
 ARGUMENTS_PATTERN = re.compile(r"\b\w++,?\s[\w\s,]*+")  # no address, such as those in `handlers[name](request, 3)`
-ADDRESS_END_PATTERN = re.compile(
-    r"[.,;:!?'\")\]*_~]{0,3}(?:[ \t\r\n<]|$)"
-)  # what no viewer counts as part of an address
+# what no viewer counts as part of an address
+ADDRESS_END_PATTERN = re.compile(r"[.,;:!?'\")\]*_~]{0,3}(?:[ \t\r\n<]|$)")
 DELIMITERS = ("]()", "<>")  # around the address of a link
 PLAIN_SIGNS = str.maketrans({"[": "⟦", "]": "⟧", "<": "‹", "&": " ", "\\": " "})
 MIN_REPEATED_WORDS = 6  # consecutive words: fewer may be the same by chance

@@ -90,8 +90,8 @@ def _read_past_sql(past: list[PastQuestion], inspected: "InspectedDatabase") -> 
     from rag_core.schema.sql_reading import SqlReader  # SQLGlot comes with the extra `local`
 
     reader = SqlReader(inspected.database, inspected.dialect)
-    writing = sum(reader.is_writing(one.sql) for one in past)
-    past = [one for one in past if not reader.is_writing(one.sql)] if writing else past
+    given, past = len(past), [one for one in past if not reader.is_writing(one.sql)]
+    writing = given - len(past)
     read = [reader.list_read_columns(one.sql) for one in past]
     with_columns = [replace(one, columns=tuple(sorted(columns or ()))) for one, columns in zip(past, read, strict=True)]
     unread = sum(columns is None for columns in read)

@@ -1,6 +1,7 @@
 """Which columns of a database a statement of SQL reads, found by SQLGlot when questions asked before are indexed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -8,6 +9,8 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 
 from rag_core.schema.model import ColumnKey, Database
+
+T = TypeVar("T")
 
 DIALECTS = {"sqlite": "sqlite", "postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}  # as SQLAlchemy says it
 OTHER_DIALECTS = ("postgres", "mysql", "tsql", "bigquery")  # tried where the server's own fails: logs are mixed
@@ -32,23 +35,22 @@ class SqlReader:
 
         What the database does not have is left out, so that a statement of another database reads nothing.
         """
-        if len(sql) > MAX_SQL_CHARS:
-            return None
-        for dialect in (self._dialect, *OTHER_DIALECTS):
-            try:
-                return frozenset(self._iterate_columns(sql, dialect))
-            except SQLGLOT_FAILURES:
-                continue
-        return None
+        return self._read_in_first_dialect(sql, lambda dialect: frozenset(self._iterate_columns(sql, dialect)))
 
     def is_writing(self, sql: str) -> bool:
         """Return whether SQL changes anything, in whatever statement or part of one; not where it cannot be read."""
+        return bool(
+            self._read_in_first_dialect(sql, lambda dialect: parse_one(sql, dialect=dialect).find(*WRITING) is not None)
+        )
+
+    def _read_in_first_dialect(self, sql: str, read: Callable[[str], T]) -> T | None:
+        """Return what `read` finds by the server's own dialect, or the first other in which it succeeds, else None."""
         for dialect in (self._dialect, *OTHER_DIALECTS) if len(sql) <= MAX_SQL_CHARS else ():
             try:
-                return parse_one(sql, dialect=dialect).find(*WRITING) is not None
+                return read(dialect)
             except SQLGLOT_FAILURES:
                 continue
-        return False
+        return None
 
     def _iterate_columns(self, sql: str, dialect: str) -> Iterator[ColumnKey]:
         statement = parse_one(sql, dialect=dialect)

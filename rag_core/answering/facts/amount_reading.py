@@ -76,7 +76,11 @@ class Amount:
 
 def read_stated_amounts(words: Words) -> list[Amount]:
     """Return the numbers of a passage, and what else it states by them: scaled, as a share of another, one week."""
-    found = read_amounts(words, is_stated=True)
+    return add_implied_amounts(words, read_amounts(words, is_stated=True))
+
+
+def add_implied_amounts(words: Words, found: Sequence[Amount]) -> list[Amount]:
+    """Return the numbers found in a passage and what it states by them, see `read_stated_amounts`."""
     scale = next((factor for n, word in enumerate(words) if (factor := _read_scale(words, n))), 1)
     scaled = [replace(a, value=a.value * scale) for a in found if scale > 1 and not a.is_spelled_year]
     shares = [

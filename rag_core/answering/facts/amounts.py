@@ -11,6 +11,7 @@ from rag_core.answering.facts.amount_reading import (
     ORDINAL_WORDS,
     ORDINALS,
     Amount,
+    add_implied_amounts,
     parse_amount,
     read_amounts,
     read_stated_amounts,
@@ -48,7 +49,8 @@ def compare_amounts(claim: Words, passage: Words, context_forms: Set[str] = froz
     if not claimed:
         return
     yield from _compare_restated(claim, claimed)
-    written, stated = read_amounts(passage, is_stated=True), read_stated_amounts(passage)
+    written = read_amounts(passage, is_stated=True)
+    stated = add_implied_amounts(passage, written)
     asked_kinds = {get_unit_kind(get_unit(form)) for form in context_forms}
     known_kinds = {get_unit_kind(get_unit(word.form)) for word in passage} | asked_kinds
     for amount in claimed:

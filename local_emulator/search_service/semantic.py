@@ -199,7 +199,8 @@ def _compute_reranker_score(probability: float) -> float:
 def _score_passages(asked: SemanticRequest, passages: Sequence[tuple[str, str]], reranker: Ranker) -> Sequence[float]:
     async def ask_ranker() -> Sequence[float]:
         texts = [text for _, text in passages]
-        return await asyncio.wait_for(reranker.score_passages(asked.question, texts), asked.wait_s)
+        async with asyncio.timeout(asked.wait_s):
+            return await reranker.score_passages(asked.question, texts)
 
     return asyncio.run(ask_ranker()) if passages else ()
 

@@ -122,7 +122,9 @@ class Run:
         self.tell("step", {"step": name, "state": "started"})
         try:
             with self._enter_step(timeout_s), trace_span(name, {"rag.run.id": self.id}):
-                return await asyncio.wait_for(awaitable, timeout_s)
+                # not wait_for: in Python 3.11 it loses a cancellation that arrives together with the result
+                async with asyncio.timeout(timeout_s):
+                    return await asyncio.ensure_future(awaitable)
         except TimeoutError as error:
             raise DeadlineExceeded(f"{name} did not finish within {timeout_s:.1f} s") from error
         finally:

@@ -11,6 +11,7 @@ from tests.adversarial.shapes import Shape
 
 MAX_RATIO = 2.6  # of the CPU for twice the text: 2 is linear, 4 quadratic
 SUSPECT_RATIO = 2.3  # of short texts, for which what is linear hides more of the square
+FACTORS = {1: SUSPECT_RATIO, 4: MAX_RATIO, 16: MAX_RATIO}  # how many times as long a text, and its ratio
 GIVE_UP = 2  # times what a call may take: it is ended there, and reported as more than that
 
 
@@ -40,12 +41,14 @@ def find_excess(
     """Return the growth of a function's CPU time from `chars` to twice as many where it is too much, else None.
 
     What takes less than `floor_s` for the longer text is fast enough, whatever its growth; what takes more than `max_s`
-    is too slow, whatever its growth. Between them the ratio decides: over `SUSPECT_RATIO`, it has to be over
-    `MAX_RATIO` for four times the text, for on a busy machine the small one is chance.
+    is too slow, whatever its growth. Between them the ratio decides. It is asked again for 4 and 16 times the text, for
+    on a busy machine that of a short text is chance: what takes the square only stands out the more.
     """
-    return _find_growth(function, shape, chars, floor_s, max_s, SUSPECT_RATIO) and _find_growth(
-        function, shape, 4 * chars, 4 * floor_s, 4 * max_s, MAX_RATIO
-    )
+    growth = None
+    for factor, max_ratio in FACTORS.items():
+        if not (growth := _find_growth(function, shape, factor * chars, factor * floor_s, factor * max_s, max_ratio)):
+            return None
+    return growth
 
 
 def _find_growth(

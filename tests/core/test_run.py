@@ -49,6 +49,28 @@ async def test_a_step_ends_when_its_time_is_over() -> None:
         await Run(within_s=0).step("search", never(), within_s=60)
 
 
+async def test_what_has_no_time_left_is_not_begun() -> None:
+    begun: list[str] = []
+
+    async def begin() -> None:
+        begun.append("a call that costs")
+
+    with pytest.raises(DeadlineExceeded):
+        await Run(within_s=0).step("embed", begin())
+    assert not begun
+
+
+async def test_a_cancellation_that_arrives_with_the_result_ends_the_step() -> None:
+    """A worker or a request that is cancelled in this moment would go on for ever otherwise."""
+    result = asyncio.get_running_loop().create_future()
+    step = asyncio.create_task(Run().step("search", result))
+    await asyncio.sleep(0)
+    result.set_result("found")
+    step.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await step
+
+
 async def test_an_attempt_gives_the_lesser_answer_and_says_so() -> None:
     run = Run()
     down = fail(Unavailable("no answer in three tries", code="llm_unavailable"))

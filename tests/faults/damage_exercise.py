@@ -104,7 +104,8 @@ class Service:
         )
         handler = http.make_handler(route, http.Service(lambda: self.settings, self.get_kit))
         try:
-            reply = await asyncio.wait_for(handler(request), STEP_LIMIT_S)
+            async with asyncio.timeout(STEP_LIMIT_S):
+                reply = await handler(request)
             body = json.loads(reply.get_body())
         except BaseException as failure:  # a panic is no Exception
             return 0, f"{type(failure).__name__}: {failure}"[:200], []

@@ -186,7 +186,8 @@ async def test_slow_documents_leave_the_threads_on_which_questions_are_answered(
     reading = [asyncio.create_task(extract_in_sandbox(b"%PDF-", "slow.pdf", timeout_s=1)) for _ in range(40)]
     await asyncio.sleep(0)
     try:
-        assert await asyncio.wait_for(asyncio.to_thread(lambda: "answered"), 5) == "answered"
+        async with asyncio.timeout(5):
+            assert await asyncio.to_thread(lambda: "answered") == "answered"
     finally:
         go_on.set()
         await asyncio.gather(*reading)

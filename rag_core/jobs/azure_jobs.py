@@ -16,7 +16,7 @@ from random import random
 from typing import Any
 
 from rag_core.core.errors import RagError, Unavailable
-from rag_core.core.model import IndexingResult, Job, Scope, Vector
+from rag_core.core.model import IndexingResult, Job, JobProgress, Scope, Vector
 from rag_core.jobs import job_rows
 from rag_core.jobs.azure_job_blobs import (
     delete_job_blobs,
@@ -329,21 +329,11 @@ class AzureLease:
         await self.renew()
         return await self.jobs.load_vectors(self.row["id"], space)
 
-    async def save_vectors(
-        self,
-        vectors: Mapping[str, Vector],
-        space: str,
-        *,
-        done: int,
-        chunks: int,
-        pages: tuple[int, int] | None = None,
-    ) -> None:
+    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, progress: JobProgress) -> None:
         if vectors:
             await self.renew()
             await self.jobs.save_vectors(self.row["id"], space, vectors)
-        await self._update_row(
-            partial(job_rows.mark_progress, has_new_vectors=bool(vectors), embedded=done, chunks=chunks, pages=pages)
-        )
+        await self._update_row(partial(job_rows.mark_progress, progress=progress, has_new_vectors=bool(vectors)))
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:
         await self.renew()

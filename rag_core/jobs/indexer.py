@@ -12,7 +12,7 @@ from rag_core.core.contextual_vectors import embed_passages
 from rag_core.core.errors import Conflict, RagError, Unavailable
 from rag_core.core.kit import Kit
 from rag_core.core.metrics import record_job
-from rag_core.core.model import Chunk, Document, EmbeddableText, IndexingResult, Job, Scope, Vector
+from rag_core.core.model import Chunk, Document, EmbeddableText, IndexingResult, Job, JobProgress, Scope, Vector
 from rag_core.core.ports import Lease
 from rag_core.core.run import Run
 from rag_core.core.telemetry import trace_span
@@ -273,14 +273,8 @@ class Indexer:
     async def _save_vectors(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText], lease: Lease) -> None:
         new_vectors = {content_hash: prepared.vectors[content_hash] for content_hash in texts}
         missing_texts = self.kit.index.select_texts_to_embed(prepared.vectors, prepared.chunks)
-        done = sum(chunk.content_hash not in missing_texts for chunk in prepared.chunks)
-        await lease.save_vectors(
-            new_vectors,
-            self.kit.index.embedder.space,
-            done=done,
-            chunks=len(prepared.chunks),
-            pages=_count_pages(prepared, missing_texts),
-        )
+        progress = _measure_progress(prepared, missing_texts)
+        await lease.save_vectors(new_vectors, self.kit.index.embedder.space, progress)
 
     async def _embed_texts(self, prepared: PreparedUpload, texts: Mapping[str, EmbeddableText]) -> None:
         if texts:
@@ -334,12 +328,14 @@ class Indexer:
         return {"degraded": list(map(asdict, self.run.degraded)), "warnings": list(map(asdict, self.run.warnings))}
 
 
-def _count_pages(prepared: PreparedUpload, missing_texts: Mapping[str, EmbeddableText]) -> tuple[int, int] | None:
-    """Return on how many pages no chunk lacks its vector, and how many there are; None for a document without pages."""
+def _measure_progress(prepared: PreparedUpload, missing_texts: Mapping[str, EmbeddableText]) -> JobProgress:
+    """Return how many chunks have their vectors, and on how many pages all have."""
+    missing = [chunk for chunk in prepared.chunks if chunk.content_hash in missing_texts]
+    embedded, chunks = len(prepared.chunks) - len(missing), len(prepared.chunks)
     if not (pages := prepared.document.pages):
-        return None
-    missing = (chunk for chunk in prepared.chunks if chunk.content_hash in missing_texts)
-    return pages - len({span.page for chunk in missing for span in chunk.spans if span.page}), pages
+        return JobProgress(embedded, chunks)
+    missing_pages = {span.page for chunk in missing for span in chunk.spans if span.page}
+    return JobProgress(embedded, chunks, pages - len(missing_pages), pages)
 
 
 async def run_due_jobs(kit: Kit, policy: IndexingPolicy, *, within_s: float) -> int:

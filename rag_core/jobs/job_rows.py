@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias, TypeVar
 
 from rag_core.core.errors import Conflict, RagError, Unavailable
-from rag_core.core.model import IndexingResult, Job, Scope
+from rag_core.core.model import IndexingResult, Job, JobProgress, Scope
 
 LEASE_DURATION_S = 60.0
 SUSPENSION_S = 240.0  # longer than a request: the document's jobs wait while a request changes the document itself
@@ -101,17 +101,17 @@ def is_being_written(row: JobRow, now: float) -> bool:
     return bool(row["state"] == "writing" and row["lease_until"] > now)
 
 
-def mark_progress(
-    row: JobRow, *, has_new_vectors: bool, embedded: int, chunks: int, pages: tuple[int, int] | None = None
-) -> JobRow:
+def mark_progress(row: JobRow, progress: JobProgress, *, has_new_vectors: bool) -> JobRow:
     """Return the columns for what is embedded so far; new vectors reset the count of attempts.
 
-    `pages` are those whose chunks are all embedded, and all; they stand beside the notes of the run until it ends.
+    The pages stand beside the notes of the run until it ends.
     """
-    columns = {"done": embedded, "chunks": chunks, "attempts": 1 if has_new_vectors else row["attempts"]}
-    if pages is None:
+    attempts = 1 if has_new_vectors else row["attempts"]
+    columns = {"done": progress.embedded, "chunks": progress.chunks, "attempts": attempts}
+    if progress.pages is None:
         return columns
-    return {**columns, "told": json.dumps({**json.loads(row["told"] or "{}"), PAGES_NOTE: pages})}
+    notes = {**json.loads(row["told"] or "{}"), PAGES_NOTE: (progress.pages_done, progress.pages)}
+    return {**columns, "told": json.dumps(notes)}
 
 
 def mark_described(row: JobRow, enrichments: Mapping[str, str]) -> JobRow:
@@ -227,10 +227,7 @@ def job_from_row(row: JobRow) -> Job:
         document_id=row["document"],
         state="running" if row["state"] == "writing" else row["state"],
         attempts=row["attempts"],
-        embedded=row["done"],
-        chunks=row["chunks"],
-        pages_done=pages_done,
-        pages=pages,
+        progress=JobProgress(row["done"], row["chunks"], pages_done, pages),
         lexical_only=bool(row["words"]),
         error=json.loads(row["error"]) if row["error"] else None,
         result=result and IndexingResult(**{**result, "failed": tuple(result["failed"])}),

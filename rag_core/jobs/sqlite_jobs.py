@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from rag_core.core.errors import RagError
-from rag_core.core.model import IndexingResult, Job, Scope, Vector
+from rag_core.core.model import IndexingResult, Job, JobProgress, Scope, Vector
 from rag_core.core.sqlite_files import DurableSqliteFile
 from rag_core.jobs import job_rows
 from rag_core.jobs.job_rows import (
@@ -164,16 +164,8 @@ class SqliteLease:
     async def load_vectors(self, space: str) -> Mapping[str, Vector]:
         return await self._run_with_lease(_select_job_vectors, space)
 
-    async def save_vectors(
-        self,
-        vectors: Mapping[str, Vector],
-        space: str,
-        *,
-        done: int,
-        chunks: int,
-        pages: tuple[int, int] | None = None,
-    ) -> None:
-        await self._run_with_lease(_insert_job_vectors, vectors, space, done, chunks, pages)
+    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, progress: JobProgress) -> None:
+        await self._run_with_lease(_insert_job_vectors, vectors, space, progress)
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:
         return await self._run_with_lease(_select_job_enrichments, model)
@@ -311,18 +303,11 @@ def _select_job_vectors(db: sqlite3.Connection, row: JobRow, space: str) -> dict
 
 
 def _insert_job_vectors(
-    db: sqlite3.Connection,
-    row: JobRow,
-    vectors: Mapping[str, Vector],
-    space: str,
-    embedded: int,
-    chunks: int,
-    pages: tuple[int, int] | None,
+    db: sqlite3.Connection, row: JobRow, vectors: Mapping[str, Vector], space: str, progress: JobProgress
 ) -> None:
     rows = [(row["id"], space, content_hash, array("f", vector).tobytes()) for content_hash, vector in vectors.items()]
     db.executemany("insert or replace into job_vectors values (?, ?, ?, ?)", rows)
-    progress = job_rows.mark_progress(row, has_new_vectors=bool(vectors), embedded=embedded, chunks=chunks, pages=pages)
-    _update_job_row(db, row, **progress)
+    _update_job_row(db, row, **job_rows.mark_progress(row, progress, has_new_vectors=bool(vectors)))
 
 
 def _select_job_enrichments(db: sqlite3.Connection, row: JobRow, model: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_core.core.errors import Conflict, Unavailable
-from rag_core.core.model import IndexingResult, Job, Scope
+from rag_core.core.model import IndexingResult, Job, JobProgress, Scope
 from rag_core.core.ports import Jobs, Lease
 from rag_core.jobs import job_rows
 from rag_core.jobs.azure_jobs import AzureJobs
@@ -139,25 +139,25 @@ async def test_of_workers_that_look_at_the_same_time_one_has_the_job(opened: Cal
 async def test_a_beat_and_the_work_may_write_at_the_same_time(table: Jobs) -> None:
     job = await put(table)
     lease = await claimed(table)
-    kept = (lease.save_vectors({f"{n}": [1.0]}, "small", done=n, chunks=5, pages=(0, 2)) for n in range(5))
+    kept = (lease.save_vectors({f"{n}": [1.0]}, "small", JobProgress(n, 5, 0, 2)) for n in range(5))
     await asyncio.gather(*kept, *(lease.renew() for _ in range(5)))
     assert set(await lease.load_vectors("small")) == {"0", "1", "2", "3", "4"}
-    assert (await state(table, job)).chunks == 5
-    assert ((await state(table, job)).pages_done, (await state(table, job)).pages) == (0, 2)
-    assert (await state(table, job)).run_notes == {}
+    written = await state(table, job)
+    assert (written.progress.chunks, written.progress.pages_done, written.progress.pages) == (5, 0, 2)
+    assert written.run_notes == {}
 
 
 async def test_what_was_embedded_is_kept_by_space_and_gone_when_the_job_is_done(table: Jobs, clock: Clock) -> None:
     job = await put(table)
     lease = await claimed(table)
-    await lease.save_vectors({"a": [0.5, 0.25], "b": [1.0, 2.0]}, "small", done=2, chunks=3)
-    await lease.save_vectors({"c": [4.0, 8.0]}, "small", done=3, chunks=3)
-    await lease.save_vectors({}, "small", done=3, chunks=3)
+    await lease.save_vectors({"a": [0.5, 0.25], "b": [1.0, 2.0]}, "small", JobProgress(2, 3))
+    await lease.save_vectors({"c": [4.0, 8.0]}, "small", JobProgress(3, 3))
+    await lease.save_vectors({}, "small", JobProgress(3, 3))
     clock.seconds += LEASE_DURATION_S + 1
     lease = await claimed(table)
     assert await lease.load_vectors("small") == {"a": [0.5, 0.25], "b": [1.0, 2.0], "c": [4.0, 8.0]}
     assert await lease.load_vectors("large") == {}
-    assert ((await state(table, job)).embedded, (await state(table, job)).chunks) == (3, 3)
+    assert (await state(table, job)).progress == JobProgress(3, 3)
     assert await lease.finish(DONE, {"warnings": ["é"]}) == await state(table, job)
     assert ((await state(table, job)).result, (await state(table, job)).run_notes) == (DONE, {"warnings": ["é"]})
     assert await table.claim() is None
@@ -204,7 +204,7 @@ async def test_progress_gives_new_attempts(table: Jobs, clock: Clock) -> None:
     await put(table)
     for attempt in range(MAX_ATTEMPTS + 1):
         lease = await claimed(table)
-        await lease.save_vectors({f"hash {attempt}": [1.0]}, "small", done=attempt, chunks=99)
+        await lease.save_vectors({f"hash {attempt}": [1.0]}, "small", JobProgress(attempt, 99))
         assert (await lease.schedule_retry(DOWN, {})).state == "queued"
         clock.seconds += RETRY_DELAYS_S[0]
 

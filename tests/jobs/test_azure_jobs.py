@@ -11,6 +11,7 @@ from azure.data.tables.aio import TableClient
 from azure.storage.blob import ContainerClient
 
 from rag_core.core.errors import Misconfigured, RagError, Unavailable
+from rag_core.core.model import JobProgress
 from rag_core.core.ports import Lease
 from rag_core.jobs.azure_jobs import CLEANUP_INTERVAL_S, AzureJobs
 from rag_core.jobs.azure_storage import (
@@ -83,7 +84,7 @@ async def test_no_blob_outlives_its_job(
     """S3-16: however it ends, the text that was uploaded and the vectors of it are gone."""
     await put(table)
     lease = await claimed(table)
-    await lease.save_vectors({"a": [0.5]}, "small", done=1, chunks=1)
+    await lease.save_vectors({"a": [0.5]}, "small", JobProgress(1, 1))
     assert len(blobs(storage)) == 2
     await end(lease, table)
     assert blobs(storage) == []

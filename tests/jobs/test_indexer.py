@@ -154,9 +154,9 @@ async def test_long_work_is_taken_on_and_done_by_the_worker(shop: Shop, upload: 
     assert not await shop.store.list_documents(SCOPE)
     assert await shop.drain() == 1
     done = await shop.job(job)
-    assert (done.state, done.embedded) == ("done", done.chunks)
+    assert (done.state, done.progress.embedded) == ("done", done.progress.chunks)
     assert done.result
-    assert done.result.embedded == done.chunks
+    assert done.result.embedded == done.progress.chunks
     assert [document.id for document in await shop.store.list_documents(SCOPE)] == [done.document_id]
 
 
@@ -269,7 +269,7 @@ async def test_finished_batches_are_not_paid_again(shop: Shop, words: bool, monk
     shop.embedder.allowed = 7
     job = await shop.index(rows(10))
     await run_due_jobs(shop.kit, replace(TERMS, require_vectors=not words), within_s=30.0)
-    assert ((await shop.job(job)).embedded, (await shop.job(job)).lexical_only) == (6, words)
+    assert ((await shop.job(job)).progress.embedded, (await shop.job(job)).lexical_only) == (6, words)
     assert len(await shop.found("gearbox")) == (10 if words else 0)
     shop.embedder.allowed = 99
     shop.clock.seconds += RETRY_DELAYS_S[0]

@@ -247,12 +247,24 @@ class IndexingResult:
 
 
 @dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far a job is: `embedded` of its `chunks` (0 until they are counted) have their vectors.
+
+    On `pages_done` of its `pages` all have; both are None where the document has no pages, or they are not counted.
+    """
+
+    embedded: int
+    chunks: int
+    pages_done: int | None = None
+    pages: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """An indexing job: a document that was accepted before it is in the index. `scope` is that of the caller.
 
-    `document_id` is None until the text has been read, where it is derived from the text. `embedded` of its `chunks`
-    (0 until they are counted) have their vectors, and all those of `pages_done` of its `pages` (None where it has no
-    pages, or they are not counted); `attempts` counts from the last attempt that added vectors.
+    `document_id` is None until the text has been read, where it is derived from the text; `attempts` counts from the
+    last attempt that added vectors.
     `lexical_only` says that its text is searchable while vectors are missing. `error` is the reported error: why the
     job failed, or why it waits. `run_notes` has the `degraded` and `warnings` of its run. Times are ISO 8601, UTC.
     """
@@ -262,10 +274,7 @@ class Job:
     document_id: str | None
     state: Literal["queued", "running", "done", "failed"]
     attempts: int
-    embedded: int
-    chunks: int
-    pages_done: int | None
-    pages: int | None
+    progress: JobProgress
     lexical_only: bool
     error: Mapping[str, Any] | None
     result: IndexingResult | None

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from rag_core.core.errors import RagError
-from rag_core.core.model import IndexingResult, Job, Scope, Vector
+from rag_core.core.model import IndexingResult, Job, JobProgress, Scope, Vector
 
 
 class Lease(Protocol):
@@ -33,16 +33,8 @@ class Lease(Protocol):
         """Return the vectors of an embedding space saved by earlier attempts, by content hash."""
         ...
 
-    async def save_vectors(
-        self,
-        vectors: Mapping[str, Vector],
-        space: str,
-        *,
-        done: int,
-        chunks: int,
-        pages: tuple[int, int] | None = None,
-    ) -> None:
-        """Save vectors for a later attempt; `done` of the `chunks` chunks now have theirs, of `pages` all."""
+    async def save_vectors(self, vectors: Mapping[str, Vector], space: str, progress: JobProgress) -> None:
+        """Save vectors for a later attempt, and how far the job is with them."""
         ...
 
     async def load_enrichments(self, model: str) -> Mapping[str, str]:

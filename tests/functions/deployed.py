@@ -147,7 +147,7 @@ def wait_for_spans(
 
 
 def post(url: str, route: str, body: dict[str, Any]) -> Any:
-    with closing(HTTPConnection(url.removeprefix("http://"), timeout=60)) as connection:
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=180)) as connection:
         connection.request("POST", f"/api/{route}", json.dumps(body), {"content-type": "application/json"})
         response = connection.getresponse()
         reply = json.load(response)

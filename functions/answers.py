@@ -1,13 +1,14 @@
 """Handlers that answer a question with checked citations, and that check the sentences of any text (S1-59)."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import Field, StringConstraints
 
 from functions.consult import QuestionRequest, choice_from_request, filters_from_request, history_from_request
+from functions.event_stream import END_OF_LOG, Event, decode_events
 from functions.http import accepts_events
-from functions.operations import Call, operation
-from functions.requests import DocumentIds, Identifier, NonBlankText, RecordId, Request
+from functions.operations import READ_ERRORS, Call, operation
+from functions.requests import MAX_EXACT_INT, DocumentIds, Identifier, NonBlankText, RecordId, Request
 from rag_core.answering.citation_styles import CitationStyle
 from rag_core.answering.claim_replies import ClaimReply, format_claims
 from rag_core.compact_replies import CompactAskReply, format_compact_answer
@@ -18,6 +19,7 @@ from rag_core.run_reply import Done, format_run
 
 ANSWERING_PIPELINES = ["standard", "rerank", "advanced", "classical", "agentic"]
 PassageCount = Annotated[int, Field(ge=1, le=20)]
+ProgressId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{22,64}$")]  # 22 characters have 128 bits
 
 
 class AskRequest(QuestionRequest):
@@ -35,6 +37,9 @@ class AskRequest(QuestionRequest):
     )
     keep: bool = False
     follows: RecordId | None = None
+    progress_id: ProgressId | None = Field(
+        default=None, description="random, new for each question: names the events of the reply for `answer_events`"
+    )
 
 
 @operation(
@@ -50,6 +55,8 @@ async def handle_ask(request: AskRequest, call: Call) -> AskReply | CompactAskRe
     """Answer a question with citations. A reply that the documents do not say it (status `unknown`) is a 200 too."""
     if request.format == "compact" and accepts_events(call.headers):
         raise InvalidRequest("format", "must be full for a reply in events")
+    if request.progress_id and not accepts_events(call.headers):
+        raise InvalidRequest("progress_id", "must be left out without `Accept: text/event-stream`")
     limit = request.max_results
     limited = request.model_copy(update={"top_k": request.top_k or limit, "top_n": request.top_n or limit})
     reply = await call.rag.answer(
@@ -64,6 +71,52 @@ async def handle_ask(request: AskRequest, call: Call) -> AskReply | CompactAskRe
     )
     is_compact = request.format == "compact"
     return format_compact_answer(reply, request.query) if is_compact else reply.to_json(request.style)
+
+
+class AnswerEventsRequest(Request):
+    """A request for the events after number `after` of an answer that was asked for with this `progress_id`."""
+
+    progress_id: ProgressId
+    after: Annotated[int, Field(ge=0, le=MAX_EXACT_INT)] = 0
+    workflow_id: Identifier = "default"
+
+
+class NumberedEvent(TypedDict):
+    """An event of an answer, with its number from 1; `done` and `error` are told by the answer alone."""
+
+    number: int
+    name: Literal["step", "citation", "sentence"]
+    data: dict[str, Any]
+
+
+class AnswerEventsReply(Done):
+    """The events so far. `waiting`: there are none, as for an id that nobody has; `ended`: no more will come."""
+
+    events: list[NumberedEvent]
+    state: Literal["waiting", "running", "ended"]
+    workflow_id: str
+
+
+@operation(
+    "Get the events so far of an answer under way, for a client whose host sends them all at the end.",
+    errors=READ_ERRORS,
+    example={"progress_id": "c0b7d9f1e86a4b52a1f3d84e9b6c7a05", "after": 3},
+)
+async def handle_answer_events(request: AnswerEventsRequest, call: Call) -> AnswerEventsReply:
+    """Reply with the events of an answer that the same user asked for in the same workflow, and with none of others."""
+    text = await call.kit.answer_log.read(request.progress_id, call.resolve_scope(request.workflow_id))
+    told = enumerate(decode_events(text or ""), start=1)
+    return {
+        **format_run(call.run),
+        "events": [_number_event(number, event) for number, event in told if number > request.after],
+        "state": "waiting" if text is None else "ended" if text.endswith(END_OF_LOG) else "running",
+        "workflow_id": request.workflow_id,
+    }
+
+
+def _number_event(number: int, event: Event) -> NumberedEvent:
+    name, data = event
+    return cast(NumberedEvent, {"number": number, "name": name, "data": data})
 
 
 class CitationsRequest(Request):

@@ -186,11 +186,13 @@ async def _respond_with_events(operation: Operation, request: Any, call: Call, s
     Raises:
         RagError: the call failed before its first event, and gets an error reply.
     """
-    from functions.event_stream import AnswerEvents, stream_events  # imported late: it loads the domain
+    from functions import event_stream  # imported late: it loads the domain
 
-    events = stream_events(
-        _answer_request(operation, request, call, service), call.run, AnswerEvents(request.style or "numbers")
-    )
+    answer_events = event_stream.AnswerEvents(request.style or "numbers")
+    events = event_stream.stream_events(_answer_request(operation, request, call, service), call.run, answer_events)
+    if request.progress_id:
+        scope = call.resolve_scope(request.workflow_id)
+        events = event_stream.log_events(events, call.kit.answer_log, request.progress_id, scope)
     first = await anext(events)
     all_events = _end_with_error(first, events, call.run)
     if service.can_stream:

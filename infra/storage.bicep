@@ -1,5 +1,5 @@
-// What the host of the app keeps its leases and keys in, the app's package, and long work: its table, its blobs, and the
-// queue that wakes it.
+// What the host of the app keeps its leases and keys in, the app's package, the logs of answers under way, and long work: its
+// table, its blobs, and the queue that wakes it.
 param name string
 param location string
 param tags object
@@ -44,6 +44,31 @@ resource uploads 'Microsoft.Storage/storageAccounts/blobServices/containers@2025
   name: 'index-jobs'
 }
 
+resource answerLogs 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = {
+  parent: blobs
+  name: 'answer-logs'
+}
+
+// the app deletes a log that is 15 minutes old with the next answer; this is for an app that is asked nothing more
+resource lifetimes 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    policy: {
+      rules: [
+        {
+          name: 'old-answer-logs'
+          type: 'Lifecycle'
+          definition: {
+            filters: { blobTypes: ['appendBlob'], prefixMatch: ['${answerLogs.name}/'] }
+            actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: 1 } } }
+          }
+        }
+      ]
+    }
+  }
+}
+
 resource tableService 'Microsoft.Storage/storageAccounts/tableServices@2025-01-01' = {
   parent: account
   name: 'default'
@@ -66,7 +91,7 @@ resource queues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-
   }
 ]
 
-// it includes what the app does with the blobs of long work
+// it includes what the app does with the blobs of long work and the logs of answers
 resource hostKeepsBlobs 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   name: guid(account.id, appId, storageBlobDataOwner)
   scope: account

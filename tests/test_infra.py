@@ -16,6 +16,7 @@ from rag_core.core import hosted_models, settings
 from rag_core.core.hosted_models import DEFAULT_CHAT_MODEL, DEFAULT_EMBEDDING_MODEL
 from rag_core.jobs import azure_storage
 from rag_core.jobs.azure_jobs import AzureJobs
+from rag_core.stores.azure_answer_log import ANSWER_LOG_CONTAINER_NAME, AzureAnswerLog
 
 ROOT = Path(__file__).parents[1]
 INFRA = ROOT / "infra"
@@ -301,15 +302,17 @@ def test_the_queue_that_wakes_long_work_is_made_with_the_one_for_what_failed() -
 def test_long_work_is_where_every_instance_of_the_app_sees_it() -> None:
     """S1-57: what is promised with 202 is not on a disk that goes with its instance."""
     made = FILES["storage.bicep"]["resources"]
-    names = {name: body(made[name])["name"] for name in ("table", "uploads")}
-    assert names == {"table": azure_storage.JOB_TABLE_NAME, "uploads": azure_storage.JOB_CONTAINER_NAME}
+    names = [body(made[name])["name"] for name in ("table", "uploads", "answerLogs")]
+    assert names == [azure_storage.JOB_TABLE_NAME, azure_storage.JOB_CONTAINER_NAME, ANSWER_LOG_CONTAINER_NAME]
     given = dict(re.findall(r"(RAG_\w+): '([^']*)'", TEXTS["main.bicep"]))
     environment = {
         **given,
         f"{triggers.STORAGE_CONNECTION}__accountName": "ragdata",
         "AZURE_SEARCH_ENDPOINT": "https://s",
     }
-    assert isinstance(assembly.build_kit(settings.load_settings(environment)).jobs, AzureJobs)
+    kit = assembly.build_kit(settings.load_settings(environment))
+    assert isinstance(kit.jobs, AzureJobs)
+    assert isinstance(kit.answer_log, AzureAnswerLog)
 
 
 def test_no_key_is_read_or_made() -> None:

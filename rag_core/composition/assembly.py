@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import cast
@@ -12,13 +12,24 @@ from rag_core.composition.choices import choose_chat_provider
 from rag_core.composition.deferred_part import DeferredPart
 from rag_core.core.errors import Misconfigured
 from rag_core.core.kit import Kit, NoJobNotifier, NoLayoutReader, NoWebSearch
-from rag_core.core.ports import Archive, Cache, JobNotifier, Jobs, LayoutReader, QueryLog, Redactor, WebSearch
+from rag_core.core.ports import (
+    AnswerLog,
+    Archive,
+    Cache,
+    JobNotifier,
+    Jobs,
+    LayoutReader,
+    QueryLog,
+    Redactor,
+    WebSearch,
+)
 from rag_core.core.settings import DEFAULT_SETTINGS, Settings
 from rag_core.stores.embedded.current_index import IndexLocation
 from rag_core.text.abbreviations import Glossary, load_packaged_glossary, parse_glossary
 
 CACHE_FILE, ARCHIVE_FILE = "cache.sqlite3", "archive.sqlite3"
 JOBS_FILE = "jobs.sqlite3"
+ArchiveParts = tuple[Archive, QueryLog, AnswerLog]
 
 
 def build_kit(settings: Settings) -> Kit:
@@ -29,7 +40,7 @@ def build_kit(settings: Settings) -> Kit:
     """
     reranker = model_assembly.build_local_reranker(settings)
     embedder = index_assembly.build_current_embedder(settings)
-    archive, audit = _build_archive_and_query_log(settings)
+    archive, audit, archived_log = _build_archive_parts(settings)
     scorer = model_assembly.build_entailment_scorer(settings)
     llm = model_assembly.build_llm(settings, reranker, scorer)
     return Kit(
@@ -45,6 +56,7 @@ def build_kit(settings: Settings) -> Kit:
         cache=_build_cache(settings),
         query_log=audit,
         archive=archive,
+        answer_log=_build_shared_answer_log(settings) or archived_log,
         web=_build_web_search(settings),
         jobs=_build_jobs(settings),
         job_notifier=_build_job_notifier(settings),
@@ -99,7 +111,7 @@ async def set_up_stores(settings: Settings) -> str:
     store = await index_assembly.set_up_chunk_store(settings)
     if not settings.archive_url:
         return store
-    archive, _ = _build_archive_and_query_log(settings)
+    archive, *_ = _build_archive_parts(settings)
     try:
         await archive.load_edited_presets()  # its first use creates the tables, by an account that may
     finally:
@@ -121,25 +133,39 @@ def _build_cache(settings: Settings) -> Cache:
     return RedisCache(settings.redis_url, secret)
 
 
-def _build_archive_and_query_log(settings: Settings) -> tuple[Archive, QueryLog]:
-    """Build the archive and the query log, which share a database.
+def _build_archive_parts(settings: Settings) -> ArchiveParts:
+    """Build the archive, the query log and the answer log, which share a database.
 
-    That in SQLite is deferred: SQLAlchemy is a quarter of what a first answer takes, and few questions need it.
+    Those in SQLite are deferred: SQLAlchemy is a quarter of what a first answer takes, and few questions need it.
     """
     if settings.archive_url is None:
-        parts = cache(partial(_build_sql_archive, settings.data_dir and settings.data_dir / ARCHIVE_FILE))
-        return cast(Archive, DeferredPart(lambda: parts()[0])), cast(QueryLog, DeferredPart(lambda: parts()[1]))
+        build = cache(lambda: _build_sql_archive(settings.data_dir and settings.data_dir / ARCHIVE_FILE))
+        deferred = (
+            DeferredPart(lambda: build()[0]),
+            DeferredPart(lambda: build()[1]),
+            DeferredPart(lambda: build()[2]),
+        )
+        return cast(ArchiveParts, deferred)
     try:
         return _build_sql_archive(settings.archive_url)
     except ModuleNotFoundError as error:
         raise Misconfigured("ARCHIVE_URL requires: pip install 'psycopg[binary]'", field="ARCHIVE_URL") from error
 
 
-def _build_sql_archive(location: Path | str | None) -> tuple[Archive, QueryLog]:
-    from rag_core.stores.archive import ArchiveDatabase, SqlArchive, SqlQueryLog
+def _build_sql_archive(location: Path | str | None) -> ArchiveParts:
+    from rag_core.stores.archive import ArchiveDatabase, SqlAnswerLog, SqlArchive, SqlQueryLog
 
     database = ArchiveDatabase(location)
-    return SqlArchive(database), SqlQueryLog(database)
+    return SqlArchive(database), SqlQueryLog(database), SqlAnswerLog(database)
+
+
+def _build_shared_answer_log(settings: Settings) -> AnswerLog | None:
+    """Build the answer log in the host's storage account, None where there is none and the archive has it."""
+    if settings.jobs_storage is None:
+        return None
+    from rag_core.stores.azure_answer_log import AzureAnswerLog
+
+    return AzureAnswerLog(settings.jobs_storage)
 
 
 def _build_web_search(settings: Settings) -> WebSearch:

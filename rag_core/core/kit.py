@@ -10,6 +10,7 @@ from rag_core.core.index import Index
 from rag_core.core.model import Extraction, Job, Original, PiiSpan, SavedQuery, SavedResult, Scope
 from rag_core.core.ports import (
     LLM,
+    AnswerLog,
     Archive,
     Cache,
     EntailmentScorer,
@@ -163,6 +164,26 @@ def _make_no_archive_error() -> Unavailable:
 
 
 @dataclass(frozen=True, slots=True)
+class NoAnswerLog:
+    """An answer log that keeps nothing: who polls waits for the answer."""
+
+    async def start(self, id: str, scope: Scope) -> None:
+        """Do nothing: no value is kept."""
+
+    async def append(self, id: str, text: str, scope: Scope) -> None:
+        """Do nothing: no value is kept."""
+
+    async def read(self, id: str, scope: Scope) -> str | None:
+        return None
+
+    async def purge_workflow(self, workflow_id: str) -> None:
+        """Do nothing: no value is kept."""
+
+    async def close(self) -> None:
+        """Do nothing: no resource is open."""
+
+
+@dataclass(frozen=True, slots=True)
 class NoWebSearch:
     """A web search that is switched off and returns no results."""
 
@@ -248,6 +269,7 @@ class Kit:
     cache: Cache = NoCache()
     query_log: QueryLog = NoQueryLog()
     archive: Archive = NoArchive()
+    answer_log: AnswerLog = NoAnswerLog()
     web: WebSearch = NoWebSearch()
     jobs: Jobs = NoJobs()
     job_notifier: JobNotifier = NoJobNotifier()
@@ -270,6 +292,7 @@ class Kit:
             self.cache,
             self.query_log,
             self.archive,
+            self.answer_log,
             self.web,
             self.jobs,
             self.job_notifier,

@@ -12,8 +12,8 @@ async def delete_document(document_id: str, scope: Scope, kit: Kit, run: Run, *,
 
     Unfinished jobs for the document end too, also where it is not in the index yet: what was accepted is taken back.
     Cached answers that quote it are not given again in either case, because the cache key holds the state of the
-    documents. A purge also clears the answer cache, and removes the original and what saved queries quote of the
-    document; an interrupted purge can be repeated.
+    documents. A purge also clears the answer cache, ends the workflow's answer logs, and removes the original and what
+    saved queries quote of the document; an interrupted purge can be repeated.
 
     Raises:
         NotFound: there is no such document, or it does not belong to the caller.
@@ -39,8 +39,9 @@ async def _delete_or_find(document_id: str, scope: Scope, index: Index, *, purge
 
 
 async def _purge_document(document_id: str, scope: Scope, kit: Kit) -> None:
-    """Purge archive, cache and index; the index is last, so that the purge can be repeated after a failure."""
+    """Purge archive, logs, cache and index; the index is last, so that the purge can be repeated after a failure."""
     await kit.archive.purge_document(document_id, scope.workflow_id)
+    await kit.answer_log.purge_workflow(scope.workflow_id)
     await kit.cache.clear()
     await kit.index.store.purge(document_id, scope)
 

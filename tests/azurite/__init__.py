@@ -16,6 +16,7 @@ from azure.data.tables import TableClient
 from azure.storage.blob import ContainerClient
 
 from rag_core.jobs.azure_storage import JOB_CONTAINER_NAME, JOB_TABLE_NAME
+from rag_core.stores.azure_answer_log import ANSWER_LOG_CONTAINER_NAME
 
 LOCK = Path(__file__).with_name("package-lock.json")
 CACHE = Path(__file__).parents[2] / ".cache"
@@ -33,12 +34,13 @@ def storage() -> str:
 
 
 def emptied() -> str:
-    """The same, without the table and the blobs of long work."""
+    """The same, without the table and the blobs of long work, and without answer logs."""
     address = storage()
     with TableClient.from_connection_string(address, JOB_TABLE_NAME) as table:
         table.delete_table()
-    with ContainerClient.from_connection_string(address, JOB_CONTAINER_NAME) as blobs, suppress(ResourceNotFoundError):
-        blobs.delete_container()
+    for name in (JOB_CONTAINER_NAME, ANSWER_LOG_CONTAINER_NAME):
+        with ContainerClient.from_connection_string(address, name) as blobs, suppress(ResourceNotFoundError):
+            blobs.delete_container()
     return address
 
 

@@ -59,6 +59,8 @@ REQUEST_MEANINGS = {
     "comment": "Why.",
     "keep": "True saves the call as `RAG_KEEP_RUNS` does.",
     "follows": "The saved query that this one goes on from.",
+    "progress_id": "22 to 64 random letters and digits by which events are polled (see Events).",
+    "after": "Number of the last event that is known.",
     "ask.style": "[Citation style](citations-and-answers.md); default: `sections` for `classical`, else `numbers`.",
     "style": "Citation style.",
     "rag_query.filters": "Lists of `stage` and `status`.",

@@ -150,7 +150,7 @@ async def test_what_a_new_version_ships_takes_effect_beside_the_edits(tmp_path: 
     await first.close()
     with sqlite3.connect(path) as db:  # as the first revision left it
         db.executescript(
-            "drop table row_checksums;"
+            "drop table row_checksums; drop table answer_logs;"
             "delete from rag_config where edited is null; update rag_config set config = edited;"
             "delete from prompt_meta where not edited; alter table rag_config drop column edited;"
             "alter table prompt_meta drop column edited; update alembic_version set version_num = '0001';"

@@ -1,8 +1,9 @@
 // /rag/ask and /rag/ask/{id}: a conversation with the documents. {id} is the saved query of its last answer.
 
-import { buildAddress, getJson, sendForEvents } from "../api.js";
+import { buildAddress, getJson } from "../api.js";
 import { Button, buildSourceAddress, ErrorBox, Loading, Page, useLoad } from "../components.js";
 import { Turn } from "../ask/answer.js";
+import { askForEvents } from "../ask/events.js";
 import { describePlace } from "../ask/export.js";
 import { History } from "../ask/history.js";
 import { EVERYTHING, ScopeBar, useScope } from "../ask/scope.js";
@@ -76,7 +77,7 @@ function Conversation({ earlier, begun }) {
     running.current = new AbortController();
     try {
       const handle = (name, data) => change(turn.key, (current) => applyEvent(current, name, data));
-      const reply = await sendForEvents("api/rag/ask", buildRequest(question, before, asScope), handle, running.current.signal);
+      const reply = await askForEvents(buildRequest(question, before, asScope), handle, running.current.signal);
       change(turn.key, () => ({ reply, kept: reply.kept ?? null }));
       if (reply.kept) history.replaceState(null, "", buildAddress(`/rag/ask/${reply.kept}`));
     } catch (error) {

@@ -1,5 +1,6 @@
 """What the domain needs from outside, as protocols: stores, providers and jobs implement them, composition chooses."""
 
+from rag_core.core.ports.answer_log import AnswerLog
 from rag_core.core.ports.archive import Archive, QueryLog
 from rag_core.core.ports.jobs import JobNotifier, Jobs, Lease
 from rag_core.core.ports.models import (
@@ -32,6 +33,7 @@ from rag_core.core.ports.stores import (
 
 __all__ = [
     "LLM",
+    "AnswerLog",
     "Archive",
     "Cache",
     "ChunkStore",

@@ -28,7 +28,7 @@ from sqlalchemy import (
 from rag_core.core.errors import InvalidRequest
 
 ARCHIVE_METADATA = MetaData()
-NEWEST_REVISION = "0003"  # the newest of migrations/versions
+NEWEST_REVISION = "0004"  # the newest of migrations/versions
 ALEMBIC_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32)))
 
 
@@ -167,6 +167,13 @@ QUERIES_LOG = Table(
     Column("confidence", Float),
     Column("metrics", JSON, nullable=False),
     Column("timings", JSON, nullable=False),
+)
+ANSWER_LOGS = Table(  # short-lived, and without checksums: nobody repairs what is gone in minutes
+    "answer_logs",
+    ARCHIVE_METADATA,
+    Column("key", Text, primary_key=True),
+    Column("updated_s", Float, nullable=False),
+    Column("told", Text, nullable=False),
 )
 ROW_CHECKSUMS = Table(
     "row_checksums",

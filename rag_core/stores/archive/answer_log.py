@@ -55,5 +55,6 @@ class SqlAnswerLog:
 def _insert_log(db: Connection, row: dict[str, object], *, expired_before: float) -> None:
     """Insert a log and delete those that have expired. Raises Conflict where there is one with this key."""
     db.execute(delete(ANSWER_LOGS).where(ANSWER_LOGS.c.updated_s <= expired_before))
-    if not db.execute(build_dialect_insert(db, ANSWER_LOGS).values(row).on_conflict_do_nothing()).rowcount:
+    inserting = build_dialect_insert(db, ANSWER_LOGS).values(row).on_conflict_do_nothing()
+    if db.execute(inserting.returning(ANSWER_LOGS.c.key)).first() is None:
         raise make_log_exists_error()

@@ -98,7 +98,7 @@ class AnswerEventsReply(Done):
 
 
 @operation(
-    "Get the events so far of an answer under way, for a client whose host sends them all at the end.",
+    "Get the events so far of an answer under way.",
     errors=READ_ERRORS,
     example={"progress_id": "c0b7d9f1e86a4b52a1f3d84e9b6c7a05", "after": 3},
 )

@@ -21,12 +21,12 @@ def make_workflow_key(workflow_id: str) -> str:
 
 def make_log_exists_error() -> Conflict:
     """Return the error for a log that is begun twice."""
-    return Conflict("an answer with this progress_id was begun before", code="answer_log_exists")
+    return Conflict("an answer with this progress_id was begun before")
 
 
 def make_log_gone_error() -> NotFound:
     """Return the error for an addition to a log that does not exist, or exists no more."""
-    return NotFound("the log of this answer is gone", code="answer_log_gone")
+    return NotFound("the log of this answer is gone")
 
 
 def _hash_values(*values: str | None) -> str:

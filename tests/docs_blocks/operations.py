@@ -24,6 +24,7 @@ ARCHIVE_ROWS = {
     "prompt_meta": "a prompt in force",
     "works": "an original",
     "queries_log": "an entry of the query log",
+    "answer_logs": "what an answer under way has told",
     "quoted_documents": "a document that a saved query ever quoted",
     "row_checksums": "the checksums of a row",
 }
@@ -53,6 +54,7 @@ STEP_CODES = {
 }
 
 FAILURE_CODES = {
+    "answer_log_unavailable": "The answer log did not answer; answers come.",
     "archive_damaged": "The archive is damaged.",
     "archive_unavailable": "The archive did not answer.",
     "backup_failed": "The backup failed.",

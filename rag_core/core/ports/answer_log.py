@@ -13,11 +13,11 @@ class AnswerLog(Protocol):
     """
 
     async def start(self, id: str, scope: Scope) -> None:
-        """Begin an empty log. Raises Conflict ("answer_log_exists") where there is one of this id."""
+        """Begin an empty log. Raises Conflict where there is one of this id."""
         ...
 
     async def append(self, id: str, text: str, scope: Scope) -> None:
-        """Add a text to a log. Raises NotFound ("answer_log_gone") for one that was not begun, or that was purged."""
+        """Add a text to a log. Raises NotFound for one that was not begun, or that was purged."""
         ...
 
     async def read(self, id: str, scope: Scope) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import function_app
+from evals import polled_answers
 from functions.pages import FILE_ROUTES, PAGE_ROUTES
 from functions.routes import ROUTES
 from local_emulator.host import run_host
@@ -25,6 +26,7 @@ from rag_core.core.settings import Settings
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.upload import Upload
 from rag_core.jobs.upload_codec import encode_upload
+from tests import azurite
 from tests.functions.contract import EXAMPLES
 from tests.functions.deployed import NEEDED, ROOT, SCRIPT, prepare_worker_python
 from tests.varying_fields import drop_varying_fields
@@ -153,6 +155,15 @@ async def test_a_message_in_the_queue_does_the_job_in_the_worker_too(worker_pyth
     await kit.close()
     assert done
     assert done.state == "done"
+
+
+def test_a_sentence_can_be_polled_in_the_worker_before_it_replies(worker_python: Path, tmp_path: Path) -> None:
+    """By the log in a storage account, of which Microsoft's own emulator is one. `python -m evals.polled_answers`."""
+    slow = {"writes_for_s": 0.1, "judges_for_s": 6.0}
+    with polled_answers.serve_slow_app(worker_python, tmp_path, azurite.emptied(), **slow) as url:
+        asked = polled_answers.ask(url, is_polled=True)
+    assert asked.first_sentence_s
+    assert asked.first_sentence_s < asked.answer_s
 
 
 def exchange(url: str, method: str, path: str, body: Any) -> tuple[int, dict[str, str], Any]:

@@ -304,6 +304,14 @@ async def _remove_saved_query(canary: Canary, scope: Scope, kit: Kit) -> bool:
     return await kit.archive.delete_query((await load_planted_query(canary, kit)).id, scope)
 
 
+def _attempt_read_answer_logs(intruder: Intruder, kit: Kit) -> Iterator[Awaitable[object]]:
+    """Attempt to poll the answers of others, by their ids."""
+    return (
+        kit.answer_log.read(canary.progress_id, scope)
+        for canary, scope in product(intruder.other_canaries, _build_intruder_scopes(intruder))
+    )
+
+
 def _build_intruder_scopes(intruder: Intruder) -> list[Scope]:
     return [intruder.scope, replace(intruder.scope, document_ids=intruder.document_ids)]
 
@@ -343,6 +351,7 @@ ATTEMPTS_BY_PATH: Mapping[str, AttemptBuilder] = {
     "change_question": _attempt_change_saved_query,
     "answer_question": _attempt_add_saved_result,
     "remove_question": _attempt_remove_saved_query,
+    "answer_events": _attempt_read_answer_logs,
     "save_summary": _attempt_save_summary,
     "replace": _attempt_replace,
     "restore": _attempt_restore,

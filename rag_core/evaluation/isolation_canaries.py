@@ -32,6 +32,11 @@ class Canary:
     def document_ids(self) -> tuple[str, str, str]:
         return f"audit-{self.known_word}", f"audit-{self.secret_word}", f"audit-{self.known_word}-deleted"
 
+    @property
+    def progress_id(self) -> str:
+        """The id of the planted log of an answer."""
+        return f"audit-{self.known_word}"
+
 
 def create_canaries() -> list[Canary]:
     """Create canaries for four scopes: two workflows, and two users of a third."""
@@ -45,13 +50,15 @@ def _create_random_word() -> str:
 
 
 async def plant_canary(canary: Canary, kit: Kit) -> None:
-    """Index the canary's documents, save a query in its scope, and delete the document that nobody may read."""
+    """Index the canary's documents, save a query and begin an answer, and delete the document that nobody may read."""
     for id in canary.document_ids:
         document, chunk = create_canary_document(id, canary), create_canary_chunk(id, canary)
         await kit.index.add_document(document, [chunk], canary.scope)
         if kit.keep_originals:
             await kit.archive.save_original(_create_canary_original(document, chunk))
     await _plant_saved_query(canary, kit)
+    await kit.answer_log.start(canary.progress_id, canary.scope)
+    await kit.answer_log.append(canary.progress_id, canary.secret_word, canary.scope)
     await kit.index.store.delete(canary.document_ids[2], canary.scope)
 
 
@@ -115,6 +122,7 @@ async def remove_planted_data(canaries: Sequence[Canary], intruder_scopes: Seque
     """Remove all planted data, also documents that an intruder added under another scope's id."""
     for canary in canaries:
         await _remove_saved_queries(canary.scope, kit)
+        await kit.answer_log.purge_workflow(canary.scope.workflow_id)
     for scope, canary in product(intruder_scopes, canaries):
         for id in canary.document_ids:
             await kit.index.store.purge(id, scope)

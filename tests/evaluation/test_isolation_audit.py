@@ -14,7 +14,7 @@ from rag_core.core.kit import Kit
 from rag_core.core.model import Facet, Original, Scope
 from rag_core.core.ports import Archive
 from rag_core.evaluation.isolation_audit import run_isolation_audit
-from rag_core.stores.archive import ArchiveDatabase, SqlArchive
+from rag_core.stores.archive import ArchiveDatabase, SqlAnswerLog, SqlArchive, answer_log
 from rag_core.stores.archive import sql_archive as statements
 from rag_core.stores.azure_search import AzureSearchStore
 from rag_core.stores.embedded import EmbeddedStore
@@ -23,7 +23,8 @@ from tests.fakes import kit as small
 
 
 def kit(index: Index, archive: Archive | None = None) -> Kit:
-    return replace(small(index), archive=archive or SqlArchive(ArchiveDatabase(None)))
+    database = ArchiveDatabase(None)
+    return replace(small(index), archive=archive or SqlArchive(database), answer_log=SqlAnswerLog(database))
 
 
 PATHS_BY_METHOD = {  # the path of `rag audit` on which each method of a store is tried
@@ -139,6 +140,18 @@ async def test_an_archive_that_forgets_whose_a_question_is_is_found_out(
     )
     leaking = await run_isolation_audit(kit(Index(EmbeddedStore(None), ConceptEmbedder())), only_paths=[path])
     assert [found.name for found in leaking if found.leaks] == [path]
+
+
+async def test_an_answer_log_gives_nothing_away_and_one_that_forgets_whose_it_is_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S3-15."""
+    audited = kit(Index(EmbeddedStore(None), ConceptEmbedder()))
+    sound = await run_isolation_audit(audited, only_paths=["answer_events"])
+    assert [found.name for found in sound if found.leaks] == []
+    monkeypatch.setattr(answer_log, "make_log_key", lambda id, scope: f"{answer_log.make_workflow_key('')}{id}")
+    leaking = await run_isolation_audit(audited, only_paths=["answer_events"])
+    assert [found.name for found in leaking if found.leaks] == ["answer_events"]
 
 
 async def test_no_question_is_left_behind() -> None:

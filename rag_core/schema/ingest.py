@@ -85,7 +85,7 @@ async def index_inspected_database(
 def _read_past_sql(past: list[PastQuestion], inspected: "InspectedDatabase") -> tuple[list[PastQuestion], list[str]]:
     """Return the questions asked before with the columns that their SQL reads, and what could not be read.
 
-    SQL that writes is left out: a writer of SQL would take it for an example.
+    SQL that does more than read is left out: a writer of SQL would take it for an example.
     """
     from rag_core.schema.sql_reading import SqlReader  # SQLGlot comes with the extra `local`
 
@@ -97,7 +97,7 @@ def _read_past_sql(past: list[PastQuestion], inspected: "InspectedDatabase") -> 
     unread = sum(columns is None for columns in read)
     strange = sum(columns is not None and not columns for columns in read)
     notes = {
-        f"{writing} past questions whose SQL changes data are left out": writing,
+        f"{writing} past questions whose SQL does more than read are left out": writing,
         f"the SQL of {unread} of {len(past)} past questions cannot be read as {inspected.dialect} or otherwise: they "
         "are shown after others, and say nothing of the columns that a question needs": unread,
         f"the SQL of {strange} of {len(past)} past questions reads no column of this database": strange,

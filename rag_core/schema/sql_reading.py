@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from sqlglot import exp, parse_one
+from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 
 from rag_core.schema.model import ColumnKey, Database
+from rag_core.schema.writing_sql import has_effect
 
 T = TypeVar("T")
 
 DIALECTS = {"sqlite": "sqlite", "postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}  # as SQLAlchemy says it
 OTHER_DIALECTS = ("postgres", "mysql", "tsql", "bigquery")  # tried where the server's own fails: logs are mixed
-WRITING = (exp.DML, exp.DDL, exp.Drop, exp.Alter, exp.TruncateTable, exp.Command, exp.Into)
 # SQLGlot checks some statements only by failing on them
 SQLGLOT_FAILURES = (SqlglotError, RecursionError, ValueError, KeyError, AttributeError, TypeError)
 MAX_SQL_CHARS = 20_000  # longer ones are reports that somebody generated, and cost seconds
@@ -38,10 +38,8 @@ class SqlReader:
         return self._read_in_first_dialect(sql, lambda dialect: frozenset(self._iterate_columns(sql, dialect)))
 
     def is_writing(self, sql: str) -> bool:
-        """Return whether SQL changes anything, in whatever statement or part of one; not where it cannot be read."""
-        return bool(
-            self._read_in_first_dialect(sql, lambda dialect: parse_one(sql, dialect=dialect).find(*WRITING) is not None)
-        )
+        """Return whether SQL does more than read, in any statement or part of one; by its words where nobody reads it."""
+        return has_effect(sql, self._read_in_first_dialect(sql, lambda dialect: parse(sql, dialect=dialect)))
 
     def _read_in_first_dialect(self, sql: str, read: Callable[[str], T]) -> T | None:
         """Return what `read` finds by the server's own dialect, or the first other in which it succeeds, else None."""

@@ -197,7 +197,7 @@ async def test_the_columns_of_past_sql_are_kept_and_unreadable_sql_is_named(file
     kit = build_schema_kit()
     read = await index_database(DatabaseSource(f"sqlite:///{file}", questions=questions), SCOPE, kit, Run())
     assert read.notes[-3:] == (
-        "1 past questions whose SQL changes data are left out",
+        "1 past questions whose SQL does more than read are left out",
         "the SQL of 1 of 4 past questions cannot be read as sqlite or otherwise: they are shown after others, and say "
         "nothing of the columns that a question needs",
         "the SQL of 1 of 4 past questions reads no column of this database",

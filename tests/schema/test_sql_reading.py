@@ -63,17 +63,101 @@ def test_a_log_of_another_server_is_read_in_its_own_kind(sql: str) -> None:
     assert read(sql) == ["Hero.name"]
 
 
+READING = """
+SELECT 1;
+SELECT 1; -- DELETE FROM hero
+SELECT 1 /* ; DROP TABLE hero */
+SELECT 1; SELECT 2
+SELECT name FROM hero WHERE name = 'DELETE FROM hero'
+SELECT name AS "delete", deleted, "update" FROM hero
+SELECT replace(name, 'a', 'b'), truncate(1.5, 1), insert(name, 1, 1, 'x') FROM hero
+SELECT TOP 5 name FROM hero
+SELECT @place := @place + 1 FROM hero
+(SELECT 1) UNION (SELECT 2)
+WITH RECURSIVE a (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a WHERE n < 5) SELECT * FROM a
+SELECT pg_size_pretty(pg_total_relation_size('hero')), pg_is_in_recovery(), lo_get(1)
+SELECT (
+how tall are they?
+"""
+WRITING = """
+DELETE FROM hero
+UPDATE hero SET name = ''
+UPDATE hero h JOIN colour b ON h.eye_id = b.id SET h.name = ''
+MERGE INTO hero USING b ON hero.id = b.id WHEN MATCHED THEN DELETE
+REPLACE INTO hero VALUES (1)
+UPSERT INTO hero VALUES (1)
+DROP TABLE hero
+CREATE TEMP TABLE copy AS SELECT name FROM hero
+GRANT SELECT ON hero TO bob
+SELECT 1; DROP TABLE hero
+; ; DELETE FROM hero
+SELECT name FROM hero; SHUTDOWN
+SELECT TOP 5 name FROM hero; DROP TABLE hero
+SELECT name FROM hero DELETE FROM hero
+BEGIN; DELETE FROM hero; COMMIT
+WITH gone AS (DELETE FROM hero RETURNING id) SELECT id FROM gone
+WITH made AS (INSERT INTO hero VALUES (1) RETURNING id) SELECT id FROM made
+WITH a AS (SELECT 1) DELETE FROM hero WHERE id IN (SELECT * FROM a)
+(DELETE FROM hero)
+SELECT * FROM FINAL TABLE (INSERT INTO hero VALUES (1))
+SELECT name INTO copy FROM hero
+SELECT name INTO OUTFILE '/tmp/x' FROM hero
+SELECT name FROM hero INTO DUMPFILE '/tmp/x'
+LOAD DATA INFILE 'x' INTO TABLE hero
+COPY (SELECT 1) TO PROGRAM 'rm'
+EXPLAIN ANALYZE DELETE FROM hero
+EXPLAIN (ANALYZE, BUFFERS) UPDATE hero SET name = ''
+PREPARE p AS DELETE FROM hero
+EXECUTE IMMEDIATE 'DELETE FROM hero'
+EXEC xp_cmdshell 'dir'
+{call delete_all()}
+DO $$ BEGIN DELETE FROM hero; END $$
+IF 1 = 1 DROP TABLE hero
+BULK INSERT hero FROM 'x'
+/* SELECT */ DELETE FROM hero
+/*!50000 DELETE FROM hero */
+SELECT 1 /*M! INTO OUTFILE '/tmp/x' */
+SELECT name FROM (SELECT name FROM hero FOR UPDATE) a
+SELECT NEXT VALUE FOR ids
+SELECT name FROM hero WHERE id = (SELECT setval('ids', 1))
+SELECT PG_TERMINATE_BACKEND(pid) FROM pg_stat_activity
+SELECT "pg_terminate_backend"(1)
+SELECT * FROM pg_catalog.lo_unlink(1)
+SELECT pg_advisory_lock(1)
+SELECT set_config('role', 'admin', false)
+SELECT * FROM dblink('a', 'DELETE FROM hero') AS t (id int)
+SELECT query_to_xml('DELETE FROM hero', true, true, '')
+SELECT load_extension('x')
+SELECT get_lock('a', 1)
+SELECT * FROM OPENROWSET('x', 'y', 'DELETE FROM hero')
+PRAGMA writable_schema = 1
+SET GLOBAL x = 1
+ATTACH DATABASE 'x' AS y
+KILL 3
+VACUUM
+"""
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mysql"])
+@pytest.mark.parametrize("sql", READING.strip().splitlines())
+def test_sql_that_only_reads_is_kept(sql: str, dialect: str) -> None:
+    assert not SqlReader(DATABASE, dialect).is_writing(sql)
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mysql"])
 @pytest.mark.parametrize(
-    ("sql", "is_writing"),
-    [
-        ("DELETE FROM hero", True),
-        ("UPDATE hero SET name = ''", True),
-        ("SELECT name INTO copy FROM hero", True),
-        ("WITH gone AS (DELETE FROM hero RETURNING id) SELECT id FROM gone", True),
-        ("DROP TABLE hero", True),
-        ("SELECT name FROM hero WHERE name = 'DELETE FROM hero'", False),
-        ("how tall are they?", False),
-    ],
+    "sql", [*WRITING.strip().splitlines(), "-- SELECT\nDELETE FROM hero", "SELECT 1\nGO\nDROP TABLE a"]
 )
-def test_sql_that_changes_anything_is_known(sql: str, is_writing: bool) -> None:
-    assert SqlReader(DATABASE, "sqlite").is_writing(sql) is is_writing
+def test_sql_that_does_more_than_read_is_known(sql: str, dialect: str) -> None:
+    assert SqlReader(DATABASE, dialect).is_writing(sql)
+
+
+def test_sql_that_is_too_long_to_be_read_is_told_by_its_words() -> None:
+    long = "SELECT 1" + " " * MAX_SQL_CHARS
+    assert not SqlReader(DATABASE, "sqlite").is_writing(long)
+    assert SqlReader(DATABASE, "sqlite").is_writing(f"{long}; drop table hero")
+
+
+def test_no_log_quotes_a_statement(caplog: pytest.LogCaptureFixture) -> None:
+    assert SqlReader(DATABASE, "sqlite").is_writing("EXPLAIN SELECT name FROM hero WHERE name = 'Anna'")
+    assert not caplog.records

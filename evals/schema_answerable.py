@@ -22,6 +22,7 @@ from rag_core.composition import assembly
 from rag_core.core import settings
 from rag_core.core.errors import Misconfigured
 from rag_core.core.kit import Kit
+from rag_core.core.model import Scope
 from rag_core.evaluation import markdown_tables, schema_collection
 from rag_core.evaluation.labelled_collection import HALVES
 from rag_core.evaluation.schema_collection import SchemaCollection
@@ -29,6 +30,8 @@ from rag_core.rag import RAG
 from rag_core.schema.answerable import describe_columns, estimate_answerable, is_in_schema
 from rag_core.schema.chances import compute_logit
 from rag_core.schema.features import weigh_features
+from rag_core.schema.model import Database
+from rag_core.schema.stored_schema import load_schema
 
 HERE = replace(settings.DEFAULT_SETTINGS, data_dir=None)
 QUESTIONS = Path(__file__).parent / "data" / "schema_questions.jsonl"
@@ -48,6 +51,7 @@ class Estimate:
 
     nearness: float
     answered: float | None
+    database: Database
 
     @property
     def chance(self) -> float:
@@ -59,11 +63,11 @@ class Estimate:
 
     @property
     def is_refused(self) -> bool:
-        return not is_in_schema(self.chance, was_read=self.answered is not None)
+        return not is_in_schema(self.chance, self.database, was_read=self.answered is not None)
 
     @property
     def is_refused_by_nearness(self) -> bool:
-        return not is_in_schema(self.chance_by_nearness, was_read=False)
+        return not is_in_schema(self.chance_by_nearness, self.database, was_read=False)
 
 
 def main() -> None:
@@ -144,10 +148,12 @@ def _list_asked(collection: SchemaCollection, *, half: int) -> Mapping[str, Sequ
 
 async def _estimate(asked: Iterable[Question], kit: Kit) -> list[Estimate]:
     rag, found = RAG(kit), []
-    for text, database in asked:
-        links = (await rag.link_schema(text, scope=database)).links
-        read = kit.entailment_scorer and await kit.entailment_scorer.score_answers(text, [describe_columns(links)])
-        found.append(Estimate(links.nearness or 0.0, read[0] if read else None))
+    for text, name in asked:
+        links = (await rag.link_schema(text, scope=name)).links
+        database = (await load_schema(name, Scope(name), kit.index)).database
+        passage = describe_columns(links, database)
+        read = kit.entailment_scorer and await kit.entailment_scorer.score_answers(text, [passage])
+        found.append(Estimate(links.nearness or 0.0, read[0] if read else None, database))
     return found
 
 

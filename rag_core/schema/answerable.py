@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 
 from rag_core.schema.chances import compute_chance, compute_logit
-from rag_core.schema.model import SchemaLinks
-from rag_core.text.identifiers import split_identifier
+from rag_core.schema.model import Database, SchemaLinks
 
 # written for this; no question of a set, and of as many subjects as there are lines
 EVERYDAY_QUESTIONS = (
@@ -44,6 +43,8 @@ MIN_ANSWERABLE = 0.07  # below it that is said: of 1 in 36 answerable questions 
 # one in a hundred of the answerable questions is below the least chance. Fit again when that model is another
 READ_INTERCEPT, READ_SLOPE, READ_WEIGHT = 1.75, 1.03, 0.95
 MIN_READ_ANSWERABLE = 0.13
+# of the columns, for a model to be believed that much: with names alone one in a hundred is below MIN_ANSWERABLE
+MIN_DESCRIBED = 0.5
 MIN_SPREAD = 0.01  # where all everyday questions are as near
 READ_COLUMNS, READ_VALUES = 8, 3  # that are read: with 6, 12 or 20 columns, or descriptions, it was no better
 
@@ -74,16 +75,18 @@ def estimate_answerable(nearness: float, answered: float | None = None) -> float
     return compute_chance(READ_INTERCEPT + READ_SLOPE * nearness + READ_WEIGHT * compute_logit(answered))
 
 
-def is_in_schema(chance: float, *, was_read: bool) -> bool:
+def is_in_schema(chance: float, database: Database, *, was_read: bool) -> bool:
     """Return whether a chance is too great to say that the question is not in the schema."""
-    return chance >= (MIN_READ_ANSWERABLE if was_read else MIN_ANSWERABLE)
+    is_sure = was_read and database.described_share >= MIN_DESCRIBED
+    return chance >= (MIN_READ_ANSWERABLE if is_sure else MIN_ANSWERABLE)
 
 
-def describe_columns(links: SchemaLinks) -> str:
+def describe_columns(links: SchemaLinks, database: Database) -> str:
     """Return the likeliest columns that a question was linked to in sentences, with the values that it names."""
+    words = {(table.name, column.name): column.words for table, column in database.iterate_columns()}
     tables: dict[str, list[str]] = {}
     for one in links.columns[:READ_COLUMNS]:
-        tables.setdefault(one.table, []).append(split_identifier(one.column.name))
-    sentences = [f"The table {split_identifier(table)} has {', '.join(names)}." for table, names in tables.items()]
-    sentences += [f"{one.value} is a {split_identifier(one.column)}." for one in links.values[:READ_VALUES]]
+        tables.setdefault(database.tables_by_name[one.table].words, []).append(one.column.words)
+    sentences = [f"The table {table} has {', '.join(names)}." for table, names in tables.items()]
+    sentences += [f"{one.value} is a {words[one.table, one.column]}." for one in links.values[:READ_VALUES]]
     return f"{links.database}: {' '.join(sentences)}"

@@ -15,7 +15,6 @@ from rag_core.core.model import Block, Chunk, Filter
 from rag_core.ingestion.chunking import Chunking
 from rag_core.ingestion.upload import Upload
 from rag_core.schema.model import Column, ColumnKey, Database, ForeignKey, Table
-from rag_core.text.identifiers import split_identifier
 
 SCHEMA_CHUNKING = Chunking(strategy="blocks", chunk_size=8000, overlap=0)
 PART_FIELD = "schema_part"
@@ -96,7 +95,7 @@ def _build_upload(database: str, name: str, parts: Iterable[tuple[str, str]]) ->
 
 def format_column(table: Table, column: Column, keys: Iterable[ForeignKey]) -> str:
     """Return a column as a chunk: its names as written and in words, its meaning, type, keys and some values."""
-    words = f"{split_identifier(table.name)} {split_identifier(column.name)}"
+    words = f"{table.words} {column.words}"
     lines = {
         "column": f"{_dump([table.name, column.name])} {words}",
         "meaning": _fold_line(column.description)[:MAX_DESCRIPTION_CHARS],
@@ -128,7 +127,7 @@ def _list_facts(column: Column) -> Iterator[tuple[str, object]]:
 def _format_table(table: Table, database: str) -> str:
     facts = {"rows": table.row_count, "primary_key": list(table.primary_key)}
     meaning = _fold_line(table.description)[:MAX_DESCRIPTION_CHARS]
-    lines = [f"table: {_dump([database, table.name])} {split_identifier(table.name)}", f"facts: {_dump(facts)}"]
+    lines = [f"table: {_dump([database, table.name])} {table.words}", f"facts: {_dump(facts)}"]
     return "\n".join([*lines, *([f"meaning: {meaning}"] if meaning else [])])
 
 

@@ -13,7 +13,7 @@ from rag_core.schema.answerable import Background, describe_columns, estimate_an
 from rag_core.schema.ddl import write_ddl
 from rag_core.schema.documents import PastQuestion
 from rag_core.schema.linking import LinkBudget, link_columns
-from rag_core.schema.model import SchemaLinks
+from rag_core.schema.model import Database, SchemaLinks
 from rag_core.schema.model_reading import CANDIDATES, READING_TIMEOUT_S, ModelReading, read_question_by_model
 from rag_core.schema.question_reading import QuestionReading
 from rag_core.schema.stored_schema import StoredSchema
@@ -59,7 +59,7 @@ async def link_question(
         wide = await _link(asked, kit, run, budget.widen(CANDIDATES))
         reading = await _read_by_model(text, wide, schema, kit, run)
         asked = replace(asked, reading=replace(asked.reading, parts=reading.parts), tables=reading.tables)
-    links = await _estimate_answerable(text, await _link(asked, kit, run, budget), kit, run)
+    links = await _estimate_answerable(text, await _link(asked, kit, run, budget), schema.database, kit, run)
     return LinkedQuestion(await asyncio.to_thread(write_ddl, links, schema.database, budget.tokens), rules, past)
 
 
@@ -85,7 +85,7 @@ async def _link(asked: _Asked, kit: Kit, run: Run, budget: LinkBudget) -> Schema
     return await run.step("link", asyncio.to_thread(link_columns, evidence, budget, chosen=asked.tables))
 
 
-async def _estimate_answerable(text: str, links: SchemaLinks, kit: Kit, run: Run) -> SchemaLinks:
+async def _estimate_answerable(text: str, links: SchemaLinks, database: Database, kit: Kit, run: Run) -> SchemaLinks:
     """Return the links with the chance that the schema answers the question; without a nearness there is none."""
     if links.nearness is None:
         return links
@@ -93,13 +93,13 @@ async def _estimate_answerable(text: str, links: SchemaLinks, kit: Kit, run: Run
     if kit.entailment_scorer is not None:
         answered = await run.attempt(
             "answerability",
-            kit.entailment_scorer.score_answers(text, [describe_columns(links)]),
+            kit.entailment_scorer.score_answers(text, [describe_columns(links, database)]),
             otherwise=(),
             fallback="whether the schema answers the question was told by similarity alone",
             within_s=SCORING_TIMEOUT_S,
         )
     chance = estimate_answerable(links.nearness, next(iter(answered), None))
-    return replace(links, answerable=chance, not_in_schema=not is_in_schema(chance, was_read=bool(answered)))
+    return replace(links, answerable=chance, not_in_schema=not is_in_schema(chance, database, was_read=bool(answered)))
 
 
 async def _load_background(asked: _Asked, kit: Kit, run: Run) -> Background | None:

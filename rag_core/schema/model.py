@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from rag_core.text.identifiers import split_identifier
+from rag_core.text.name_abbreviations import expand_identifier
 from rag_core.text.stop_words import parse_word_list
 
 
@@ -27,6 +29,11 @@ class Column:
     high: str = ""
     is_personal: bool = False
     unit: str = ""
+
+    @property
+    def words(self) -> str:
+        """The words of the name, its abbreviations in full where no description says what they mean."""
+        return split_identifier(self.name) if self.description else expand_identifier(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,12 @@ class Table:
     description: str = ""
     row_count: int | None = None
 
+    @property
+    def words(self) -> str:
+        """The words of the name, its abbreviations in full where neither the table nor a column has a description."""
+        is_described = bool(self.description) or any(column.description for column in self.columns)
+        return split_identifier(self.name) if is_described else expand_identifier(self.name)
+
 
 @dataclass(frozen=True)
 class Database:
@@ -80,6 +93,11 @@ class Database:
         return frozenset(
             primary | referring | {(key.referenced_table, key.referenced_column) for key in self.foreign_keys}
         )
+
+    @cached_property
+    def described_share(self) -> float:
+        """The share, 0..1, of the columns that have a description."""
+        return sum(bool(column.description) for _, column in self.iterate_columns()) / max(1, len(self.columns))
 
     def iterate_columns(self) -> Iterator[tuple[Table, Column]]:
         """Yield every column with its table, in the order of `columns`."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rag_core.core.errors import Unavailable
 from rag_core.core.ports import Redactor
-from rag_core.text.identifiers import split_identifier
+from rag_core.text.name_abbreviations import expand_identifier
 
 BATCH_ROWS = 50  # read by the redactor at once
 
@@ -21,7 +21,7 @@ def find_personal_values(column: str, values: Sequence[str], redactor: Redactor)
 
 
 def _find_in_batch(column: str, values: Sequence[str], redactor: Redactor) -> set[str]:
-    header = f"| {split_identifier(column)} |\n| --- |\n"
+    header = f"| {expand_identifier(column)} |\n| --- |\n"
     lines = [f"| {' '.join(value.replace('|', ' ').split())} |" for value in values]
     text = header + "\n".join(lines)
     try:

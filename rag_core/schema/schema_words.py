@@ -85,14 +85,14 @@ class SchemaWords:
 
 
 def _read_words(table: Table, column: Column, keys: Collection[ColumnKey]) -> ColumnWords:
-    name, of_table = list_roots(split_identifier(column.name)), list_roots(split_identifier(table.name))
+    name, of_table = list_roots(column.words), list_roots(table.words)
     description = list_roots(column.description)
     is_key = (table.name, column.name) in keys
     own = frozenset(root for root in name if len(root) > 1 and root not in KEY_PHRASE_STOP_WORDS)
     own = own - set(of_table) - KEY_WORDS or (frozenset() if is_key else frozenset(name))
     type = column.type.casefold()
     return ColumnWords(
-        name=frozenset(name),
+        name=frozenset((*name, *list_roots(split_identifier(column.name)))),
         own=own,
         label=frozenset(description[:LABEL_ROOTS]) - set(of_table),
         description=frozenset(description) - set(of_table) - KEY_WORDS,

@@ -38,7 +38,7 @@ class SqlReader:
         return self._read_in_first_dialect(sql, lambda dialect: frozenset(self._iterate_columns(sql, dialect)))
 
     def is_writing(self, sql: str) -> bool:
-        """Return whether SQL does more than read, in any statement or part of one; by its words where nobody reads it."""
+        """Return whether SQL does more than read, in any part of it; by its words where nobody can read it."""
         return has_effect(sql, self._read_in_first_dialect(sql, lambda dialect: parse(sql, dialect=dialect)))
 
     def _read_in_first_dialect(self, sql: str, read: Callable[[str], T]) -> T | None:

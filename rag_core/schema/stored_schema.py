@@ -15,6 +15,7 @@ from rag_core.schema.documents import PastQuestion
 from rag_core.schema.evidence import LinkEvidence
 from rag_core.schema.joins import infer_keys
 from rag_core.schema.model import ColumnKey, Database
+from rag_core.schema.name_glossary import list_unexplained_names, read_meanings
 from rag_core.schema.named_values import find_alike_columns, find_person_columns
 from rag_core.schema.past_use import QuestionLog
 from rag_core.schema.question_reading import QuestionReading
@@ -33,6 +34,7 @@ MAX_SCHEMA_CHUNKS = 5000  # tables and columns of one database
 MAX_LOGGED_QUESTIONS = 5000  # that are counted, of a database
 MAX_VALUE_CHUNKS = 40  # that share most words with a question
 MAX_PAST_QUESTIONS, MAX_RULES = 3, 5
+MAX_GLOSSARY_PASSAGES = 20  # that are searched for meanings of names
 MAX_HINTS, MAX_HINT_CHARS = 2, 300  # sentences of rules that are read with a question
 SOURCE_PREFIX = documents.build_source("")
 
@@ -105,7 +107,22 @@ async def _read_schema(name: str, scope: Scope, index: Index) -> StoredSchema:
     filters = documents.filter_part(name, documents.QUESTION_PART)
     asked = await index.store.select(scope, filters=filters, limit=MAX_LOGGED_QUESTIONS)
     log = QuestionLog(map(documents.parse_past_question, asked), frozenset(known))
-    return StoredSchema(database, SchemaWords(database), keys, log)
+    return StoredSchema(database, SchemaWords(database, await _find_meanings(database, scope, index)), keys, log)
+
+
+async def _find_meanings(database: Database, scope: Scope, index: Index) -> dict[str, str]:
+    """Return what the scope's other documents say of names that nobody described; where all are, none is looked up."""
+    if not (names := list_unexplained_names(database)):
+        return {}
+    probe = Probe("names", lexical_query=" ".join(names))
+    (ranking,) = await index.search(
+        [probe], scope, limit=MAX_GLOSSARY_PASSAGES, filters=await _leave_out_schemas(scope, index)
+    )
+    return read_meanings(names, [hit.chunk.content for hit in ranking])
+
+
+async def _leave_out_schemas(scope: Scope, index: Index) -> list[Filter]:
+    return [Filter("source", "ne", documents.build_source(name)) for name in await list_databases(scope, index)]
 
 
 async def load_background(schema: StoredSchema, scope: Scope, index: Index) -> Background | None:
@@ -177,10 +194,8 @@ async def find_past_questions(
 
 async def find_rules(text: str, vector: Vector | None, scope: Scope, index: Index) -> Ranking:
     """Return the passages of the scope's other documents that are nearest to a question, at most `MAX_RULES`."""
-    schemas = await list_databases(scope, index)
-    filters = [Filter("source", "ne", documents.build_source(name)) for name in schemas]
     probe = Probe("rule", lexical_query=text, vector=vector)
-    (ranking,) = await index.search([probe], scope, limit=MAX_RULES, filters=filters)
+    (ranking,) = await index.search([probe], scope, limit=MAX_RULES, filters=await _leave_out_schemas(scope, index))
     return ranking
 
 

@@ -1,0 +1,57 @@
+"""What documents beside a schema say that its names mean, for names that no description explains.
+
+A definition is a line of its own, or a row of a table: "cr_lmt: what a customer may owe", "| whs | warehouse |". A name
+of one word counts only before what it abbreviates: "status: sold" defines nothing.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from rag_core.schema.model import Column, Database
+from rag_core.text.identifiers import split_identifier
+
+MAX_NAMES = 300  # that are searched for, of a database
+MAX_MEANING_CHARS = 200  # more explains rather than names
+_SEPARATOR = re.compile(r"[:=|\t–—]")
+_MARKUP = " \t|*`-•"
+
+Meanings = Mapping[str, str]  # by name or part of a name, case-folded
+NO_MEANINGS: Meanings = MappingProxyType({})
+
+
+def list_unexplained_names(database: Database) -> list[str]:
+    """Return the names of columns that nobody described, of their tables, and the parts of these names."""
+    undescribed = [(table, column) for table, column in database.iterate_columns() if not column.description]
+    names = [name for table, column in undescribed for name in (table.name, column.name)]
+    parts = [part for name in names for part in (name.casefold(), *split_identifier(name).split())]
+    return list(dict.fromkeys(part for part in parts if len(part) > 1))[:MAX_NAMES]
+
+
+def read_meanings(names: Iterable[str], passages: Iterable[str]) -> dict[str, str]:
+    """Return what the lines of passages say of these names; of several meanings of a name the first."""
+    wanted = set(names)
+    found: dict[str, str] = {}
+    for line in "\n".join(passages).splitlines():
+        name, *said = (part.strip(_MARKUP) for part in _SEPARATOR.split(line.strip(_MARKUP), maxsplit=1))
+        name, meaning = name.casefold(), " ".join(said)
+        if name in wanted and 0 < len(meaning) <= MAX_MEANING_CHARS and _defines(name, meaning):
+            found.setdefault(name, meaning)
+    return found
+
+
+def _defines(name: str, meaning: str) -> bool:
+    """Return whether a name has several parts, or is the initials of its meaning or letters of its first word."""
+    words = meaning.casefold().split()
+    if " " in split_identifier(name) or name == "".join(word[0] for word in words):
+        return True
+    rest = iter(words[0])
+    return words[0][0] == name[0] and len(name) < len(words[0]) and all(letter in rest for letter in name)
+
+
+def describe_column(column: Column, meanings: Meanings) -> str:
+    """Return the description of a column, else what is said of its name, else of the parts of its name."""
+    if column.description:
+        return column.description
+    parts = (meanings.get(part, "") for part in split_identifier(column.name).split())
+    return meanings.get(column.name.casefold()) or " ".join(filter(None, parts))

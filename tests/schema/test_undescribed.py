@@ -3,9 +3,6 @@
 import sqlite3
 from pathlib import Path
 
-import pytest
-
-from evals.undescribed_schemas import load_questions, write_database
 from rag_core.core.model import Scope
 from rag_core.core.run import Run
 from rag_core.guard.redaction import RuleBasedRedactor
@@ -68,14 +65,3 @@ async def test_a_question_finds_columns_by_what_their_names_abbreviate(tmp_path:
     assert ("whs", "mgr_nm") in {(one.table, one.column.name) for one in found.links.columns}
     assert found.links.tables[0].name == "whs"
     assert not found.links.unknown_words
-
-
-@pytest.mark.parametrize("name", ["ferries", "gym", "wholesale"])
-def test_the_questions_of_the_evaluation_run_on_their_databases(name: str, tmp_path: Path) -> None:
-    write_database(name, tmp_path / "made.sqlite")
-    asked = [one for one in load_questions() if one.database == name]
-    db = sqlite3.connect(tmp_path / "made.sqlite")
-    for one in asked:
-        db.execute(one.sql or "SELECT 1")
-    db.close()
-    assert (len(asked), sum(not one.sql for one in asked)) == (20, 8)

@@ -31,8 +31,14 @@ ENGLISH_STOPS = frozenset(
 
 
 def fold_to_ascii(text: str) -> str:
-    """Write letters and digits of other forms as plain ones, where there is one: é as e, ① as 1."""
-    parts = unicodedata.normalize("NFKD", text)
+    """Write letters and digits of other forms as plain ones, where there is one: é as e, ① as 1.
+
+    Each character is decomposed by itself: a text as a whole has its combining marks sorted, which are dropped here,
+    and Python takes the square of their number for it.
+    """
+    if text.isascii():
+        return text
+    parts = (part for character in text for part in unicodedata.normalize("NFKD", character))
     return "".join(part for part in parts if not unicodedata.combining(part))
 
 

@@ -1,11 +1,18 @@
 """Analyzers, tokenizers, filters and normalizers of an index's own, as Lucene's documentation has them."""
 
+import unicodedata
+from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from werkzeug.test import Client, TestResponse
 
 from local_emulator.search_service import SearchService
+from local_emulator.search_service.analysis import fold_to_ascii
+from tests.adversarial.growth import find_excess
+from tests.adversarial.shapes import repeat
 
 VERSION = "api-version=2026-04-01"
 KEY = {"api-key": "k"}
@@ -270,3 +277,14 @@ def test_a_field_with_a_normalizer_is_filtered_sorted_and_counted_by_it() -> Non
 )
 def test_a_normalizer_is_for_texts_that_are_compared(field: dict[str, Any], status: int) -> None:
     assert define([{"name": "city", **field}])[1].status_code == status
+
+
+@given(st.text(max_size=40))
+def test_letters_are_folded_as_by_the_normal_form_of_the_whole_text(text: str) -> None:
+    normal = unicodedata.normalize("NFKD", text)
+    assert fold_to_ascii(text) == "".join(part for part in normal if not unicodedata.combining(part))
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0327", "\u0f73", "\uff9e\u0301"])
+def test_folding_a_run_of_marks_out_of_order_takes_linear_time(marks: str) -> None:
+    assert find_excess(fold_to_ascii, partial(repeat, marks), chars=1_000, floor_s=0.002, max_s=0.05) is None

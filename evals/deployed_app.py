@@ -1,7 +1,8 @@
 """`python -m evals.deployed_app`: the app as deployed is weighed, started and asked, and its traces printed.
 
 Microsoft's worker library runs it with the packages of requirements.txt alone over the emulated Azure services; what
-takes the place of Application Insights prints the spans that the worker's process sent to it.
+takes the place of Application Insights prints the spans that the worker's process sent to it. Local techniques answer,
+which cost nothing and name themselves; once under the names of the models that `azd up` deploys, at their list prices.
 """
 
 import io
@@ -21,9 +22,10 @@ from tests.functions.deployed import INSTRUMENTATION_KEY, WATCHED, list_spans, p
 DOCUMENT = deployed.ROOT / "examples" / "workshop-notes.txt"
 QUESTION = "What resistance did solenoid A measure?"
 SHOWN = (
-    "gen_ai.request.model",
+    "gen_ai.response.model",
     "gen_ai.usage.input_tokens",
     "gen_ai.usage.output_tokens",
+    "gen_ai.response.finish_reasons",
     "rag.cost_usd",
 )
 
@@ -37,19 +39,25 @@ def main() -> int:
     for run in range(1, 4):
         print(f"cold start {run}: {_start_worker(python):.2f} s of CPU until every function is known")
     print(subprocess.run([python, deployed.SCRIPT, deployed.ROOT, "list"], capture_output=True, text=True).stdout)
+    _ask_and_print(python, ("standard", "agentic"), priced=False)
+    _ask_and_print(python, ("standard",), priced=True)
+    return 0
+
+
+def _ask_and_print(python: Path, pipelines: Sequence[str], *, priced: bool) -> None:
+    """Start the app, ask each pipeline the question, and print its answer, its cost and its trace."""
     sent = reply(200, {"itemsReceived": 1, "itemsAccepted": 1, "errors": []})
     with failing(sent) as insights, TemporaryDirectory() as folder:
         named = f"InstrumentationKey={INSTRUMENTATION_KEY};IngestionEndpoint={insights.url}"
-        with deployed.serve_deployed_app(
-            python, Path(folder), **WATCHED, APPLICATIONINSIGHTS_CONNECTION_STRING=named
-        ) as url:
+        settings = {**WATCHED, "APPLICATIONINSIGHTS_CONNECTION_STRING": named}
+        with deployed.serve_deployed_app(python, Path(folder), priced=priced, **settings) as url:
             post(url, "index_document", {"content": DOCUMENT.read_text("utf-8"), "document_id": "notes"})
-            for pipeline in ("standard", "agentic"):
+            for pipeline in pipelines:
                 answer = post(url, "rag/ask", {"query": QUESTION, "pipeline": pipeline})
+                prices = "at list prices" if priced else "local techniques are free"
                 print(f"{pipeline}: {answer['status']}: {answer['answer']}")
-                print(f"  degraded {answer['degraded']}, cost {answer['usage']['cost_usd']} USD\n")
+                print(f"  degraded {answer['degraded']}, cost {answer['usage']['cost_usd']} USD ({prices})\n")
                 print("\n".join(_print_trace(_wait_for_trace(insights, answer["run_id"]))), end="\n\n")
-    return 0
 
 
 def describe_package(names: Iterable[str]) -> str:

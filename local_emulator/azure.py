@@ -37,18 +37,22 @@ class SemanticRanker:
 
 @contextmanager
 def serve_azure_services(
-    settings: Settings, *, picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None
+    settings: Settings,
+    *,
+    picture_lines: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    priced: bool = False,
 ) -> Iterator[Settings]:
     """Serve the Azure services while the block runs, set up the index, and yield the settings that point at them.
 
     They want keys, made anew each time. `picture_lines` has the lines of pictures, as no text is recognised here.
+    With `priced` the models' tokens have the prices of the models that are asked for; without, they are free.
     """
     embedder, reranker = model_assembly.build_local_embedder(settings), model_assembly.build_local_reranker(settings)
     key = secrets.token_urlsafe(24)
     folder = settings.data_dir and settings.data_dir / SEARCH_FOLDER
     search = SearchService(folder, keys={key}, reranker=SemanticRanker(reranker), rewriter=WordRewriter())
     techniques = JudgingTechniques(LocalTechniques(reranker, select_key_sentences), WordJudge())
-    models = ModelService(embedder, techniques, keys={key})
+    models = ModelService(embedder, techniques, keys={key}, priced=priced)
     documents = DocumentService(keys={key}, picture_lines=picture_lines)
     with (
         run_search_service(search) as search_url,

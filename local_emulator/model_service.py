@@ -76,6 +76,8 @@ class ModelService:
 
     A local technique whose reply breaks the schema is refused. A stub of a chat model may break it, as models do.
     `refused` are parameters that the model behind the deployment does not take: `REFUSED_BY_REASONING_MODELS`, say.
+    A reply names the technique that made it, which is free; with `priced` it names the model that was asked for, as
+    Azure's does, so that its tokens have that model's price.
     """
 
     def __init__(
@@ -86,8 +88,9 @@ class ModelService:
         keys: Collection[str],
         replies: Iterable[str] = (),
         refused: Collection[str] = (),
+        priced: bool = False,
     ) -> None:
-        self._embedder, self._llm, self._keys = embedder, llm, frozenset(keys)
+        self._embedder, self._llm, self._keys, self._priced = embedder, llm, frozenset(keys), priced
         self._replies, self._refused = iter(replies), tuple(refused)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -143,7 +146,8 @@ class ModelService:
         data = [{"object": "embedding", "index": at, "embedding": packed(v)} for at, v in enumerate(vectors)]
         used = sum(count_tokens(text, encoding="cl100k_base") for text in texts)
         usage = {"prompt_tokens": used, "total_tokens": used}
-        return {"object": "list", "data": data, "model": f"local: {self._embedder.space}", "usage": usage}
+        model = body["model"] if self._priced else f"local: {self._embedder.space}"
+        return {"object": "list", "data": data, "model": model, "usage": usage}
 
     def _complete_chat(self, body: Mapping[str, Any]) -> dict[str, Any]:
         _check_members(body, CHAT_MEMBERS)
@@ -164,7 +168,7 @@ class ModelService:
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "object": "chat.completion",
             "created": int(time.time()),
-            "model": reply.model,
+            "model": body["model"] if self._priced else reply.model,
             "system_fingerprint": "local-techniques" if reply.local else "stub",
             "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
             "usage": {"prompt_tokens": asked, "completion_tokens": used, "total_tokens": asked + used},

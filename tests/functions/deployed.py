@@ -103,13 +103,16 @@ def _make_environment(base_python: str) -> Path:
 
 
 @contextmanager
-def serve_deployed_app(worker_python: Path, folder: Path, **app_settings: str) -> Iterator[str]:
+def serve_deployed_app(
+    worker_python: Path, folder: Path, *, priced: bool = False, **app_settings: str
+) -> Iterator[str]:
     """Serve the app in the worker over the emulated Azure services while the block runs, and yield its address.
 
-    What it keeps, and what they keep, is in `folder`; `app_settings` are further variables.
+    What it keeps, and what they keep, is in `folder`; `app_settings` are further variables. With `priced` tokens cost
+    what those of the models that are asked for cost.
     """
     (folder / "sitecustomize.py").write_text(SITE.format(names=NOT_DEPLOYED), "utf-8")
-    with serve_azure_services(replace(DEFAULT_SETTINGS, data_dir=folder / "neighbours")) as pointed:
+    with serve_azure_services(replace(DEFAULT_SETTINGS, data_dir=folder / "neighbours"), priced=priced) as pointed:
         addresses = {variable: str(getattr(pointed, field)) for variable, field in VARIABLES.items()}
         environment = {**os.environ, **addresses, "PYTHONPATH": str(folder), "RAG_DATA_DIR": str(folder / "app")}
         environment |= app_settings

@@ -15,6 +15,7 @@ from rag_core.cli import main
 from rag_core.composition import assembly, index_assembly
 from rag_core.composition.choices import list_adapter_choices
 from rag_core.core import settings
+from rag_core.core.hosted_models import DEFAULT_CHAT_MODEL
 from rag_core.core.model import Scope
 from rag_core.core.presets import resolve_preset
 from rag_core.core.run import Run
@@ -57,6 +58,22 @@ def test_what_goes_in_by_the_production_path_is_found_by_it(tmp_path: Path) -> N
         found, run = asyncio.run(asked(pointed))
     assert found == [TEXT]
     assert run.degraded == []
+
+
+def test_tokens_are_free_unless_they_are_to_have_the_prices_of_the_models_asked_for(tmp_path: Path) -> None:
+    """The techniques cost nothing; under a model's name their tokens cost what they would cost on Azure."""
+    costs = []
+    for priced in (False, True):
+        folder = tmp_path / str(priced)
+        with serve_azure_services(replace(settings.DEFAULT_SETTINGS, data_dir=folder), priced=priced) as pointed:
+            found, run = asyncio.run(asked(pointed))
+        assert found == [TEXT]
+        costs.append(run.cost_usd)
+    most = (run.input_tokens + run.output_tokens) * DEFAULT_CHAT_MODEL.output_usd / 1_000_000
+    free, cost = costs
+    assert free == 0.0
+    assert cost is not None
+    assert 0.0 < cost < most
 
 
 def test_an_index_outlives_its_service(tmp_path: Path) -> None:

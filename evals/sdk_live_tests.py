@@ -1,10 +1,12 @@
 """The Azure SDK's own live tests against the emulated search service: `python -m evals.sdk_live_tests`.
 
-They come with the source distribution of azure-search-documents, so this needs a package index and is no part of CI.
+They come with the source distribution of azure-search-documents, and are run with that version of it, so this needs a
+package index and is no part of CI.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tarfile
@@ -72,9 +74,10 @@ def main() -> None:
         with tarfile.open(sdist) as archive:
             archive.extractall(folder, filter="data")
         (tests,) = Path(folder).glob("azure_search_documents-*/tests")
+        _install_sdk(tests.parent, Path(folder) / "sdk")
         with run_search_service(SearchService(None, keys={KEY}, reranker=WordRanker())) as url:
             _prepare_tests(tests, url)
-            report = sorted(_run_tests(tests))
+            report = sorted(_run_tests(tests, Path(folder) / "sdk"))
     _print_outcomes(report)
 
 
@@ -84,6 +87,12 @@ def _download_sdist(folder: Path, version: str) -> Path:
     subprocess.run(command, check=True)
     (sdist,) = folder.glob("*.tar.gz")
     return sdist
+
+
+def _install_sdk(source: Path, folder: Path) -> None:
+    """Install the version whose tests are run: with another one, tests skip what it does not have."""
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), str(source)]
+    subprocess.run(command, check=True)
 
 
 def _prepare_tests(tests: Path, url: str) -> None:
@@ -100,8 +109,8 @@ def _prepare_tests(tests: Path, url: str) -> None:
     (tests / "hotel_large.json").write_text(json.dumps({"value": large}))
 
 
-def _run_tests(tests: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield name, outcome and the first line of the reason of each live test."""
+def _run_tests(tests: Path, sdk: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield name, outcome and the first line of the reason of each live test, run with the SDK in that folder."""
     files = [path.name for path in tests.glob("test_*live*.py")]
     options = [
         "-c",
@@ -116,7 +125,9 @@ def _run_tests(tests: Path) -> Iterator[tuple[str, str, str]]:
         "out.xml",
     ]
     command = [sys.executable, "-m", "pytest", *options, *sorted(files)]
-    subprocess.run(command, cwd=tests, stdout=subprocess.DEVNULL, check=False)  # some fail: that is what it is run for
+    own = {**os.environ, "PYTHONPATH": str(sdk)}
+    # some fail: that is what it is run for
+    subprocess.run(command, cwd=tests, env=own, stdout=subprocess.DEVNULL, check=False)
     for case in ET.parse(tests / "out.xml").iter("testcase"):  # noqa: S314
         problem = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)
         outcome = "passed" if problem is None else "skipped" if problem.tag == "skipped" else "failed"

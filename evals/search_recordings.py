@@ -9,6 +9,7 @@ and types of the body at every depth, and the code of an error; texts, scores, t
 """
 
 import argparse
+import base64
 import json
 import re
 from collections import Counter
@@ -77,7 +78,9 @@ def read_exchanges(path: Path) -> list[Exchange]:
 
 def _read_exchange(entry: Mapping[str, Any]) -> Exchange | None:
     address = urlsplit(entry["RequestUri"])
-    if (address.netloc and ".search." not in address.netloc) or "/keys/" in address.path:
+    if address.netloc not in ("", "endpoint") and ".search." not in address.netloc:  # JavaScript's have no names
+        return None
+    if "/keys/" in address.path:
         return None
     if not address.netloc and address.path.startswith("/subscriptions"):
         return None
@@ -99,10 +102,12 @@ def _join(value: str | Sequence[str]) -> str:
 
 
 def read_body(body: Any) -> Any:
+    """Read a body as JSON, where it is that; some recorders kept it in base64, and some the byte order mark of 2022."""
     if not isinstance(body, str):
         return body
     try:
-        return json.loads(body) if body.strip() else None
+        text = base64.b64decode(body, validate=True).decode() if body.startswith("eyJ") else body.lstrip("\ufeff")
+        return json.loads(text) if text.strip() else None
     except ValueError:
         return body
 

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evals.search_recordings import read_exchanges, replay
+import pytest
+
+from evals.search_recordings import read_body, read_exchanges, replay
 
 INDEX = {"name": "rooms", "fields": [{"name": "id", "type": "Edm.String", "key": True}]}
 
@@ -41,3 +43,16 @@ def test_a_reply_of_another_status_type_or_length_is_told_and_what_is_not_done_i
     assert any("1 items, recorded 0 items" in difference for difference in listed.differences)
     assert permissions.refused
     assert not any(difference.startswith("status") for difference in counted.differences)
+
+
+@pytest.mark.parametrize("body", ['{"a": 1}', "eyJhIjogMX0=", '\ufeff{"a": 1}'])
+def test_a_body_is_read_as_each_recorder_kept_it(body: str) -> None:
+    assert read_body(body) == {"a": 1}
+
+
+def test_what_was_sent_to_a_service_whose_name_was_taken_out_is_replayed(tmp_path: Path) -> None:
+    path = record(tmp_path / "made.json", ("GET", "/indexes", None, 200, {"value": []}))
+    path.write_text(path.read_text().replace("x.search.windows.net", "endpoint"))
+    assert len(read_exchanges(path)) == 1
+    path.write_text(path.read_text().replace("https://endpoint", "https://elsewhere"))
+    assert read_exchanges(path) == []

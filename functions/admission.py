@@ -7,7 +7,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from rag_core.core.errors import Overloaded
 from rag_core.core.run import Run
@@ -38,21 +38,24 @@ class Admission:
         Raises:
             Overloaded: too many requests wait already, or this one has waited for half of its time.
         """
-        await run.step(ADMISSION_STEP, self._take_place(run.remaining_s * WAITING_SHARE))
-        started_at = time.monotonic()
-        try:
-            yield
-        finally:
-            self._mean_s += NEWEST_SHARE * (time.monotonic() - started_at - self._mean_s)
-            self._free_places.release()
+        with (
+            ExitStack() as place
+        ):  # it has the place before the step ends, which may end in a cancellation all the same
+            await run.step(ADMISSION_STEP, self._take_place(run.remaining_s * WAITING_SHARE, place))
+            started_at = time.monotonic()
+            try:
+                yield
+            finally:
+                self._mean_s += NEWEST_SHARE * (time.monotonic() - started_at - self._mean_s)
 
-    async def _take_place(self, longest_wait_s: float) -> None:
+    async def _take_place(self, longest_wait_s: float, place: ExitStack) -> None:
         if self._free_places.locked() and self._waiting >= self._queue:
             raise self._make_overloaded_error()
         self._waiting += 1
         try:
             async with asyncio.timeout(longest_wait_s):
                 await self._free_places.acquire()
+                place.callback(self._free_places.release)
         except TimeoutError:
             raise self._make_overloaded_error() from None
         finally:

@@ -44,6 +44,7 @@ MAX_BODY = 100 * 1024 * 1024  # the host's own limit
 BODY_TIMEOUT_S = 120.0  # for the whole of a body, 100 MiB at most
 READ_BYTES = 1024 * 1024
 JOB_POLL_S = 1.0  # between two looks for long work
+CANCELLATIONS = 10  # of what is under way when the host is closed
 REDIRECTS = {  # to pages. S2-53's address: on Azure the host reserves /admin, as it does "/", and an edge may do this
     "/": "/rag/ask",
     "/admin/rag": "/rag/admin",
@@ -109,9 +110,7 @@ class Host:
 
     async def _cancel_work_and_close(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}  # one that went on would open again what is closed
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await _cancel_until_ended(tasks)
         await self._on_close()
 
     def _answer_request(self, request: Request) -> Response:
@@ -189,6 +188,16 @@ class Host:
             if not self._is_closing:
                 asyncio.run_coroutine_threadsafe(end(), self._loop).result()
             raise
+
+
+async def _cancel_until_ended(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, again each second: a library may lose a cancellation, as `wait_for` does in Python 3.11."""
+    for _ in range(CANCELLATIONS):
+        running = [task for task in tasks if task.cancel()]
+        if not running:
+            return
+        await asyncio.wait(running, timeout=1.0)
+    logger.error("these did not end when the server closed: %s", [task for task in tasks if not task.done()])
 
 
 class _IntegerConverter(BaseConverter):

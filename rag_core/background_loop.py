@@ -18,5 +18,12 @@ def _get_loop() -> asyncio.AbstractEventLoop:
 
 
 def wait_for_result(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on the loop of all calls, wait until it is done, and return its result."""
-    return asyncio.run_coroutine_threadsafe(work, _get_loop()).result()
+    """Run a coroutine on the loop of all calls, wait until it is done, and return its result.
+
+    An interrupt, as of a notebook's cell, ends the work too: it would go on asking models that are paid for.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, _get_loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()

@@ -25,6 +25,7 @@ from tests.fakes import SCOPE, ConceptEmbedder, kit
 POLICY = IndexingPolicy(UploadLimits(100_000, 10.0), max_inline_bytes=10_000, max_inline_chunks=100)
 WORKERS = 2
 LONGEST_WAIT_S = 0.06  # a job is done in about 40 ms
+LONGEST_END_S = 30.0  # of a worker that is cancelled
 
 
 @dataclass
@@ -42,7 +43,8 @@ class Race:
             outcomes[await self._accept_and_delete(f"doc{number}")] += 1
         for worker in workers:
             worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        ended, _ = await asyncio.wait(workers, timeout=LONGEST_END_S)
+        assert [worker.cancelled() for worker in ended] == [True] * WORKERS, "a worker failed, or does not end"
         await run_due_jobs(self.parts, POLICY, within_s=30.0)
         left = await self.parts.index.store.list_documents(SCOPE)
         outcomes["came back"] += len(left)

@@ -144,3 +144,19 @@ async def test_a_failed_request_gives_its_place_back() -> None:
 async def _enter(admission: Admission) -> None:
     async with admission.admit(Run()):
         pass
+
+
+async def test_a_request_that_is_cancelled_when_its_place_comes_gives_it_back() -> None:
+    """A reader who goes away in this moment took the place along, and after a few of them all others got 429."""
+    admission = Admission(1, 5)
+    for turns in range(12):  # of the loop, between the release of the place and the cancellation
+        async with admission.admit(Run(2.0)):
+            waiting = asyncio.create_task(_enter(admission))
+            await asyncio.sleep(0.01)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+    async with asyncio.timeout(5):
+        await _enter(admission)

@@ -341,3 +341,25 @@ def test_what_is_under_way_ends_before_what_it_uses_is_closed() -> None:
     host.close()
     asking.join(10)
     assert (events, answers) == (["request ended", "closed"], [503])
+
+
+def test_what_loses_a_cancellation_does_not_keep_the_host_from_closing() -> None:
+    """As `asyncio.wait_for` did in Python 3.11, when the result arrived together with it: CI hung."""
+    begun = threading.Event()
+    app = func.FunctionApp(http_auth_level=func.AuthLevel.ANONYMOUS)
+
+    @app.route("api/slow", methods=["GET"])
+    async def wait(req: func.HttpRequest) -> func.HttpResponse:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+        return func.HttpResponse("never")
+
+    host = Host(app)
+    threading.Thread(target=Client(host).get, args=["/api/slow"], daemon=True).start()
+    assert begun.wait(10)
+    closing = threading.Thread(target=host.close, daemon=True)
+    closing.start()
+    closing.join(10)
+    assert not closing.is_alive()

@@ -1,0 +1,25 @@
+"""Async calls from synchronous code: what is interrupted ends."""
+
+import asyncio
+import signal
+import threading
+
+import pytest
+
+from rag_core.background_loop import wait_for_result
+
+
+def test_an_interrupt_ends_the_work_that_is_waited_for() -> None:
+    """As of a notebook's cell: it went on asking models that are paid for."""
+    ended = threading.Event()
+
+    async def ask_for_ever() -> None:
+        try:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_result(ask_for_ever())
+    assert ended.wait(10)

@@ -8,8 +8,8 @@ MONTHS = (
     "gen mag giu lug set ott mrt maa mei sty lut kwi maj cze lip sie wrz paź lis gru out "
     "जन फर मार्च अप्र मई जून जुल अग सित अक्ट नव दिस"
 )
-MONTH_PREFIXES = tuple(MONTHS.split())
-MONTH_NAME = rf"(?:{'|'.join(sorted(MONTH_PREFIXES, key=len, reverse=True))})[^\W\d_]{{0,9}}"
+MONTH_PREFIX = "|".join(sorted(MONTHS.split(), key=len, reverse=True))
+MONTH_NAME = rf"(?:{MONTH_PREFIX})[^\W\d_]{{0,9}}"
 DAY_NUMBER = r"\d{1,2}(?:st|nd|rd|th|er|\.|º|°|ª)?"
 DATE_FORMS = (
     r"(?:\d{4}(?P<ymd>[-/.])\d{1,2}(?P=ymd)\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
@@ -20,16 +20,18 @@ DATE_FORMS = (
     r"|(?:\d{4}|(?:明治|大正|昭和|平成|令和)(?:\d{1,2}|元))年\d{1,2}月\d{1,2}日)"
 )
 DATE = re.compile(rf"(?i)(?<![\w./-]){DATE_FORMS}(?![\w/-])")
+MONTH_SIGN = re.compile(f"年|{MONTH_PREFIX}")
+NO_DIGITS_ALONE = re.compile(r"[^\d ./-]")
 
 
 def is_date(value: str) -> bool:
     """Return whether a value is a day of a month, in any of the usual orders."""
-    numbers = [int(part) for part in re.findall(r"\d+", value)]
-    value = value.replace(" ", "") if value[-1:].isdigit() and re.fullmatch(r"[\d ./-]+", value) else value
-    if "年" in value or re.search(" [IVX]+ ", value) or any(month in value.lower() for month in MONTH_PREFIXES):
-        return bool(numbers) and min(numbers) <= 31
+    if not NO_DIGITS_ALONE.search(value):
+        value = value.replace(" ", "") if value[-1:].isdigit() else value
+    elif MONTH_SIGN.search(value.lower()) or re.search(" [IVX]+ ", value):
+        return any(int(part) <= 31 for part in re.findall(r"\d+", value))
     if not re.match(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![-/.]?\d)", value):
         return False
-    first, second, third = numbers[:3]
+    first, second, third = [int(part) for part in re.findall(r"\d+", value)[:3]]
     day, month = (third, second) if first > 31 else (first, second)
     return 1 <= min(day, month) <= 12 and 1 <= max(day, month) <= 31

@@ -105,15 +105,20 @@ def _split_cells(line: str, delimiter: str) -> list[tuple[int, int]]:
 
 def find_table_values(text: str, cells: Sequence[Cell]) -> Iterator[PiiSpan]:
     """Yield the cells that are altogether what their header announces."""
+    announced = {header: _list_announced(header) for header in {cell.header for cell in cells}}
     for cell in cells:
         value = text[cell.start : cell.end]
-        if type := _name_cell_type(cell.header, value):
+        if type := _name_cell_type(cell.header, value, announced[cell.header]):
             yield PiiSpan(cell.start, cell.end, type, 0.9)
 
 
-def _name_cell_type(header: str, value: str) -> str | None:
-    for announcement in announcements.ANNOUNCEMENTS:
-        if announcement.header.search(header) and announcement.cell.fullmatch(value) and announcement.is_valid(value):
+def _list_announced(header: str) -> list[announcements.Announcement]:
+    return [announcement for announcement in announcements.ANNOUNCEMENTS if announcement.header.search(header)]
+
+
+def _name_cell_type(header: str, value: str, announced: list[announcements.Announcement]) -> str | None:
+    for announcement in announced:
+        if announcement.cell.fullmatch(value) and announcement.is_valid(value):
             return announcement.type
     if PERSON_HEADER.fullmatch(header) and _is_name_cell(header, value):
         return "PERSON"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from rag_core.guard.pii.dates import is_date
@@ -75,7 +76,7 @@ def _is_ip_address(value: str, kind: type[IPv4Address] | type[IPv6Address]) -> b
 
 def is_phone_number(value: str) -> bool:
     """Return whether a value has 7 to 15 digits (E.164) and is neither a date nor a decimal number."""
-    number = value.lower().partition("x")[0].partition("e")[0].strip()
+    number = _cut_extension(value)
     decimal = re.fullmatch(r"\+?\d{1,3}\.\d+", number)
     return 7 <= len(_extract_digits(number)) <= 15 and not decimal and not is_date(number)
 
@@ -97,24 +98,43 @@ def is_assigned_phone_number(value: str, regions: Iterable[str]) -> bool:
 
     if not is_phone_number(value) or re.search(r"(?<!\d)(?:19|20)\d\d$|000$", value):
         return False
-    given_out = (region for region in regions if is_phone_number_of(value, (region,)))  # much quicker than a matcher
+    given_out = (region for region in regions if _is_given_out(value, region))  # much quicker than a matcher
     matches = (match for region in given_out for match in PhoneNumberMatcher(value, region, Leniency.EXACT_GROUPING))
     return any(len(match.raw_string) == len(value) for match in matches)
 
 
 def is_phone_number_of(value: str, regions: Iterable[str]) -> bool:
     """Return whether a value is a number that one of the regions gives out, however it is grouped."""
+    return is_phone_number(value) and any(_is_given_out(value, region) for region in regions)
+
+
+def _is_given_out(value: str, region: str) -> bool:
     from phonenumbers import NumberParseException, is_valid_number_for_region, parse
 
-    if not is_phone_number(value):
+    form = _compile_number_form(region)  # much quicker than to parse it
+    if form and not form.fullmatch(_extract_digits(_cut_extension(value))):
         return False
-    for region in regions:
-        try:
-            if is_valid_number_for_region(parse(value, region), region):
-                return True
-        except NumberParseException:
-            continue
-    return False
+    try:
+        return is_valid_number_for_region(parse(value, region), region)
+    except NumberParseException:
+        return False
+
+
+@cache
+def _compile_number_form(region: str) -> re.Pattern[str] | None:
+    """Compile what the digits of a region's numbers have in common, prefixes included; None where these vary."""
+    from phonenumbers import PhoneMetadata
+
+    metadata = PhoneMetadata.metadata_for_region(region)
+    trunk = (metadata and metadata.national_prefix_for_parsing) or ""
+    if metadata is None or metadata.general_desc is None or (trunk and not trunk.isdigit()):
+        return None
+    international = rf"(?:(?:{metadata.international_prefix or ''})?{metadata.country_code})?"
+    return re.compile(rf"{international}(?:{trunk})?(?:{metadata.general_desc.national_number_pattern})")
+
+
+def _cut_extension(number: str) -> str:
+    return number.lower().partition("x")[0].partition("e")[0].strip()
 
 
 def _extract_digits(value: str) -> str:
